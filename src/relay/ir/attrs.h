@@ -25,12 +25,18 @@ using Ints = std::vector<int64_t>;
 using Floats = std::vector<double>;
 using Strings = std::vector<std::string>;
 
+using IntLists = std::vector<Ints>;
+
 // What an attribute can be. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints and
-// Dims are written [1, m, -1]. OptInts is an Ints or None (axis of a reduction).
+// Dims are written [1, m, -1]; IntLists is [[0, 0], [1, 1]] (pad_width).
+using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims, IntLists>;
+
+// Members that may be None: the axes of a reduction; an out_dtype that is the input's ("" and "void" are None too).
 using OptInts = std::optional<Ints>;
 using OptInt = std::optional<int64_t>;
 using OptFloat = std::optional<double>;
-using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims>;
+using OptDType = std::optional<DType>;
+using IntOrInts = std::variant<int64_t, Ints>;  // split: a number of parts, or the places to cut
 
 std::string str(const AttrValue& value);  // as in Relay text: 1, 0.5f, "NCHW", [1, 2], True, None
 bool equal(const AttrValue& a, const AttrValue& b);
@@ -53,8 +59,9 @@ constexpr Field<Struct, Value> required_field(const char* name, Value Struct::* 
 }
 
 // How a member type crosses to and from AttrValue. from() accepts what a reader would: an int for a float, an int for a
-// one-element list, a list of ints for Dims; false when the value does not fit. Specialised in attrs.cpp for: bool, int64_t,
-// double, std::string, DType, Ints, Floats, Strings, Dims, OptInts, OptInt, OptFloat.
+// one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a string for a
+// DType; false when the value does not fit. Specialised in attrs.cpp for: bool, int64_t, double, std::string, DType, Ints,
+// Floats, Strings, Dims, IntLists, OptInts, OptInt, OptFloat, OptDType, IntOrInts.
 template <class T>
 struct AttrConvert {
   static const char* type_name();  // "int", "list of ints", "int or None"
