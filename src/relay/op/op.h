@@ -41,7 +41,7 @@ struct Example {
   std::vector<std::string> symbolic = {};  // the same inputs with names for dimensions: "(n, 3, h, w)"; empty: static only
   double low = -1, high = 1;           // values are drawn uniformly from [low, high] (integers: both ends included)
   double ulps = 4;                     // allowed error of the compiled kernel, in units of the largest output; reason if raised
-  bool bench = false;                  // a benchmark entry
+  bool bench = false;                  // a benchmark entry: too large for the evaluator, only typed, compiled and timed
 };
 
 // A call that the relation must refuse, naming the constraint.
@@ -62,8 +62,9 @@ struct OpDef {
   std::function<Result<Type>(const Attrs&, const Types& inputs)> infer;
   // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
-  // A Python expression for the expected value, with the inputs and attributes as variables of their names and np, scipy,
-  // torch, F = torch.nn.functional at hand: "np.maximum(data, 0)". Evaluated in float64.
+  // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list) and
+  // attributes as variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
+  // test/python/oracle.py at hand: "torch.relu(data)".
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects;
@@ -76,8 +77,8 @@ struct OpSpec {
   std::string doc;
   std::vector<Input> inputs;
   Fusion fusion = Fusion::Opaque;
-  Result<Type> (*infer)(const A&, const Types&);
-  te::Tensors (*compute)(const A&, const te::Tensors&, const Type&);
+  std::function<Result<Type>(const A&, const Types&)> infer;
+  std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> compute;
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects = {};
