@@ -18,20 +18,32 @@ struct Interval {
 // What is known of variables (by identity). A shape variable of which nothing is said is at least 0.
 class Bounds {
  public:
-  void set(const Expr& var, Interval range) { known_[var.get()] = {var, range}; }
+  struct Known {
+    Expr var;
+    Interval range;
+    Expr min, max;  // symbolic ends, both reached or not; null: none
+  };
+  void set(const Expr& var, Interval range) { known_[var.get()] = {var, range, {}, {}}; }
   void set(const Expr& var, int64_t min, int64_t extent) { set(var, Interval{min, min + extent - 1}); }
+  // min <= var < min + extent, over other variables: the axis of a loop. Lets y < h be proven for y in 0..h.
+  void set_range(const Expr& var, const Expr& min, const Expr& extent);
   std::optional<Interval> find(const Expr& var) const {
+    const Known* known = find_known(var);
+    return known ? std::optional(known->range) : std::nullopt;
+  }
+  const Known* find_known(const Expr& var) const {
     auto it = known_.find(var.get());
-    return it == known_.end() ? std::nullopt : std::optional(it->second.second);
+    return it == known_.end() ? nullptr : &it->second;
   }
 
  private:
-  std::unordered_map<const Node*, std::pair<Expr, Interval>> known_;
+  std::unordered_map<const Node*, Known> known_;
 };
 
 // The normal form of an int64 or Bool expression: a sum of coefficient * product terms in canonical order plus a constant,
-// with floor division, modulo, min, max, select and comparisons simplified by what `bounds` proves. Other dtypes: the
-// children are simplified, the values stay bit-identical. simplify(simplify(e)) equals simplify(e).
+// with floor division, modulo, min, max, select and comparisons simplified by what `bounds` proves. Index arithmetic is
+// taken not to overflow. Vectors: sums and multiples of ramps and broadcasts become one ramp or broadcast. Other dtypes:
+// the children are simplified, the values stay bit-identical. simplify(simplify(e)) equals simplify(e).
 Expr simplify(const Expr& e, const Bounds& bounds = {});
 
 // The range of values an integer expression can take.

@@ -1,0 +1,185 @@
+#include "relay/te/te.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "relay/base/diagnostics.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::te {
+
+using scalar::BinaryOp;
+using scalar::Kind;
+
+const char* name(Combiner combiner) {
+  switch (combiner) {
+    case Combiner::None: return "none";
+    case Combiner::Sum: return "sum";
+    case Combiner::Prod: return "prod";
+    case Combiner::Max: return "max";
+    case Combiner::Min: return "min";
+  }
+  return "";
+}
+
+static int64_t least(DType t) {
+  if (t.is_bool() || t.code == DType::Code::UInt) return 0;
+  return t.bits == 64 ? INT64_MIN : -(int64_t{1} << (t.bits - 1));
+}
+
+// The greatest uint64 is -1 as the 64 bits that an Int node holds.
+static int64_t greatest(DType t) {
+  if (t.is_bool()) return 1;
+  if (t.code == DType::Code::UInt) return t.bits == 64 ? -1 : (int64_t{1} << t.bits) - 1;
+  return t.bits == 64 ? INT64_MAX : (int64_t{1} << (t.bits - 1)) - 1;
+}
+
+Expr identity(Combiner combiner, DType dtype) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (combiner) {
+    case Combiner::None:
+    case Combiner::Sum: return scalar::imm(0, dtype);
+    case Combiner::Prod: return scalar::imm(1, dtype);
+    case Combiner::Max: return dtype.is_float() ? scalar::fimm(-infinity, dtype) : scalar::imm(least(dtype), dtype);
+    case Combiner::Min: return dtype.is_float() ? scalar::fimm(infinity, dtype) : scalar::imm(greatest(dtype), dtype);
+  }
+  return {};
+}
+
+Expr combine(Combiner combiner, Expr a, Expr b) {
+  bool boolean = a->dtype.is_bool();
+  switch (combiner) {
+    case Combiner::Sum: return a + b;
+    case Combiner::Prod: return a * b;
+    case Combiner::Max: return boolean ? logical_or(a, b) : max(a, b);
+    case Combiner::Min: return boolean ? logical_and(a, b) : min(a, b);
+    case Combiner::None: break;
+  }
+  RELAY_CHECK(false, "combine without a combiner");
+  return {};
+}
+
+Tensor placeholder(std::string name, Exprs shape, DType dtype) {
+  TensorNode* t = new TensorNode;
+  t->name = std::move(name), t->dtype = dtype, t->shape = std::move(shape);
+  return Tensor(t);
+}
+
+// "y", "x", ... for loops that people read: i0, i1, ... and k0, k1, ... for reductions.
+static std::vector<Axis> make_axes(const Exprs& extents, const char* prefix) {
+  std::vector<Axis> axes;
+  for (size_t d = 0; d < extents.size(); ++d) axes.push_back({scalar::var(format("{}{}", prefix, d)), extents[d]});
+  return axes;
+}
+
+static Exprs variables(const std::vector<Axis>& axes) {
+  Exprs vars;
+  for (const Axis& a : axes) vars.push_back(a.var);
+  return vars;
+}
+
+Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Exprs& axes)>& body) {
+  return reduce(std::move(name), std::move(shape), {}, Combiner::None, [&](const Exprs& axes, const Exprs&) { return body(axes); });
+}
+
+Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner combiner,
+              const std::function<Expr(const Exprs& axes, const Exprs& reduce_axes)>& body) {
+  TensorNode* node = new TensorNode;
+  Tensor t(node);
+  node->name = std::move(name);
+  node->shape = std::move(shape);
+  node->axes = make_axes(node->shape, "i");
+  node->reduce_axes = make_axes(reduce_extents, "k");
+  // A reduction over no axes is its body.
+  node->combiner = reduce_extents.empty() ? Combiner::None : combiner;
+  node->body = body(variables(node->axes), variables(node->reduce_axes));
+  RELAY_CHECK(node->body, "stage {} has no body", node->name);
+  RELAY_CHECK(node->body->dtype.lanes == 1, "stage {} has a vector body", node->name);
+  RELAY_CHECK(node->reduce_axes.empty() || combiner != Combiner::None, "stage {} reduces without a combiner", node->name);
+  node->dtype = node->body->dtype;
+  return t;
+}
+
+Tensors inputs(const Tensor& stage) {
+  Tensors found;
+  if (stage->is_placeholder()) return found;
+  scalar::visit(stage->body, [&](const Expr& e) {
+    if (e->kind != Kind::Load) return;
+    const TensorNode* source = static_cast<const TensorNode*>(e->source.get());
+    if (std::none_of(found.begin(), found.end(), [&](const Tensor& t) { return t.get() == source; })) found.push_back(Tensor(source));
+  });
+  return found;
+}
+
+Tensors topological(const Tensors& outputs) {
+  Tensors order;
+  std::unordered_set<const TensorNode*> done;
+  std::vector<std::pair<Tensor, bool>> work;
+  for (size_t i = outputs.size(); i-- > 0;) work.push_back({outputs[i], false});
+  while (!work.empty()) {
+    auto [t, expanded] = work.back();
+    work.pop_back();
+    if (done.count(t.get())) continue;
+    if (expanded) {
+      done.insert(t.get());
+      order.push_back(t);
+      continue;
+    }
+    work.push_back({t, true});
+    Tensors in = inputs(t);
+    for (size_t i = in.size(); i-- > 0;) work.push_back({in[i], false});
+  }
+  return order;
+}
+
+Tensors replace(const Tensors& roots, const std::vector<std::pair<Tensor, Tensor>>& map) {
+  std::unordered_map<const scalar::Source*, Tensor> now;
+  for (const auto& [from, to] : map) now[from.get()] = to;
+  for (const Tensor& t : topological(roots)) {
+    if (now.count(t.get()) || t->is_placeholder()) continue;
+    Expr body = scalar::rewrite(t->body, [&](const Expr& e) -> Expr {
+      if (e->kind != Kind::Load) return e;
+      auto it = now.find(e->source.get());
+      if (it == now.end() || it->second.get() == e->source.get()) return e;
+      return scalar::load(it->second, e->args);
+    });
+    if (body == t->body) continue;
+    TensorNode* copy = new TensorNode(*t);
+    copy->body = std::move(body);
+    now[t.get()] = Tensor(copy);
+  }
+  Tensors out;
+  for (const Tensor& t : roots) {
+    auto it = now.find(t.get());
+    out.push_back(it == now.end() ? t : it->second);
+  }
+  return out;
+}
+
+static std::string list(const Exprs& exprs) {
+  std::string out;
+  for (const Expr& e : exprs) out += (out.empty() ? "" : ", ") + scalar::str(e);
+  return out;
+}
+
+std::string str(const Tensor& t) {
+  std::string type = format("{}[{}]", t->dtype.str(), list(t->shape));
+  if (t->is_placeholder()) return format("{}    : {}", t->name, type);
+  std::string head = format("{}[{}] = ", t->name, list(variables(t->axes)));
+  if (t->combiner != Combiner::None) {
+    std::string ranges;
+    for (const Axis& a : t->reduce_axes) ranges += (ranges.empty() ? "" : ", ") + format("{} < {}", scalar::str(a.var), scalar::str(a.extent));
+    head += format("{}({}) ", name(t->combiner), ranges);
+  }
+  return head + scalar::str(t->body) + "    : " + type;
+}
+
+std::string str(const Tensors& order) {
+  std::string out;
+  for (const Tensor& t : order) out += str(t) + "\n";
+  return out;
+}
+
+}  // namespace relay::te

@@ -1,0 +1,53 @@
+#include "relay/te/te.h"
+
+#include <gtest/gtest.h>
+
+namespace relay::te {
+namespace {
+
+using scalar::imm;
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  return reduce("C", {a->shape[0], b->shape[1]}, {a->shape[1]}, Combiner::Sum,
+                [&](const Exprs& i, const Exprs& k) { return (*a)({i[0], k[0]}) * (*b)({k[0], i[1]}); });
+}
+
+TEST(Te, TextOfStages) {
+  Expr m = scalar::var("m");
+  Tensor a = placeholder("A", {m, imm(64)}, DType::float32()), b = placeholder("B", {imm(64), imm(8)}, DType::float32());
+  Tensor c = matmul(a, b);
+  Tensor d = compute("D", c->shape, [&](const Exprs& i) { return max((*c)(i), scalar::fimm(0)); });
+  EXPECT_EQ(str(topological({d})),
+            "A    : float32[m, 64]\n"
+            "B    : float32[64, 8]\n"
+            "C[i0, i1] = sum(k0 < 64) A[i0, k0] * B[k0, i1]    : float32[m, 8]\n"
+            "D[i0, i1] = max(C[i0, i1], 0f)    : float32[m, 8]\n");
+}
+
+TEST(Te, ReplaceKeepsWhatDoesNotChange) {
+  Tensor a = placeholder("A", {imm(4), imm(4)}, DType::float32()), b = placeholder("B", {imm(4), imm(4)}, DType::float32());
+  Tensor x = placeholder("X", {imm(4), imm(4)}, DType::float32());
+  Tensor c = matmul(a, b), d = matmul(a, a);
+  Tensors out = replace({c, d}, {{b, x}});
+  EXPECT_EQ(str(out[0]), "C[i0, i1] = sum(k0 < 4) A[i0, k0] * X[k0, i1]    : float32[4, 4]");
+  EXPECT_EQ(out[1], d);
+}
+
+TEST(Te, DeepChainsNeedNoStack) {
+  Tensor t = placeholder("A", {imm(4)}, DType::float32());
+  for (int i = 0; i < 20000; ++i) {
+    Tensor last = t;
+    t = compute("t", last->shape, [&](const Exprs& i) { return (*last)(i) + 1; });
+  }
+  EXPECT_EQ(topological({t}).size(), 20001u);
+}
+
+TEST(Te, Identities) {
+  EXPECT_EQ(scalar::str(identity(Combiner::Max, DType::float32())), "-inff");
+  EXPECT_EQ(identity(Combiner::Max, DType::int8())->ivalue, -128);
+  EXPECT_EQ(identity(Combiner::Min, DType::uint8())->ivalue, 255);
+  EXPECT_EQ(identity(Combiner::Min, DType::boolean())->ivalue, 1);
+}
+
+}  // namespace
+}  // namespace relay::te
