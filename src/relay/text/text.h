@@ -1,0 +1,87 @@
+// The text form of Relay: printing and parsing.
+//
+//   #[version = "0.0.5"]
+//   def @main(%x: Tensor[(m, 4), float32], %w: Tensor[(8, 4), float32]) -> Tensor[(m, 8), float32] {
+//     %0 = nn.dense(%x, %w, units=8);
+//     nn.relu(%0)
+//   }
+//
+// parse(str(m)) is alpha-equal to m, and str(parse(s)) is stable. Dimensions are integer expressions; the names in them are
+// shape variables that belong to the enclosing `def` or `fn` (`/` is floor division).
+//
+// Constants: scalars are written in place (1f, 2i64, True). Other tensors are meta[relay.Constant][N], entry N of
+//
+//   #[metadata]
+//   {
+//     "relay.Constant": [
+//       {"shape": [2, 2], "dtype": "float32", "values": [1, 2.5, -3, 4]},     small: the numbers
+//       {"shape": [64, 64], "dtype": "float32", "base64": "AAAAPw..."},       the bytes, little endian, row-major
+//       {"shape": [512, 512], "dtype": "float32", "tensor": "weight_2"}       a tensor of the safetensors file beside it
+//     ],
+//     "file": "model.safetensors"
+//   }
+//
+// The reader also takes the node graph (`"root"`, `"nodes"`, `"b64ndarrays"`) that version 0.0.5 files carry.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "relay/ir/expr.h"
+
+namespace relay::text {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+struct PrintOptions {
+  bool version = true;      // the header line, and the metadata section; without: a fragment for people
+  bool types = false;       // ` /* ty=... */` after what inference has typed
+  int64_t value_elements = 64;         // tensors up to this size are written as numbers
+  NamedTensors* weights = nullptr;     // larger ones are appended here and named in the text; null: embedded as base64
+  std::string weights_file = {};       // what "file" of the metadata section says when `weights` is given
+};
+
+std::string str(const ir::Module& module, const PrintOptions& options = {});
+// An expression: free variables are declared first (`free_var %x: T;`). No version header by default.
+std::string str(const ir::Expr& expr, PrintOptions options = {.version = false});
+std::string str(const ir::Type& type);
+// attributes of a call as in the text, defaults left out: "strides=[2, 2], groups=2"
+std::string str(const ir::Attrs& attrs);
+
+struct ParseOptions {
+  // The tensor of this name in the file that the metadata section names (empty when it names none); a tensor without a value
+  // when there is none. Null: such constants are errors.
+  std::function<Tensor(const std::string& file, const std::string& name)> find_tensor;
+  const ir::Module* definitions = nullptr;  // type definitions visible besides those in the text
+};
+
+Result<ir::Module> parse(std::shared_ptr<const Source> source, const ParseOptions& options = {});
+Result<ir::Module> parse(std::string text, const ParseOptions& options = {});  // a source named "<text>"
+Result<ir::Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions& options = {});
+Result<ir::Expr> parse_expr(std::string text, const ParseOptions& options = {});
+
+// Shape variables by name, for texts that share them.
+using DimNames = std::map<std::string, ir::Dim>;
+
+enum class TypeForm : uint8_t { Relay, Short };
+// A type. The short form is tried first: "(1, n, 8)" is a float32 tensor, "(4,) int64" and "() bool" name their dtype,
+// "[(1, 2), (1, 3)]" is a tuple of tensors; "()" is a float32 scalar (in Relay form it is the empty tuple).
+Result<ir::Type> parse_type(std::string text, DimNames* names = nullptr, TypeForm form = TypeForm::Short);
+// "strides=[2, 2], groups=2"
+Result<std::vector<std::pair<std::string, ir::AttrValue>>> parse_attrs(std::string text, DimNames* names = nullptr);
+
+// --- files ------------------------------------------------------------------------------------------------------------
+// A module from a .relay file, with the safetensors file it names (looked for beside it).
+Result<ir::Module> load(const std::string& path);
+// Writes `path` and, if there are large tensors and not `inline_weights`, `path` with the extension .safetensors.
+Status save(const ir::Module& module, const std::string& path, bool inline_weights = false);
+
+Result<NamedTensors> read_safetensors(const std::string& path);
+Status write_safetensors(const std::string& path, const NamedTensors& tensors);
+
+}  // namespace relay::text

@@ -1,0 +1,24 @@
+// Type inference: Hindley-Milner unification, with operators' relations run as soon as their inputs are known.
+//
+//   def @main(%x: Tensor[(m, 4), float32]) { nn.batch_flatten(%x) }
+//       becomes  def @main(%x: Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32] { ... }
+//
+// Every node's `type` is written in place (it is a cache that no equality looks at); missing result types of functions are
+// filled in the module that is returned. A node that has a type is trusted, and what is below it is not looked at again:
+// passes keep the types of what they did not change, and only new nodes cost time.
+#pragma once
+
+#include "relay/ir/expr.h"
+
+namespace relay::typing {
+
+// The module with everything typed, or all the diagnostics that can be found.
+Result<ir::Module> infer(const ir::Module& module);
+
+// The type of an expression; its free variables need annotations. `module` gives the globals and type definitions.
+Result<ir::Type> infer_expr(const ir::Expr& expr, const ir::Module* module = nullptr);
+
+// The type of a global function as its annotations say it; null when a parameter or the result has none.
+ir::Type annotated_type(const ir::Function& function);
+
+}  // namespace relay::typing
