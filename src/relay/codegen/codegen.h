@@ -10,23 +10,19 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
+#include "relay/runtime/kernel.h"
 
 namespace relay::codegen {
 
-using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);
+// What the runtime calls, and how it finds it.
+using runtime::KernelFn;
+using runtime::KernelLibrary;
 
 // A target: its name and how to describe the machine. One line a target in driver/targets.def.
 struct TargetDef {
   const char* name;  // "x86"
   // "native" or "zen4,-avx512f": the description, or what is wrong with the text.
   Result<TargetDesc> (*describe)(std::string_view text);
-};
-
-// Kernels ready to call. Keeps the code alive.
-class KernelLibrary {
- public:
-  virtual ~KernelLibrary() = default;
-  virtual KernelFn find(const std::string& name) const = 0;
 };
 
 int64_t scratch_bytes(const loop::Kernel& kernel);

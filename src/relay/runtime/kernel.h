@@ -1,0 +1,21 @@
+// A kernel as the runtime sees it: a function pointer. Who made it (the compiler in this process, a linker long ago) does
+// not matter here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace relay::runtime {
+
+// Runs tasks [begin, end) of a kernel. `params`: the arrays, in the kernel's order. `shape`: the values of its shape
+// variables. `scratch`: 64-byte aligned memory of the calling thread, as large as the kernel states.
+using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);
+
+// Kernels by name. Keeps the code alive.
+class KernelLibrary {
+ public:
+  virtual ~KernelLibrary() = default;
+  virtual KernelFn find(const std::string& name) const = 0;  // null: there is none
+};
+
+}  // namespace relay::runtime

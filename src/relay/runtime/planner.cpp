@@ -1,0 +1,139 @@
+#include "relay/runtime/planner.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace relay::runtime {
+
+static constexpr int64_t alignment = 64;
+static int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+Placement place(std::span<const Lifetime> lifetimes) {
+  Placement result;
+  result.offsets.assign(lifetimes.size(), 0);
+  std::vector<uint32_t> order;
+  std::map<uint32_t, int64_t> change;  // of the bytes alive, at an instruction
+  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
+    if (lifetimes[i].bytes <= 0) continue;
+    order.push_back(i);
+    change[lifetimes[i].first] += aligned(lifetimes[i].bytes);
+    change[lifetimes[i].last + 1] -= aligned(lifetimes[i].bytes);
+  }
+  int64_t alive = 0;
+  for (const std::pair<const uint32_t, int64_t>& c : change) result.lower_bound = std::max(result.lower_bound, alive += c.second);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes : a < b;
+  });
+  // `placed` is sorted by offset, so the first gap that is wide enough among those alive with us is the lowest.
+  std::vector<uint32_t> placed;
+  for (uint32_t i : order) {
+    const Lifetime& mine = lifetimes[i];
+    int64_t bytes = aligned(mine.bytes), offset = 0;
+    for (uint32_t p : placed) {
+      const Lifetime& other = lifetimes[p];
+      if (other.last < mine.first || mine.last < other.first) continue;
+      if (result.offsets[p] - offset >= bytes) break;
+      offset = std::max(offset, result.offsets[p] + aligned(other.bytes));
+    }
+    result.offsets[i] = offset;
+    result.arena_bytes = std::max(result.arena_bytes, offset + bytes);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
+                                   [&](int64_t o, uint32_t p) { return o < result.offsets[p]; }),
+                  i);
+  }
+  return result;
+}
+
+// First and last mention, widened over loops: an array that is alive anywhere in a loop and mentioned outside it, or that
+// may carry a value from one turn to the next, must keep its place for the whole loop. Treating both alike is safe.
+static std::vector<Lifetime> lifetimes(const Function& f, std::span<const int64_t> bytes) {
+  std::vector<Lifetime> lives(f.arrays.size());
+  std::vector<bool> seen(f.arrays.size());
+  struct Loop {
+    uint32_t begin, end;
+  };
+  std::vector<Loop> loops;
+  for (uint32_t at = 0; at < f.code.size(); ++at) {
+    const Instruction& in = f.code[at];
+    if ((in.op == Op::Jump || in.op == Op::BranchIf) && in.target <= at) loops.push_back({in.target, at});
+    for (uint32_t i = 0; i < in.args.count; ++i) {
+      uint32_t array = f.operands[in.args.begin + i];
+      if (f.arrays[array].kind != Array::Kind::Temporary) continue;
+      if (!seen[array]) lives[array] = {bytes[array], at, at};
+      seen[array] = true;
+      lives[array].last = at;
+    }
+  }
+  for (bool changed = true; changed && !loops.empty();) {
+    changed = false;
+    for (Lifetime& life : lives) {
+      if (life.bytes == 0) continue;
+      for (const Loop& loop : loops) {
+        if (life.last < loop.begin || loop.end < life.first) continue;
+        if (life.first <= loop.begin && loop.end <= life.last) continue;
+        life.first = std::min(life.first, loop.begin);
+        life.last = std::max(life.last, loop.end);
+        changed = true;
+      }
+    }
+  }
+  return lives;
+}
+
+Result<Plan> plan(const Program& program, const Function& f, std::vector<int64_t> variables) {
+  Plan p;
+  p.variables = std::move(variables);
+  auto no_value = [&](const SizeExpr& e, const char* what) {
+    Diagnostic d{DiagnosticKind::wrong_input, format("function `{}`: {} `{}` has no lawful value for these inputs", f.name, what,
+                                                     str(e, f.variables))};
+    for (size_t v = 0; v < f.variables.size(); ++v) d.notes.push_back(format("`{}` is {}", f.variables[v], p.variables[v]));
+    return d;
+  };
+  auto too_large = [&](const Array& a) {
+    return Diagnostic{DiagnosticKind::out_of_memory, format("function `{}`: array `{}` would need more than {} bytes", f.name, a.name,
+                                                            Limits::array_bytes)};
+  };
+  for (const Array& a : f.arrays) {
+    Shape shape;
+    for (const SizeExpr& e : a.shape) {
+      std::optional<int64_t> value = evaluate(e, p.variables);
+      if (!value || *value < 0) return no_value(e, "dimension");
+      shape.push_back(*value);
+    }
+    std::optional<int64_t> elements = element_count(shape), bytes = evaluate(a.bytes, p.variables);
+    if (!elements || *elements > Limits::array_bytes / a.dtype.bytes()) return too_large(a);
+    if (!bytes || *bytes < 0) return no_value(a.bytes, "size");
+    if (*bytes > Limits::array_bytes) return too_large(a);
+    // What the outside gives and takes is dense and row-major, whatever the program says.
+    bool outside = a.kind == Array::Kind::Input || a.kind == Array::Kind::Output;
+    p.bytes.push_back(outside ? *elements * a.dtype.bytes() : *bytes);
+    p.shapes.push_back(std::move(shape));
+  }
+  for (const SizeExpr& e : f.sizes) {
+    std::optional<int64_t> value = evaluate(e, p.variables);
+    if (!value) return no_value(e, "size");
+    p.sizes.push_back(*value);
+  }
+  for (const Instruction& in : f.code) {
+    if (in.op == Op::Kernel) p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.target].scratch_bytes);
+    if (in.op == Op::BranchIf && p.bytes[f.operands[in.args.begin]] < 1) return no_value(f.arrays[f.operands[in.args.begin]].bytes, "size");
+    if (in.op != Op::Copy) continue;
+    uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
+    if (p.bytes[from] != p.bytes[to])
+      return Diagnostic{DiagnosticKind::wrong_input, format("function `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to])};
+  }
+  std::vector<Lifetime> lives = lifetimes(f, p.bytes);
+  int64_t total = 0;
+  for (const Lifetime& life : lives)
+    if ((total += life.bytes) > 16 * Limits::array_bytes) return too_large(f.arrays[&life - lives.data()]);
+  Placement placement = place(lives);
+  p.arena_bytes = placement.arena_bytes;
+  p.lower_bound = placement.lower_bound;
+  p.offsets = std::move(placement.offsets);
+  for (size_t i = 0; i < lives.size(); ++i)
+    if (f.arrays[i].kind != Array::Kind::Temporary) p.offsets[i] = -1;
+  return p;
+}
+
+}  // namespace relay::runtime

@@ -1,0 +1,30 @@
+// What a run did, for people and tools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace relay::runtime {
+
+// One kernel call or copy.
+struct StepTime {
+  std::string kernel;
+  double us = 0;
+  int64_t tasks = 0;
+  int threads = 1;
+};
+
+struct Report {
+  double us = 0;               // of the whole run
+  int threads = 1;             // of the session
+  int64_t kernel_calls = 0;
+  int64_t arena_bytes = 0;     // temporaries of the entry function
+  int64_t lower_bound = 0;     // the most bytes alive at one time: no plan needs less
+  int64_t constant_bytes = 0;
+  bool planned = false;        // the first run of these input shapes
+  bool time_steps = false;     // asks for `steps`; costs two clock readings a step
+  std::vector<StepTime> steps; // in order
+};
+
+}  // namespace relay::runtime

@@ -1,0 +1,49 @@
+// SizeExpr: an integer expression over shape variables, in postfix, for the runtime: it has no tree and no names, is checked
+// in one pass and evaluated in one loop.
+//
+//   m * 224 + 1, where m is variable 0:      Var 0, Const 224, Mul, Const 1, Add
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace relay::runtime {
+
+enum class SizeOp : uint8_t {
+  Const, Var,
+  Add, Sub, Mul, FloorDiv, FloorMod, TruncDiv, TruncMod, Min, Max,
+  Eq, Ne, Lt, Le, And, Or,   // 0 or 1
+  Neg, Not, Abs,
+  Select,  // three operands: condition, then, otherwise
+};
+constexpr int size_op_count = static_cast<int>(SizeOp::Select) + 1;
+
+struct SizeWord {
+  SizeOp op = SizeOp::Const;
+  int64_t value = 0;  // Const: the number; Var: its index
+  bool operator==(const SizeWord&) const = default;
+};
+
+struct SizeExpr {
+  std::vector<SizeWord> words;
+
+  static SizeExpr constant(int64_t value) { return {{{SizeOp::Const, value}}}; }
+  static SizeExpr variable(int64_t index) { return {{{SizeOp::Var, index}}}; }
+  std::optional<int64_t> as_constant() const;
+  bool operator==(const SizeExpr&) const = default;
+};
+SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b);
+
+constexpr int max_size_depth = 64;  // operands waiting at any point
+
+// Every operator finds its operands, one value is left, no variable is out of range, and the stack stays below the limit.
+bool is_well_formed(const SizeExpr& e, size_t variables);
+// The value of a well-formed expression; nothing on division by zero or overflow.
+std::optional<int64_t> evaluate(const SizeExpr& e, std::span<const int64_t> variables);
+// "m * 224 + 1", for messages.
+std::string str(const SizeExpr& e, std::span<const std::string> variables);
+
+}  // namespace relay::runtime

@@ -1,0 +1,100 @@
+// The one pool of threads of the process.
+//
+//   ThreadPool::Session session(ThreadPool::global(), 2);         // one inference: its workers spin between kernels ...
+//   session.parallel(tasks, [&](int64_t begin, int64_t end, int worker) { ... });
+//                                                                 // ... and sleep when it has ended
+// A region is split into contiguous ranges, one a thread, that depend on the number of tasks and threads only. The caller
+// runs the first; a range whose worker has not come yet (asleep, or the machine is busy) is run by the caller, so a
+// region never waits for a thread to wake up. An empty region costs a fraction of a microsecond.
+//
+// One session has the workers at a time. A session opened while another has them, or inside a region, runs its regions on
+// its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock. After fork() the
+// child gets a pool of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "relay/base/function_ref.h"
+
+namespace relay::runtime {
+
+// Must not throw.
+using RangeFn = function_ref<void(int64_t begin, int64_t end, int worker)>;
+
+class ThreadPool {
+ public:
+  // Sized by usable_cores().
+  static ThreadPool& global();
+  explicit ThreadPool(int threads);  // the caller's included
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  int size() const { return size_; }
+
+  class Session {
+   public:
+    // At most `threads` threads; 0: all.
+    explicit Session(ThreadPool& pool, int threads = 0);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    int threads() const { return threads_; }  // 1 if the workers were taken
+    // `limit`: use no more than so many threads of the session (0: all of them).
+    void parallel(int64_t tasks, RangeFn fn, int limit = 0);
+
+   private:
+    ThreadPool& pool_;
+    int threads_ = 1;
+    bool owner_ = false;
+  };
+
+  // One region by itself.
+  void parallel(int64_t tasks, int threads, RangeFn fn) { Session(*this, threads).parallel(tasks, fn); }
+
+  // Times the caller ran a range whose worker was late. For tests and tuning.
+  int64_t stolen() const { return stolen_.load(std::memory_order_relaxed); }
+
+ private:
+  struct alignas(64) Slot {
+    std::atomic<uint64_t> claimed{0};  // the last region whose range somebody took
+    std::atomic<uint64_t> done{0};     // the last region whose range is finished
+  };
+  struct Job {
+    const RangeFn* fn = nullptr;
+    int64_t tasks = 0;
+    int parts = 1;
+  };
+
+  void start_workers(int count);
+  void work(int worker);
+  void run(const Job& job);
+  void run_range(int part);
+  void wake();
+
+  // What workers watch: the number of the region, and how many threads it has.
+  alignas(64) std::atomic<uint64_t> word_{0};
+  alignas(64) std::atomic<bool> active_{false};  // a session has the workers
+  alignas(64) std::atomic<int> sleeping_{0};
+  std::atomic<uint32_t> wakes_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<int64_t> stolen_{0};
+  alignas(64) Job job_;
+  uint64_t region_ = 0;
+  int size_;
+  std::unique_ptr<Slot[]> slots_;
+  std::vector<std::thread> workers_;  // started when first needed
+  std::atomic<bool> owned_{false};  // by the session that has the workers
+};
+
+// Cores this process may use: physical cores (hwloc) within the affinity mask, no more than the CPU quota of the cgroup.
+// RELAY_THREADS in the environment overrides it.
+int usable_cores();
+
+// Memory of the calling thread, 64-byte aligned, kept until a larger one is asked for.
+void* thread_scratch(size_t bytes);
+
+}  // namespace relay::runtime
