@@ -1,0 +1,147 @@
+// Moves loads of read-only arrays and float arithmetic out of innermost loops that they do not depend on.
+//
+//   for x in 0..n { y[x] = a[x] * rsqrt(v[c] + 1e-5f) }
+//   becomes
+//   let h = rsqrt(v[c] + 1e-5f)  for x in 0..n { y[x] = a[x] * h }
+//
+// A load moves only if the loop runs at least once and the load is evaluated in every iteration, so nothing is read that
+// was not read before. Integer arithmetic needs no pass: code generation places it at the outermost loop that defines its
+// variables. Only innermost loops, because a value kept over an inner loop costs that loop a register.
+#include <unordered_set>
+
+#include "relay/base/diagnostics.h"
+#include "relay/loop/loop.h"
+
+namespace relay::loop {
+namespace {
+
+using scalar::Kind;
+
+constexpr size_t limit = 12;  // values kept over one loop
+
+struct Facts {
+  std::unordered_set<const scalar::Node*> inner;       // variables defined inside the loop
+  std::unordered_set<const scalar::Source*> written;   // arrays stored anywhere in the kernel, and local ones
+  bool loads_may_move = false;
+};
+
+class Hoister {
+ public:
+  explicit Hoister(const Facts& facts) : facts_(facts) {}
+
+  struct Moved {
+    Expr var, value;
+  };
+  std::vector<Moved> moved;
+
+  Stmt stmt(const Stmt& s, bool always) {
+    switch (s->kind) {
+      case StmtKind::Store: {
+        Exprs indices;
+        for (const Expr& e : s->indices) indices.push_back(expr(e, always));
+        return store(s->buffer, std::move(indices), expr(s->value, always && !s->condition),
+                     s->condition ? expr(s->condition, always) : Expr{});
+      }
+      case StmtKind::Let: {
+        Expr value = expr(s->value, always);
+        return let(s->var, value, stmt(s->body[0], always));
+      }
+      case StmtKind::If:
+        return if_(expr(s->condition, always), stmt(s->body[0], false), s->body.size() > 1 ? stmt(s->body[1], false) : Stmt{});
+      case StmtKind::Alloc: return alloc(s->buffer, stmt(s->body[0], always));
+      case StmtKind::Block: {
+        Stmts parts;
+        for (const Stmt& b : s->body) parts.push_back(stmt(b, always));
+        return block(std::move(parts));
+      }
+      case StmtKind::For:
+      case StmtKind::Prefetch: break;
+    }
+    return s;
+  }
+
+ private:
+  // Replaces the largest movable parts of e. `always`: e is evaluated in every iteration.
+  Expr expr(const Expr& e, bool always) {
+    if (e->args.empty()) return e;
+    if (worth(e) && movable(e, always)) {
+      for (const Moved& m : moved)
+        if (scalar::equal(m.value, e)) return m.var;
+      if (moved.size() < limit) {
+        moved.push_back({scalar::var("h", e->dtype), e});
+        return moved.back().var;
+      }
+      return e;
+    }
+    Exprs args;
+    for (size_t i = 0; i < e->args.size(); ++i)
+      args.push_back(expr(e->args[i], always && !(e->kind == Kind::Select && i > 0)));
+    return scalar::with_args(e, std::move(args));
+  }
+
+  static bool worth(const Expr& e) {
+    switch (e->kind) {
+      case Kind::Load: return true;
+      case Kind::Broadcast: return worth(e->args[0]);
+      case Kind::Unary:
+      case Kind::Binary:
+      case Kind::Select:
+      case Kind::Cast: return e->dtype.is_float();
+      default: return false;
+    }
+  }
+
+  bool movable(const Expr& e, bool always) {
+    if (e->kind == Kind::Var) return !facts_.inner.count(e.get());
+    if (e->kind == Kind::Load && (!always || !facts_.loads_may_move || facts_.written.count(e->source.get()))) return false;
+    for (size_t i = 0; i < e->args.size(); ++i)
+      if (!movable(e->args[i], always)) return false;
+    return true;
+  }
+
+  const Facts& facts_;
+};
+
+bool has_loop(const Stmt& s) {
+  bool found = false;
+  visit(s, [&](const Stmt& n) { found |= n->kind == StmtKind::For; }, [](const Expr&) {});
+  return found;
+}
+
+}  // namespace
+
+Kernel hoist(const Kernel& k) {
+  Facts facts;
+  visit(
+      k.body,
+      [&](const Stmt& s) {
+        if (s->kind == StmtKind::Store || s->kind == StmtKind::Alloc) facts.written.insert(s->buffer.get());
+      },
+      [](const Expr&) {});
+  Kernel out = k;
+  out.body = rewrite(
+      k.body,
+      [&](const Stmt& s) -> Stmt {
+        if (s->kind != StmtKind::For || s->for_kind != ForKind::Serial || has_loop(s->body[0])) return s;
+        Facts here = facts;
+        here.inner.insert(s->var.get());
+        visit(
+            s->body[0],
+            [&](const Stmt& n) {
+              if (n->var) here.inner.insert(n->var.get());
+            },
+            [](const Expr&) {});
+        std::optional<int64_t> least = scalar::interval(s->extent).min;
+        here.loads_may_move = least && *least >= 1;
+        Hoister hoister(here);
+        Stmt body = hoister.stmt(s->body[0], true);
+        if (hoister.moved.empty()) return s;
+        Stmt result = for_(s->var, s->min, s->extent, s->for_kind, body);
+        for (size_t i = hoister.moved.size(); i-- > 0;) result = let(hoister.moved[i].var, hoister.moved[i].value, result);
+        return result;
+      },
+      [](const Expr& e) { return e; });
+  return out;
+}
+
+}  // namespace relay::loop
