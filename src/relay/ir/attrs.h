@@ -2,8 +2,9 @@
 //
 //   struct DenseAttrs {
 //     int64_t units = 0;
-//     DType out_dtype = {};
-//     static constexpr auto fields = std::tuple{field("units", &DenseAttrs::units, "Number of output features; 0: from the weight.")};
+//     OptDType out_dtype = {};
+//     static constexpr auto fields = std::tuple{field("units", &DenseAttrs::units, "Number of output features; 0: from the weight."),
+//                                               field("out_dtype", &DenseAttrs::out_dtype, "Of the output; none: that of data.")};
 //   };
 //
 // From the list come defaults, parsing, printing, equality, hashing, documentation and the Python signature, all through
@@ -60,14 +61,36 @@ constexpr Field<Struct, Value> required_field(const char* name, Value Struct::* 
 
 // How a member type crosses to and from AttrValue. from() accepts what a reader would: an int for a float, an int for a
 // one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a string for a
-// DType; false when the value does not fit. Specialised in attrs.cpp for: bool, int64_t, double, std::string, DType, Ints,
-// Floats, Strings, Dims, IntLists, OptInts, OptInt, OptFloat, OptDType, IntOrInts.
+// DType; false when the value does not fit.
 template <class T>
-struct AttrConvert {
-  static const char* type_name();  // "int", "list of ints", "int or None"
-  static AttrValue to(const T& member);
-  static bool from(const AttrValue& value, T* member);
-};
+struct AttrConvert;
+
+// The types a member can have: RELAY_ATTR_MEMBER(type, its name in messages and documentation).
+#define RELAY_ATTR_MEMBERS \
+  RELAY_ATTR_MEMBER(bool, "bool") \
+  RELAY_ATTR_MEMBER(int64_t, "int") \
+  RELAY_ATTR_MEMBER(double, "float") \
+  RELAY_ATTR_MEMBER(std::string, "string") \
+  RELAY_ATTR_MEMBER(DType, "dtype") \
+  RELAY_ATTR_MEMBER(Ints, "list of ints") \
+  RELAY_ATTR_MEMBER(Floats, "list of floats") \
+  RELAY_ATTR_MEMBER(Strings, "list of strings") \
+  RELAY_ATTR_MEMBER(Dims, "list of dimensions") \
+  RELAY_ATTR_MEMBER(OptInts, "list of ints or None") \
+  RELAY_ATTR_MEMBER(OptInt, "int or None") \
+  RELAY_ATTR_MEMBER(OptFloat, "float or None") \
+  RELAY_ATTR_MEMBER(OptDType, "dtype or None") \
+  RELAY_ATTR_MEMBER(IntLists, "list of lists of ints") \
+  RELAY_ATTR_MEMBER(IntOrInts, "int or list of ints")
+#define RELAY_ATTR_MEMBER(type, text) \
+  template <> \
+  struct AttrConvert<type> { \
+    static const char* type_name() { return text; } \
+    static AttrValue to(const type& member); \
+    static bool from(const AttrValue& value, type* member); \
+  };
+RELAY_ATTR_MEMBERS
+#undef RELAY_ATTR_MEMBER
 
 struct AttrField {
   const char* name;
@@ -106,6 +129,7 @@ struct AttrsOf final : AttrsNode {
   T value;
 };
 
+// Null attributes equal all defaults.
 bool equal(const Attrs& a, const Attrs& b);
 uint64_t hash(const Attrs& attrs);
 

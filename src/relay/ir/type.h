@@ -90,13 +90,17 @@ template <> inline const DataTypeName* as(const Type& t) { return t && t->kind =
 template <> inline const TypeCall* as(const Type& t) { return t && t->kind == TypeKind::Call ? static_cast<const TypeCall*>(t.get()) : nullptr; }
 template <> inline const HoleType* as(const Type& t) { return t && t->kind == TypeKind::Hole ? static_cast<const HoleType*>(t.get()) : nullptr; }
 
-// Structural; type variables bound inside are matched up, dimensions are compared after normalising.
+// Structural; null equals null; type variables bound inside are matched up, dimensions are compared after normalising, `?` equals `?`.
 bool equal(const Type& a, const Type& b);
 uint64_t hash(const Type& type);
 // True if there is no hole in it.
 bool is_complete(const Type& type);
-// The type with shape variables (and type variables) replaced.
-Type substitute(const Type& type, const std::vector<scalar::Binding>& dims);
-std::string str(const Type& type);  // "Tensor[(1, m), float32]"
+// The type with shape variables and type variables replaced; the same pointer when nothing changed.
+struct TypeBinding {
+  Type var;  // TypeVar
+  Type value;
+};
+Type substitute(const Type& type, const std::vector<scalar::Binding>& dims, const std::vector<TypeBinding>& types = {});
+std::string str(const Type& type);  // "Tensor[(1, m), float32]"; a scalar is its dtype, "float32"; null is "_"
 
 }  // namespace relay::ir

@@ -1,0 +1,43 @@
+// TypeMatcher: equality of types, dimensions and attributes while variables are being matched up.
+//
+//   fn [A](List[A]) -> Tensor[(n, n + 1), float32]   equals   fn [B](List[B]) -> Tensor[(m, m + 1), float32]
+//
+// Bound type variables are paired where they are bound. Shape variables have no binder in the text; with `match_dims` they
+// are paired at their first meeting and must stay so, without it they are equal only to themselves.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+
+#include "relay/ir/attrs.h"
+#include "relay/ir/type.h"
+
+namespace relay::ir {
+
+class TypeMatcher {
+ public:
+  explicit TypeMatcher(bool match_dims = false) : match_dims_(match_dims) {}
+
+  bool equal(const Type& a, const Type& b);
+  bool equal(const Types& a, const Types& b);
+  bool equal(const Dim& a, const Dim& b);
+  bool equal(const Dims& a, const Dims& b);
+  bool equal(const AttrValue& a, const AttrValue& b);
+  bool equal(const Attrs& a, const Attrs& b);
+  bool equal(const DictAttrs& a, const DictAttrs& b);
+  // Pairs type variables; false when there are more on one side.
+  bool bind(const Types& a, const Types& b);
+
+ private:
+  bool pair_dims(const Dim& a, const Dim& b);
+
+  bool match_dims_;
+  std::unordered_map<const TypeNode*, const TypeNode*> vars_, reverse_vars_;
+  std::unordered_map<const scalar::Node*, Dim> dims_, reverse_dims_;   // of a -> of b, and back
+  std::set<std::pair<const TypeNode*, const TypeNode*>> proven_;       // pairs of compound types: types are DAGs
+};
+
+// The same for dimensions that TypeMatcher can find equal: constants by value, all others alike.
+uint64_t hash_dim(const Dim& dim);
+
+}  // namespace relay::ir
