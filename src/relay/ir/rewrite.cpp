@@ -13,12 +13,15 @@ void for_each_child(const Expr& e, function_ref<void(const Expr&)> f) {
   });
 }
 
-Expr with_children(const Expr& e, const Exprs& children, bool keep_type) {
+Expr with_children(const Expr& e, const Exprs& children) {
   size_t i = 0;
-  bool changed = false;
+  bool changed = false, keep_type = true;
   for_each_child(e, [&](const Expr& child) {
     RELAY_CHECK(i < children.size(), "{} given too few children", name(e->kind));
-    changed |= !(child == children[i++]);
+    const Expr& now = children[i++];
+    if (now == child) return;
+    changed = true;
+    keep_type = keep_type && now->type && child->type && equal(now->type, child->type);
   });
   RELAY_CHECK(i == children.size(), "{} given too many children", name(e->kind));
   if (!changed) return e;
@@ -83,6 +86,10 @@ void visit(const Expr& root, function_ref<void(const Expr&)> f) {
 }
 
 Expr rewrite(const Expr& root, function_ref<Expr(const Expr&)> rule) {
+  return rewrite(root, [&](const Expr&, const Expr& now) { return rule(now); });
+}
+
+Expr rewrite(const Expr& root, function_ref<Expr(const Expr& before, const Expr& now)> rule) {
   NodeMap<Expr> done;
   Exprs children;
   visit(root, [&](const Expr& e) {
@@ -92,7 +99,7 @@ Expr rewrite(const Expr& root, function_ref<Expr(const Expr&)> rule) {
       children.push_back(*done.find(child.get()));
       changed |= !(children.back() == child);
     });
-    Expr result = rule(changed ? with_children(e, children) : e);
+    Expr result = rule(e, changed ? with_children(e, children) : e);
     done[e.get()] = std::move(result);
   });
   return *done.find(root.get());
@@ -156,7 +163,9 @@ std::vector<VarRef> free_vars(const Expr& e) {
 FunctionRef with_body(const FunctionRef& f, Expr body) {
   if (f->body == body) return f;
   Function* copy = new Function(*f);
+  bool keep_type = f->body->type && body->type && equal(f->body->type, body->type);
   copy->body = std::move(body);
+  if (!keep_type) copy->type = nullptr;
   return FunctionRef(copy);
 }
 

@@ -9,12 +9,15 @@ namespace relay::ir {
 
 // The direct children in evaluation order (clause bodies included, patterns not).
 void for_each_child(const Expr& e, function_ref<void(const Expr&)> f);
-// The same node with other children in that order; the same pointer when none changed. Keeps span, and type when `keep_type`.
-Expr with_children(const Expr& e, const Exprs& children, bool keep_type = true);
+// The same node with other children in that order; the same pointer when none changed. Keeps the span, and the type when each
+// new child has the type of the old one: a typed node has only typed nodes below it.
+Expr with_children(const Expr& e, const Exprs& children);
 
 // Post-order, each shared node once. `rule` sees a node whose children are rewritten and returns it unchanged for "no match".
 // Parameters and let-bound variables are not visited as binders; their uses are (as Var nodes).
 Expr rewrite(const Expr& root, function_ref<Expr(const Expr&)> rule);
+// The same; the rule also sees the node as it was before (its type, its old children).
+Expr rewrite(const Expr& root, function_ref<Expr(const Expr& before, const Expr& now)> rule);
 
 // Each node once, children first.
 void visit(const Expr& root, function_ref<void(const Expr&)> f);
@@ -39,7 +42,7 @@ bool equal(const Module& a, const Module& b);
 uint64_t hash(const Expr& e);
 uint64_t hash(const Module& m);
 
-// Copies with new parts; the same pointer when nothing changed.
+// The function with another body; the same pointer when it is the same. Keeps the type as with_children() does.
 FunctionRef with_body(const FunctionRef& f, Expr body);
 
 }  // namespace relay::ir
