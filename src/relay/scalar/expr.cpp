@@ -179,6 +179,15 @@ Expr cast(DType dtype, Expr a) {
   return build(std::move(n));
 }
 
+Expr reinterpret(DType dtype, Expr a) {
+  RELAY_CHECK(a->dtype.bits == dtype.bits && a->dtype.lanes == dtype.lanes, "reinterpret {} as {}", a->dtype.str(), dtype.str());
+  if (a->dtype == dtype) return a;
+  Node n;
+  n.kind = Kind::Reinterpret, n.dtype = dtype;
+  n.args = {std::move(a)};
+  return build(std::move(n));
+}
+
 Expr load(Ref<const Source> source, Exprs indices) {
   Node n;
   n.kind = Kind::Load, n.dtype = source->dtype;
@@ -231,6 +240,7 @@ int compare(const Expr& a, const Expr& b) {
       break;
     case Kind::Select:
     case Kind::Cast:
+    case Kind::Reinterpret:
     case Kind::Broadcast: break;
   }
   if (int c = order(a->args.size(), b->args.size())) return c;
@@ -260,6 +270,7 @@ Expr with_args(const Expr& e, Exprs args) {
     case Kind::Binary: return binary(e->binary, args[0], args[1]);
     case Kind::Select: return select(args[0], args[1], args[2]);
     case Kind::Cast: return cast(e->dtype.with_lanes(args[0]->dtype.lanes), args[0]);
+    case Kind::Reinterpret: return reinterpret(e->dtype.with_lanes(args[0]->dtype.lanes), args[0]);
     case Kind::Load: return load(e->source, std::move(args));
     case Kind::Ramp: return ramp(args[0], e->ivalue, e->dtype.lanes);
     case Kind::Broadcast: return broadcast(args[0], e->dtype.lanes);
@@ -357,6 +368,7 @@ std::string str(const Expr& e) {
     }
     case Kind::Select: return format("select({})", list(e->args));
     case Kind::Cast: return format("{}({})", e->dtype.str(), str(e->args[0]));
+    case Kind::Reinterpret: return format("as_{}({})", e->dtype.str(), str(e->args[0]));
     case Kind::Load: return format("{}[{}]", e->source->name, list(e->args));
     case Kind::Ramp: return format("ramp({}, {}, {})", str(e->args[0]), e->ivalue, e->dtype.lanes);
     case Kind::Broadcast: return format("broadcast({}, {})", str(e->args[0]), e->dtype.lanes);

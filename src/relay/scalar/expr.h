@@ -25,7 +25,8 @@ enum class Kind : uint8_t {
   Unary,      // unary(args[0])
   Binary,     // binary(args[0], args[1]); both of one type; a comparison gives Bool
   Select,     // args[0] ? args[1] : args[2]; only the chosen side is evaluated (it may guard a load)
-  Cast,       // args[0] to dtype; float to integer truncates and saturates
+  Cast,       // args[0] to dtype; float to integer truncates and saturates (NaN gives 0)
+  Reinterpret,  // the bits of args[0] as dtype, of the same width: float32 <-> int32
   Load,       // source[args...]
   Ramp,       // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
   Broadcast,  // args[0] in every lane
@@ -40,12 +41,13 @@ enum class BinaryOp : uint8_t {
   Add, Sub, Mul,
   Div,       // floats only
   FloorDiv, FloorMod,    // integers; floats: floor(a / b) and a - b * floor(a / b)
-  TruncDiv, TruncMod,    // integers as in C
+  TruncDiv, TruncMod,    // integers as in C, floats: trunc(a / b), fmod; dividing an integer by 0 gives 0 in all four
   Min, Max,  // a NaN operand gives NaN
   Pow,
   And, Or,   // Bool
   Eq, Ne, Lt, Le,
-  BitAnd, BitOr, BitXor, Shl, Shr
+  BitAnd, BitOr, BitXor,
+  Shl, Shr   // Shr of a signed type keeps the sign; a count outside [0, bits) gives 0 (Shr of a negative: -1)
 };
 
 const char* name(UnaryOp op);   // "exp"
@@ -84,6 +86,7 @@ Expr unary(UnaryOp op, Expr a);
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr select(Expr condition, Expr then, Expr otherwise);
 Expr cast(DType dtype, Expr a);
+Expr reinterpret(DType dtype, Expr a);
 Expr load(Ref<const Source> source, Exprs indices);
 Expr ramp(Expr base, int64_t stride, int lanes);
 Expr broadcast(Expr a, int lanes);

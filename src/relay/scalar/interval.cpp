@@ -134,6 +134,7 @@ Interval range_of(const Expr& e, const Bounds& bounds) {
     }
     case Kind::Broadcast: return range_of(n.args[0], bounds);
     case Kind::Any:
+    case Kind::Reinterpret:
     case Kind::Load:
     case Kind::Float: break;
   }

@@ -505,12 +505,15 @@ class Simplifier {
   // The rules for a vector operation with simplified arguments; null when none applies.
   Expr vector(const Expr& e, const Exprs& args) {
     int lanes = e->dtype.lanes;
-    bool elementwise = e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Cast;
+    bool elementwise = e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Cast || e->kind == Kind::Reinterpret;
     if (!elementwise) return {};
     if (std::all_of(args.begin(), args.end(), [](const Expr& a) { return a->kind == Kind::Broadcast && a->args[0]->dtype.lanes == 1; })) {
-      Expr one = e->kind == Kind::Unary    ? unary(e->unary, args[0]->args[0])
-                 : e->kind == Kind::Binary ? binary(e->binary, args[0]->args[0], args[1]->args[0])
-                                           : cast(e->dtype.element(), args[0]->args[0]);
+      Exprs inner;
+      for (const Expr& a : args) inner.push_back(a->args[0]);
+      Expr one = e->kind == Kind::Unary         ? unary(e->unary, inner[0])
+                 : e->kind == Kind::Binary      ? binary(e->binary, inner[0], inner[1])
+                 : e->kind == Kind::Reinterpret ? reinterpret(e->dtype.element(), inner[0])
+                                                : cast(e->dtype.element(), inner[0]);
       return broadcast(simplify(one), lanes);
     }
     if (e->kind != Kind::Binary) return {};
