@@ -1,5 +1,5 @@
-// Empty functions for parts of LLVM that its archives refer to and that we do without. The build makes sure that they are
-// linked before LLVM's archives are searched (see relay_llvm_standins in cmake/layers.cmake).
+// Empty functions for parts of LLVM that its archives refer to and that we do without. The build makes sure that they
+// are linked before LLVM's archives are searched (see relay_llvm_standins in cmake/layers.cmake).
 #include <llvm/Plugins/PassPlugin.h>
 
 // lld starts every back end that LLVM was configured with, to be ready for link-time optimisation. We link the few that
