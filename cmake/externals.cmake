@@ -1,13 +1,19 @@
 # The foreign libraries that src/relay/LAYERS may name in angle brackets. relay_find_external("<fmt/>" out) finds one
 # and gives the imported target that a layer links; the installed package includes this file for the same purpose.
 
-# The LLVM back ends that are linked in, and the parts of LLVM that codegen uses. Archives: what is not referenced is
-# not linked, so a generous list costs nothing.
+# The LLVM back ends that are linked in, and the parts of LLVM that codegen and lld use. Archives: what is not referenced
+# is not linked, so a generous list costs nothing.
 set(RELAY_LLVM_TARGETS X86)
 set(RELAY_LLVM_COMPONENTS Core Support TargetParser MC Target CodeGen OrcJIT Passes TransformUtils Linker
     BitWriter BitReader Object)
 set(RELAY_LLD_COMPONENTS BinaryFormat BitWriter Core DebugInfoDWARF Demangle DTLTO LTO MC Object Option Passes Support
     TargetParser TransformUtils)
+foreach(relay_llvm_target ${RELAY_LLVM_TARGETS})
+  foreach(relay_llvm_part CodeGen AsmParser Desc Info Disassembler)
+    list(APPEND RELAY_LLVM_COMPONENTS ${relay_llvm_target}${relay_llvm_part})
+    list(APPEND RELAY_LLD_COMPONENTS ${relay_llvm_target}${relay_llvm_part})
+  endforeach()
+endforeach()
 
 macro(relay_find_llvm)
   # "22.1": LLVM's version file accepts only the same major.minor, so a bare 22 is refused.
@@ -43,12 +49,6 @@ macro(relay_find_external external out)
     elseif("${external}" STREQUAL "<llvm/>")
       relay_find_llvm()
       llvm_map_components_to_libnames(relay_llvm_libraries ${RELAY_LLVM_COMPONENTS})
-      foreach(relay_llvm_target ${RELAY_LLVM_TARGETS})
-        llvm_map_components_to_libnames(relay_llvm_more ${relay_llvm_target}CodeGen ${relay_llvm_target}AsmParser
-                                        ${relay_llvm_target}Desc ${relay_llvm_target}Info
-                                        ${relay_llvm_target}Disassembler)
-        list(APPEND relay_llvm_libraries ${relay_llvm_more})
-      endforeach()
       target_include_directories(${${out}} SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
       target_link_libraries(${${out}} INTERFACE ${relay_llvm_libraries})
     elseif("${external}" STREQUAL "<lld/>")
@@ -56,8 +56,14 @@ macro(relay_find_external external out)
       relay_find_llvm()
       llvm_map_components_to_libnames(relay_llvm_libraries ${RELAY_LLD_COMPONENTS})
       target_include_directories(${${out}} SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-      target_link_libraries(${${out}} INTERFACE ${LLVM_LIBRARY_DIR}/liblldELF.a ${LLVM_LIBRARY_DIR}/liblldCommon.a
-                            ${relay_llvm_libraries} z zstd)
+      foreach(relay_lld_part lldELF lldCommon)
+        add_library(relay_external_${relay_lld_part} STATIC IMPORTED GLOBAL)
+        set_target_properties(relay_external_${relay_lld_part} PROPERTIES
+                              IMPORTED_LOCATION ${LLVM_LIBRARY_DIR}/lib${relay_lld_part}.a
+                              INTERFACE_LINK_LIBRARIES "${relay_llvm_libraries};z;zstd")
+      endforeach()
+      target_link_libraries(relay_external_lldELF INTERFACE relay_external_lldCommon)
+      target_link_libraries(${${out}} INTERFACE relay_external_lldELF)
     else()
       message(FATAL_ERROR "${external} is named in LAYERS; cmake/externals.cmake does not say how to find it")
     endif()
