@@ -1,0 +1,44 @@
+// DType: the element type of tensors and scalar expressions, with a lane count for vectors inside kernels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace relay {
+
+struct DType {
+  enum class Code : uint8_t { Int, UInt, Float, BFloat, Bool };
+  Code code = Code::Float;
+  uint8_t bits = 32;    // 8, 16, 32, 64; Bool is stored in one byte and has bits 8
+  uint16_t lanes = 1;
+
+  static constexpr DType float32() { return {Code::Float, 32}; }
+  static constexpr DType float64() { return {Code::Float, 64}; }
+  static constexpr DType float16() { return {Code::Float, 16}; }
+  static constexpr DType bfloat16() { return {Code::BFloat, 16}; }
+  static constexpr DType int8() { return {Code::Int, 8}; }
+  static constexpr DType int16() { return {Code::Int, 16}; }
+  static constexpr DType int32() { return {Code::Int, 32}; }
+  static constexpr DType int64() { return {Code::Int, 64}; }
+  static constexpr DType uint8() { return {Code::UInt, 8}; }
+  static constexpr DType uint16() { return {Code::UInt, 16}; }
+  static constexpr DType uint32() { return {Code::UInt, 32}; }
+  static constexpr DType uint64() { return {Code::UInt, 64}; }
+  static constexpr DType boolean() { return {Code::Bool, 8}; }
+
+  constexpr bool operator==(const DType&) const = default;
+  constexpr bool is_float() const { return code == Code::Float || code == Code::BFloat; }
+  constexpr bool is_int() const { return code == Code::Int || code == Code::UInt; }
+  constexpr bool is_bool() const { return code == Code::Bool; }
+  constexpr DType with_lanes(int n) const { return {code, bits, static_cast<uint16_t>(n)}; }
+  constexpr DType element() const { return with_lanes(1); }
+  constexpr int bytes() const { return bits / 8; }  // of one lane
+  std::string str() const;                          // "float32", "bool", "float32x16"
+};
+
+// "float32", "int8", "uint1" and "bool" (both Bool), "bfloat16". No lanes.
+std::optional<DType> parse_dtype(std::string_view text);
+
+}  // namespace relay

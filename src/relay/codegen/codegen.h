@@ -1,0 +1,47 @@
+// Loops to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in target/.
+//
+// A kernel becomes a C function
+//   void name(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch)
+// that runs tasks [begin, end). `scratch` is 64-byte aligned memory of its own for each thread, scratch_bytes large.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "relay/base/target_desc.h"
+#include "relay/loop/loop.h"
+
+namespace relay::codegen {
+
+using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);
+
+// A target: its name and how to describe the machine. One line a target in driver/targets.def.
+struct TargetDef {
+  const char* name;  // "x86"
+  // "native" or "zen4,-avx512f": the description, or what is wrong with the text.
+  Result<TargetDesc> (*describe)(std::string_view text);
+};
+
+// Kernels ready to call. Keeps the code alive.
+class KernelLibrary {
+ public:
+  virtual ~KernelLibrary() = default;
+  virtual KernelFn find(const std::string& name) const = 0;
+};
+
+int64_t scratch_bytes(const loop::Kernel& kernel);
+
+// Runs the loop passes that code generation needs (unroll, vectorise, expand_math, simplify, hoist).
+loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
+
+// Compiles in process (ORC), up to `threads` kernels at a time. Kernels are as lowering made them: prepare() is called.
+// Refuses (illegal_schedule) a kernel whose register buffers do not fit the register file or have indices that are not constant.
+Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads = 1);
+// A relocatable object file / a shared library image (linked by lld, no undefined symbols).
+Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
+Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target);
+// Text for people.
+Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target);
+Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target);
+
+}  // namespace relay::codegen

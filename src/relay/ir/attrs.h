@@ -1,0 +1,152 @@
+// Attributes of calls, functions and passes: plain structs whose fields are named once.
+//
+//   struct DenseAttrs {
+//     int64_t units = 0;
+//     DType out_dtype = {};
+//     static constexpr auto fields = std::tuple{field("units", &DenseAttrs::units, "Number of output features; 0: from the weight.")};
+//   };
+//
+// From the list come defaults, parsing, printing, equality, hashing, documentation and the Python signature, all through
+// the erased AttrField.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <tuple>
+#include <variant>
+
+#include "relay/base/diagnostics.h"
+#include "relay/base/dtype.h"
+#include "relay/ir/type.h"
+
+namespace relay::ir {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+using Strings = std::vector<std::string>;
+
+using IntLists = std::vector<Ints>;
+
+// What an attribute can be. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints and
+// Dims are written [1, m, -1]; IntLists is [[0, 0], [1, 1]] (pad_width).
+using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims, IntLists>;
+
+// Members that may be None: the axes of a reduction; an out_dtype that is the input's ("" and "void" are None too).
+using OptInts = std::optional<Ints>;
+using OptInt = std::optional<int64_t>;
+using OptFloat = std::optional<double>;
+using OptDType = std::optional<DType>;
+using IntOrInts = std::variant<int64_t, Ints>;  // split: a number of parts, or the places to cut
+
+std::string str(const AttrValue& value);  // as in Relay text: 1, 0.5f, "NCHW", [1, 2], True, None
+bool equal(const AttrValue& a, const AttrValue& b);
+uint64_t hash(const AttrValue& value);
+
+template <class Struct, class Value>
+struct Field {
+  const char* name;
+  Value Struct::* member;
+  const char* doc;
+  bool required = false;
+};
+template <class Struct, class Value>
+constexpr Field<Struct, Value> field(const char* name, Value Struct::* member, const char* doc) {
+  return {name, member, doc};
+}
+template <class Struct, class Value>
+constexpr Field<Struct, Value> required_field(const char* name, Value Struct::* member, const char* doc) {
+  return {name, member, doc, true};
+}
+
+// How a member type crosses to and from AttrValue. from() accepts what a reader would: an int for a float, an int for a
+// one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a string for a
+// DType; false when the value does not fit. Specialised in attrs.cpp for: bool, int64_t, double, std::string, DType, Ints,
+// Floats, Strings, Dims, IntLists, OptInts, OptInt, OptFloat, OptDType, IntOrInts.
+template <class T>
+struct AttrConvert {
+  static const char* type_name();  // "int", "list of ints", "int or None"
+  static AttrValue to(const T& member);
+  static bool from(const AttrValue& value, T* member);
+};
+
+struct AttrField {
+  const char* name;
+  const char* doc;
+  const char* type_name;
+  bool required;
+  AttrValue default_value;
+  AttrValue (*get)(const void* data, size_t index);
+  bool (*set)(void* data, size_t index, const AttrValue& value);
+};
+
+struct AttrsNode;
+using Attrs = Ref<const AttrsNode>;
+
+// The erased description of one attribute struct.
+struct AttrsType {
+  std::string name;  // "relay.attrs.Conv2DAttrs": what `attrs_type_key` says
+  std::vector<AttrField> fields;
+  // A default-made struct with the values given by name; diagnostics for unknown names (with the nearest one), wrong types,
+  // missing required ones.
+  Result<Attrs> (*create)(const AttrsType& type, const std::vector<std::pair<std::string, AttrValue>>& values) = nullptr;
+  int find(std::string_view field) const;  // its index or -1
+};
+
+// A struct behind its description.
+struct AttrsNode : Counted {
+  explicit AttrsNode(const AttrsType& t) : type(t) {}
+  const AttrsType& type;
+  virtual const void* data() const = 0;
+  AttrValue get(size_t index) const { return type.fields[index].get(data(), index); }
+};
+template <class T>
+struct AttrsOf final : AttrsNode {
+  AttrsOf(const AttrsType& t, T v) : AttrsNode(t), value(std::move(v)) {}
+  const void* data() const override { return &value; }
+  T value;
+};
+
+bool equal(const Attrs& a, const Attrs& b);
+uint64_t hash(const Attrs& attrs);
+
+namespace detail {
+// Checks and applies values; shared by every AttrsType::create.
+Status assign_fields(const AttrsType& type, void* data, const std::vector<std::pair<std::string, AttrValue>>& values);
+
+template <class T>
+AttrsType describe(std::string name) {
+  AttrsType type{std::move(name), {}, nullptr};
+  T defaults{};
+  std::apply(
+      [&](const auto&... f) {
+        (type.fields.push_back(AttrField{
+             f.name, f.doc, AttrConvert<std::remove_cvref_t<decltype(defaults.*f.member)>>::type_name(), f.required,
+             AttrConvert<std::remove_cvref_t<decltype(defaults.*f.member)>>::to(defaults.*f.member),
+             [](const void* data, size_t index) {
+               AttrValue out;
+               size_t i = 0;
+               std::apply([&](const auto&... g) { ((i++ == index ? void(out = AttrConvert<std::remove_cvref_t<decltype(std::declval<T>().*g.member)>>::to(static_cast<const T*>(data)->*g.member)) : void()), ...); }, T::fields);
+               return out;
+             },
+             [](void* data, size_t index, const AttrValue& value) {
+               bool ok = false;
+               size_t i = 0;
+               std::apply([&](const auto&... g) { ((i++ == index ? void(ok = AttrConvert<std::remove_cvref_t<decltype(std::declval<T>().*g.member)>>::from(value, &(static_cast<T*>(data)->*g.member))) : void()), ...); }, T::fields);
+               return ok;
+             }}),
+         ...);
+      },
+      T::fields);
+  type.create = [](const AttrsType& self, const std::vector<std::pair<std::string, AttrValue>>& values) -> Result<Attrs> {
+    T value{};
+    RELAY_RETURN_IF_ERROR(assign_fields(self, &value, values));
+    return Attrs(new AttrsOf<T>(self, std::move(value)));
+  };
+  return type;
+}
+}  // namespace detail
+
+// Attributes of functions and modules: any names. `Primitive=1` marks a fused function.
+using DictAttrs = std::map<std::string, AttrValue>;
+
+}  // namespace relay::ir

@@ -1,0 +1,45 @@
+// The traversals. None recurses natively: programs may be a million nodes deep.
+#pragma once
+
+#include <unordered_map>
+
+#include "relay/ir/expr.h"
+
+namespace relay::ir {
+
+// The direct children in evaluation order (clause bodies included, patterns not).
+void for_each_child(const Expr& e, function_ref<void(const Expr&)> f);
+// The same node with other children in that order; the same pointer when none changed. Keeps span, and type when `keep_type`.
+Expr with_children(const Expr& e, const Exprs& children, bool keep_type = true);
+
+// Post-order, each shared node once. `rule` sees a node whose children are rewritten and returns it unchanged for "no match".
+// Parameters and let-bound variables are not visited as binders; their uses are (as Var nodes).
+Expr rewrite(const Expr& root, function_ref<Expr(const Expr&)> rule);
+
+// Each node once, children first.
+void visit(const Expr& root, function_ref<void(const Expr&)> f);
+
+// Events for passes that need scopes: enter before, leave after the children of a node, each use (not each shared node once)
+// unless enter() returns false.
+void walk(const Expr& root, function_ref<bool(const Expr&)> enter, function_ref<void(const Expr&)> leave);
+
+// How often each node is used by the nodes below `root` (the root itself counts once).
+std::unordered_map<const ExprNode*, size_t> use_counts(const Expr& root);
+
+using VarMap = std::unordered_map<const ExprNode*, Expr>;
+Expr substitute(const Expr& e, const VarMap& values);  // free variables replaced; binders are not renamed
+
+std::vector<VarRef> free_vars(const Expr& e);   // in order of first use
+std::vector<VarRef> bound_vars(const Expr& e);
+
+// Equal up to the names of bound variables ("alpha equality"); sharing must be the same too; spans and inferred types do not
+// count. With `map_free`, free variables are matched up as well.
+bool equal(const Expr& a, const Expr& b, bool map_free = false);
+bool equal(const Module& a, const Module& b);
+uint64_t hash(const Expr& e);
+uint64_t hash(const Module& m);
+
+// Copies with new parts; the same pointer when nothing changed.
+FunctionRef with_body(const FunctionRef& f, Expr body);
+
+}  // namespace relay::ir

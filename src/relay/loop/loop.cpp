@@ -1,0 +1,107 @@
+// Constructors and traversal of loop statements. Statements are immutable; rewrite() shares what did not change.
+#include "relay/loop/loop.h"
+
+namespace relay::loop {
+
+static Stmt build(StmtNode node) { return Stmt(new StmtNode(std::move(node))); }
+
+Stmt for_(Expr var, Expr min, Expr extent, ForKind kind, Stmt body) {
+  StmtNode n;
+  n.kind = StmtKind::For, n.for_kind = kind;
+  n.var = std::move(var), n.min = std::move(min), n.extent = std::move(extent), n.body = {std::move(body)};
+  return build(std::move(n));
+}
+
+Stmt store(BufferRef buffer, Exprs indices, Expr value, Expr mask) {
+  StmtNode n;
+  n.kind = StmtKind::Store;
+  n.buffer = std::move(buffer), n.indices = std::move(indices), n.value = std::move(value), n.condition = std::move(mask);
+  return build(std::move(n));
+}
+
+Stmt let(Expr var, Expr value, Stmt body) {
+  StmtNode n;
+  n.kind = StmtKind::Let;
+  n.var = std::move(var), n.value = std::move(value), n.body = {std::move(body)};
+  return build(std::move(n));
+}
+
+Stmt if_(Expr condition, Stmt then, Stmt otherwise) {
+  if (condition->kind == scalar::Kind::Int) return condition->ivalue ? then : otherwise ? otherwise : block({});
+  StmtNode n;
+  n.kind = StmtKind::If;
+  n.condition = std::move(condition), n.body = {std::move(then)};
+  if (otherwise) n.body.push_back(std::move(otherwise));
+  return build(std::move(n));
+}
+
+Stmt alloc(BufferRef buffer, Stmt body) {
+  StmtNode n;
+  n.kind = StmtKind::Alloc;
+  n.buffer = std::move(buffer), n.body = {std::move(body)};
+  return build(std::move(n));
+}
+
+Stmt block(Stmts stmts) {
+  StmtNode n;
+  n.kind = StmtKind::Block;
+  for (Stmt& s : stmts) {
+    if (!s) continue;
+    if (s->kind == StmtKind::Block)
+      n.body.insert(n.body.end(), s->body.begin(), s->body.end());
+    else
+      n.body.push_back(std::move(s));
+  }
+  return n.body.size() == 1 ? n.body[0] : build(std::move(n));
+}
+
+Stmt prefetch(BufferRef buffer, Exprs indices) {
+  StmtNode n;
+  n.kind = StmtKind::Prefetch;
+  n.buffer = std::move(buffer), n.indices = std::move(indices);
+  return build(std::move(n));
+}
+
+BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope) {
+  Buffer b;
+  b.name = std::move(name), b.dtype = dtype, b.shape = std::move(shape), b.scope = scope;
+  return make<Buffer>(std::move(b));
+}
+
+static bool is_empty(const Stmt& s) { return !s || (s->kind == StmtKind::Block && s->body.empty()); }
+
+Stmt rewrite(const Stmt& s, function_ref<Stmt(const Stmt&)> on_stmt, function_ref<Expr(const Expr&)> on_expr) {
+  StmtNode n = *s;
+  for (Expr* e : {&n.min, &n.extent, &n.value, &n.condition})
+    if (*e) *e = on_expr(*e);
+  for (Expr& e : n.indices) e = on_expr(e);
+  for (Stmt& b : n.body) b = rewrite(b, on_stmt, on_expr);
+  bool same = n.min == s->min && n.extent == s->extent && n.value == s->value && n.condition == s->condition &&
+              n.indices == s->indices && n.body == s->body;
+  if (same) return on_stmt(s);
+  for (Stmt& b : n.body)
+    if (!b) b = block({});
+  Stmt rebuilt;
+  if (n.kind == StmtKind::Block)
+    rebuilt = block(std::move(n.body));
+  else if (n.kind == StmtKind::If)
+    rebuilt = if_(n.condition, n.body[0], n.body.size() > 1 && !is_empty(n.body[1]) ? n.body[1] : Stmt{});
+  else
+    rebuilt = build(std::move(n));
+  return on_stmt(rebuilt);
+}
+
+void visit(const Stmt& s, function_ref<void(const Stmt&)> on_stmt, function_ref<void(const Expr&)> on_expr) {
+  on_stmt(s);
+  for (const Expr* e : {&s->min, &s->extent, &s->value, &s->condition})
+    if (*e) on_expr(*e);
+  for (const Expr& e : s->indices) on_expr(e);
+  for (const Stmt& b : s->body) visit(b, on_stmt, on_expr);
+}
+
+Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings) {
+  return rewrite(
+      s, [](const Stmt& n) { return n; }, [&](const Expr& e) { return scalar::substitute(e, bindings); });
+}
+
+}  // namespace relay::loop

@@ -1,0 +1,67 @@
+// A whole function to kernels: groups and layouts (plan_graph), then for each group te -> schedule -> loops.
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/ir/expr.h"
+#include "relay/loop/loop.h"
+#include "relay/lower/layout.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+// An array of the lowered function. `shape` is the logical shape, over shape variables.
+struct Array {
+  enum class Kind : uint8_t { Input, Output, Constant, Temporary };
+  Kind kind = Kind::Temporary;
+  std::string name;
+  Exprs shape;
+  DType dtype;
+  Layout layout;
+  int index = -1;       // Input: of the parameter; Output: of the result
+  Tensor value;         // Constant: the logical value (exec packs it into `layout`)
+  // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is: then
+  // `alias` is that array and no kernel writes this one.
+  int alias = -1;
+};
+
+// One kernel call.
+struct Step {
+  int kernel = -1;              // of LoweredFunction::kernels
+  std::vector<int> args;        // arrays, in the order of the kernel's params
+  std::vector<int> reads, writes;  // which of them
+  std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
+  int group = -1;               // of LoweredFunction::groups
+  bool constant = false;        // depends on constants only: run once when the program is built
+};
+
+// One fused group, for --emit and for people.
+struct Group {
+  std::string name;             // "fused_nn_conv2d_add_nn_relu"
+  te::Tensors stages;           // topological, placeholders included
+  std::string schedule;         // text, as the rule made it or as given
+  std::string rule;             // the rule that made it, and why
+  double flops = 0;             // multiply-adds count two; at the static sizes, 0 when symbolic
+};
+
+struct LoweredFunction {
+  std::string name;
+  Exprs shape_vars;             // in order of first use in the inputs' shapes
+  std::vector<ir::Type> input_types;
+  std::vector<std::string> input_names;
+  ir::Type output_type;
+  std::vector<Array> arrays;
+  std::vector<loop::Kernel> kernels;  // equal ones once
+  std::vector<Step> steps;            // in execution order
+  std::vector<Group> groups;
+};
+
+struct LowerOptions {
+  TargetDesc target;
+  // Schedules given by hand, by group name: the text replaces the rule's.
+  std::map<std::string, std::string> schedules;
+};
+
+// `function`: typed, fused (calls of primitive functions only; see transform fuse_ops), first-order, straight-line.
+Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options);
+
+}  // namespace relay::lower

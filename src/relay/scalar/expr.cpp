@@ -1,0 +1,367 @@
+#include "relay/scalar/expr.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "relay/base/diagnostics.h"
+
+namespace relay::scalar {
+
+static const char* const unary_names[] = {"neg", "not",   "abs",  "sign", "exp",   "log",   "sqrt",  "rsqrt", "tanh",  "erf",    "sin",
+                                          "cos", "tan", "atan",  "floor", "ceil",  "round", "trunc", "isnan", "isinf", "bitnot"};
+static const char* const binary_names[] = {"add", "subtract", "multiply", "divide", "floordiv", "floormod", "truncdiv", "truncmod",
+                                           "min", "max",      "power",    "and",    "or",       "eq",       "ne",       "lt",
+                                           "le",  "bitand",   "bitor",    "bitxor", "shl",      "shr"};
+
+const char* name(UnaryOp op) { return unary_names[static_cast<int>(op)]; }
+const char* name(BinaryOp op) { return binary_names[static_cast<int>(op)]; }
+
+const char* symbol(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Add: return "+";
+    case BinaryOp::Sub: return "-";
+    case BinaryOp::Mul: return "*";
+    case BinaryOp::Div: return "/";
+    case BinaryOp::FloorDiv: return "//";
+    case BinaryOp::FloorMod: return "%";
+    case BinaryOp::And: return "&&";
+    case BinaryOp::Or: return "||";
+    case BinaryOp::Eq: return "==";
+    case BinaryOp::Ne: return "!=";
+    case BinaryOp::Lt: return "<";
+    case BinaryOp::Le: return "<=";
+    default: return nullptr;
+  }
+}
+
+bool is_comparison(BinaryOp op) { return op == BinaryOp::Eq || op == BinaryOp::Ne || op == BinaryOp::Lt || op == BinaryOp::Le; }
+
+static Expr build(Node node) { return Expr(new Node(std::move(node))); }
+
+Expr imm(int64_t value, DType dtype) {
+  if (dtype.is_float()) return fimm(static_cast<double>(value), dtype);
+  if (dtype.lanes > 1) return broadcast(imm(value, dtype.element()), dtype.lanes);
+  Node n;
+  n.kind = Kind::Int, n.dtype = dtype, n.ivalue = dtype.is_bool() ? value != 0 : value;
+  return build(std::move(n));
+}
+
+Expr fimm(double value, DType dtype) {
+  if (dtype.lanes > 1) return broadcast(fimm(value, dtype.element()), dtype.lanes);
+  Node n;
+  n.kind = Kind::Float, n.dtype = dtype, n.fvalue = value;
+  return build(std::move(n));
+}
+
+Expr var(std::string name, DType dtype) {
+  Node n;
+  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name);
+  return build(std::move(n));
+}
+
+Expr any_dim() {
+  Node n;
+  n.kind = Kind::Any, n.dtype = DType::int64();
+  return build(std::move(n));
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+
+Expr unary(UnaryOp op, Expr a) {
+  bool test = op == UnaryOp::IsNan || op == UnaryOp::IsInf;
+  if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64()) return imm(-a->ivalue, a->dtype);
+  if (op == UnaryOp::Not && a->kind == Kind::Int) return imm(!a->ivalue, a->dtype);
+  Node n;
+  n.kind = Kind::Unary, n.unary = op, n.dtype = test ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;
+  n.args = {std::move(a)};
+  return build(std::move(n));
+}
+
+// Folds a op b for index integers (int64) and Booleans; an empty Expr when it does not apply.
+static Expr fold(BinaryOp op, const Expr& a, const Expr& b) {
+  if (a->dtype.is_float()) return {};
+  if (a->kind == Kind::Int && b->kind == Kind::Int && (a->dtype == DType::int64() || a->dtype.is_bool())) {
+    int64_t x = a->ivalue, y = b->ivalue, r = 0;
+    switch (op) {
+      case BinaryOp::Add: return __builtin_add_overflow(x, y, &r) ? Expr{} : imm(r, a->dtype);
+      case BinaryOp::Sub: return __builtin_sub_overflow(x, y, &r) ? Expr{} : imm(r, a->dtype);
+      case BinaryOp::Mul: return __builtin_mul_overflow(x, y, &r) ? Expr{} : imm(r, a->dtype);
+      case BinaryOp::FloorDiv: return y == 0 || y == -1 ? Expr{} : imm(floor_div(x, y));
+      case BinaryOp::FloorMod: return y == 0 || y == -1 ? Expr{} : imm(x - y * floor_div(x, y));
+      case BinaryOp::TruncDiv: return y == 0 || y == -1 ? Expr{} : imm(x / y);
+      case BinaryOp::TruncMod: return y == 0 || y == -1 ? Expr{} : imm(x % y);
+      case BinaryOp::Min: return imm(std::min(x, y), a->dtype);
+      case BinaryOp::Max: return imm(std::max(x, y), a->dtype);
+      case BinaryOp::And: return imm(x && y, DType::boolean());
+      case BinaryOp::Or: return imm(x || y, DType::boolean());
+      case BinaryOp::Eq: return imm(x == y, DType::boolean());
+      case BinaryOp::Ne: return imm(x != y, DType::boolean());
+      case BinaryOp::Lt: return imm(x < y, DType::boolean());
+      case BinaryOp::Le: return imm(x <= y, DType::boolean());
+      default: return {};
+    }
+  }
+  bool same = equal(a, b) && !is_any(a);
+  switch (op) {
+    case BinaryOp::Add:
+      if (is_int(a, 0)) return b;
+      if (is_int(b, 0)) return a;
+      break;
+    case BinaryOp::Sub:
+      if (is_int(b, 0)) return a;
+      if (same) return imm(0, a->dtype);
+      break;
+    case BinaryOp::Mul:
+      if (is_int(a, 1) || is_int(b, 0)) return b;
+      if (is_int(b, 1) || is_int(a, 0)) return a;
+      break;
+    case BinaryOp::FloorDiv:
+      if (is_int(b, 1)) return a;
+      break;
+    case BinaryOp::FloorMod:
+      if (is_int(b, 1)) return imm(0, a->dtype);
+      break;
+    case BinaryOp::Min:
+    case BinaryOp::Max:
+      if (same) return a;
+      break;
+    case BinaryOp::And:
+      if (is_int(a, 1) || is_int(b, 0)) return b;
+      if (is_int(b, 1) || is_int(a, 0)) return a;
+      break;
+    case BinaryOp::Or:
+      if (is_int(a, 0) || is_int(b, 1)) return b;
+      if (is_int(b, 0) || is_int(a, 1)) return a;
+      break;
+    case BinaryOp::Le:
+    case BinaryOp::Eq:
+      if (same) return imm(1, DType::boolean().with_lanes(a->dtype.lanes));
+      break;
+    case BinaryOp::Lt:
+    case BinaryOp::Ne:
+      if (same) return imm(0, DType::boolean().with_lanes(a->dtype.lanes));
+      break;
+    default: break;
+  }
+  return {};
+}
+
+Expr binary(BinaryOp op, Expr a, Expr b) {
+  RELAY_CHECK(a->dtype == b->dtype, "operands of {} have types {} and {}", name(op), a->dtype.str(), b->dtype.str());
+  if (Expr folded = fold(op, a, b)) return folded;
+  if (is_any(a) || is_any(b)) return any_dim();
+  Node n;
+  n.kind = Kind::Binary, n.binary = op;
+  n.dtype = is_comparison(op) ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;
+  n.args = {std::move(a), std::move(b)};
+  return build(std::move(n));
+}
+
+Expr select(Expr condition, Expr then, Expr otherwise) {
+  RELAY_CHECK(then->dtype == otherwise->dtype, "branches of select have types {} and {}", then->dtype.str(), otherwise->dtype.str());
+  if (condition->kind == Kind::Int) return condition->ivalue ? then : otherwise;
+  Node n;
+  n.kind = Kind::Select, n.dtype = then->dtype;
+  n.args = {std::move(condition), std::move(then), std::move(otherwise)};
+  return build(std::move(n));
+}
+
+Expr cast(DType dtype, Expr a) {
+  if (a->dtype == dtype) return a;
+  if (a->kind == Kind::Int && dtype == DType::int64()) return imm(a->ivalue, dtype);
+  if (a->kind == Kind::Int && a->dtype == DType::int64() && dtype.is_float() && dtype.lanes == 1 && std::abs(a->ivalue) < (1 << 24))
+    return fimm(static_cast<double>(a->ivalue), dtype);
+  Node n;
+  n.kind = Kind::Cast, n.dtype = dtype;
+  n.args = {std::move(a)};
+  return build(std::move(n));
+}
+
+Expr load(Ref<const Source> source, Exprs indices) {
+  Node n;
+  n.kind = Kind::Load, n.dtype = source->dtype;
+  for (const Expr& i : indices) n.dtype.lanes = std::max(n.dtype.lanes, i->dtype.lanes);
+  n.source = std::move(source), n.args = std::move(indices);
+  return build(std::move(n));
+}
+
+Expr ramp(Expr base, int64_t stride, int lanes) {
+  if (lanes == 1) return base;
+  Node n;
+  n.kind = Kind::Ramp, n.dtype = base->dtype.with_lanes(lanes), n.ivalue = stride;
+  n.args = {std::move(base)};
+  return build(std::move(n));
+}
+
+Expr broadcast(Expr a, int lanes) {
+  if (lanes == 1) return a;
+  Node n;
+  n.kind = Kind::Broadcast, n.dtype = a->dtype.with_lanes(lanes);
+  n.args = {std::move(a)};
+  return build(std::move(n));
+}
+
+template <class T>
+static int order(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+
+int compare(const Expr& a, const Expr& b) {
+  if (a == b) return 0;
+  if (int c = order(a->kind, b->kind)) return c;
+  if (int c = order(std::tuple(a->dtype.code, a->dtype.bits, a->dtype.lanes), std::tuple(b->dtype.code, b->dtype.bits, b->dtype.lanes))) return c;
+  switch (a->kind) {
+    case Kind::Int: return order(a->ivalue, b->ivalue);
+    case Kind::Float: return a->fvalue == b->fvalue ? order(std::signbit(a->fvalue), std::signbit(b->fvalue)) : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0 : a->fvalue < b->fvalue ? -1 : 1;
+    case Kind::Var:
+      if (int c = order(a->name, b->name)) return c;
+      [[fallthrough]];
+    case Kind::Any: return order(a.get(), b.get());
+    case Kind::Unary:
+      if (int c = order(a->unary, b->unary)) return c;
+      break;
+    case Kind::Binary:
+      if (int c = order(a->binary, b->binary)) return c;
+      break;
+    case Kind::Load:
+      if (int c = order(a->source.get(), b->source.get())) return c;
+      break;
+    case Kind::Ramp:
+      if (int c = order(a->ivalue, b->ivalue)) return c;
+      break;
+    case Kind::Select:
+    case Kind::Cast:
+    case Kind::Broadcast: break;
+  }
+  if (int c = order(a->args.size(), b->args.size())) return c;
+  for (size_t i = 0; i < a->args.size(); ++i)
+    if (int c = compare(a->args[i], b->args[i])) return c;
+  return 0;
+}
+
+bool equal(const Expr& a, const Expr& b) { return compare(a, b) == 0; }
+
+uint64_t hash(const Expr& e) {
+  uint64_t h = static_cast<uint64_t>(e->kind) * 0x9E3779B97F4A7C15ull + static_cast<uint64_t>(e->dtype.code) * 31 + e->dtype.bits;
+  auto mix = [&](uint64_t v) { h = (h ^ v) * 0xFF51AFD7ED558CCDull, h ^= h >> 32; };
+  mix(static_cast<uint64_t>(e->unary) << 8 | static_cast<uint64_t>(e->binary));
+  mix(static_cast<uint64_t>(e->ivalue));
+  mix(std::hash<double>()(e->fvalue));
+  if (e->kind == Kind::Var || e->kind == Kind::Any) mix(reinterpret_cast<uintptr_t>(e.get()));
+  mix(reinterpret_cast<uintptr_t>(e->source.get()));
+  for (const Expr& a : e->args) mix(hash(a));
+  return h;
+}
+
+Expr with_args(const Expr& e, Exprs args) {
+  if (args == e->args) return e;
+  switch (e->kind) {
+    case Kind::Unary: return unary(e->unary, args[0]);
+    case Kind::Binary: return binary(e->binary, args[0], args[1]);
+    case Kind::Select: return select(args[0], args[1], args[2]);
+    case Kind::Cast: return cast(e->dtype.with_lanes(args[0]->dtype.lanes), args[0]);
+    case Kind::Load: return load(e->source, std::move(args));
+    case Kind::Ramp: return ramp(args[0], e->ivalue, e->dtype.lanes);
+    case Kind::Broadcast: return broadcast(args[0], e->dtype.lanes);
+    case Kind::Int:
+    case Kind::Float:
+    case Kind::Var:
+    case Kind::Any: break;
+  }
+  return e;
+}
+
+void visit(const Expr& root, function_ref<void(const Expr&)> f) {
+  std::unordered_set<const Node*> done;
+  std::vector<std::pair<Expr, bool>> work{{root, false}};
+  while (!work.empty()) {
+    auto [e, expanded] = work.back();
+    work.pop_back();
+    if (done.count(e.get())) continue;
+    if (!expanded && !e->args.empty()) {
+      work.push_back({e, true});
+      for (size_t i = e->args.size(); i-- > 0;) work.push_back({e->args[i], false});
+      continue;
+    }
+    done.insert(e.get());
+    f(e);
+  }
+}
+
+Expr rewrite(const Expr& root, function_ref<Expr(const Expr&)> rule) {
+  std::unordered_map<const Node*, Expr> done;
+  visit(root, [&](const Expr& e) {
+    Exprs args;
+    args.reserve(e->args.size());
+    for (const Expr& a : e->args) args.push_back(done.at(a.get()));
+    done[e.get()] = rule(with_args(e, std::move(args)));
+  });
+  return done.at(root.get());
+}
+
+Expr substitute(const Expr& e, const std::vector<Binding>& bindings) {
+  return rewrite(e, [&](const Expr& n) -> Expr {
+    if (n->kind == Kind::Var)
+      for (const Binding& b : bindings)
+        if (b.var == n) return b.value;
+    return n;
+  });
+}
+
+Exprs free_vars(const Expr& e) {
+  Exprs vars;
+  visit(e, [&](const Expr& n) {
+    if (n->kind == Kind::Var) vars.push_back(n);
+  });
+  return vars;
+}
+
+static int precedence(const Expr& e) {
+  if (e->kind != Kind::Binary || !symbol(e->binary)) return 100;
+  switch (e->binary) {
+    case BinaryOp::Or: return 1;
+    case BinaryOp::And: return 2;
+    case BinaryOp::Eq: case BinaryOp::Ne: case BinaryOp::Lt: case BinaryOp::Le: return 3;
+    case BinaryOp::Add: case BinaryOp::Sub: return 4;
+    default: return 5;
+  }
+}
+
+static std::string float_text(const Node& n) {
+  const char* suffix = n.dtype.bits == 64 ? "f64" : n.dtype == DType::float16() ? "f16" : n.dtype == DType::bfloat16() ? "bf16" : "f";
+  if (std::isnan(n.fvalue)) return format("nan{}", suffix);
+  if (std::isinf(n.fvalue)) return format("{}inf{}", n.fvalue < 0 ? "-" : "", suffix);
+  return n.dtype.bits == 64 ? format("{}{}", n.fvalue, suffix) : format("{}{}", static_cast<float>(n.fvalue), suffix);
+}
+
+std::string str(const Expr& e) {
+  auto list = [](const Exprs& args) {
+    std::string out;
+    for (const Expr& a : args) out += (out.empty() ? "" : ", ") + str(a);
+    return out;
+  };
+  switch (e->kind) {
+    case Kind::Int:
+      if (e->dtype.is_bool()) return e->ivalue ? "true" : "false";
+      return e->dtype == DType::int64() ? format("{}", e->ivalue) : format("{}{}{}", e->ivalue, e->dtype.code == DType::Code::UInt ? "u" : "i", e->dtype.bits);
+    case Kind::Float: return float_text(*e);
+    case Kind::Var: return e->name;
+    case Kind::Any: return "?";
+    case Kind::Unary: return format("{}({})", name(e->unary), str(e->args[0]));
+    case Kind::Binary: {
+      const char* op = symbol(e->binary);
+      if (!op) return format("{}({})", name(e->binary), list(e->args));
+      int p = precedence(e);
+      auto wrap = [&](const Expr& a, bool right) { return precedence(a) < p || (right && precedence(a) == p) ? "(" + str(a) + ")" : str(a); };
+      return format("{} {} {}", wrap(e->args[0], p == 3), op, wrap(e->args[1], true));
+    }
+    case Kind::Select: return format("select({})", list(e->args));
+    case Kind::Cast: return format("{}({})", e->dtype.str(), str(e->args[0]));
+    case Kind::Load: return format("{}[{}]", e->source->name, list(e->args));
+    case Kind::Ramp: return format("ramp({}, {}, {})", str(e->args[0]), e->ivalue, e->dtype.lanes);
+    case Kind::Broadcast: return format("broadcast({}, {})", str(e->args[0]), e->dtype.lanes);
+  }
+  return "";
+}
+
+}  // namespace relay::scalar

@@ -1,0 +1,138 @@
+// Scalar expressions: the small arithmetic language shared by symbolic dimensions and by loop bodies.
+//
+//   m * 224          (n + 1) / 2          select(0 <= y, x[y], 0.0f)          C[o] + bias[o]
+//
+// A node is a struct of one shape for all kinds; `kind` says which fields mean something. Variables are identified by
+// their node, not their name. Integer division and modulo round towards minus infinity ("floor"), so that index
+// arithmetic has the usual laws. Constructors fold constants and drop neutral elements; simplify.h does the rest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "relay/base/dtype.h"
+#include "relay/base/function_ref.h"
+#include "relay/base/ref.h"
+
+namespace relay::scalar {
+
+enum class Kind : uint8_t {
+  Int,        // ivalue (also Bool: 0 or 1)
+  Float,      // fvalue
+  Var,        // name
+  Any,        // a dimension of which nothing is known: `?`
+  Unary,      // unary(args[0])
+  Binary,     // binary(args[0], args[1]); both of one type; a comparison gives Bool
+  Select,     // args[0] ? args[1] : args[2]; only the chosen side is evaluated (it may guard a load)
+  Cast,       // args[0] to dtype; float to integer truncates and saturates
+  Load,       // source[args...]
+  Ramp,       // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
+  Broadcast,  // args[0] in every lane
+};
+
+enum class UnaryOp : uint8_t {
+  Neg, Not, Abs, Sign, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sin, Cos, Tan, Atan,
+  Floor, Ceil, Round /* half to even */, Trunc, IsNan, IsInf, BitNot
+};
+
+enum class BinaryOp : uint8_t {
+  Add, Sub, Mul,
+  Div,       // floats only
+  FloorDiv, FloorMod,    // integers; floats: floor(a / b) and a - b * floor(a / b)
+  TruncDiv, TruncMod,    // integers as in C
+  Min, Max,  // a NaN operand gives NaN
+  Pow,
+  And, Or,   // Bool
+  Eq, Ne, Lt, Le,
+  BitAnd, BitOr, BitXor, Shl, Shr
+};
+
+const char* name(UnaryOp op);   // "exp"
+const char* name(BinaryOp op);  // "add"; the infix form is in symbol()
+const char* symbol(BinaryOp op);  // "+", "//", ... or nullptr for those written as a call: min(a, b)
+bool is_comparison(BinaryOp op);
+
+// What a Load reads: a te tensor or a loop buffer (they derive from this).
+struct Source : Counted {
+  std::string name;
+  DType dtype;
+};
+
+struct Node;
+using Expr = Ref<const Node>;
+using Exprs = std::vector<Expr>;
+
+struct Node : Counted {
+  Kind kind = Kind::Int;
+  UnaryOp unary{};
+  BinaryOp binary{};
+  DType dtype;
+  int64_t ivalue = 0;
+  double fvalue = 0;
+  std::string name;
+  Exprs args;
+  Ref<const Source> source;
+};
+
+// --- constructors: each folds constants -------------------------------------------------------------------------------
+Expr imm(int64_t value, DType dtype = DType::int64());   // of any dtype: imm(0, float32) is 0.0f
+Expr fimm(double value, DType dtype = DType::float32());
+Expr var(std::string name, DType dtype = DType::int64());
+Expr any_dim();
+Expr unary(UnaryOp op, Expr a);
+Expr binary(BinaryOp op, Expr a, Expr b);
+Expr select(Expr condition, Expr then, Expr otherwise);
+Expr cast(DType dtype, Expr a);
+Expr load(Ref<const Source> source, Exprs indices);
+Expr ramp(Expr base, int64_t stride, int lanes);
+Expr broadcast(Expr a, int lanes);
+
+inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
+inline Expr operator-(Expr a, Expr b) { return binary(BinaryOp::Sub, std::move(a), std::move(b)); }
+inline Expr operator*(Expr a, Expr b) { return binary(BinaryOp::Mul, std::move(a), std::move(b)); }
+inline Expr operator+(Expr a, int64_t b) { DType t = a->dtype; return std::move(a) + imm(b, t); }
+inline Expr operator-(Expr a, int64_t b) { DType t = a->dtype; return std::move(a) - imm(b, t); }
+inline Expr operator*(Expr a, int64_t b) { DType t = a->dtype; return std::move(a) * imm(b, t); }
+inline Expr floordiv(Expr a, Expr b) { return binary(BinaryOp::FloorDiv, std::move(a), std::move(b)); }
+inline Expr floormod(Expr a, Expr b) { return binary(BinaryOp::FloorMod, std::move(a), std::move(b)); }
+inline Expr floordiv(Expr a, int64_t b) { DType t = a->dtype; return floordiv(std::move(a), imm(b, t)); }
+inline Expr floormod(Expr a, int64_t b) { DType t = a->dtype; return floormod(std::move(a), imm(b, t)); }
+inline Expr min(Expr a, Expr b) { return binary(BinaryOp::Min, std::move(a), std::move(b)); }
+inline Expr max(Expr a, Expr b) { return binary(BinaryOp::Max, std::move(a), std::move(b)); }
+inline Expr lt(Expr a, Expr b) { return binary(BinaryOp::Lt, std::move(a), std::move(b)); }
+inline Expr le(Expr a, Expr b) { return binary(BinaryOp::Le, std::move(a), std::move(b)); }
+inline Expr eq(Expr a, Expr b) { return binary(BinaryOp::Eq, std::move(a), std::move(b)); }
+inline Expr ne(Expr a, Expr b) { return binary(BinaryOp::Ne, std::move(a), std::move(b)); }
+inline Expr logical_and(Expr a, Expr b) { return binary(BinaryOp::And, std::move(a), std::move(b)); }
+inline Expr logical_or(Expr a, Expr b) { return binary(BinaryOp::Or, std::move(a), std::move(b)); }
+
+// --- questions --------------------------------------------------------------------------------------------------------
+inline bool is_int(const Expr& e) { return e->kind == Kind::Int; }
+inline bool is_int(const Expr& e, int64_t v) { return e->kind == Kind::Int && e->ivalue == v; }
+inline bool is_var(const Expr& e) { return e->kind == Kind::Var; }
+inline bool is_any(const Expr& e) { return e->kind == Kind::Any; }
+
+bool equal(const Expr& a, const Expr& b);   // structural; variables and sources by identity; Any equals only itself
+uint64_t hash(const Expr& e);
+int compare(const Expr& a, const Expr& b);  // a total order: by kind, then fields; for canonical forms
+
+// --- traversal --------------------------------------------------------------------------------------------------------
+// The same node with other children (the same pointer if they are the same).
+Expr with_args(const Expr& e, Exprs args);
+// Post-order, each shared node once: `rule` sees a node whose children are already rewritten.
+Expr rewrite(const Expr& e, function_ref<Expr(const Expr&)> rule);
+// Each node once, children first.
+void visit(const Expr& e, function_ref<void(const Expr&)> f);
+
+struct Binding {
+  Expr var;
+  Expr value;
+};
+Expr substitute(const Expr& e, const std::vector<Binding>& bindings);
+Exprs free_vars(const Expr& e);  // each once, in order of first use
+
+// The text form, as in the comment at the top. Infix with the fewest parentheses.
+std::string str(const Expr& e);
+
+}  // namespace relay::scalar

@@ -1,0 +1,56 @@
+// What can be proven of integer expressions: a normal form, intervals, equality and order.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "relay/scalar/expr.h"
+
+namespace relay::scalar {
+
+// A closed range of integers; an absent end is infinite.
+struct Interval {
+  std::optional<int64_t> min, max;
+  static Interval point(int64_t v) { return {v, v}; }
+  static Interval everything() { return {}; }
+};
+
+// What is known of variables (by identity). A shape variable of which nothing is said is at least 0.
+class Bounds {
+ public:
+  void set(const Expr& var, Interval range) { known_[var.get()] = {var, range}; }
+  void set(const Expr& var, int64_t min, int64_t extent) { set(var, Interval{min, min + extent - 1}); }
+  std::optional<Interval> find(const Expr& var) const {
+    auto it = known_.find(var.get());
+    return it == known_.end() ? std::nullopt : std::optional(it->second.second);
+  }
+
+ private:
+  std::unordered_map<const Node*, std::pair<Expr, Interval>> known_;
+};
+
+// The normal form of an int64 or Bool expression: a sum of coefficient * product terms in canonical order plus a constant,
+// with floor division, modulo, min, max, select and comparisons simplified by what `bounds` proves. Other dtypes: the
+// children are simplified, the values stay bit-identical. simplify(simplify(e)) equals simplify(e).
+Expr simplify(const Expr& e, const Bounds& bounds = {});
+
+// The range of values an integer expression can take.
+Interval interval(const Expr& e, const Bounds& bounds = {});
+
+// true / false: proven / refuted for all values within bounds; nothing: not known.
+std::optional<bool> prove(const Expr& condition, const Bounds& bounds = {});
+std::optional<bool> prove_equal(const Expr& a, const Expr& b, const Bounds& bounds = {});
+
+// e = sum(coefficients[i] * vars[i]) + rest, where rest has none of vars; nothing if e is not of that form (with integer
+// constant coefficients).
+struct Affine {
+  std::vector<int64_t> coefficients;
+  Expr rest;
+};
+std::optional<Affine> as_affine(const Expr& e, const Exprs& vars);
+
+// The value of an integer expression when every variable has one; nothing on an unbound variable, Any, division by zero or
+// overflow.
+std::optional<int64_t> evaluate(const Expr& e, const std::vector<std::pair<Expr, int64_t>>& values);
+
+}  // namespace relay::scalar

@@ -1,0 +1,68 @@
+// Tensor expressions: what a kernel computes, never how.
+//
+// A tensor is a placeholder or a *stage*. A stage has named axes with extents, perhaps reduction axes with a combiner, and
+// a scalar body that loads other tensors by index expressions:
+//
+//   C[y, x] = sum(k < K) A[y, k] * B[k, x]
+//
+// compute("C", {M, N}, f32, [&](Exprs i) { ... }) and reduce(...) build them. Padding is a guard: select(0 <= y && y < H,
+// A[y], 0.0f); only the chosen side is evaluated. Indices and extents are int64 scalar expressions, extents over constants
+// and shape variables only.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "relay/scalar/expr.h"
+
+namespace relay::te {
+
+using scalar::Expr;
+using scalar::Exprs;
+
+struct Axis {
+  Expr var;     // a scalar variable, int64, from 0
+  Expr extent;
+};
+
+enum class Combiner : uint8_t { None, Sum, Prod, Max, Min };  // on Bool, Min is "all" and Max is "any"
+const char* name(Combiner combiner);
+// The value that leaves every other unchanged: 0, 1, the least and the greatest (-inf, +inf for floats) of the type.
+Expr identity(Combiner combiner, DType dtype);
+Expr combine(Combiner combiner, Expr a, Expr b);
+
+struct TensorNode;
+using Tensor = Ref<const TensorNode>;
+using Tensors = std::vector<Tensor>;
+
+// name and dtype come from scalar::Source.
+struct TensorNode : scalar::Source {
+  Exprs shape;
+  // A stage; a placeholder has no body.
+  std::vector<Axis> axes;         // one a dimension, axes[d].extent == shape[d]
+  std::vector<Axis> reduce_axes;  // empty unless combiner != None
+  Combiner combiner = Combiner::None;
+  Expr body;
+
+  bool is_placeholder() const { return !body; }
+  // self[indices]
+  Expr operator()(Exprs indices) const { return scalar::load(Ref<const scalar::Source>(this), std::move(indices)); }
+};
+
+Tensor placeholder(std::string name, Exprs shape, DType dtype);
+Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Exprs& axes)>& body);
+Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner combiner,
+              const std::function<Expr(const Exprs& axes, const Exprs& reduce_axes)>& body);
+
+// The tensors a stage loads, each once, in order of first use.
+Tensors inputs(const Tensor& stage);
+// All tensors that outputs depend on, producers before consumers, placeholders included.
+Tensors topological(const Tensors& outputs);
+// The tensors `roots` with every use of a key of `map` replaced by its value; unchanged stages are the same pointers.
+Tensors replace(const Tensors& roots, const std::vector<std::pair<Tensor, Tensor>>& map);
+
+// "C[y, x] = sum(k < 64) A[y, k] * B[k, x]    : float32[128, 256]", one line a stage.
+std::string str(const Tensor& tensor);
+std::string str(const Tensors& topological_order);
+
+}  // namespace relay::te
