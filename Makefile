@@ -1,0 +1,71 @@
+# The verbs of the project. `make` alone lists them.
+.DEFAULT_GOAL := help
+.SUFFIXES:
+SHELL := /bin/bash
+CPUS := $(shell nproc)
+PYTHON := .venv/bin/python
+PREFIX ?= /usr/local
+# Arguments for the verbs that pass some on, as in: make test-long CASES=100000
+CASES ?= 20000
+
+.PHONY: help setup build lint format test test-long test-fuzz-power models models-fetch demo docs \
+  bench bench-quick bench-kernels asan tsan install clean
+
+help: ## List the verbs
+	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
+
+setup: ## Install what the build, the tests and the demo need (idempotent; prints what it does)
+	@dev/setup
+
+build: setup build/release/build.ninja ## Build everything into build/release; the program is build/release/bin/relay
+	@cmake --build --preset release -j $(CPUS)
+
+build/%/build.ninja: CMakePresets.json
+	@cmake --preset $*
+
+lint: setup ## Check the layers, the lists, the formatting and the Python code
+	@dev/lint
+
+format: setup ## Format the C++ and Python files
+	@dev/format
+
+test: build lint ## Run the unit tests and the Python tests: what must pass before a change lands
+	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
+	@$(PYTHON) -m pytest -q test/python
+
+test-long: build ## Run randomly drawn schedules against the reference for long; CASES=number
+	@build/release/bin/relay_fuzz_schedules --cases $(CASES)
+
+test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each
+	@build/release/bin/relay_fuzz_schedules --power
+
+models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use into models/
+	@$(PYTHON) dev/fetch_models.py
+
+models: build models-fetch ## Compile and check the real models
+	@$(PYTHON) -m pytest -q test/models
+
+demo: build ## Compile a real model, run it on a picture, show what the compiler did
+	@$(PYTHON) examples/demo/demo.py
+
+bench: build ## Measure models beside the peers
+	@$(PYTHON) bench/run.py
+
+bench-quick: build ## The same in a few minutes
+	@$(PYTHON) bench/run.py --quick
+
+bench-kernels: build ## Measure single kernels against the machine's ceilings
+	@$(PYTHON) bench/run.py --kernels
+
+docs: build ## Write the generated pages of docs/
+	@$(PYTHON) dev/docs.py
+
+asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and undefined behaviour; threads) and run the unit tests
+	@cmake --build --preset $@ -j $(CPUS)
+	@ctest --test-dir build/$@ -j $(CPUS) --output-on-failure --no-tests=error
+
+install: build ## Install program, libraries, headers and CMake package for C++ users; PREFIX=folder
+	@cmake --install build/release --component cpp --prefix $(PREFIX)
+
+clean: ## Remove what was built; .venv and models/ stay
+	rm -rf build dist python/relay/_core.*

@@ -1,0 +1,31 @@
+# The Python extension relay._core, from python/src/*.cpp. A build by hand puts it, with its stub, beside the package's
+# Python files (python/relay), which dev/setup has put on the path of .venv; a wheel build installs both into the wheel.
+file(GLOB python_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/python/src/*.cpp")
+if(NOT python_sources)
+  message(STATUS "python/src has no source yet: no Python extension")
+  return()
+endif()
+
+if(NOT DEFINED SKBUILD AND NOT DEFINED Python_EXECUTABLE AND EXISTS "${CMAKE_SOURCE_DIR}/.venv/bin/python")
+  set(Python_EXECUTABLE "${CMAKE_SOURCE_DIR}/.venv/bin/python")
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+nanobind_add_module(_core NB_STATIC NOMINSIZE ${python_sources})
+target_link_libraries(_core PRIVATE relay_all)
+# Nothing of LLVM or of ours is visible to the other libraries of the process.
+target_link_options(_core PRIVATE LINKER:--exclude-libs,ALL)
+
+if(DEFINED SKBUILD)
+  set(python_output "${CMAKE_BINARY_DIR}/python")
+else()
+  set(python_output "${CMAKE_SOURCE_DIR}/python/relay")
+endif()
+set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${python_output}")
+nanobind_add_stub(_core_stub MODULE _core OUTPUT "${python_output}/_core.pyi" PYTHON_PATH "${python_output}"
+                  DEPENDS _core)
+install(TARGETS _core LIBRARY DESTINATION relay COMPONENT python)
+install(FILES "${python_output}/_core.pyi" DESTINATION relay COMPONENT python)

