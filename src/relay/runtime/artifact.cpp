@@ -1,0 +1,403 @@
+#include "relay/runtime/artifact.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace relay::runtime {
+
+static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
+
+static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
+static constexpr uint32_t format_version = 1;
+static constexpr uint64_t part_alignment = 64;
+
+struct Header {
+  char magic[8];
+  uint32_t version, header_bytes;
+  uint64_t file_bytes;
+  uint64_t description_offset, description_bytes;
+  uint64_t code_offset, code_bytes;
+  uint64_t checksum;  // of the description
+};
+static_assert(sizeof(Header) == 64);
+
+static uint64_t aligned(uint64_t offset) { return (offset + part_alignment - 1) / part_alignment * part_alignment; }
+
+// Against accidents, not adversaries: a multiply-and-rotate over 8-byte words.
+static uint64_t checksum(std::string_view bytes) {
+  uint64_t sum = 0x9e3779b97f4a7c15u ^ bytes.size();
+  for (size_t i = 0; i < bytes.size(); i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
+    sum = std::rotl(sum ^ word, 29) * 0xff51afd7ed558ccdu;
+  }
+  return sum ^ (sum >> 32);
+}
+
+// --- writing -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class Writer {
+ public:
+  std::string bytes;
+
+  template <class T>
+    requires std::is_integral_v<T>
+  void number(T value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void text(std::string_view s) {
+    number(static_cast<uint32_t>(s.size()));
+    bytes.append(s);
+  }
+  template <class T, class WriteOne>
+  void list(const std::vector<T>& items, WriteOne write_one) {
+    number(static_cast<uint32_t>(items.size()));
+    for (const T& item : items) write_one(item);
+  }
+  void size(const SizeExpr& e) {
+    list(e.words, [&](const SizeWord& w) {
+      number(static_cast<uint8_t>(w.op));
+      number(w.value);
+    });
+  }
+  void dtype(DType t) {
+    number(static_cast<uint8_t>(t.code));
+    number(t.bits);
+  }
+  void range(Range r) {
+    number(r.begin);
+    number(r.count);
+  }
+  void function(const Function& f) {
+    text(f.name);
+    list(f.variables, [&](const std::string& s) { text(s); });
+    list(f.inputs, [&](uint32_t i) { number(i); });
+    list(f.outputs, [&](uint32_t i) { number(i); });
+    list(f.output_names, [&](const std::string& s) { text(s); });
+    list(f.bindings, [&](const VariableBinding& b) {
+      number(b.variable);
+      number(b.input);
+      number(b.dim);
+      number(b.factor);
+      number(b.offset);
+    });
+    list(f.checks, [&](const Check& c) {
+      size(c.condition);
+      text(c.message);
+    });
+    list(f.arrays, [&](const Array& a) {
+      number(static_cast<uint8_t>(a.kind));
+      text(a.name);
+      dtype(a.dtype);
+      list(a.shape, [&](const SizeExpr& e) { size(e); });
+      size(a.bytes);
+      number(a.index);
+    });
+    list(f.sizes, [&](const SizeExpr& e) { size(e); });
+    list(f.operands, [&](uint32_t i) { number(i); });
+    list(f.code, [&](const Instruction& in) {
+      number(static_cast<uint8_t>(in.op));
+      number(in.target);
+      range(in.args);
+      range(in.sizes);
+      number(in.tasks);
+    });
+  }
+};
+
+}  // namespace
+
+std::string write_artifact(const Artifact& artifact) {
+  const Program& program = *artifact.program;
+  // The description's length depends on no offset, so offsets are relative to where the constants begin.
+  Writer w;
+  w.text(artifact.producer);
+  w.text(artifact.target.name);
+  w.text(artifact.target.triple);
+  w.text(artifact.target.cpu);
+  w.list(artifact.target.features, [&](const std::string& s) { w.text(s); });
+  w.list(program.kernels, [&](const KernelEntry& k) {
+    w.text(k.name);
+    w.number(k.scratch_bytes);
+  });
+  uint64_t constants_bytes = 0;
+  w.list(program.constants, [&](const Tensor& t) {
+    w.dtype(t.dtype());
+    w.list(t.shape(), [&](int64_t d) { w.number(d); });
+    w.number(constants_bytes);
+    constants_bytes = aligned(constants_bytes + t.bytes());
+  });
+  w.list(program.functions, [&](const Function& f) { w.function(f); });
+  w.number(checksum(artifact.code));
+
+  Header h{};
+  std::memcpy(h.magic, magic, sizeof(magic));
+  h.version = format_version;
+  h.header_bytes = sizeof(Header);
+  h.description_offset = sizeof(Header);
+  h.description_bytes = w.bytes.size();
+  h.code_offset = aligned(h.description_offset + h.description_bytes);
+  h.code_bytes = artifact.code.size();
+  uint64_t constants_offset = aligned(h.code_offset + h.code_bytes);
+  h.file_bytes = constants_offset + constants_bytes;
+  h.checksum = checksum(w.bytes);
+
+  std::string out(h.file_bytes, '\0');
+  std::memcpy(out.data(), &h, sizeof(h));
+  std::memcpy(out.data() + h.description_offset, w.bytes.data(), w.bytes.size());
+  std::memcpy(out.data() + h.code_offset, artifact.code.data(), artifact.code.size());
+  uint64_t at = constants_offset;
+  for (const Tensor& t : program.constants) {
+    if (t.bytes() > 0) std::memcpy(out.data() + at, t.data(), t.bytes());
+    at = aligned(at + t.bytes());
+  }
+  return out;
+}
+
+// Beside the target first, then renamed: a crash leaves no half artifact, and a program that has the old one mapped keeps it.
+Status save_artifact(const Artifact& artifact, const std::string& path) {
+  std::string bytes = write_artifact(artifact), draft = path + ".part";
+  auto failed = [&] {
+    Diagnostic d{DiagnosticKind::file_not_found, format("cannot write `{}`: {}", path, std::strerror(errno))};
+    std::remove(draft.c_str());
+    return d;
+  };
+  std::FILE* file = std::fopen(draft.c_str(), "wb");
+  if (file == nullptr) return failed();
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  written = std::fclose(file) == 0 && written;
+  if (!written || std::rename(draft.c_str(), path.c_str()) != 0) return failed();
+  return ok();
+}
+
+void reseal_artifact(std::string& bytes) {
+  Header h;
+  if (bytes.size() < sizeof(h)) return;
+  std::memcpy(&h, bytes.data(), sizeof(h));
+  if (h.description_offset > bytes.size() || h.description_bytes > bytes.size() - h.description_offset) return;
+  h.checksum = checksum(std::string_view(bytes).substr(h.description_offset, h.description_bytes));
+  std::memcpy(bytes.data(), &h, sizeof(h));
+}
+
+// --- reading -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Reads on after the end as zeros and remembers that it failed: callers check once, at the end and before they allocate.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  T number() {
+    T value{};
+    if (take(sizeof(T))) std::memcpy(&value, bytes_.data() + at_ - sizeof(T), sizeof(T));
+    return value;
+  }
+  std::string text() {
+    uint32_t n = number<uint32_t>();
+    if (n > Limits::text || !take(n)) return fail(), std::string();
+    return std::string(bytes_.substr(at_ - n, n));
+  }
+  // `least`: the fewest bytes an item takes, so that a count cannot ask for more memory than the file is worth.
+  template <class T, class ReadOne>
+  std::vector<T> list(size_t most, size_t least, ReadOne read_one) {
+    uint32_t n = number<uint32_t>();
+    std::vector<T> items;
+    if (failed_ || n > most || n > (bytes_.size() - at_) / least) return fail(), items;
+    items.reserve(n);
+    for (uint32_t i = 0; i < n && !failed_; ++i) items.push_back(read_one());
+    return items;
+  }
+  SizeExpr size() {
+    return {list<SizeWord>(Limits::words, 9, [&] {
+      uint8_t op = number<uint8_t>();
+      int64_t value = number<int64_t>();
+      if (op >= size_op_count) fail();
+      return SizeWord{static_cast<SizeOp>(op), value};
+    })};
+  }
+  DType dtype() {
+    uint8_t code = number<uint8_t>(), bits = number<uint8_t>();
+    if (code > static_cast<uint8_t>(DType::Code::Bool)) return fail(), DType::int8();
+    DType t{static_cast<DType::Code>(code), bits};
+    if (parse_dtype(t.str()) != t) return fail(), DType::int8();
+    return t;
+  }
+  Range range() {
+    uint32_t begin = number<uint32_t>(), count = number<uint32_t>();
+    return {begin, count};
+  }
+  std::vector<std::string> texts(size_t most) {
+    return list<std::string>(most, 4, [&] { return text(); });
+  }
+  std::vector<uint32_t> indices(size_t most) {
+    return list<uint32_t>(most, 4, [&] { return number<uint32_t>(); });
+  }
+  Array array() {
+    Array a;
+    uint8_t kind = number<uint8_t>();
+    if (kind > static_cast<uint8_t>(Array::Kind::Temporary)) return fail(), a;
+    a.kind = static_cast<Array::Kind>(kind);
+    a.name = text();
+    a.dtype = dtype();
+    a.shape = list<SizeExpr>(Limits::rank, 4, [&] { return size(); });
+    a.bytes = size();
+    a.index = number<uint32_t>();
+    return a;
+  }
+  VariableBinding binding() {
+    VariableBinding b;
+    b.variable = number<uint32_t>();
+    b.input = number<uint32_t>();
+    b.dim = number<uint32_t>();
+    b.factor = number<int64_t>();
+    b.offset = number<int64_t>();
+    return b;
+  }
+  Instruction instruction() {
+    Instruction in;
+    uint8_t op = number<uint8_t>();
+    if (op >= op_count) return fail(), in;
+    in.op = static_cast<Op>(op);
+    in.target = number<uint32_t>();
+    in.args = range();
+    in.sizes = range();
+    in.tasks = number<uint32_t>();
+    return in;
+  }
+  Function function() {
+    Function f;
+    f.name = text();
+    f.variables = texts(Limits::variables);
+    f.inputs = indices(Limits::arrays);
+    f.outputs = indices(Limits::arrays);
+    f.output_names = texts(Limits::arrays);
+    f.bindings = list<VariableBinding>(Limits::variables, 28, [&] { return binding(); });
+    f.checks = list<Check>(Limits::sizes, 8, [&] {
+      SizeExpr condition = size();
+      return Check{std::move(condition), text()};
+    });
+    f.arrays = list<Array>(Limits::arrays, 19, [&] { return array(); });
+    f.sizes = list<SizeExpr>(Limits::sizes, 4, [&] { return size(); });
+    f.operands = indices(Limits::operands);
+    f.code = list<Instruction>(Limits::instructions, 25, [&] { return instruction(); });
+    return f;
+  }
+  void fail() { failed_ = true; }
+  bool failed() const { return failed_; }
+  bool at_end() const { return at_ == bytes_.size(); }
+
+ private:
+  bool take(size_t n) {
+    if (failed_ || n > bytes_.size() - at_) {
+      failed_ = true;
+      return false;
+    }
+    at_ += n;
+    return true;
+  }
+  std::string_view bytes_;
+  size_t at_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const void> storage, const std::string& name) {
+  auto corrupt = [&](std::string_view why) {
+    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why)};
+  };
+  Header h;
+  if (bytes.size() < sizeof(h)) return corrupt(format("it has {}, fewer than the header", plural(bytes.size(), "byte", "bytes")));
+  std::memcpy(&h, bytes.data(), sizeof(h));
+  if (std::memcmp(h.magic, magic, sizeof(magic)) != 0) return corrupt("it does not begin as an artifact does");
+  if (h.version != format_version)
+    return Diagnostic{DiagnosticKind::incompatible_artifact, format("`{}` has format version {}, and this runtime reads version {}", name,
+                                                                    h.version, format_version)};
+  if (h.header_bytes != sizeof(Header)) return corrupt("its header has another size");
+  if (h.file_bytes != bytes.size())
+    return corrupt(format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes, bytes.size()));
+  auto inside = [&](uint64_t offset, uint64_t count) { return offset <= bytes.size() && count <= bytes.size() - offset; };
+  if (!inside(h.description_offset, h.description_bytes) || h.description_offset < sizeof(Header))
+    return corrupt("its description lies outside the file");
+  if (!inside(h.code_offset, h.code_bytes) || h.code_offset % part_alignment != 0) return corrupt("its code lies outside the file");
+  std::string_view description = bytes.substr(h.description_offset, h.description_bytes);
+  if (checksum(description) != h.checksum) return corrupt("the checksum of its description is wrong");
+  if (h.code_offset < h.description_offset + h.description_bytes) return corrupt("its parts overlap");
+  uint64_t constants_offset = aligned(h.code_offset + h.code_bytes);
+
+  Reader r(description);
+  Artifact artifact;
+  artifact.storage = storage;
+  artifact.producer = r.text();
+  artifact.target.name = r.text();
+  artifact.target.triple = r.text();
+  artifact.target.cpu = r.text();
+  artifact.target.features = r.texts(1024);
+  std::shared_ptr<Program> program = std::make_shared<Program>();
+  program->kernels = r.list<KernelEntry>(Limits::kernels, 12, [&] {
+    std::string kernel = r.text();
+    return KernelEntry{std::move(kernel), r.number<int64_t>()};
+  });
+  program->constants = r.list<Tensor>(Limits::constants, 14, [&] {
+    DType dtype = r.dtype();
+    Shape shape = r.list<int64_t>(Limits::rank, 8, [&] { return r.number<int64_t>(); });
+    uint64_t offset = r.number<uint64_t>();
+    std::optional<int64_t> elements = element_count(shape);
+    bool sound = !r.failed() && elements && *elements <= Limits::array_bytes / dtype.bytes() && offset % part_alignment == 0 &&
+                 offset <= bytes.size() && inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
+    if (!sound) return r.fail(), Tensor();
+    return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
+  });
+  program->functions = r.list<Function>(Limits::functions, 44, [&] { return r.function(); });
+  uint64_t code_checksum = r.number<uint64_t>();
+  if (r.failed() || !r.at_end()) return corrupt("its description cannot be read to the end");
+  artifact.code = bytes.substr(h.code_offset, h.code_bytes);
+  if (checksum(artifact.code) != code_checksum) return corrupt("the checksum of its code is wrong");
+  RELAY_RETURN_IF_ERROR(validate(*program));
+  artifact.program = std::move(program);
+  return artifact;
+}
+
+Result<Artifact> open_artifact(const std::string& path) {
+  auto unreadable = [&] {
+    return Diagnostic{DiagnosticKind::file_not_found, format("cannot read `{}`: {}", path, std::strerror(errno))};
+  };
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return unreadable();
+  struct stat info {};
+  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (errno == 0 || !S_ISREG(info.st_mode)) errno = EINVAL;
+    ::close(file);
+    return unreadable();
+  }
+  size_t bytes = static_cast<size_t>(info.st_size);
+  if (bytes == 0) {
+    ::close(file);
+    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is empty", path)};
+  }
+  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  ::close(file);
+  if (memory == MAP_FAILED) return unreadable();
+  std::shared_ptr<const void> mapping(memory, [bytes](void* p) { ::munmap(p, bytes); });
+  return read_artifact({static_cast<const char*>(memory), bytes}, mapping, path);
+}
+
+Result<std::shared_ptr<Executable>> load_executable(const std::string& path, ExecutableOptions options) {
+  RELAY_ASSIGN(Artifact artifact, open_artifact(path));
+  RELAY_RETURN_IF_ERROR(check_machine(artifact.target));
+  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_code(artifact.code));
+  return Executable::create(artifact.program, library, options);
+}
+
+}  // namespace relay::runtime
