@@ -33,10 +33,11 @@
 #include <vector>
 
 #include "relay/ir/expr.h"
+#include "relay/tensor/safetensors.h"
 
 namespace relay::text {
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+using relay::NamedTensors;
 
 struct PrintOptions {
   bool version = true;      // the header line, and the metadata section; without: a fragment for people
@@ -80,8 +81,5 @@ Result<std::vector<std::pair<std::string, ir::AttrValue>>> parse_attrs(std::stri
 Result<ir::Module> load(const std::string& path);
 // Writes `path` and, if there are large tensors and not `inline_weights`, `path` with the extension .safetensors.
 Status save(const ir::Module& module, const std::string& path, bool inline_weights = false);
-
-Result<NamedTensors> read_safetensors(const std::string& path);
-Status write_safetensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace relay::text
