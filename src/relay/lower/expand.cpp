@@ -1,0 +1,72 @@
+#include "relay/lower/expand.h"
+
+#include "relay/base/diagnostics.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+const Exprs& Expanded::loads(const te::TensorNode& stage, const te::TensorNode& t) const {
+  static const Exprs none;
+  const auto& of_stage = loads_.at(&stage);
+  auto it = of_stage.find(&t);
+  return it == of_stage.end() ? none : it->second;
+}
+
+std::optional<Guarded> guarded(const te::TensorNode& stage) {
+  if (stage.is_placeholder() || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Select) return std::nullopt;
+  const Expr &value = stage.body->args[1], &otherwise = stage.body->args[2];
+  if (value->kind != scalar::Kind::Load) return std::nullopt;
+  if (otherwise->kind == scalar::Kind::Float) return Guarded{stage.body->args[0], value, otherwise->fvalue};
+  if (otherwise->kind == scalar::Kind::Int) return Guarded{stage.body->args[0], value, static_cast<double>(otherwise->ivalue)};
+  return std::nullopt;
+}
+
+Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
+  Expanded out;
+  auto inline_schedule = [&](const te::TensorNode& t) -> const StageSchedule* {
+    if (t.is_placeholder()) return nullptr;
+    auto it = schedule.stages.find(t.name);
+    return it != schedule.stages.end() && it->second.place == Place::Inline ? &it->second : nullptr;
+  };
+  for (const te::Tensor& stage : stages) {
+    if (stage->is_placeholder()) continue;
+    scalar::Bounds bounds;
+    auto add_axes = [&](const std::vector<te::Axis>& axes) {
+      for (const te::Axis& a : axes)
+        if (scalar::is_int(a.extent)) bounds.set(a.var, 0, a.extent->ivalue);
+        else bounds.set(a.var, {0, std::nullopt});
+    };
+    add_axes(stage->axes);
+    add_axes(stage->reduce_axes);
+    const StageSchedule* own = inline_schedule(*stage);
+    Expr start = stage->body;
+    if (own && own->from_border) {
+      std::optional<Guarded> g = guarded(*stage);
+      RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a border but has no guard", stage->name);
+      start = g->value;
+    }
+    // Producers come first, so the bodies substituted here are expanded already.
+    Expr body = scalar::rewrite(start, [&](const Expr& n) -> Expr {
+      if (n->kind != scalar::Kind::Load) return n;
+      const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
+      if (!t || !inline_schedule(*t)) return n;
+      std::vector<scalar::Binding> bindings;
+      for (size_t d = 0; d < t->axes.size(); ++d) bindings.push_back({t->axes[d].var, n->args[d]});
+      return scalar::substitute(out.bodies_.at(t), bindings);
+    });
+    body = scalar::simplify(body, bounds);
+    out.bodies_[stage.get()] = body;
+    te::Tensors& tensors = out.tensors_[stage.get()];
+    auto& loads = out.loads_[stage.get()];
+    scalar::visit(body, [&](const Expr& n) {
+      if (n->kind != scalar::Kind::Load) return;
+      const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
+      if (!t) return;
+      if (loads[t].empty()) tensors.push_back(te::Tensor(t));
+      loads[t].push_back(n);
+    });
+  }
+  return out;
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,37 @@
+// The bodies of a group's stages with all inlined stages substituted: what is left are loads of placeholders, of roots and
+// of stages placed in loops.
+#pragma once
+
+#include <unordered_map>
+
+#include "relay/lower/schedule.h"
+
+namespace relay::lower {
+
+class Expanded {
+ public:
+  // In terms of the stage's own axes, simplified.
+  const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
+  // The loads of tensor `t` in it.
+  const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
+  // The tensors it loads, each once, in order of first use.
+  const te::Tensors& loads_of(const te::TensorNode& stage) const { return tensors_.at(&stage); }
+
+ private:
+  friend Expanded expand(const te::Tensors& stages, const Schedule& schedule);
+  std::unordered_map<const te::TensorNode*, Expr> bodies_;
+  std::unordered_map<const te::TensorNode*, te::Tensors> tensors_;
+  std::unordered_map<const te::TensorNode*, std::unordered_map<const te::TensorNode*, Exprs>> loads_;
+};
+
+// `stages` topological. A stage without a schedule counts as a root.
+Expanded expand(const te::Tensors& stages, const Schedule& schedule);
+
+// The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that form.
+struct Guarded {
+  Expr condition, value;
+  double otherwise = 0;
+};
+std::optional<Guarded> guarded(const te::TensorNode& stage);
+
+}  // namespace relay::lower

@@ -1,0 +1,645 @@
+#include "relay/lower/nest.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <unordered_map>
+
+#include "relay/lower/expand.h"
+
+namespace relay::lower {
+
+using scalar::Binding;
+using scalar::Bounds;
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+using scalar::lt;
+using te::TensorNode;
+
+static Mutation planted_mutation = Mutation::None;
+void plant(Mutation mutation) { planted_mutation = mutation; }
+Mutation planted() { return planted_mutation; }
+
+namespace {
+
+// What is left of an axis inside the loops opened so far: [min, min + extent). With `masked`, extent is a constant that may
+// reach beyond the axis: lanes at and past its end must not be stored.
+struct Range {
+  Expr min, extent;
+  bool masked = false;
+};
+using Ranges = std::unordered_map<const scalar::Node*, Range>;  // by axis variable
+
+// A stage computed into local storage: buffer[order of (index - origin)].
+struct Local {
+  loop::BufferRef buffer;
+  Exprs origin;            // one a logical dimension
+  std::vector<int> order;  // physical position -> logical dimension
+  int ring_dim = -1;       // this dimension is indexed modulo ring_size instead
+  int64_t ring_size = 0;
+};
+
+struct IllegalSchedule {
+  Diagnostic diagnostic;
+};
+template <class... Args>
+[[noreturn]] void refuse(std::string help, fmt::format_string<Args...> text, Args&&... args) {
+  throw IllegalSchedule{{DiagnosticKind::illegal_schedule, format(text, std::forward<Args>(args)...), {}, {}, {}, std::move(help)}};
+}
+
+int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
+bool depends_on(const Expr& e, const Expr& variable) {
+  bool found = false;
+  scalar::visit(e, [&](const Expr& n) { found |= n == variable; });
+  return found;
+}
+
+class KernelBuilder {
+ public:
+  KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
+                const TargetDesc& target)
+      : stages_(stages), schedule_(schedule), layouts_(layouts), target_(target), bodies_(expand(stages, schedule)) {}
+
+  BuiltKernel build(const te::Tensor& root, const std::string& name) {
+    root_ = root;
+    BuiltKernel out;
+    out.root = root;
+    params_of(root, out.params);
+    std::erase(out.params, root);
+    out.params.push_back(root);
+    for (const te::Tensor& t : out.params) {
+      loop::Buffer b;
+      b.name = t->name, b.dtype = t->dtype, b.scope = loop::Scope::Param, b.read_only = t != root;
+      for (const Expr& e : layout(t).physical_shape(t->shape)) b.shape.push_back(scalar::simplify(e));
+      params_[t.get()] = loop::BufferRef(new loop::Buffer(std::move(b)));
+      out.kernel.params.push_back(params_[t.get()]);
+    }
+    Ranges ranges = full_ranges(*root);
+    out.kernel.name = name;
+    out.kernel.task = scalar::var("task");
+    out.kernel.tasks = imm(1);
+    out.kernel.body = tasks(ranges, out.kernel);
+    out.kernel.shape_vars = shape_vars(out);
+    return out;
+  }
+
+ private:
+  const StageSchedule& of(const TensorNode& stage) const {
+    auto it = schedule_.stages.find(stage.name);
+    if (it == schedule_.stages.end()) refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
+    return it->second;
+  }
+  const Layout& layout(const te::Tensor& t) const {
+    auto it = layouts_.find(t->name);
+    RELAY_CHECK(it != layouts_.end(), "no layout for '{}'", t->name);
+    return it->second;
+  }
+  bool is_at(const TensorNode& t) const { return !t.is_placeholder() && of(t).place == Place::At; }
+
+  // The placeholders and other roots that `stage` and the stages placed in it read.
+  void params_of(const te::Tensor& stage, te::Tensors& out) {
+    for (const te::Tensor& t : bodies_.loads_of(*stage)) {
+      if (is_at(*t)) params_of(t, out);
+      else if (std::find(out.begin(), out.end(), t) == out.end()) out.push_back(t);
+    }
+  }
+
+  Exprs shape_vars(const BuiltKernel& k) {
+    Exprs vars;
+    auto add = [&](const Expr& e) {
+      for (const Expr& v : scalar::free_vars(e))
+        if (std::find(vars.begin(), vars.end(), v) == vars.end()) vars.push_back(v);
+    };
+    for (const te::Tensor& t : k.params)
+      for (const Expr& e : t->shape) add(e);
+    add(k.kernel.tasks);
+    return vars;
+  }
+
+  Ranges full_ranges(const TensorNode& stage) {
+    Ranges ranges;
+    for (const te::Axis& a : stage.axes) ranges[a.var.get()] = {imm(0), scalar::simplify(a.extent)};
+    for (const te::Axis& a : stage.reduce_axes) ranges[a.var.get()] = {imm(0), scalar::simplify(a.extent)};
+    return ranges;
+  }
+
+  // --- loops ------------------------------------------------------------------------------------------------------------
+
+  // The parallel prefix of the root's loops becomes the task index.
+  loop::Stmt tasks(Ranges& ranges, loop::Kernel& kernel) {
+    const StageSchedule& s = of(*root_);
+    size_t n = 0;
+    while (n < s.loops.size() && s.loops[n].kind == LoopKind::Parallel) ++n;
+    struct Digit {
+      Expr var, count, value;
+    };
+    std::vector<Digit> digits;
+    Ranges counting = ranges;
+    for (size_t i = 0; i < n; ++i) {
+      const te::Axis* axis = find_axis(*root_, s.loops[i].axis);
+      if (is_reduce_axis(*root_, s.loops[i].axis) && planted_mutation != Mutation::Race)
+        refuse("make it serial, or split the reduction into partial results", "loop {} of stage '{}' is parallel over a reduction axis: its tasks would race on the same results",
+               s.loops[i].axis, root_->name);
+      Range& r = counting[axis->var.get()];
+      Expr count = scalar::simplify(floordiv(r.extent + (s.loops[i].step - 1), s.loops[i].step));
+      digits.push_back({scalar::var(format("{}_task", s.loops[i].axis)), count, {}});
+      r.extent = imm(s.loops[i].step);
+    }
+    Expr rest = kernel.task;
+    for (size_t i = n; i-- > 0;) {
+      digits[i].value = i == 0 ? rest : floormod(rest, digits[i].count);
+      rest = floordiv(rest, digits[i].count);
+      kernel.tasks = digits[i].count * kernel.tasks;
+      if (scalar::is_int(digits[i].count)) bounds_.set(digits[i].var, 0, digits[i].count->ivalue);
+      else bounds_.set(digits[i].var, {0, std::nullopt});
+    }
+    kernel.tasks = scalar::simplify(kernel.tasks);
+    for (const Digit& d : digits) parallel_digits_.push_back(d.var);
+    loop::Stmt body = loops(root_, 0, ranges);
+    for (size_t i = n; i-- > 0;) body = loop::let(digits[i].var, scalar::simplify(digits[i].value), body);
+    return body;
+  }
+
+  // Loops [level, end) of a stage over `ranges`, with what is placed at `level` computed first.
+  loop::Stmt loops(const te::Tensor& stage, size_t level, const Ranges& ranges) {
+    return with_placed(stage, level, ranges, [&](const Ranges& r) { return loops_after_placed(stage, level, r); });
+  }
+
+  size_t first_reduce_loop(const TensorNode& stage) const {
+    const std::vector<Loop>& l = of(stage).loops;
+    for (size_t i = 0; i < l.size(); ++i)
+      if (is_reduce_axis(stage, l[i].axis)) return i;
+    return l.size();
+  }
+
+  loop::Stmt loops_after_placed(const te::Tensor& stage, size_t level, const Ranges& ranges) {
+    const StageSchedule& s = of(*stage);
+    bool reduces = stage->combiner != te::Combiner::None;
+    if (reduces && level == first_reduce_loop(*stage)) {
+      loop::Stmt init = one_loop(stage, level, ranges, /*init=*/true);
+      return loop::block({init, one_loop(stage, level, ranges, false)});
+    }
+    bool only_init = false;
+    (void)s;
+    return one_loop(stage, level, ranges, only_init);
+  }
+
+  // One loop and what is inside. With `init`, reduction loops are skipped and the identity is stored.
+  loop::Stmt one_loop(const te::Tensor& stage, size_t level, const Ranges& ranges, bool init) {
+    const StageSchedule& s = of(*stage);
+    if (level == s.loops.size()) return element(stage, ranges, init);
+    const Loop& l = s.loops[level];
+    const te::Axis* axis = find_axis(*stage, l.axis);
+    if (!axis) refuse("see the stage's axes with --emit te", "stage '{}' has no axis '{}'", stage->name, l.axis);
+    bool reduce = is_reduce_axis(*stage, l.axis);
+    auto inside = [&](const Ranges& r) { return init ? one_loop(stage, level + 1, r, true) : loops(stage, level + 1, r); };
+    if (init && reduce) return one_loop(stage, level + 1, ranges, true);
+
+    Range range = ranges.at(axis->var.get());
+    auto with = [&](Expr min, Expr extent, bool masked) {
+      Ranges inner = ranges;
+      inner[axis->var.get()] = {scalar::simplify(min, bounds_), std::move(extent), masked};
+      return inside(inner);
+    };
+    if (l.kind == LoopKind::Vector) return vector_loop(stage, l, *axis, range, with);
+    if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
+    if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
+
+    int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
+    if (reduce && planted_mutation == Mutation::WrongKTail) tail = 0;
+    if (tail && range.masked) full += 1, tail = 0;  // the mask already covers what is too much
+    loop::Stmts out;
+    if (full == 1) out.push_back(with(range.min, imm(l.step), range.masked));
+    else if (full > 1) {
+      Expr var = scalar::var(fresh(l.axis));
+      bounds_.set(var, 0, full);
+      out.push_back(loop::for_(var, imm(0), imm(full), l.kind == LoopKind::Unroll ? loop::ForKind::Unrolled : loop::ForKind::Serial,
+                               in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step), range.masked); })));
+    }
+    if (tail) {
+      if (!of_fold_at(stage, level + 1).empty() && full)
+        refuse("give the loop a step that divides its extent (1 always does)", "stage '{}' slides over '{}' in a loop whose step {} does not divide its extent {}",
+               stage->name, of_fold_at(stage, level + 1), l.step, extent);
+      out.push_back(with(range.min + full * l.step, imm(tail), false));
+    }
+    return loop::block(std::move(out));
+  }
+
+  template <class F>
+  loop::Stmt in_loop(const Expr& var, F body) {
+    open_.push_back(var);
+    loop::Stmt s = body();
+    open_.pop_back();
+    return s;
+  }
+
+  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or single steps.
+  template <class With>
+  loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, With with) {
+    Expr var = scalar::var(fresh(l.axis));
+    bounds_.set(var, {0, std::nullopt});
+    loop::ForKind serial = loop::ForKind::Serial;
+    if (l.step == 1) return loop::for_(var, imm(0), range.extent, serial, in_loop(var, [&] { return with(range.min + var, imm(1), false); }));
+    Expr full = scalar::simplify(floordiv(range.extent, l.step));
+    loop::Stmt tiles = loop::for_(var, imm(0), full, serial, in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step), false); }));
+    Expr tail = scalar::simplify(floormod(range.extent, l.step));
+    bool lanes_follow = false;
+    for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
+      lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
+    Expr begin = range.min + full * l.step;
+    if (lanes_follow) return loop::block({tiles, loop::if_(lt(imm(0), tail), with(begin, imm(l.step), true))});
+    Expr step = scalar::var(fresh(l.axis));
+    bounds_.set(step, {0, l.step - 1});
+    return loop::block({tiles, loop::for_(step, imm(0), tail, serial, in_loop(step, [&] { return with(begin + step, imm(1), false); }))});
+  }
+
+  template <class With>
+  loop::Stmt parallel_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, With with) {
+    if (stage != root_ || level >= parallel_digits_.size())
+      refuse("put parallel loops first, at a root stage", "loop {} of stage '{}' is parallel, but other loops stand before it", l.axis, stage->name);
+    Expr var = parallel_digits_[level];
+    if (l.step == 1) return with(range.min + var, imm(1), false);
+    if (scalar::is_int(range.extent)) {
+      int64_t full = range.extent->ivalue / l.step, tail = range.extent->ivalue % l.step;
+      if (tail == 0) return with(range.min + var * l.step, imm(l.step), false);
+      if (full == 0) return with(range.min, imm(tail), false);
+      return loop::if_(lt(var, imm(full)), with(range.min + var * l.step, imm(l.step), false), with(range.min + full * l.step, imm(tail), false));
+    }
+    Expr full = scalar::simplify(floordiv(range.extent, l.step));
+    bool lanes_follow = false;
+    for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
+      lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
+    loop::Stmt whole = with(range.min + var * l.step, imm(l.step), false);
+    if (lanes_follow) return loop::if_(lt(var, full), whole, with(range.min + full * l.step, imm(l.step), true));
+    Expr step = scalar::var(fresh(l.axis));
+    bounds_.set(step, {0, l.step - 1});
+    loop::Stmt singles = loop::for_(step, imm(0), scalar::simplify(floormod(range.extent, l.step)), loop::ForKind::Serial,
+                                    in_loop(step, [&] { return with(range.min + full * l.step + step, imm(1), false); }));
+    return loop::if_(lt(var, full), whole, singles);
+  }
+
+  template <class With>
+  loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const te::Axis& axis, const Range& range, With with) {
+    if (is_reduce_axis(*stage, l.axis)) refuse("split the reduction into lanes first (rfactor)", "loop {} of stage '{}' is a vector over a reduction axis", l.axis, stage->name);
+    if (l.step != 1) refuse("write ':vector' on the last loop of the axis, with step 1", "vector loop {} of stage '{}' has step {}", l.axis, stage->name, l.step);
+    if (!scalar::is_int(range.extent)) refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has the extent {}, which is not a constant", l.axis, stage->name, scalar::str(range.extent));
+    int64_t extent = range.extent->ivalue, lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
+    if (lanes > 64) refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis, stage->name, extent);
+    if (extent == 1 && !range.masked) return with(range.min, imm(1), false);
+    Expr var = scalar::var(fresh(l.axis));
+    bounds_.set(var, 0, lanes);
+    lane_ = var;
+    if (lanes != extent) mask_ = lt(var, imm(extent));
+    else if (range.masked) mask_ = lt(scalar::simplify(range.min + var, bounds_), axis.extent);
+    if (planted_mutation == Mutation::LoseTailMask) mask_ = {};
+    loop::Stmt body = with(range.min + var, imm(1), false);
+    lane_ = {}, mask_ = {};
+    return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);
+  }
+
+  // --- placing ----------------------------------------------------------------------------------------------------------
+
+  // The fold axis of a stage placed at (stage, level), or "".
+  std::string of_fold_at(const te::Tensor& stage, size_t level) const {
+    for (const te::Tensor& t : stages_)
+      if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) && !of(*t).fold.empty()) return of(*t).fold;
+    return "";
+  }
+
+  // Computes the stages placed at (stage, level), then `rest`, inside the allocations of their buffers.
+  template <class Rest>
+  loop::Stmt with_placed(const te::Tensor& stage, size_t level, const Ranges& ranges, Rest rest) {
+    // Rings opened here: stages that slide in the loop that comes next keep their buffer across its iterations.
+    std::vector<loop::BufferRef> rings;
+    for (const te::Tensor& t : stages_) {
+      if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 || of(*t).fold.empty()) continue;
+      rings.push_back(open_ring(t, stage, level, ranges));
+    }
+    loop::Stmts before;
+    std::vector<loop::BufferRef> buffers;
+    std::vector<const TensorNode*> placed;
+    for (const te::Tensor& t : stages_) {  // topological: producers first
+      if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;
+      placed.push_back(t.get());
+      if (of(*t).fold.empty()) buffers.push_back(place(t, stage, level, ranges, before));
+      else slide(t, stage, level, ranges, before);
+    }
+    before.push_back(rest(ranges));
+    loop::Stmt body = loop::block(std::move(before));
+    for (size_t i = buffers.size(); i-- > 0;) body = loop::alloc(buffers[i], body);
+    for (size_t i = rings.size(); i-- > 0;) body = loop::alloc(rings[i], body);
+    return body;
+  }
+
+  struct Region {
+    std::vector<Range> dims;
+  };
+
+  // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the axes.
+  Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) {
+    Region region;
+    bool any = false;
+    auto need = [&](const te::Tensor& user, const Ranges& user_ranges) {
+      for (const Expr& load : bodies_.loads(*user, *t)) {
+        any = true;
+        merge(region, access(load, *user, user_ranges, *t), *t);
+      }
+    };
+    for (const te::Tensor& user : stages_) {
+      if (user->is_placeholder() || bodies_.loads(*user, *t).empty()) continue;
+      if (user == consumer) {
+        need(user, ranges);
+      } else if (is_inside(user, consumer, level)) {
+        Region users = required(user, consumer, level, ranges);
+        Ranges r = full_ranges(*user);
+        for (size_t d = 0; d < user->axes.size(); ++d) r[user->axes[d].var.get()] = users.dims[d];
+        need(user, r);
+      } else if (of(*user).place != Place::Inline) {
+        refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
+               "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level, consumer->name, user->name);
+      }
+    }
+    if (!any) refuse("inline it", "stage '{}' is placed at '{}', which does not use it", t->name, consumer->name);
+    return region;
+  }
+
+  // True if `stage` is computed within loops >= level of `consumer` (perhaps through other placed stages).
+  bool is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const {
+    const TensorNode* s = stage.get();
+    for (size_t steps = 0; steps <= stages_.size(); ++steps) {
+      const StageSchedule& sched = of(*s);
+      if (sched.place != Place::At) return false;
+      if (sched.consumer == consumer->name) return sched.level >= static_cast<int>(level);
+      const TensorNode* next = nullptr;
+      for (const te::Tensor& t : stages_)
+        if (t->name == sched.consumer) next = t.get();
+      if (!next || next->is_placeholder()) return false;
+      s = next;
+    }
+    refuse("", "stage '{}' is placed inside itself", stage->name);
+  }
+
+  // The box of t that one load touches while the user's axes run over their ranges.
+  Region access(const Expr& load, const TensorNode& user, const Ranges& ranges, const TensorNode& t) {
+    Exprs vars;
+    for (const te::Axis& a : user.axes) vars.push_back(a.var);
+    for (const te::Axis& a : user.reduce_axes) vars.push_back(a.var);
+    Region region;
+    for (size_t d = 0; d < t.shape.size(); ++d) {
+      Range whole{imm(0), scalar::simplify(t.shape[d])};
+      std::optional<scalar::Affine> affine = scalar::as_affine(load->args[d], vars);
+      if (!affine) {
+        region.dims.push_back(whole);
+        continue;
+      }
+      Expr min = affine->rest, extent = imm(1);
+      bool masked = false;
+      for (size_t v = 0; v < vars.size(); ++v) {
+        int64_t c = affine->coefficients[v];
+        if (c == 0) continue;
+        const Range& r = ranges.at(vars[v].get());
+        masked |= r.masked;
+        min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
+        extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
+      }
+      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), masked});
+    }
+    return region;
+  }
+
+  void merge(Region& into, Region more, const TensorNode& t) {
+    if (into.dims.empty()) {
+      into = std::move(more);
+      return;
+    }
+    for (size_t d = 0; d < into.dims.size(); ++d) {
+      Range &a = into.dims[d], &b = more.dims[d];
+      Expr shift = scalar::simplify(b.min - a.min, bounds_);
+      if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
+        int64_t low = std::min<int64_t>(0, shift->ivalue), high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
+        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.masked || b.masked};
+      } else if (!(scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent))) {
+        a = {imm(0), scalar::simplify(t.shape[d])};
+      }
+    }
+  }
+
+  loop::BufferRef new_buffer(const te::Tensor& t, const Region& region, Local& local, int ring_dim, int64_t ring_size) {
+    const StageSchedule& s = of(*t);
+    loop::Buffer b;
+    b.name = t->name, b.dtype = t->dtype;
+    b.scope = s.storage == Storage::Registers ? loop::Scope::Register : s.storage == Storage::Stack ? loop::Scope::Stack : loop::Scope::Scratch;
+    int vector_dim = -1;
+    for (const Loop& l : s.loops)
+      if (l.kind == LoopKind::Vector)
+        for (size_t d = 0; d < t->axes.size(); ++d)
+          if (t->axes[d].var->name == l.axis) vector_dim = static_cast<int>(d);
+    for (size_t d = 0; d < t->axes.size(); ++d)
+      if (static_cast<int>(d) != vector_dim) local.order.push_back(static_cast<int>(d));
+    if (vector_dim >= 0) local.order.push_back(vector_dim);
+    int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, t->dtype.bytes()));
+    for (int d : local.order) {
+      Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
+      if (!scalar::is_int(extent))
+        refuse("place it at the root, or inside a loop that leaves a constant extent", "local storage of stage '{}' would have the extent {} along '{}', which is not a constant", t->name,
+               scalar::str(extent), t->axes[d].var->name);
+      b.shape.push_back(d == vector_dim ? imm(round_up(extent->ivalue, std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue))))) : extent);
+    }
+    for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
+    local.ring_dim = ring_dim, local.ring_size = ring_size;
+    loop::BufferRef made(new loop::Buffer(std::move(b)));
+    if (planted_mutation == Mutation::AliasBuffers && made->scope != loop::Scope::Register) {
+      int64_t size = 1;
+      for (const Expr& e : made->shape) size *= e->ivalue;
+      for (const auto& [other, other_local] : locals_) {
+        int64_t other_size = 1;
+        for (const Expr& e : other_local.buffer->shape) other_size *= e->ivalue;
+        if (other_local.buffer->dtype == made->dtype && other_local.buffer->shape.size() == made->shape.size() && other_size >= size && other != t.get() && other_local.buffer->scope == made->scope)
+          made = other_local.buffer;
+      }
+    }
+    local.buffer = made;
+    return made;
+  }
+
+  loop::BufferRef place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges, loop::Stmts& before) {
+    Region region = required(t, consumer, level, ranges);
+    if (planted_mutation == Mutation::RegionShort && of(*t).storage != Storage::Registers)
+      for (Range& r : region.dims)
+        if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
+          Local full;
+          loop::BufferRef buffer = new_buffer(t, region, full, -1, 0);
+          r.extent = imm(r.extent->ivalue - 1);
+          locals_[t.get()] = full;
+          before.push_back(loops(t, 0, region_ranges(t, region)));
+          return buffer;
+        }
+    Local local;
+    loop::BufferRef buffer = new_buffer(t, region, local, -1, 0);
+    locals_[t.get()] = local;
+    before.push_back(loops(t, 0, region_ranges(t, region)));
+    return buffer;
+  }
+
+  Ranges region_ranges(const te::Tensor& t, const Region& region) {
+    Ranges r = full_ranges(*t);
+    for (size_t d = 0; d < t->axes.size(); ++d) r[t->axes[d].var.get()] = region.dims[d];
+    return r;
+  }
+
+  int fold_dim(const te::Tensor& t) const {
+    for (size_t d = 0; d < t->axes.size(); ++d)
+      if (t->axes[d].var->name == of(*t).fold) return static_cast<int>(d);
+    refuse("", "stage '{}' folds along '{}', which is not one of its axes", t->name, of(*t).fold);
+  }
+
+  // Allocates the ring of a stage that slides in loop `level` of the consumer. Its size is what one iteration needs.
+  loop::BufferRef open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) {
+    const StageSchedule& s = of(*consumer);
+    if (level >= s.loops.size() || s.loops[level].kind != LoopKind::Serial)
+      refuse("fold along a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name, level, consumer->name);
+    const te::Axis* axis = find_axis(*consumer, s.loops[level].axis);
+    Ranges one = ranges;
+    one[axis->var.get()].extent = imm(s.loops[level].step);
+    one[axis->var.get()].min = scalar::var("first");
+    Region region = required(t, consumer, level + 1, one);
+    int d = fold_dim(t);
+    if (!scalar::is_int(region.dims[d].extent))
+      refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name, scalar::str(region.dims[d].extent));
+    int64_t size = region.dims[d].extent->ivalue;
+    if (planted_mutation == Mutation::RingShort && size > 1) --size;
+    Local local;
+    loop::BufferRef buffer = new_buffer(t, region, local, d, size);
+    locals_[t.get()] = local;
+    return buffer;
+  }
+
+  // One iteration of a sliding stage: rows that the previous iteration computed are still in the ring.
+  void slide(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges, loop::Stmts& before) {
+    if (!locals_.count(t.get()))
+      refuse("", "stage '{}' folds, but loop {} of '{}' has no iterations to slide over", t->name, level, consumer->name);
+    Region region = required(t, consumer, level, ranges);
+    Local& local = locals_[t.get()];
+    for (size_t d = 0; d < t->axes.size(); ++d)
+      if (static_cast<int>(d) != local.ring_dim) local.origin[d] = region.dims[d].min;
+    Range& rows = region.dims[local.ring_dim];
+    if (!open_.empty() && depends_on(rows.min, open_.back())) {
+      Expr v = open_.back();
+      Expr end = rows.min + rows.extent;
+      Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
+      Expr first = scalar::eq(v, imm(0));
+      Expr begin = scalar::select(first, rows.min, scalar::max(rows.min, previous_end));
+      Expr count = scalar::simplify(end - scalar::max(rows.min, previous_end), bounds_);
+      rows = {begin, scalar::select(first, rows.extent, count)};
+    }
+    before.push_back(loops(t, 0, region_ranges(t, region)));
+  }
+
+  // --- bodies -----------------------------------------------------------------------------------------------------------
+
+  loop::Stmt element(const te::Tensor& stage, const Ranges& ranges, bool init) {
+    std::vector<Binding> bindings;
+    Exprs at;
+    for (const te::Axis& a : stage->axes) {
+      const Range& r = ranges.at(a.var.get());
+      if (!scalar::is_int(r.extent, 1))
+        refuse(format("end its loops with {}/1", a.var->name), "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name, scalar::str(r.extent));
+      at.push_back(r.min);
+      bindings.push_back({a.var, r.min});
+    }
+    for (const te::Axis& a : stage->reduce_axes) {
+      if (init) break;
+      const Range& r = ranges.at(a.var.get());
+      if (!scalar::is_int(r.extent, 1))
+        refuse(format("end its loops with {}/1", a.var->name), "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name, scalar::str(r.extent));
+      bindings.push_back({a.var, r.min});
+    }
+    auto [buffer, indices] = address(*stage, at);
+    if (init) return store(buffer, indices, te::identity(stage->combiner, stage->dtype));
+    Expr value = resolve(scalar::substitute(bodies_.body(*stage), bindings));
+    if (stage->combiner != te::Combiner::None) value = te::combine(stage->combiner, read(buffer, indices), value);
+    return store(buffer, indices, value);
+  }
+
+  loop::Stmt store(const loop::BufferRef& buffer, const Exprs& indices, const Expr& value) {
+    bool all_lanes = buffer->scope == loop::Scope::Register;  // lanes past the end exist and are never read
+    return loop::store(buffer, indices, value, all_lanes ? Expr{} : mask_);
+  }
+
+  // A load, masked where lanes past the end could touch memory that is not there.
+  Expr read(const loop::BufferRef& buffer, const Exprs& indices, bool padded = false) {
+    Expr value = scalar::load(buffer, indices);
+    if (!mask_ || padded || buffer->scope == loop::Scope::Register) return value;
+    bool per_lane = false;
+    for (const Expr& i : indices) per_lane |= depends_on(i, lane_);
+    return per_lane ? scalar::select(mask_, value, imm(0, value->dtype)) : value;
+  }
+
+  std::pair<loop::BufferRef, Exprs> address(const TensorNode& t, const Exprs& at) {
+    Exprs indices;
+    if (auto it = locals_.find(&t); it != locals_.end()) {
+      const Local& local = it->second;
+      for (int d : local.order)
+        indices.push_back(scalar::simplify(d == local.ring_dim ? floormod(at[d], local.ring_size) : at[d] - local.origin[d], bounds_));
+      return {local.buffer, indices};
+    }
+    auto it = params_.find(&t);
+    RELAY_CHECK(it != params_.end(), "stage '{}' is not a parameter of the kernel of '{}'", t.name, root_->name);
+    for (const Expr& i : layouts_.at(t.name).physical_indices(at)) indices.push_back(scalar::simplify(i, bounds_));
+    return {it->second, indices};
+  }
+
+  // Replaces loads of te tensors by loads of buffers.
+  Expr resolve(const Expr& e) {
+    return scalar::rewrite(e, [&](const Expr& n) -> Expr {
+      if (n->kind != scalar::Kind::Load) return n;
+      const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
+      if (!t) return n;
+      auto [buffer, indices] = address(*t, n->args);
+      bool padded = false;  // the layout has whole blocks of lanes, filled up with zeros
+      if (auto it = layouts_.find(t->name); it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
+        const LayoutDim& last = it->second.dims.back();
+        padded = last.inner && last.block % (target_.vector_bytes / std::max(1, t->dtype.bytes())) == 0 && depends_on(n->args[last.dim], lane_);
+      }
+      return read(buffer, indices, padded);
+    });
+  }
+
+  std::string fresh(const std::string& axis) { return format("{}{}", axis, counter_[axis]++ ? std::to_string(counter_[axis] - 1) : ""); }
+
+  const te::Tensors& stages_;
+  const Schedule& schedule_;
+  const std::map<std::string, Layout>& layouts_;
+  const TargetDesc& target_;
+  Expanded bodies_;
+  te::Tensor root_;
+  std::unordered_map<const TensorNode*, loop::BufferRef> params_;
+  std::unordered_map<const TensorNode*, Local> locals_;
+  std::map<std::string, int> counter_;
+  Exprs parallel_digits_;
+  Exprs open_;      // variables of the loops around, innermost last
+  Expr lane_, mask_;  // inside a vector loop
+  Bounds bounds_;
+};
+
+}  // namespace
+
+Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
+                                               const TargetDesc& target, const std::string& name) {
+  std::vector<BuiltKernel> out;
+  try {
+    for (const te::Tensor& t : stages) {
+      if (t->is_placeholder()) continue;
+      auto it = schedule.stages.find(t->name);
+      if (it == schedule.stages.end() || it->second.place != Place::Root) continue;
+      out.push_back(KernelBuilder(stages, schedule, layouts, target).build(t, out.empty() ? name : format("{}_{}", name, out.size())));
+      for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
+    }
+  } catch (const IllegalSchedule& e) {
+    return e.diagnostic;
+  }
+  return out;
+}
+
+}  // namespace relay::lower

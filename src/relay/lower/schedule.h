@@ -1,0 +1,68 @@
+// Schedules are data: where and in which loops each stage of a group is computed. Rules fill them in; one generic lowering
+// (nest.h) builds loops from them. They print as text, and the text can be edited and fed back:
+//
+//   rule contraction: 14x2 register tile
+//   stage relu: root
+//     loops n/1:parallel y/1:parallel x/14 o/32 x/1:unroll o/16:unroll o/1:vector
+//   stage conv: at relu.4 registers
+//     loops ky/1 kx/1 c/1 x/1:unroll o/16:unroll o/1:vector
+//   stage padded: inline
+//   layout weight: 0/32,2,3,1,0%32
+//
+// A loop `x/14` walks what is left of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size that does
+// not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). `at relu.4` means: computed
+// inside the first four loops of relu, as much as the loops below need.
+#pragma once
+
+#include <map>
+
+#include "relay/lower/layout.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector };
+
+struct Loop {
+  std::string axis;
+  int64_t step = 1;
+  LoopKind kind = LoopKind::Serial;
+};
+
+enum class Place : uint8_t {
+  Inline,  // computed where it is used, each time
+  At,      // inside `level` loops of stage `consumer`, into local storage
+  Root,    // a kernel of its own, into an array
+};
+
+enum class Storage : uint8_t { Registers, Stack, Scratch };
+
+struct StageSchedule {
+  Place place = Place::Inline;
+  std::string consumer;   // At
+  int level = 0;          // At
+  Storage storage = Storage::Registers;  // At
+  // At: the axis along which `consumer` slides over this stage. Only the rows not computed by the previous iteration of the
+  // consumer's loop number level - 1 are computed; the buffer is a ring of the rows still needed.
+  std::string fold;
+  // Inline only: the stage is select(in range, load, value), and the loaded array has a border that holds the value where
+  // the guard is false; the guard is dropped.
+  bool from_border = false;
+  std::vector<Loop> loops;  // outermost first; parallel ones first of all, and only at Root
+};
+
+struct Schedule {
+  std::string rule;         // which rule made it, and the choice in words
+  std::map<std::string, StageSchedule> stages;   // by stage name, each stage of the group
+  std::map<std::string, Layout> layouts;         // wishes for placeholders and root stages, by name
+};
+
+std::string str(const Schedule& schedule, const te::Tensors& order);
+// Checks names of stages and axes against the group, as well as the syntax; diagnostics are illegal_schedule.
+Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stages);
+
+// The name of an axis in schedules: its variable's name.
+const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name);
+bool is_reduce_axis(const te::TensorNode& stage, const std::string& name);
+
+}  // namespace relay::lower
