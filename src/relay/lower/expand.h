@@ -2,6 +2,7 @@
 // of stages placed in loops.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "relay/lower/schedule.h"

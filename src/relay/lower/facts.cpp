@@ -1,0 +1,81 @@
+#include "relay/lower/facts.h"
+
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+int64_t extent_or(const te::Axis& axis, int64_t guess) {
+  Expr e = scalar::simplify(axis.extent);
+  return scalar::is_int(e) ? e->ivalue : guess;
+}
+
+bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
+  if (user->is_placeholder() || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size()) return false;
+  bool any = false, all = true;
+  scalar::visit(user->body, [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(t.get())) return;
+    any = true;
+    for (size_t d = 0; d < n->args.size(); ++d) all &= n->args[d] == user->axes[d].var;
+  });
+  for (size_t d = 0; all && d < t->shape.size(); ++d) all = scalar::prove_equal(user->axes[d].extent, t->shape[d]).value_or(false);
+  return any && all;
+}
+
+static LoadFact fact_of_load(const Expr& load, const Exprs& vars) {
+  LoadFact fact;
+  fact.tensor = te::Tensor(dynamic_cast<const te::TensorNode*>(load->source.get()));
+  fact.load = load;
+  for (const Expr& index : load->args) {
+    for (const Expr& v : scalar::free_vars(index))
+      for (const Expr& axis : vars)
+        if (v == axis) fact.axes.insert(axis->name);
+    std::optional<scalar::Affine> affine = scalar::as_affine(index, vars);
+    if (!affine) {
+      fact.coefficients.push_back(std::nullopt);
+      continue;
+    }
+    std::map<std::string, int64_t> coefficients;
+    for (size_t v = 0; v < vars.size(); ++v)
+      if (affine->coefficients[v]) coefficients[vars[v]->name] = affine->coefficients[v];
+    fact.coefficients.push_back(coefficients);
+  }
+  return fact;
+}
+
+static std::vector<LoadFact> loads_in(const Expr& e, const Exprs& vars) {
+  std::vector<LoadFact> out;
+  scalar::visit(e, [&](const Expr& n) {
+    if (n->kind == scalar::Kind::Load && dynamic_cast<const te::TensorNode*>(n->source.get())) out.push_back(fact_of_load(n, vars));
+  });
+  return out;
+}
+
+StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
+  StageFacts facts;
+  facts.stage = stage;
+  facts.reduction = stage->combiner != te::Combiner::None;
+  Exprs vars;
+  for (const te::Axis& a : stage->axes) vars.push_back(a.var);
+  for (const te::Axis& a : stage->reduce_axes) vars.push_back(a.var);
+  const Expr& body = bodies.body(*stage);
+  facts.loads = loads_in(body, vars);
+  for (const LoadFact& l : facts.loads)
+    for (const auto& dim : l.coefficients) {
+      bool data = false, reduced = false;
+      if (dim)
+        for (const auto& [axis, c] : *dim) (is_reduce_axis(*stage, axis) ? reduced : data) = true;
+      facts.window |= data && reduced;
+    }
+  Expr product = body;
+  while (product->kind == scalar::Kind::Cast) product = product->args[0];
+  if (stage->combiner == te::Combiner::Sum && product->kind == scalar::Kind::Binary && product->binary == scalar::BinaryOp::Mul) {
+    facts.left_loads = loads_in(product->args[0], vars);
+    facts.right_loads = loads_in(product->args[1], vars);
+    for (const LoadFact& l : facts.left_loads) facts.left.insert(l.axes.begin(), l.axes.end());
+    for (const LoadFact& l : facts.right_loads) facts.right.insert(l.axes.begin(), l.axes.end());
+    facts.contraction = !facts.left_loads.empty() && !facts.right_loads.empty();
+  }
+  return facts;
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,44 @@
+// Facts read off a stage's structure, computed once; rules decide by these, never by operator names.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "relay/lower/expand.h"
+
+namespace relay::lower {
+
+// One load of a stage's body: which axes feed which dimension.
+struct LoadFact {
+  te::Tensor tensor;
+  Expr load;
+  std::set<std::string> axes;    // names of the stage's axes in its indices
+  // coefficient[d][axis name], for dimensions that are affine in the axes; absent when the load is a gather there
+  std::vector<std::optional<std::map<std::string, int64_t>>> coefficients;
+};
+
+struct StageFacts {
+  te::Tensor stage;
+  std::vector<LoadFact> loads;
+  bool reduction = false;
+  // A sum of products of two factors: the loads of each. Its axes: N stands in one factor (`right`) and the result; M in the
+  // other (`left`) and the result; batch in both; K in both, reduced.
+  bool contraction = false;
+  std::set<std::string> left, right;   // axes of each factor
+  std::vector<LoadFact> left_loads, right_loads;
+  // Some index is o * stride + k * dilation with o of the result and k reduced.
+  bool window = false;
+
+  bool is_batch(const std::string& a) const { return left.count(a) && right.count(a); }
+};
+
+// Of the expanded body, so that producers inlined into a factor belong to it.
+StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies);
+
+// True if `user` reads `t` only at its own axes, one for one: out[i, j] = f(t[i, j]).
+bool reads_pointwise(const te::Tensor& user, const te::Tensor& t);
+
+// The constant extent of an axis, or a guess for one known at run time only.
+int64_t extent_or(const te::Axis& axis, int64_t guess);
+
+}  // namespace relay::lower

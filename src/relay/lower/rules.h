@@ -1,0 +1,49 @@
+// Schedule rules: from the facts of a group to a schedule. A rule fills in data; it never writes loops. One file a rule in
+// rules/; plan_group() in rules/plan_group.cpp chooses between them.
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/lower/facts.h"
+#include "relay/lower/group.h"
+
+namespace relay::lower {
+
+// A group on its way to a schedule. Rules may add stages (copies, partial results).
+struct GroupPlan {
+  te::Tensors outputs;
+  std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
+  std::set<std::string> from_border;      // padding stages whose input has the border that they need
+  std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
+  Schedule schedule;
+  const TargetDesc* target = nullptr;
+
+  te::Tensors stages() const { return te::topological(outputs); }
+  int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
+  const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
+  void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }
+};
+
+// Fills in plan.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
+void plan_group(GroupPlan& plan);
+
+// --- the rules; each schedules the named stages --------------------------------------------------------------------------
+// A reduction `r` computed in registers under its pointwise epilogue `e` (a root). Contractions with an axis of their own on
+// one side: register tiles of MR rows x NB vectors, the right factor packed.
+bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Anything reduced over with a vector axis that is not reduced: depthwise convolution, pooling, global means.
+bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Reductions along the contiguous axis: lanes of partial results (adds stages), then their sum.
+void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm. False if the
+// group is not of that form.
+bool rows_rule(GroupPlan& plan);
+// A root without a reduction: elementwise work and data movement.
+void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
+
+// --- shared by rules -----------------------------------------------------------------------------------------------------
+// The axes of a stage in the order of its storage, outermost first.
+std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout);
+// Loops that end an axis: `o/16:unroll o/1:vector`.
+void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
+
+}  // namespace relay::lower

@@ -1,0 +1,27 @@
+#include "relay/lower/rules.h"
+
+#include <algorithm>
+
+namespace relay::lower {
+
+const Layout& GroupPlan::layout(const te::Tensor& t) {
+  auto it = layouts.find(t->name);
+  if (it == layouts.end()) it = layouts.emplace(t->name, Layout::row_major(static_cast<int>(t->shape.size()))).first;
+  return it->second;
+}
+
+std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout) {
+  std::vector<std::string> order;
+  for (const LayoutDim& d : layout.dims) {
+    const std::string& name = stage.axes[d.dim].var->name;
+    if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
+  }
+  return order;
+}
+
+void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
+  loops.push_back({axis, lanes, LoopKind::Unroll});
+  loops.push_back({axis, 1, LoopKind::Vector});
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,204 @@
+// Contractions: dense, batched matmul, convolution of any rank. One axis N stands only in the right factor (the weight, as
+// a rule): its lanes are the vectors. A register tile holds MR rows of the left factor times NB vectors of N; the reduction
+// runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are alive. The
+// right factor is packed so that a tile reads it in one contiguous stream.
+#include <algorithm>
+#include <cmath>
+
+#include "relay/lower/rules.h"
+
+namespace relay::lower {
+
+namespace {
+
+struct Tile {
+  int nb = 1;                // vectors along N
+  std::string x, y;          // row axes of the tile; y may be empty
+  int64_t tx = 1, ty = 1;
+  double cost = 1e300;
+};
+
+// Multiply-adds a tile of `rows` x `nb` takes, in vector operations: at least the latency of the chain of each
+// accumulator, plus the loads of the weights.
+double tile_cost(int64_t rows, int nb, double latency) { return std::max<double>(rows * nb, latency) + 0.5 * nb + 1; }
+
+// Tiles of `t` over `extent`: how many whole ones and what is left.
+double cover_cost(int64_t extent, int64_t t, int64_t other_rows, int nb, double latency) {
+  double cost = static_cast<double>(extent / t) * tile_cost(t * other_rows, nb, latency);
+  if (int64_t rest = extent % t) cost += tile_cost(rest * other_rows, nb, latency);
+  return cost;
+}
+
+}  // namespace
+
+bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+  if (!facts.contraction) return false;
+  int lanes = plan.lanes(r->dtype);
+  // N: the largest data axis that only one factor has. The other factor is then the left one.
+  std::set<std::string> left = facts.left, right = facts.right;
+  std::vector<LoadFact> right_loads = facts.right_loads, left_loads = facts.left_loads;
+  std::string n;
+  int64_t n_extent = 0;
+  bool swapped = false;
+  auto consider = [&](const std::set<std::string>& own, const std::set<std::string>& other, const std::vector<LoadFact>& loads, bool swap) {
+    bool constant = std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
+    for (const te::Axis& a : r->axes) {
+      const std::string& name = a.var->name;
+      if (!own.count(name) || other.count(name)) continue;
+      int64_t extent = extent_or(a, 256);
+      // The factor must be a plain load along N, and a constant one is preferred: it can be packed ahead of time.
+      int64_t weight = std::min<int64_t>(extent, lanes) * (constant ? 1000000 : 1) * 1000 + extent;
+      if (weight > n_extent) n = name, n_extent = weight, swapped = swap;
+    }
+  };
+  consider(right, left, right_loads, false);
+  consider(left, right, left_loads, true);
+  if (n.empty()) return false;
+  if (swapped) std::swap(left, right), std::swap(left_loads, right_loads);
+  n_extent = extent_or(*find_axis(*r, n), 256);
+  if (n_extent < lanes / 4) return false;  // mostly empty lanes: another rule does better
+
+  // Rows: data axes that the right factor does not have, contiguous ones last.
+  std::vector<std::string> order = storage_order(*e, plan.layout(e));
+  auto position = [&](const std::string& axis_of_r) {  // the epilogue's axes stand in the same places
+    for (size_t d = 0; d < r->axes.size(); ++d)
+      if (r->axes[d].var->name == axis_of_r) return d;
+    return r->axes.size();
+  };
+  auto in_e = [&](const std::string& axis_of_r) { return e->axes[position(axis_of_r)].var->name; };
+  std::vector<std::string> rows;
+  for (const std::string& name : order)
+    for (const te::Axis& a : r->axes)
+      if (in_e(a.var->name) == name && a.var->name != n && left.count(a.var->name) && !right.count(a.var->name) && extent_or(a, 64) > 1) rows.push_back(a.var->name);
+
+  const int registers = plan.target->vector_registers;
+  const double latency = 4 * plan.target->fma_per_cycle;
+  Tile best;
+  int max_nb = rows.empty() ? std::min(8, registers / 3) : 4;
+  for (int nb = 1; nb <= max_nb; ++nb) {
+    if (nb > 1 && (nb - 1) * lanes >= n_extent) break;
+    int64_t max_rows = (registers - 1 - nb) / nb;
+    if (max_rows < 1) break;
+    int64_t n_vectors = (n_extent + lanes - 1) / lanes;
+    auto over_n = [&](auto cost_of) {  // whole blocks of nb vectors and what is left
+      double c = static_cast<double>(n_vectors / nb) * cost_of(nb);
+      if (int64_t rest = n_vectors % nb) c += cost_of(static_cast<int>(rest));
+      return c;
+    };
+    std::string x = rows.empty() ? "" : rows.back(), y = rows.size() < 2 ? "" : rows[rows.size() - 2];
+    const te::Axis* ax = x.empty() ? nullptr : find_axis(*r, x);
+    const te::Axis* ay = y.empty() ? nullptr : find_axis(*r, y);
+    int64_t ex = ax ? extent_or(*ax, 64) : 1, ey = ay ? extent_or(*ay, 64) : 1;
+    bool static_x = !ax || scalar::is_int(ax->extent), static_y = !ay || scalar::is_int(ay->extent);
+    for (int64_t tx = 1; tx <= std::min(ex, max_rows); ++tx) {
+      if (!static_x && tx > 8) break;
+      for (int64_t ty = 1; ty <= std::min(ey, tx == ex && static_y ? max_rows / tx : 1); ++ty) {
+        double cost = over_n([&](int blocks) {
+          double whole = static_cast<double>(ey / ty) * cover_cost(ex, tx, ty, blocks, latency);
+          return ey % ty ? whole + cover_cost(ex, tx, ey % ty, blocks, latency) : whole;
+        });
+        if (nb == 1 && !rows.empty()) cost *= 1.08;  // every multiply-add carries a broadcast of its own
+        if (cost < best.cost * 0.999) best = {nb, x, y, tx, ty, cost};
+      }
+    }
+  }
+
+  // Reduction loops: the axis along which the left factor is contiguous goes innermost.
+  std::vector<std::string> reduce;
+  for (const te::Axis& a : r->reduce_axes) reduce.push_back(a.var->name);
+  auto contiguous_in_left = [&](const std::string& axis) {
+    for (const LoadFact& l : left_loads) {
+      const Layout& layout = plan.layout(l.tensor);
+      if (layout.dims.empty()) continue;
+      const auto& last = l.coefficients[layout.dims.back().dim];
+      if (last && last->count(axis)) return true;
+    }
+    return false;
+  };
+  std::stable_sort(reduce.begin(), reduce.end(), [&](const std::string& a, const std::string& b) { return contiguous_in_left(a) < contiguous_in_left(b); });
+  int64_t k_extent = 1;
+  for (const std::string& k : reduce) k_extent *= extent_or(*find_axis(*r, k), 256);
+
+  // Packing: [N / block][reduction in loop order][N % block], for constants of which N is one plain dimension.
+  const int64_t block = static_cast<int64_t>(best.nb) * lanes;
+  for (const LoadFact& l : right_loads) {
+    if (!plan.constants.count(l.tensor->name)) continue;
+    int n_dim = -1;
+    std::vector<std::pair<int, int>> others;  // (loop position, dimension)
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const auto& c = l.coefficients[d];
+      if (c && c->size() == 1 && c->count(n) && c->at(n) == 1) {
+        n_dim = static_cast<int>(d);
+        continue;
+      }
+      int depth = -1;
+      if (c)
+        for (const auto& [axis, unused] : *c)
+          for (size_t i = 0; i < reduce.size(); ++i)
+            if (reduce[i] == axis) depth = std::max(depth, static_cast<int>(i));
+      others.push_back({depth, static_cast<int>(d)});
+    }
+    if (n_dim < 0) continue;
+    std::stable_sort(others.begin(), others.end());
+    Layout packed;
+    packed.dims.push_back({n_dim, block, false});
+    for (const auto& [depth, d] : others) packed.dims.push_back({d});
+    packed.dims.push_back({n_dim, block, true});
+    plan.layouts[l.tensor->name] = packed;
+    plan.schedule.layouts[l.tensor->name] = packed;
+  }
+
+  // Loops of the epilogue: weights that fit L2 are swept for each tile of rows; larger ones are the outer loop.
+  const int64_t weight_bytes = k_extent * n_extent * r->dtype.bytes();
+  const bool n_outside = weight_bytes > plan.target->l2_bytes / 2 || rows.empty();
+  StageSchedule& se = plan.schedule.stages[e->name];
+  se = {};
+  se.place = Place::Root;
+  Loop n_loop{in_e(n), block, n_outside ? LoopKind::Parallel : LoopKind::Serial};
+  if (n_outside) se.loops.push_back(n_loop);
+  int64_t tasks = 1;
+  for (const std::string& name : order) {
+    if (name == in_e(n)) continue;
+    bool is_x = !best.x.empty() && name == in_e(best.x), is_y = !best.y.empty() && name == in_e(best.y);
+    Loop loop{name, is_x ? best.tx : is_y ? best.ty : 1, LoopKind::Parallel};
+    int64_t extent = extent_or(*find_axis(*e, name), 64);
+    // The row tiles themselves are tasks only when the loops around give too few.
+    if (is_x && tasks >= 8) loop.kind = LoopKind::Serial;
+    if (se.loops.size() && se.loops.back().kind == LoopKind::Serial) loop.kind = LoopKind::Serial;
+    tasks *= (extent + loop.step - 1) / loop.step;
+    se.loops.push_back(loop);
+  }
+  if (!n_outside) {
+    if (tasks < 8) n_loop.kind = LoopKind::Parallel;
+    if (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial) n_loop.kind = LoopKind::Serial;
+    se.loops.push_back(n_loop);
+  }
+  const int level = static_cast<int>(se.loops.size());
+  auto finish = [&](std::vector<Loop>& loops, bool of_e) {
+    if (!best.y.empty() && best.ty > 1) loops.push_back({of_e ? in_e(best.y) : best.y, 1, LoopKind::Unroll});
+    if (!best.x.empty()) loops.push_back({of_e ? in_e(best.x) : best.x, 1, LoopKind::Unroll});
+    add_vector(loops, of_e ? in_e(n) : n, lanes);
+  };
+  finish(se.loops, true);
+
+  StageSchedule& sr = plan.schedule.stages[r->name];
+  sr = {};
+  sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
+  int64_t unrolled = 1;
+  std::vector<Loop> k_loops;
+  for (size_t i = reduce.size(); i-- > 0;) {
+    const te::Axis* axis = find_axis(*r, reduce[i]);
+    bool unroll = scalar::is_int(axis->extent) && (unrolled *= axis->extent->ivalue) <= 4;
+    k_loops.insert(k_loops.begin(), Loop{reduce[i], 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
+  }
+  sr.loops = k_loops;
+  for (const te::Axis& a : r->axes) {  // axes of one element left at this level need no loop of their own, but must be ended
+    const std::string& name = a.var->name;
+    if (name != n && name != best.x && !(name == best.y && best.ty > 1)) sr.loops.push_back({name, 1});
+  }
+  finish(sr.loops, false);
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e->name, best.tx * best.ty, best.nb, lanes, n, n_outside ? ", weights outermost" : ""));
+  return true;
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,160 @@
+// Chooses the rules for a group: which stages are kernels of their own, which reduction goes under which epilogue, what is
+// copied into another layout first.
+#include <algorithm>
+#include <unordered_map>
+
+#include "relay/lower/rules.h"
+
+namespace relay::lower {
+
+namespace {
+
+using Consumers = std::unordered_map<const te::TensorNode*, te::Tensors>;
+Consumers consumers_of(const te::Tensors& stages) {
+  Consumers out;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t)) out[in.get()].push_back(t);
+  return out;
+}
+
+bool is_output(const GroupPlan& plan, const te::Tensor& t) { return std::find(plan.outputs.begin(), plan.outputs.end(), t) != plan.outputs.end(); }
+
+// The last stage of the pointwise chain behind a reduction: what can be computed on its register tile. The reduction itself
+// when there is none.
+te::Tensor epilogue_of(const GroupPlan& plan, const te::Tensor& r, const Consumers& consumers, const std::set<std::string>& claimed) {
+  te::Tensor last = r;
+  while (!is_output(plan, last)) {
+    auto it = consumers.find(last.get());
+    if (it == consumers.end() || it->second.size() != 1) break;
+    const te::Tensor& next = it->second[0];
+    if (next->combiner != te::Combiner::None || claimed.count(next->name) || !reads_pointwise(next, last) || guarded(*next)) break;
+    last = next;
+  }
+  return last;
+}
+
+std::string unused_name(const GroupPlan& plan, std::string name) {
+  for (const te::Tensor& t : plan.stages())
+    if (t->name == name) return unused_name(plan, name + "_");
+  return name;
+}
+
+// Every output is a stage of its own and every reduction has an epilogue.
+void add_copies(GroupPlan& plan) {
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    bool repeated = std::find(plan.outputs.begin(), plan.outputs.begin() + i, plan.outputs[i]) != plan.outputs.begin() + i;
+    if (plan.outputs[i]->is_placeholder() || repeated) plan.outputs[i] = copy_stage(plan.outputs[i], unused_name(plan, "copy"));
+  }
+  std::set<std::string> claimed;
+  std::vector<std::string> reductions;
+  for (const te::Tensor& t : plan.stages())
+    if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
+  for (size_t i = reductions.size(); i-- > 0;) {
+    te::Tensors stages = plan.stages();
+    te::Tensor r = *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == reductions[i]; });
+    te::Tensor e = epilogue_of(plan, r, consumers_of(stages), claimed);
+    if (e == r) {
+      te::Tensor copy = copy_stage(r, unused_name(plan, r->name + "_out"));
+      if (auto it = plan.layouts.find(r->name); it != plan.layouts.end()) plan.layouts[copy->name] = it->second;
+      plan.outputs = redirect(plan.outputs, r, copy);
+      e = copy;
+    }
+    claimed.insert(e->name);
+  }
+}
+
+te::Tensor find_stage(const GroupPlan& plan, const std::string& name) {
+  for (const te::Tensor& t : plan.stages())
+    if (t->name == name) return t;
+  return {};
+}
+
+bool is_expensive_to_repeat(const te::TensorNode& stage) {
+  int nodes = 0;
+  bool dear = false;
+  scalar::visit(stage.body, [&](const Expr& n) {
+    ++nodes;
+    dear |= n->kind == scalar::Kind::Unary && (n->unary == scalar::UnaryOp::Exp || n->unary == scalar::UnaryOp::Log || n->unary == scalar::UnaryOp::Tanh || n->unary == scalar::UnaryOp::Erf);
+  });
+  return dear || nodes > 60;
+}
+
+}  // namespace
+
+void plan_group(GroupPlan& plan) {
+  for (te::Tensor& o : plan.outputs)
+    if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
+  {
+    GroupPlan rows = plan;
+    if (rows_rule(rows)) {
+      plan = std::move(rows);
+      return;
+    }
+  }
+  add_copies(plan);
+
+  // Places: every reduction under its epilogue; padding in front of a convolution is copied out unless its input has the
+  // border; what is used by several kernels and dear is kept; the rest is inlined.
+  te::Tensors stages = plan.stages();
+  Consumers consumers = consumers_of(stages);
+  std::set<std::string> claimed;
+  std::vector<std::pair<std::string, std::string>> pairs;  // reduction, epilogue
+  for (size_t i = stages.size(); i-- > 0;) {
+    const te::Tensor& t = stages[i];
+    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
+    te::Tensor e = epilogue_of(plan, t, consumers, claimed);
+    claimed.insert(e->name);
+    pairs.push_back({t->name, e->name});
+  }
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder()) continue;
+    StageSchedule& s = plan.schedule.stages[t->name];
+    s = {};
+    bool between = false;  // inside a pointwise chain on a register tile
+    if (t->combiner != te::Combiner::None) s.place = Place::Root;  // the rule moves it under its epilogue
+    else if (claimed.count(t->name) || is_output(plan, t)) s.place = Place::Root;
+    else if (plan.from_border.count(t->name)) s.from_border = true;
+    else if (!between && consumers[t.get()].size() > 1 && is_expensive_to_repeat(*t)) s.place = Place::Root;
+    // An internal root is stored like the output it leads to.
+    if (s.place == Place::Root && !plan.layouts.count(t->name))
+      for (const te::Tensor& o : plan.outputs)
+        if (o->shape.size() == t->shape.size()) {
+          Layout l = plan.layout(o);
+          l.low.clear(), l.high.clear(), l.border_value = 0;
+          plan.layouts[t->name] = l;
+        }
+  }
+  for (const auto& [r_name, e_name] : pairs) {
+    te::Tensor r = find_stage(plan, r_name), e = find_stage(plan, e_name);
+    StageFacts facts = facts_of(r, expand(plan.stages(), plan.schedule));
+    // A convolution reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
+    if (facts.contraction && r->axes.size() >= 3 && plan.layout(e).dims == Layout::channels_last(static_cast<int>(e->shape.size())).dims) {
+      for (const te::Tensor& in : te::inputs(r)) {
+        if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
+        Layout channels_last = Layout::channels_last(static_cast<int>(in->shape.size()));
+        if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
+          plan.schedule.stages[in->name].place = Place::Root;
+          plan.layouts[in->name] = channels_last;
+        } else if (in->is_placeholder() && plan.layout(in).dims != channels_last.dims) {
+          te::Tensor copy = copy_stage(in, unused_name(plan, in->name + "_nhwc"));
+          plan.layouts[copy->name] = channels_last;
+          plan.schedule.stages[copy->name].place = Place::Root;
+          plan.outputs = redirect(plan.outputs, in, copy);
+        }
+      }
+      r = find_stage(plan, r_name), e = find_stage(plan, e_name);
+      facts = facts_of(r, expand(plan.stages(), plan.schedule));
+    }
+    if (contraction_rule(plan, r, e, facts)) continue;
+    if (window_rule(plan, r, e, facts)) continue;
+    row_reduction_rule(plan, r, e, facts);
+  }
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder() && t->combiner == te::Combiner::None && plan.schedule.stages[t->name].place == Place::Root && plan.schedule.stages[t->name].loops.empty())
+      elementwise_rule(plan, t);
+  for (const te::Tensor& t : plan.stages())
+    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,279 @@
+// Reductions along the contiguous axis. A vector of partial results runs along the row, its lanes are then combined:
+//
+//   acc[m, l]   = sum(ko) x[m, ko * W + l]        W lanes (several vectors: one chain each), in registers
+//   lanes[m, l] = acc[m, l] + acc[m, l + L] + ...  one vector, on the stack
+//   r[m]        = sum(l) lanes[m, l]
+//
+// The order of the sum is fixed by this, so the result does not depend on threads. The same three stages serve a reduction
+// of its own (mean, arg-max) and those inside a loop over rows (softmax, layer norm): rows_rule.
+#include <algorithm>
+
+#include "relay/lower/rules.h"
+
+namespace relay::lower {
+
+using scalar::imm;
+
+namespace {
+
+struct Parts {
+  te::Tensor acc, lanes, result;  // acc and lanes are null when the reduction is too short for lanes
+};
+
+// The reduction axis along which the loads are contiguous; -1: none.
+int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
+  const te::TensorNode& r = *facts.stage;
+  for (size_t k = 0; k < r.reduce_axes.size(); ++k) {
+    bool some = false, all = true;
+    for (const LoadFact& l : facts.loads) {
+      if (!l.axes.count(r.reduce_axes[k].var->name)) continue;
+      const Layout& layout = plan.layout(l.tensor);
+      const auto* c = layout.dims.empty() ? nullptr : &l.coefficients[layout.dims.back().dim];
+      bool contiguous = c && *c && (*c)->count(r.reduce_axes[k].var->name) && (*c)->at(r.reduce_axes[k].var->name) == 1;
+      some |= contiguous, all &= contiguous;
+    }
+    if (some && all) return static_cast<int>(k);
+    bool in_body = false;  // an axis that only the body uses (the index of an arg-max)
+    (void)in_body;
+  }
+  return -1;
+}
+
+// Splits `r` into lanes when that pays; replaces it in the plan's outputs.
+Parts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
+  int k = contiguous_axis(plan, facts);
+  const int lanes = plan.lanes(r->dtype);
+  if (k < 0 || extent_or(r->reduce_axes[k], 1024) < 2 * lanes) return {nullptr, nullptr, r};
+  const int64_t chains = extent_or(r->reduce_axes[k], 1024) >= 8 * lanes ? 4 : 1, width = chains * lanes;
+  const te::Axis& row = r->reduce_axes[k];
+
+  te::TensorNode acc = *r;
+  acc.name = r->name + "_acc";
+  te::Axis lane{scalar::var("lane"), imm(width)}, outer{scalar::var(row.var->name), scalar::simplify(scalar::floordiv(row.extent + (width - 1), width))};
+  Expr at = outer.var * width + lane.var;
+  // The row's own variable, read wherever the body uses it.
+  acc.body = scalar::substitute(r->body, {{row.var, at}});
+  bool whole = scalar::is_int(row.extent) && row.extent->ivalue % width == 0;
+  if (!whole) acc.body = scalar::select(scalar::lt(at, row.extent), acc.body, te::identity(r->combiner, r->dtype));
+  acc.axes.push_back(lane), acc.shape.push_back(imm(width));
+  acc.reduce_axes[k] = outer;
+  te::Tensor acc_t(new te::TensorNode(std::move(acc)));
+
+  Exprs at_row;
+  for (const te::Axis& a : r->axes) at_row.push_back(a.var);
+  te::TensorNode partial;
+  partial.name = r->name + "_lanes", partial.dtype = r->dtype;
+  partial.axes = r->axes, partial.shape = r->shape;
+  te::Axis one{scalar::var("lane"), imm(lanes)};
+  for (int64_t c = 0; c < chains; ++c) {
+    Exprs index = at_row;
+    index.push_back(one.var + c * lanes);
+    Expr part = scalar::load(acc_t, index);
+    partial.body = partial.body ? te::combine(r->combiner, partial.body, part) : part;
+  }
+  partial.axes.push_back(one), partial.shape.push_back(imm(lanes));
+  te::Tensor lanes_t(new te::TensorNode(std::move(partial)));
+
+  te::TensorNode result = *r;
+  te::Axis j{scalar::var("lane"), imm(lanes)};
+  result.reduce_axes = {j};
+  Exprs index = at_row;
+  index.push_back(j.var);
+  result.body = scalar::load(lanes_t, index);
+  te::Tensor result_t(new te::TensorNode(std::move(result)));
+  plan.outputs = redirect(plan.outputs, r, result_t);
+  return {acc_t, lanes_t, result_t};
+}
+
+void end_axes(std::vector<Loop>& loops, const te::TensorNode& stage, size_t rank) {
+  for (size_t d = 0; d < rank; ++d) loops.push_back({stage.axes[d].var->name, 1});
+}
+
+// Places the parts inside `level` loops of stage `consumer`, by names: redirecting changes the nodes, not the names.
+void place_parts(GroupPlan& plan, const Parts& parts, const std::string& consumer, int level) {
+  auto at = [&](const te::Tensor& stage, Storage storage) -> StageSchedule& {
+    StageSchedule& s = plan.schedule.stages[stage->name];
+    s = {};
+    s.place = Place::At, s.consumer = consumer, s.level = level, s.storage = storage;
+    return s;
+  };
+  size_t rank = parts.result->axes.size();
+  if (!parts.acc) {
+    StageSchedule& s = at(parts.result, Storage::Registers);
+    for (const te::Axis& a : parts.result->reduce_axes) s.loops.push_back({a.var->name, 1});
+    end_axes(s.loops, *parts.result, rank);
+    return;
+  }
+  int lanes = plan.lanes(parts.result->dtype);
+  StageSchedule& acc = at(parts.acc, Storage::Registers);
+  for (const te::Axis& a : parts.acc->reduce_axes) acc.loops.push_back({a.var->name, 1});
+  end_axes(acc.loops, *parts.acc, rank);
+  add_vector(acc.loops, "lane", lanes);
+  StageSchedule& partial = at(parts.lanes, Storage::Stack);
+  end_axes(partial.loops, *parts.lanes, rank);
+  partial.loops.push_back({"lane", 1, LoopKind::Vector});
+  StageSchedule& result = at(parts.result, Storage::Registers);
+  result.loops.push_back({"lane", 1, LoopKind::Unroll});
+  end_axes(result.loops, *parts.result, rank);
+}
+
+}  // namespace
+
+void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+  std::string e_name = e->name;
+  std::vector<std::string> order = storage_order(*e, plan.layout(e));
+  std::vector<int64_t> extents;
+  for (const std::string& a : order) extents.push_back(extent_or(*find_axis(*e, a), 64));
+  Parts parts = split_lanes(plan, r, facts);
+  int64_t work = 1;
+  for (const te::Axis& a : r->reduce_axes) work *= extent_or(a, 64);
+  StageSchedule& se = plan.schedule.stages[e_name];
+  se = {};
+  se.place = Place::Root;
+  int64_t inner = work;
+  for (int64_t x : extents) inner *= x;
+  for (size_t i = 0; i < order.size(); ++i) {
+    bool parallel = inner >= 4096 && (se.loops.empty() || se.loops.back().kind == LoopKind::Parallel);
+    se.loops.push_back({order[i], 1, parallel ? LoopKind::Parallel : LoopKind::Serial});
+    inner /= std::max<int64_t>(1, extents[i]);
+  }
+  place_parts(plan, parts, e_name, static_cast<int>(order.size()));
+  plan.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
+}
+
+static bool is_expensive(const te::TensorNode& stage) {
+  bool found = false;
+  scalar::visit(stage.body, [&](const Expr& n) {
+    using scalar::UnaryOp;
+    if (n->kind == scalar::Kind::Unary) found |= n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log || n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf;
+    if (n->kind == scalar::Kind::Binary) found |= n->binary == scalar::BinaryOp::Pow;
+  });
+  return found;
+}
+
+bool rows_rule(GroupPlan& plan) {
+  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None) return false;
+  // With everything but reductions inlined: what the output and the reductions read of reductions.
+  Schedule flat;
+  te::Tensors reductions;
+  for (const te::Tensor& t : plan.stages()) {
+    if (t->is_placeholder()) continue;
+    StageSchedule s;
+    if (t->combiner != te::Combiner::None) s.place = Place::Root, reductions.push_back(t);
+    flat.stages[t->name] = s;
+  }
+  if (reductions.empty()) return false;
+  const te::Tensor out = plan.outputs[0];
+  flat.stages[out->name].place = Place::Root;
+  Expanded bodies = expand(plan.stages(), flat);
+  // Row axes of the output: those by which it reads reductions. The rest runs within a row.
+  std::set<std::string> row_axes;
+  bool any = false;
+  Exprs vars;
+  for (const te::Axis& a : out->axes) vars.push_back(a.var);
+  for (const te::Tensor& r : reductions) {
+    if (facts_of(r, bodies).contraction && r->reduce_axes.size() > 0 && !facts_of(r, bodies).left_loads.empty()) {
+      // a sum of squares is a contraction of a row with itself: fine; a product of different tensors is not a row reduction
+      StageFacts f = facts_of(r, bodies);
+      if (f.left != f.right) return false;
+    }
+    for (const Expr& load : bodies.loads(*out, *r)) {
+      any = true;
+      for (const Expr& index : load->args) {
+        if (scalar::is_int(index)) continue;
+        if (index->kind != scalar::Kind::Var) return false;
+        row_axes.insert(index->name);
+      }
+    }
+    // A reduction may read another one only at its own place.
+    for (const te::Tensor& q : reductions)
+      for (const Expr& load : bodies.loads(*r, *q))
+        for (const Expr& index : load->args) {
+          if (scalar::is_int(index)) continue;
+          bool own = false;
+          for (const te::Axis& a : r->axes) own |= index == a.var;
+          if (!own) return false;
+        }
+  }
+  if (!any || row_axes.size() == out->axes.size()) return false;
+  std::vector<std::string> order = storage_order(*out, plan.layout(out));
+  std::string v;
+  for (size_t i = order.size(); i-- > 0 && v.empty();)
+    if (extent_or(*find_axis(*out, order[i]), 64) > 1) v = order[i];
+  if (v.empty() || row_axes.count(v)) return false;
+
+  // Stages between, used more than once and dear to compute again, are kept for the row when its length is known.
+  std::map<std::string, int> users;
+  bool rows_are_static = true;
+  for (const te::Axis& a : out->axes)
+    if (!row_axes.count(a.var->name)) rows_are_static &= scalar::is_int(a.extent);
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t)) users[in->name]++;
+  std::vector<std::string> kept;
+  int64_t row_elements = 1;
+  for (const te::Axis& a : out->axes)
+    if (!row_axes.count(a.var->name)) row_elements *= extent_or(a, 1);
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != out && users[t->name] > 1 && is_expensive(*t) && rows_are_static &&
+        row_elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 && t->axes.size() == out->axes.size())
+      kept.push_back(t->name);
+
+  const std::string out_name = out->name;
+  const int lanes = plan.lanes(out->dtype);
+  StageSchedule so;
+  so.place = Place::Root;
+  for (const std::string& a : order)
+    if (row_axes.count(a)) so.loops.push_back({a, 1, LoopKind::Parallel});
+  const int level = static_cast<int>(so.loops.size());
+  auto within_row = [&](std::vector<Loop>& loops) {
+    for (const std::string& a : order)
+      if (!row_axes.count(a) && a != v) loops.push_back({a, 1});
+    if (extent_or(*find_axis(*out, v), 1024) > lanes) loops.push_back({v, lanes});
+    loops.push_back({v, 1, LoopKind::Vector});
+  };
+  within_row(so.loops);
+  std::vector<int> position_of_axis;
+  std::vector<std::string> out_axes;
+  for (const te::Axis& a : out->axes) out_axes.push_back(a.var->name);
+  plan.schedule.stages.clear();
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder()) plan.schedule.stages[t->name] = {};
+  for (const std::string& name : kept) {
+    te::Tensor stage;
+    for (const te::Tensor& t : plan.stages())
+      if (t->name == name) stage = t;
+    StageSchedule s;
+    s.place = Place::At, s.consumer = out_name, s.level = level, s.storage = Storage::Scratch;
+    std::vector<Loop> loops;
+    within_row(loops);
+    for (Loop& l : loops)  // the same places, under the stage's own names
+      for (size_t d = 0; d < out_axes.size(); ++d)
+        if (out_axes[d] == l.axis) {
+          l.axis = stage->axes[d].var->name;
+          break;
+        }
+    for (size_t d = 0; d < out_axes.size(); ++d)
+      if (row_axes.count(out_axes[d])) s.loops.push_back({stage->axes[d].var->name, 1});
+    s.loops.insert(s.loops.end(), loops.begin(), loops.end());
+    plan.schedule.stages[name] = s;
+  }
+  plan.schedule.stages[out_name] = so;
+  std::vector<std::string> names;
+  for (const te::Tensor& r : reductions) names.push_back(r->name);
+  for (const std::string& name : names) {
+    Schedule now = flat;  // facts of the current nodes, reductions and kept stages not inlined
+    for (const std::string& k : kept) now.stages[k].place = Place::Root;
+    te::Tensor r;
+    for (const te::Tensor& t : plan.stages()) {
+      if (t->name == name) r = t;
+      if (!t->is_placeholder() && !now.stages.count(t->name)) now.stages[t->name].place = Place::Root;  // parts made before
+    }
+    Expanded current = expand(plan.stages(), now);
+    place_parts(plan, split_lanes(plan, r, facts_of(r, current)), out_name, level);
+  }
+  plan.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", out_name, v, names.size(), kept.size()));
+  return true;
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,97 @@
+// Reductions that keep a vector axis: depthwise convolution, pooling, global means over channels-last data. Lanes run along
+// the contiguous data axis (channels); a few neighbouring outputs are computed together, so that a load serves several taps;
+// small windows are unrolled.
+#include <algorithm>
+
+#include "relay/lower/rules.h"
+
+namespace relay::lower {
+
+bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+  if (e->axes.empty()) return false;
+  std::vector<std::string> order = storage_order(*e, plan.layout(e));
+  auto in_r = [&](const std::string& axis_of_e) {
+    for (size_t d = 0; d < e->axes.size(); ++d)
+      if (e->axes[d].var->name == axis_of_e) return r->axes[d].var->name;
+    return std::string();
+  };
+  // The vector axis: the one stored last, if the loads are contiguous (or constant) along it.
+  std::string v;
+  for (size_t i = order.size(); i-- > 0 && v.empty();)
+    if (extent_or(*find_axis(*e, order[i]), 64) > 1) v = order[i];
+  if (v.empty()) return false;
+  for (const LoadFact& l : facts.loads) {
+    const Layout& layout = plan.layout(l.tensor);
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const auto& c = l.coefficients[d];
+      if (!c) continue;
+      bool moves = c->count(in_r(v)), last = !layout.dims.empty() && layout.dims.back().dim == static_cast<int>(d);
+      if (moves && !last && !plan.constants.count(l.tensor->name)) return false;  // would gather
+    }
+  }
+  // Constants (depthwise weights): the vector axis goes last.
+  for (const LoadFact& l : facts.loads) {
+    if (!plan.constants.count(l.tensor->name)) continue;
+    Layout layout;
+    int last = -1;
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const auto& c = l.coefficients[d];
+      if (c && c->count(in_r(v))) last = static_cast<int>(d);
+      else layout.dims.push_back({static_cast<int>(d)});
+    }
+    if (last >= 0) layout.dims.push_back({last});
+    plan.layouts[l.tensor->name] = layout;
+    plan.schedule.layouts[l.tensor->name] = layout;
+  }
+  const int lanes = plan.lanes(r->dtype);
+  int64_t window = 1;
+  bool is_static = true;
+  for (const te::Axis& a : r->reduce_axes) window *= extent_or(a, 64), is_static &= scalar::is_int(a.extent);
+  const bool small = is_static && window <= 25;
+  // Neighbours along the axis stored just before the lanes.
+  std::string x;
+  for (size_t i = order.size(); i-- > 0;)
+    if (order[i] != v && x.empty() && extent_or(*find_axis(*e, order[i]), 64) > 1) x = order[i];
+  int64_t tx = 1, nb = 1;
+  int64_t v_extent = extent_or(*find_axis(*e, v), 64);
+  if (small && !x.empty()) {
+    int64_t extent = extent_or(*find_axis(*e, x), 64), most = std::min<int64_t>(extent, plan.target->vector_registers / 4);
+    for (int64_t t = 1; t <= most; ++t)
+      if ((extent + t - 1) / t * t <= (extent + tx - 1) / tx * tx || extent % t == 0) tx = t;
+  } else {
+    nb = std::clamp<int64_t>((v_extent + lanes - 1) / lanes, 1, 4);  // long reductions: several chains
+  }
+  StageSchedule& se = plan.schedule.stages[e->name];
+  se = {};
+  se.place = Place::Root;
+  int64_t tasks = 1;
+  const int64_t outputs_a_task = 2048;
+  int64_t all = 1;
+  for (const te::Axis& a : e->axes) all *= extent_or(a, 64);
+  for (const std::string& name : order) {
+    if (name == v) continue;
+    bool is_x = name == x && tx > 1;
+    Loop loop{name, is_x ? tx : 1, LoopKind::Parallel};
+    if (all * std::max<int64_t>(1, window / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task || (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial)) loop.kind = LoopKind::Serial;
+    tasks *= (extent_or(*find_axis(*e, name), 64) + loop.step - 1) / loop.step;
+    se.loops.push_back(loop);
+  }
+  bool all_parallel = std::all_of(se.loops.begin(), se.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
+  se.loops.push_back({v, nb * lanes, !small && all_parallel && window >= 64 ? LoopKind::Parallel : LoopKind::Serial});
+  const int level = static_cast<int>(se.loops.size());
+  if (tx > 1) se.loops.push_back({x, 1, LoopKind::Unroll});
+  add_vector(se.loops, v, lanes);
+
+  StageSchedule& sr = plan.schedule.stages[r->name];
+  sr = {};
+  sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
+  for (const te::Axis& a : r->reduce_axes) sr.loops.push_back({a.var->name, 1, small ? LoopKind::Unroll : LoopKind::Serial});
+  for (const te::Axis& a : r->axes)
+    if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x))) sr.loops.push_back({a.var->name, 1});
+  if (tx > 1) sr.loops.push_back({in_r(x), 1, LoopKind::Unroll});
+  add_vector(sr.loops, in_r(v), lanes);
+  plan.note(format("{}: window, {} outputs x {} vectors of {} along {}", e->name, tx, nb, lanes, v));
+  return true;
+}
+
+}  // namespace relay::lower
