@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::lower {
 

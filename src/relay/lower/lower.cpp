@@ -1,0 +1,200 @@
+#include "relay/lower/lower.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "relay/lower/border.h"
+#include "relay/lower/nest.h"
+#include "relay/lower/plan_graph.h"
+#include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+namespace {
+
+// Two operations an element of each reduction, one a node of each other body, at constant sizes.
+double count_flops(const te::Tensors& stages) {
+  double flops = 0;
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder()) continue;
+    double points = 1;
+    for (const te::Axis& a : t->axes) points *= static_cast<double>(extent_or(a, 0));
+    for (const te::Axis& a : t->reduce_axes) points *= static_cast<double>(extent_or(a, 0));
+    double operations = t->combiner == te::Combiner::None ? 0 : 1;
+    scalar::visit(t->body, [&](const Expr& n) {
+      if ((n->kind == scalar::Kind::Binary || n->kind == scalar::Kind::Unary) && n->dtype.is_float()) operations += 1;
+    });
+    flops += points * operations;
+  }
+  return flops;
+}
+
+class Lowering {
+ public:
+  Lowering(const LowerOptions& options, LoweredFunction& out) : options_(options), out_(out) {}
+
+  Status run(const ir::FunctionRef& function) {
+    RELAY_ASSIGN(plan_, plan_graph(function));
+    out_.arrays = plan_.arrays;
+    is_constant_.assign(out_.arrays.size(), false);
+    for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
+    for (const PlannedGroup& g : plan_.groups) RELAY_RETURN_IF_ERROR(lower_group(g));
+    for (const auto& [name, text] : options_.schedules)
+      if (!used_schedules_.count(name)) {
+        std::vector<std::string> names;
+        for (const Group& g : out_.groups) names.push_back(g.name);
+        std::optional<std::string> near = nearest(name, names);
+        return Diagnostic{DiagnosticKind::illegal_schedule, format("a schedule is given for '{}', but no group has this name", name), {}, {}, {}, near ? format("did you mean '{}'?", *near) : "see --emit schedule for the names"};
+      }
+    return ok();
+  }
+
+ private:
+  int add_array(Array a) {
+    out_.arrays.push_back(std::move(a));
+    is_constant_.push_back(out_.arrays.back().kind == Array::Kind::Constant);
+    return static_cast<int>(out_.arrays.size()) - 1;
+  }
+
+  // The constant `array` in the layout a kernel asks for.
+  int packed(int array, const Layout& layout) {
+    if (out_.arrays[array].layout == layout) return array;
+    auto [it, fresh] = packed_.try_emplace({array, layout.str()}, -1);
+    if (fresh) {
+      Array copy = out_.arrays[array];
+      copy.layout = layout;
+      it->second = add_array(std::move(copy));
+    }
+    return it->second;
+  }
+
+  std::string unique_group_name(const std::string& name) {
+    int n = group_names_[name]++;
+    return n ? format("{}_{}", name, n) : name;
+  }
+
+  Status lower_group(const PlannedGroup& g) {
+    GroupPlan plan;
+    plan.target = &options_.target;
+    plan.outputs = g.te.outputs;
+    plan.from_border = g.from_border;
+    std::unordered_map<std::string, int> array_of;  // by te name
+    auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        array_of[tensors[i]->name] = arrays[i];
+        plan.layouts[tensors[i]->name] = out_.arrays[arrays[i]].layout;
+        if (out_.arrays[arrays[i]].kind == Array::Kind::Constant) plan.constants.insert(tensors[i]->name);
+      }
+    };
+    place(g.te.params, g.params);
+    te::Tensors constants;
+    for (const auto& [placeholder, value] : g.te.constants) constants.push_back(placeholder);
+    place(constants, g.constants);
+    place(g.te.outputs, g.outputs);
+    // The stages that stand for outputs, by place: rules may put copies in front.
+    const std::string name = unique_group_name(g.te.name);
+    plan_group(plan);
+    te::Tensors stages = plan.stages();
+    if (auto given = options_.schedules.find(name); given != options_.schedules.end()) {
+      used_schedules_.insert(name);
+      RELAY_ASSIGN(plan.schedule, parse_schedule(given->second, stages));
+      for (const auto& [tensor, layout] : plan.schedule.layouts)
+        if (plan.constants.count(tensor)) plan.layouts[tensor] = layout;
+        else if (!(plan.layouts.at(tensor) == layout))
+          return Diagnostic{DiagnosticKind::illegal_schedule, format("the layout of '{}' is decided by its other readers", tensor), {}, {}, {}, "only constants' layouts can be changed here"};
+    }
+    for (size_t o = 0; o < plan.outputs.size(); ++o) {
+      array_of[plan.outputs[o]->name] = g.outputs[o];
+      plan.layouts[plan.outputs[o]->name] = out_.arrays[g.outputs[o]].layout;
+    }
+    for (const std::string& c : plan.constants)
+      if (array_of.count(c)) array_of[c] = packed(array_of[c], plan.layouts.at(c));
+    RELAY_ASSIGN(std::vector<BuiltKernel> built, build_kernels(stages, plan.schedule, plan.layouts, options_.target, name));
+
+    Group group;
+    group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
+    group.schedule = str(plan.schedule, stages);
+    group.flops = count_flops(stages);
+    out_.groups.push_back(std::move(group));
+    for (const BuiltKernel& b : built) {
+      if (!array_of.count(b.root->name)) {  // an intermediate of this group
+        Array a;
+        a.name = format("{}.{}", name, b.root->name), a.shape = b.root->shape, a.dtype = b.root->dtype, a.layout = plan.layouts.at(b.root->name);
+        array_of[b.root->name] = add_array(std::move(a));
+      }
+      Step step;
+      step.kernel = add_kernel(b.kernel);
+      step.group = static_cast<int>(out_.groups.size()) - 1;
+      step.shape_values = b.kernel.shape_vars;
+      step.constant = true;
+      for (const te::Tensor& p : b.params) {
+        int id = array_of.at(p->name);
+        step.args.push_back(id);
+        (p == b.root ? step.writes : step.reads).push_back(id);
+        if (p != b.root) step.constant &= is_constant_[id];
+      }
+      int result = array_of.at(b.root->name);
+      step.constant &= out_.arrays[result].kind == Array::Kind::Temporary && step.shape_values.empty();
+      if (step.constant) is_constant_[result] = true;
+      if (out_.arrays[result].layout.has_border()) add_border(result, step);
+      out_.steps.push_back(std::move(step));
+    }
+    return ok();
+  }
+
+  void add_border(int array, const Step& writer) {
+    const Array& a = out_.arrays[array];
+    loop::Kernel k = border_kernel(a.shape, a.dtype, a.layout, options_.target);
+    Step step;
+    step.shape_values = k.shape_vars;
+    step.kernel = add_kernel(k);
+    step.args = step.writes = {array};
+    step.group = writer.group, step.constant = writer.constant;
+    out_.steps.push_back(std::move(step));
+  }
+
+  // Equal kernels are compiled once: equal in all but their name.
+  int add_kernel(loop::Kernel k) {
+    std::string name = std::exchange(k.name, "kernel");
+    auto [it, fresh] = kernel_of_text_.try_emplace(loop::str(k), static_cast<int>(out_.kernels.size()));
+    if (fresh) {
+      int n = kernel_names_[name]++;
+      k.name = n ? format("{}_{}", name, n) : name;
+      while (n && kernel_names_.count(k.name)) k.name += "_";
+      kernel_names_[k.name]++;
+      out_.kernels.push_back(std::move(k));
+    }
+    return it->second;
+  }
+
+  const LowerOptions& options_;
+  LoweredFunction& out_;
+  GraphPlan plan_;
+  std::vector<bool> is_constant_;
+  std::map<std::pair<int, std::string>, int> packed_;
+  std::map<std::string, int> group_names_, kernel_names_;
+  std::unordered_map<std::string, int> kernel_of_text_;
+  std::set<std::string> used_schedules_;
+};
+
+}  // namespace
+
+Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options) {
+  LoweredFunction out;
+  out.name = name;
+  for (const ir::VarRef& p : function->params) {
+    ir::Type type = p->type ? p->type : p->annotation;
+    out.input_names.push_back(p->name);
+    out.input_types.push_back(type);
+    if (const ir::TensorType* t = ir::as<ir::TensorType>(type))
+      for (const Expr& e : t->shape)
+        for (const Expr& v : scalar::free_vars(e))
+          if (std::find(out.shape_vars.begin(), out.shape_vars.end(), v) == out.shape_vars.end()) out.shape_vars.push_back(v);
+  }
+  out.output_type = function->body->type;
+  RELAY_RETURN_IF_ERROR(Lowering(options, out).run(function));
+  return out;
+}
+
+}  // namespace relay::lower

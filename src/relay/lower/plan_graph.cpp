@@ -1,0 +1,292 @@
+#include "relay/lower/plan_graph.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "relay/ir/rewrite.h"
+#include "relay/lower/facts.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+namespace {
+
+class Planner {
+ public:
+  Result<GraphPlan> run(const ir::FunctionRef& function) {
+    for (size_t i = 0; i < function->params.size(); ++i) RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
+    ir::Expr body = function->body;
+    while (const ir::Let* let = ir::as<ir::Let>(body)) {
+      RELAY_RETURN_IF_ERROR(visit(let->value));
+      values_[let->var.get()] = values_.at(let->value.get());
+      body = let->body;
+    }
+    RELAY_RETURN_IF_ERROR(visit(body));
+    add_outputs(values_.at(body.get()));
+    choose_order();
+    choose_borders();
+    split_outputs();
+    return std::move(plan_);
+  }
+
+ private:
+  int new_array(Array::Kind kind, std::string name, Exprs shape, DType dtype) {
+    Array a;
+    a.kind = kind, a.name = std::move(name), a.dtype = dtype;
+    for (const Expr& e : shape) a.shape.push_back(scalar::simplify(e));
+    a.layout = Layout::row_major(static_cast<int>(shape.size()));
+    plan_.arrays.push_back(std::move(a));
+    return static_cast<int>(plan_.arrays.size()) - 1;
+  }
+
+  Status add_input(const ir::VarRef& param, int index) {
+    ir::Type type = param->type ? param->type : param->annotation;
+    const ir::TensorType* t = ir::as<ir::TensorType>(type);
+    if (!t)
+      return Diagnostic{DiagnosticKind::not_supported, format("parameter %{} has the type {}; compiled functions take tensors", param->name, type ? ir::str(type) : "?"), param->span, {}, {},
+                        "pass the tensors one by one, or use the debug executor"};
+    int id = new_array(Array::Kind::Input, param->name, t->shape, t->dtype);
+    plan_.arrays[id].index = index;
+    values_[param.get()] = {id};
+    return ok();
+  }
+
+  Status visit(const ir::Expr& root) {
+    // Post-order, each shared node once; the bodies of primitive functions belong to their groups and are not entered.
+    std::vector<std::pair<ir::Expr, bool>> work{{root, false}};
+    while (!work.empty()) {
+      auto [e, expanded] = work.back();
+      work.pop_back();
+      if (values_.count(e.get())) continue;
+      if (!expanded && !ir::as<ir::Function>(e)) {
+        work.push_back({e, true});
+        size_t first = work.size();
+        ir::for_each_child(e, [&](const ir::Expr& child) { work.push_back({child, false}); });
+        std::reverse(work.begin() + static_cast<int64_t>(first), work.end());
+        continue;
+      }
+      RELAY_RETURN_IF_ERROR(add(e));
+    }
+    return ok();
+  }
+
+  Status add(const ir::Expr& e) {
+    if (const ir::Constant* c = ir::as<ir::Constant>(e)) {
+      Exprs shape;
+      for (int64_t x : c->value.shape()) shape.push_back(scalar::imm(x));
+      int id = new_array(Array::Kind::Constant, format("constant_{}", constants_++), shape, c->value.dtype());
+      plan_.arrays[id].value = c->value;
+      values_[e.get()] = {id};
+    } else if (const ir::Tuple* t = ir::as<ir::Tuple>(e)) {
+      std::vector<int> all;
+      for (const ir::Expr& f : t->elements) all.insert(all.end(), values_.at(f.get()).begin(), values_.at(f.get()).end());
+      values_[e.get()] = all;
+    } else if (const ir::TupleGetItem* g = ir::as<ir::TupleGetItem>(e)) {
+      const std::vector<int>& all = values_.at(g->tuple.get());
+      const ir::TupleType* type = ir::as<ir::TupleType>(g->tuple->type);
+      if (!type || type->fields.size() != all.size())
+        return Diagnostic{DiagnosticKind::not_supported, "nested tuples between kernels cannot be compiled", e->span, {}, {}, "flatten the tuple"};
+      values_[e.get()] = {all[g->index]};
+    } else if (const ir::Call* c = ir::as<ir::Call>(e)) {
+      return add_group(*c);
+    } else if (ir::as<ir::Op>(e) || ir::as<ir::Function>(e)) {
+      values_[e.get()] = {};  // a callee; its call is the group
+    } else if (const ir::Var* v = ir::as<ir::Var>(e)) {
+      return Diagnostic{DiagnosticKind::not_supported, format("%{} is bound inside an expression that cannot be compiled", v->name), e->span, {}, {}, "use the debug executor"};
+    } else {
+      return Diagnostic{DiagnosticKind::not_supported, format("a {} cannot be compiled yet", ir::name(e->kind)), e->span, {}, {}, "use the debug executor (--executor debug)"};
+    }
+    return ok();
+  }
+
+  Status add_group(const ir::Call& call) {
+    PlannedGroup g;
+    RELAY_ASSIGN(g.te, group_of(call));
+    for (const ir::Expr& a : call.args) g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
+    for (const auto& [placeholder, value] : g.te.constants) {
+      int id = new_array(Array::Kind::Constant, format("constant_{}", constants_++), placeholder->shape, placeholder->dtype);
+      plan_.arrays[id].value = value;
+      g.constants.push_back(id);
+    }
+    for (const te::Tensor& o : g.te.outputs) g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, o->shape, o->dtype));
+    values_[&call] = g.outputs;
+    plan_.groups.push_back(std::move(g));
+    return ok();
+  }
+
+  void add_outputs(const std::vector<int>& results) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      Array& a = plan_.arrays[results[i]];
+      if (a.kind == Array::Kind::Temporary) {
+        a.kind = Array::Kind::Output, a.index = static_cast<int>(i);
+      } else {
+        int id = new_array(Array::Kind::Output, format("output_{}", i), a.shape, a.dtype);
+        plan_.arrays[id].index = static_cast<int>(i), plan_.arrays[id].alias = results[i];
+      }
+    }
+  }
+
+  // True if the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
+  static bool works_on_images(const PlannedGroup& g) {
+    Schedule none;
+    te::Tensors stages = te::topological(g.te.outputs);
+    for (const te::Tensor& t : stages)
+      if (!t->is_placeholder()) {
+        StageSchedule s;
+        if (t->combiner != te::Combiner::None) s.place = Place::Root;
+        none.stages[t->name] = s;
+      }
+    for (const te::Tensor& t : stages) {
+      if (t->is_placeholder() || t->combiner == te::Combiner::None || t->axes.size() < 2) continue;
+      Exprs vars;
+      for (const te::Axis& a : t->axes) vars.push_back(a.var);
+      for (const te::Axis& a : t->reduce_axes) vars.push_back(a.var);
+      bool image = false;
+      scalar::visit(t->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
+        size_t spatial_reduced = 0;
+        bool window = false;
+        for (size_t d = 2; d < n->args.size(); ++d) {
+          bool data = false, reduced = false;
+          for (const Expr& v : scalar::free_vars(n->args[d]))
+            (is_reduce_axis(*t, v->name) ? reduced : data) = true;
+          window |= data && reduced;
+          spatial_reduced += reduced && !data;
+        }
+        bool all = n->args.size() >= 4 && spatial_reduced + 2 == n->args.size();
+        image |= window || (all && t->axes.size() >= 2);
+      });
+      if (image) return true;
+    }
+    return false;
+  }
+
+  // Every same-rank load reads dimension d by axis d only: storage order does not matter to it.
+  static bool keeps_dimensions(const PlannedGroup& g) {
+    for (const te::Tensor& t : te::topological(g.te.outputs)) {
+      if (t->is_placeholder()) continue;
+      bool keeps = true;
+      scalar::visit(t->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
+        if (n->args.size() != t->axes.size()) keeps = false;
+        for (size_t d = 0; keeps && d < n->args.size(); ++d)
+          for (const Expr& v : scalar::free_vars(n->args[d]))
+            for (size_t a = 0; a < t->axes.size(); ++a) keeps &= !(t->axes[a].var == v) || a == d;
+      });
+      if (!keeps) return false;
+    }
+    return true;
+  }
+
+  bool channels_last(int array) const { return plan_.arrays[array].layout.dims == Layout::channels_last(static_cast<int>(plan_.arrays[array].shape.size())).dims && plan_.arrays[array].shape.size() >= 3; }
+  void set_channels_last(int array) {
+    Array& a = plan_.arrays[array];
+    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3) a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
+  }
+
+  void choose_order() {
+    for (PlannedGroup& g : plan_.groups) {
+      g.prefers_channels_last = works_on_images(g);
+      bool follows = false;
+      if (!g.prefers_channels_last && keeps_dimensions(g))
+        for (int p : g.params) follows |= channels_last(p);
+      if (g.prefers_channels_last || follows) {
+        g.prefers_channels_last = true;
+        for (int o : g.outputs) set_channels_last(o);
+      }
+      if (works_on_images(g))
+        for (int p : g.params) set_channels_last(p);
+    }
+  }
+
+  // A reader's wish: the border of dimension d that its padding reaches.
+  struct Wish {
+    size_t group;
+    std::string stage;
+    std::vector<int64_t> low, high;
+    double value;
+  };
+
+  void choose_borders() {
+    std::unordered_map<int, std::vector<Wish>> wishes;
+    for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
+      const PlannedGroup& g = plan_.groups[gi];
+      for (const te::Tensor& t : te::topological(g.te.outputs)) {
+        std::optional<Guarded> guard = guarded(*t);
+        if (!guard) continue;
+        for (size_t p = 0; p < g.params.size(); ++p) {
+          if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
+          if (std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p])) wishes[g.params[p]].push_back(*w);
+        }
+      }
+    }
+    for (auto& [array, all] : wishes) {
+      Array& a = plan_.arrays[array];
+      if (a.kind != Array::Kind::Temporary) continue;
+      // The value that most readers want; the others keep their guards.
+      double value = all[0].value;
+      a.layout.low.assign(a.shape.size(), 0), a.layout.high.assign(a.shape.size(), 0), a.layout.border_value = value;
+      for (const Wish& w : all) {
+        if (w.value != value) continue;
+        for (size_t d = 0; d < a.shape.size(); ++d) {
+          a.layout.low[d] = std::max(a.layout.low[d], w.low[d]);
+          a.layout.high[d] = std::max(a.layout.high[d], w.high[d]);
+        }
+        plan_.groups[w.group].from_border.insert(w.stage);
+      }
+      if (!a.layout.has_border()) a.layout.low.clear(), a.layout.high.clear();
+    }
+  }
+
+  // padded[.., i, ..] = select(in range, data[.., i - low, ..], value), with constant borders.
+  std::optional<Wish> wish(size_t group, const te::TensorNode& padded, const Guarded& guard, const te::TensorNode& data) const {
+    Wish w{group, padded.name, {}, {}, guard.otherwise};
+    if (padded.axes.size() != data.shape.size()) return std::nullopt;
+    for (size_t d = 0; d < data.shape.size(); ++d) {
+      Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
+      if (!scalar::is_int(low)) return std::nullopt;
+      Expr high = scalar::simplify(padded.axes[d].extent - data.shape[d] - low);
+      if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > 64 || high->ivalue > 64) return std::nullopt;
+      w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);
+    }
+    return w;
+  }
+
+  // A function's output is row-major; a group that prefers channels-last writes a temporary, and a copy follows.
+  void split_outputs() {
+    for (size_t gi = 0, n = plan_.groups.size(); gi < n; ++gi) {
+      if (!plan_.groups[gi].prefers_channels_last) continue;
+      for (size_t o = 0; o < plan_.groups[gi].outputs.size(); ++o) {
+        int array = plan_.groups[gi].outputs[o];
+        const Array& a = plan_.arrays[array];
+        if (a.kind != Array::Kind::Output || a.shape.size() < 3) continue;
+        bool one_channel = scalar::is_int(a.shape[1], 1), one_pixel = true;
+        for (size_t d = 2; d < a.shape.size(); ++d) one_pixel &= scalar::is_int(a.shape[d], 1);
+        if (one_channel || one_pixel) continue;
+        int temporary = new_array(Array::Kind::Temporary, a.name, a.shape, a.dtype);
+        set_channels_last(temporary);
+        for (PlannedGroup& g : plan_.groups) {
+          std::replace(g.params.begin(), g.params.end(), array, temporary);
+          std::replace(g.outputs.begin(), g.outputs.end(), array, temporary);
+        }
+        PlannedGroup copy;
+        copy.te.name = "to_row_major";
+        te::Tensor p = te::placeholder("data", plan_.arrays[array].shape, plan_.arrays[array].dtype);
+        copy.te.params = {p};
+        copy.te.outputs = unique_names({copy_stage(p, "copy")});
+        copy.params = {temporary}, copy.outputs = {array};
+        plan_.groups.push_back(std::move(copy));
+      }
+    }
+  }
+
+  GraphPlan plan_;
+  std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
+  int constants_ = 0;
+};
+
+}  // namespace
+
+Result<GraphPlan> plan_graph(const ir::FunctionRef& function) { return Planner().run(function); }
+
+}  // namespace relay::lower

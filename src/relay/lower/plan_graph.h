@@ -1,0 +1,29 @@
+// Whole-function planning: the function's groups, and for every array between them its storage order and border.
+//
+//   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
+//   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
+//   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
+#pragma once
+
+#include "relay/lower/group.h"
+#include "relay/lower/lower.h"
+
+namespace relay::lower {
+
+struct PlannedGroup {
+  GroupTe te;
+  std::vector<int> params;      // arrays, one a parameter of te
+  std::vector<int> constants;   // arrays, one a constant of te
+  std::vector<int> outputs;     // arrays
+  std::set<std::string> from_border;  // padding stages that read the border of their input
+  bool prefers_channels_last = false;
+};
+
+struct GraphPlan {
+  std::vector<Array> arrays;
+  std::vector<PlannedGroup> groups;  // in execution order
+};
+
+Result<GraphPlan> plan_graph(const ir::FunctionRef& function);
+
+}  // namespace relay::lower
