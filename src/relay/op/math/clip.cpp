@@ -1,0 +1,58 @@
+// clip: out[i] = min(max(data[i], a_min), a_max)
+#include <algorithm>
+#include <cmath>
+
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ClipAttrs {
+  double a_min = 0;
+  double a_max = 0;
+  static constexpr auto fields = std::tuple{required_field("a_min", &ClipAttrs::a_min, "The least value of the result."),
+                                            required_field("a_max", &ClipAttrs::a_max, "The greatest value of the result.")};
+};
+
+Result<Type> infer(const ClipAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The elements are numbers.
+  if (data->dtype.is_bool()) return constraint("C1", "clip needs numbers, but data is bool");
+  return in[0];
+}
+
+// The bound as a value of `dtype`: for integers the nearest inside of the bounds that the type can hold.
+Expr bound(double value, DType dtype, bool lower) {
+  if (dtype.is_float()) return scalar::fimm(value, dtype);
+  bool is_signed = dtype.code == DType::Code::Int;
+  double least = is_signed ? -std::ldexp(1.0, dtype.bits - 1) : 0;
+  double greatest = std::ldexp(1.0, is_signed ? dtype.bits - 1 : std::min<int>(dtype.bits, 63));  // not itself a value
+  double whole = lower ? std::ceil(value) : std::floor(value);
+  int64_t last = greatest >= std::ldexp(1.0, 63) ? INT64_MAX : static_cast<int64_t>(greatest) - 1;
+  return imm(whole <= least ? static_cast<int64_t>(least) : whole >= greatest ? last : static_cast<int64_t>(whole), dtype);
+}
+
+te::Tensors compute(const ClipAttrs& a, const te::Tensors& in, const Type&) {
+  return {elementwise("clip", in[0], [&](const Exprs& i) {
+    Expr x = (*in[0])(i);
+    return min(max(x, bound(a.a_min, x->dtype, true)), bound(a.a_max, x->dtype, false));
+  })};
+}
+
+}  // namespace
+
+OpDef clip() {
+  return define<ClipAttrs>({.name = "clip",
+                            .doc = "Limits every element to a range.",
+                            .inputs = {{"data", "any shape"}},
+                            .fusion = Fusion::Elementwise,
+                            .infer = infer,
+                            .compute = compute,
+                            .oracle = "torch.clamp(data, a_min, a_max)",
+                            .examples = {{.inputs = {"(3, 5, 7)"}, .attrs = "a_min=-0.5f, a_max=0.25f", .symbolic = {"(n, 5, m)"}},
+                                         {.inputs = {"(4, 5) int32"}, .attrs = "a_min=0f, a_max=6f", .low = -9, .high = 9, .ulps = 0}},
+                            .rejects = {{{"(2,) bool"}, "a_min=0f, a_max=1f", "C1"}}},
+                           "ClipAttrs");
+}
+
+}  // namespace relay::ops
