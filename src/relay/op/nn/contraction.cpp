@@ -1,0 +1,15 @@
+#include "relay/op/nn/contraction.h"
+
+namespace relay::op::nn {
+
+te::Tensors contraction(const char* name, const Type& out, const te::Tensor& a, const te::Tensor& b, const Expr& extent,
+                        const std::function<Exprs(const Exprs&, const Expr&)>& a_at,
+                        const std::function<Exprs(const Exprs&, const Expr&)>& b_at) {
+  DType dtype = accumulator(dtype_of(out));
+  te::Tensor sum = te::reduce(name, shape_of(out), {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+    return cast(dtype, (*a)(a_at(i, k[0]))) * cast(dtype, (*b)(b_at(i, k[0])));
+  });
+  return {converted(sum, dtype_of(out))};
+}
+
+}  // namespace relay::op::nn

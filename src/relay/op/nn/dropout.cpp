@@ -1,0 +1,36 @@
+// nn.dropout, in inference: (out, mask) = (data, ones)
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct DropoutAttrs {
+  double rate = 0.5;
+  static constexpr auto fields = std::tuple{field("rate", &DropoutAttrs::rate, "The share of elements that training drops; inference drops none.")};
+};
+
+Result<Type> infer(const DropoutAttrs&, const Types& in) {
+  RELAY_RETURN_IF_ERROR(tensor_input(in, 0, "data"));
+  return ir::tuple_type({in[0], in[0]});
+}
+
+te::Tensors compute(const DropoutAttrs&, const te::Tensors& in, const Type&) {
+  return {elementwise("dropout", in[0], [&](const Exprs& i) { return (*in[0])(i); }),
+          elementwise("mask", in[0], [&](const Exprs&) { return imm(1, in[0]->dtype); })};
+}
+
+}  // namespace
+
+OpDef nn_dropout() {
+  return define<DropoutAttrs>({.name = "nn.dropout",
+                               .doc = "Drops elements at random in training; the identity in inference. Gives (result, mask).",
+                               .inputs = {{"data", "any shape"}},
+                               .fusion = Fusion::Elementwise,
+                               .infer = infer,
+                               .compute = compute,
+                               .oracle = "(data, torch.ones_like(data))",
+                               .examples = {{.inputs = {"(3, 5)"}, .attrs = "rate=0.1f", .symbolic = {"(n, m)"}}}},
+                              "DropoutAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,65 @@
+// nn.lrn: out[.., c, ..] = data[.., c, ..] / (bias + alpha / size * sum(k) data[.., c + k - size / 2, ..]^2) ^ beta
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct LRNAttrs {
+  int64_t size = 5;
+  int64_t axis = 1;
+  double bias = 2;
+  double alpha = 0.0001;
+  double beta = 0.75;
+  static constexpr auto fields = std::tuple{field("size", &LRNAttrs::size, "Number of neighbouring channels summed, itself among them."),
+                                            field("axis", &LRNAttrs::axis, "The axis of the channels."),
+                                            field("bias", &LRNAttrs::bias, "Added to the scaled sum."),
+                                            field("alpha", &LRNAttrs::alpha, "Scale of the sum."),
+                                            field("beta", &LRNAttrs::beta, "Exponent.")};
+};
+
+Result<Type> infer(const LRNAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The axis exists.
+  RELAY_RETURN_IF_ERROR(normal_axis("C1", a.axis, rank(data)));
+  // (C2) The window is odd and positive.
+  if (a.size < 1 || a.size % 2 == 0) return constraint("C2", "size must be odd and positive, but is {}", a.size);
+  // (C3) The elements are floats.
+  if (!data->dtype.is_float()) return constraint("C3", "nn.lrn needs floats, but data is {}", data->dtype.str());
+  return in[0];
+}
+
+te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
+  const te::Tensor& data = in[0];
+  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
+  DType dtype = accumulator(data->dtype);
+  Ints border(data->shape.size(), 0);
+  border[axis] = a.size / 2;
+  te::Tensor wide = padded(data, border, border, imm(0, data->dtype));
+  te::Tensor sum = te::reduce("squares", data->shape, {dim(a.size)}, Combiner::Sum, [&](Exprs i, const Exprs& k) {
+    i[axis] = i[axis] + k[0];
+    Expr x = cast(dtype, (*wide)(i));
+    return x * x;
+  });
+  return {elementwise("lrn", data, [&](const Exprs& i) {
+    Expr base = number(a.bias, dtype) + (*sum)(i) * number(a.alpha / static_cast<double>(a.size), dtype);
+    return cast(data->dtype, divide(cast(dtype, (*data)(i)), scalar::binary(BinaryOp::Pow, base, number(a.beta, dtype))));
+  })};
+}
+
+}  // namespace
+
+OpDef nn_lrn() {
+  return define<LRNAttrs>({.name = "nn.lrn",
+                           .doc = "Local response normalisation: divides by a power of the neighbouring channels' mean square.",
+                           .inputs = {{"data", "any shape"}},
+                           .fusion = Fusion::OutputFusable,
+                           .infer = infer,
+                           .compute = compute,
+                           .oracle = "F.local_response_norm(data.movedim(axis, 1), size, alpha, beta, bias).movedim(1, axis)",
+                           .examples = {{.inputs = {"(1, 7, 3, 4)"}, .symbolic = {"(n, 7, h, w)"}},
+                                        {.inputs = {"(1, 3, 4, 6)"}, .attrs = "size=3, axis=3, bias=1f, alpha=0.5f, beta=0.5f"}},
+                           .rejects = {{{"(1, 7, 3, 4)"}, "axis=4", "C1"}, {{"(1, 7, 3, 4)"}, "size=4", "C2"}, {{"(1, 7, 3, 4) int32"}, "", "C3"}}},
+                          "LRNAttrs");
+}
+
+}  // namespace relay::ops

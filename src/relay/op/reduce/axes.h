@@ -1,0 +1,27 @@
+// The axes of a reduction, for the operators of this folder.
+#pragma once
+
+#include "relay/op/common.h"
+
+namespace relay::op::reduce {
+
+struct ReduceAttrs {
+  OptInts axis;
+  bool keepdims = false;
+  bool exclude = false;
+  static constexpr auto fields =
+      std::tuple{field("axis", &ReduceAttrs::axis, "The axes to reduce; None or empty: all."),
+                 field("keepdims", &ReduceAttrs::keepdims, "Whether reduced axes stay, with extent 1."),
+                 field("exclude", &ReduceAttrs::exclude, "Whether the axes not named are reduced instead.")};
+};
+
+// The reduced axes in ascending order.
+Result<Ints> axes(const char* number, const OptInts& axis, bool exclude, int64_t rank);
+// The shape that is left.
+Dims shape(const Dims& data, const Ints& axes, bool keepdims);
+// Where data is read for the result's axes i and the reduction axes r.
+Exprs indices(const Ints& axes, bool keepdims, const Exprs& i, const Exprs& r);
+// A stage tensor / count.
+te::Tensor scaled(const te::Tensor& tensor, const Expr& count);
+
+}  // namespace relay::op::reduce

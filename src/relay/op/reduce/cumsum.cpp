@@ -1,0 +1,86 @@
+// cumsum: out[.., i, ..] = sum(k <= i) data[.., k, ..]; with exclusive k < i. axis None: over the flattened data.
+//
+// A constant extent is summed in log2(extent) stages, each adding what stands 1, 2, 4, ... places before; a symbolic one by a
+// sum of all elements, those behind i counting zero.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ScanopAttrs {
+  OptInt axis;
+  OptDType dtype;
+  bool exclusive = false;
+  static constexpr auto fields = std::tuple{field("axis", &ScanopAttrs::axis, "The axis to sum along; None: the flattened data."),
+                                            field("dtype", &ScanopAttrs::dtype, "The element type of the result; None: of the data."),
+                                            field("exclusive", &ScanopAttrs::exclusive, "Whether an element's own value is left out.")};
+};
+
+Result<Type> infer(const ScanopAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The axis exists.
+  if (a.axis) RELAY_RETURN_IF_ERROR(normal_axis("C1", *a.axis, rank(data)));
+  // (C2) The elements of the result are numbers.
+  DType dtype = a.dtype.value_or(data->dtype);
+  if (dtype.is_bool()) return constraint("C2", "cumsum needs numbers, but the result would be bool");
+  return ir::tensor_type(a.axis ? data->shape : Dims{product(data->shape)}, dtype);
+}
+
+te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  DType dtype = accumulator(dtype_of(out));
+  size_t axis = a.axis ? static_cast<size_t>(positive_axis(*a.axis, static_cast<int64_t>(data->shape.size()))) : 0;
+  int64_t own = a.exclusive ? 1 : 0;
+  Expr zero = imm(0, dtype);
+  // The element at an index of the result, before summing.
+  auto element = [&](const Exprs& i) {
+    if (a.axis) return cast(dtype, (*data)(i));
+    Exprs at(data->shape.size());
+    Expr rest = i[0];
+    for (size_t d = at.size(); d-- > 1;) at[d] = floormod(rest, data->shape[d]), rest = floordiv(rest, data->shape[d]);
+    if (!at.empty()) at[0] = rest;
+    return cast(dtype, (*data)(at));
+  };
+  auto moved = [axis](Exprs i, const Expr& to) {
+    i[axis] = to;
+    return i;
+  };
+  const Expr& extent = shape_of(out)[axis];
+  if (!scalar::is_int(extent)) {
+    te::Tensor sum = te::reduce("cumsum", shape_of(out), {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      return select(le(r[0] + own, i[axis]), element(moved(i, r[0])), zero);
+    });
+    return {converted(sum, dtype_of(out))};
+  }
+  te::Tensor sum = te::compute("cumsum", shape_of(out), [&](const Exprs& i) {
+    return own ? select(le(dim(1), i[axis]), element(moved(i, i[axis] - 1)), zero) : element(i);
+  });
+  for (int64_t step = 1; step < extent->ivalue; step *= 2) {
+    te::Tensor before = sum;
+    sum = te::compute("cumsum", shape_of(out), [&](const Exprs& i) {
+      return (*before)(i) + select(le(dim(step), i[axis]), (*before)(moved(i, i[axis] - step)), zero);
+    });
+  }
+  return {converted(sum, dtype_of(out))};
+}
+
+}  // namespace
+
+OpDef cumsum() {
+  return define<ScanopAttrs>(
+      {.name = "cumsum",
+       .doc = "Running sums along an axis.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
+       .examples = {{.inputs = {"(3, 11)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
+                    {.inputs = {"(5, 2, 3)"}, .attrs = "axis=-3, exclusive=True", .symbolic = {"(n, 2, 3)"}},
+                    {.inputs = {"(3, 4)"}, .symbolic = {"(n, 4)"}},
+                    {.inputs = {"(9,) int32"}, .attrs = "axis=0, dtype=\"int64\"", .low = -9, .high = 9, .ulps = 0}},
+       .rejects = {{{"(2, 3)"}, "axis=2", "C1"}, {{"(2,) bool"}, "axis=0", "C2"}}},
+      "ScanopAttrs");
+}
+
+}  // namespace relay::ops
