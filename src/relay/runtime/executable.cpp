@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace relay::runtime {
 
@@ -171,7 +172,11 @@ Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
 
 Result<std::vector<Tensor>> Executable::run(std::span<const Tensor> inputs, const RunOptions& options) {
   std::vector<Tensor> outputs(outputs_.size());
-  RELAY_RETURN_IF_ERROR(run_into(inputs, outputs, options));
+  try {
+    RELAY_RETURN_IF_ERROR(run_into(inputs, outputs, options));
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{DiagnosticKind::out_of_memory, "no memory for the outputs"};
+  }
   return outputs;
 }
 

@@ -24,6 +24,8 @@ std::optional<int64_t> SizeExpr::as_constant() const {
 }
 
 SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b) {
+  if (op == SizeOp::Mul && a.as_constant() == 1) return b;
+  if (op == SizeOp::Mul && b.as_constant() == 1) return a;
   SizeExpr e = a;
   e.words.insert(e.words.end(), b.words.begin(), b.words.end());
   e.words.push_back({op, 0});

@@ -35,6 +35,7 @@ struct SizeExpr {
   std::optional<int64_t> as_constant() const;
   bool operator==(const SizeExpr&) const = default;
 };
+// Folds constants and drops factors of 1.
 SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b);
 
 constexpr int max_size_depth = 64;  // operands waiting at any point

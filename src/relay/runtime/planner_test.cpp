@@ -1,0 +1,71 @@
+#include "relay/runtime/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "relay/runtime/test_programs.h"
+
+namespace relay::runtime {
+namespace {
+
+void expect_disjoint(std::span<const Lifetime> lives, const Placement& p) {
+  for (size_t a = 0; a < lives.size(); ++a) {
+    EXPECT_EQ(p.offsets[a] % 64, 0);
+    EXPECT_LE(p.offsets[a] + lives[a].bytes, p.arena_bytes);
+    for (size_t b = 0; b < a; ++b) {
+      if (lives[a].last < lives[b].first || lives[b].last < lives[a].first) continue;
+      EXPECT_TRUE(p.offsets[a] + lives[a].bytes <= p.offsets[b] || p.offsets[b] + lives[b].bytes <= p.offsets[a]) << a << " and " << b;
+    }
+  }
+}
+
+TEST(Planner, AChainNeedsTwoArrays) {
+  std::vector<Lifetime> lives;
+  for (uint32_t i = 0; i < 50; ++i) lives.push_back({1000, i, i + 1});
+  Placement p = place(lives);
+  EXPECT_EQ(p.arena_bytes, 2048);
+  EXPECT_EQ(p.lower_bound, 2048);
+  expect_disjoint(lives, p);
+}
+
+TEST(Planner, RandomLivesAreDisjointAndNearTheBound) {
+  std::mt19937 random(1);
+  for (int turn = 0; turn < 50; ++turn) {
+    std::vector<Lifetime> lives;
+    for (int i = 0; i < 80; ++i) {
+      uint32_t first = random() % 100;
+      lives.push_back({static_cast<int64_t>(random() % 10000), first, first + static_cast<uint32_t>(random() % 12)});
+    }
+    Placement p = place(lives);
+    expect_disjoint(lives, p);
+    EXPECT_GE(p.arena_bytes, p.lower_bound);
+    EXPECT_LE(p.arena_bytes, p.lower_bound * 3 / 2);
+  }
+}
+
+TEST(Planner, AnArrayKeepsItsPlaceThroughALoop) {
+  std::shared_ptr<Program> program = loop_program();
+  const Function& f = program->entry();
+  Result<Plan> p = plan(*program, f, {});
+  ASSERT_TRUE(p) << render(p.errors());
+  std::set<int64_t> offsets;
+  for (size_t i = 0; i < f.arrays.size(); ++i)
+    if (f.arrays[i].kind == Array::Kind::Temporary) offsets.insert(p->offsets[i]);
+  EXPECT_EQ(offsets.size(), 3u);  // now, next and goes_on
+}
+
+TEST(Planner, SymbolicSizesArePlannedAtTheirValues) {
+  std::shared_ptr<Program> program = chain_program(10);
+  Result<Plan> p = plan(*program, program->entry(), {16, 8});
+  ASSERT_TRUE(p) << render(p.errors());
+  EXPECT_EQ(p->arena_bytes, 2 * 16 * 8 * 4);
+  EXPECT_EQ(p->lower_bound, p->arena_bytes);
+  EXPECT_EQ(p->scratch_bytes, 4096);
+  Result<Plan> large = plan(*program, program->entry(), {int64_t{1} << 40, int64_t{1} << 20});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.errors()[0].kind, DiagnosticKind::out_of_memory);
+}
+
+}  // namespace
+}  // namespace relay::runtime
