@@ -1,0 +1,111 @@
+// From loops to machine code in memory: the passes before code generation, the LLVM module, its target machine and the
+// few passes that LLVM's code generator needs.
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <mutex>
+
+#include "relay/codegen/llvm_kernel.h"
+
+namespace relay::codegen {
+
+loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc&) {
+  loop::Kernel k = loop::vectorise(loop::unroll(kernel));
+  return loop::hoist(loop::simplify(k));
+}
+
+// Arrays nest: one that is declared inside another's scope lies behind it. In a vectorised loop each lane has its own.
+static int64_t scratch_bytes(const loop::Stmt& s, int64_t lanes) {
+  int64_t inside = 0, mine = 0;
+  if (s->kind == loop::StmtKind::For && s->for_kind == loop::ForKind::Vectorised)
+    if (scalar::Expr extent = scalar::simplify(s->extent); scalar::is_int(extent)) lanes *= extent->ivalue;
+  if (s->kind == loop::StmtKind::Alloc && s->buffer->scope == loop::Scope::Scratch) {
+    mine = s->buffer->dtype.bytes() * lanes;
+    for (const scalar::Expr& e : s->buffer->shape) {
+      RELAY_CHECK(scalar::is_int(e), "scratch array {} has a size that is not constant", s->buffer->name);
+      mine *= e->ivalue;
+    }
+    mine = (mine + 63) / 64 * 64;
+  }
+  for (const loop::Stmt& b : s->body) inside = std::max(inside, scratch_bytes(b, lanes));
+  return mine + inside;
+}
+
+int64_t scratch_bytes(const loop::Kernel& kernel) { return scratch_bytes(kernel.body, 1); }
+
+Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  std::string error, features;
+  llvm::Triple triple(target.triple);
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found) return Diagnostic{.kind = DiagnosticKind::unknown_target, .message = format("no code generator for {}: {}", target.triple, error)};
+  for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.cpu, features, options, llvm::Reloc::PIC_,
+                                                                          std::nullopt, llvm::CodeGenOptLevel::Default, jit));
+  return machine;
+}
+
+Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+                                                   llvm::LLVMContext& context, llvm::TargetMachine& machine) {
+  std::unique_ptr<llvm::Module> module = std::make_unique<llvm::Module>("relay", context);
+  module->setDataLayout(machine.createDataLayout());
+  module->setTargetTriple(machine.getTargetTriple());
+  module->setPICLevel(llvm::PICLevel::BigPIC);
+  Diagnostics errors;
+  for (const loop::Kernel& k : kernels) {
+    Status status = emit_kernel(prepare(k, target), target, *module);
+    if (!status) errors.insert(errors.end(), status.errors().begin(), status.errors().end());
+  }
+  if (!errors.empty()) return errors;
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of kernel {} is malformed: {}", kernels.empty() ? "" : kernels[0].name, message);
+  return module;
+}
+
+Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly) {
+  llvm::SmallString<0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager passes;
+  llvm::CodeGenFileType type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  RELAY_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "the target cannot emit this kind of file");
+  passes.run(module);
+  return std::string(code.data(), code.size());
+}
+
+Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const TargetDesc& target, bool jit) {
+  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, jit));
+  llvm::LLVMContext context;
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, target, context, *machine));
+  return emit_code(*module, *machine, false);
+}
+
+Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target) {
+  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, false));
+  llvm::LLVMContext context;
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module({&kernel, 1}, target, context, *machine));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  return text;
+}
+
+Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target) {
+  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, false));
+  llvm::LLVMContext context;
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module({&kernel, 1}, target, context, *machine));
+  return emit_code(*module, *machine, true);
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,92 @@
+// Kernels compiled and linked into this process. Each thread compiles kernels of its own into object files; one linker
+// session then places them all.
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <atomic>
+#include <thread>
+
+#include "relay/codegen/llvm_kernel.h"
+
+namespace relay::codegen {
+namespace {
+
+namespace orc = llvm::orc;
+
+template <class T>
+T must(llvm::Expected<T> value, const char* what) {
+  if (value) return std::move(*value);
+  check_failed(__FILE__, __LINE__, what, llvm::toString(value.takeError()));
+}
+void must(llvm::Error error, const char* what) {
+  if (error) check_failed(__FILE__, __LINE__, what, llvm::toString(std::move(error)));
+}
+
+class Linked : public KernelLibrary {
+ public:
+  explicit Linked(const std::vector<std::string>& objects, const std::vector<std::string>& names)
+      : session_(must(orc::SelfExecutorProcessControl::Create(), "start the linker")),
+        linker_(session_, must(llvm::jitlink::InProcessMemoryManager::Create(), "memory for code")),
+        library_(session_.createBareJITDylib("kernels")) {
+    library_.addGenerator(must(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "symbols of the process"));
+    for (const std::string& object : objects)
+      must(linker_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, "kernel")), "add an object file");
+    orc::SymbolLookupSet wanted;
+    for (const std::string& name : names) wanted.add(session_.intern(name));
+    orc::SymbolMap found = must(session_.lookup({{&library_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted)), "link kernels");
+    for (const auto& [symbol, definition] : found) functions_[(*symbol).str()] = definition.getAddress().toPtr<KernelFn>();
+  }
+  ~Linked() override { llvm::cantFail(session_.endSession()); }
+
+  KernelFn find(const std::string& name) const override {
+    std::unordered_map<std::string, KernelFn>::const_iterator it = functions_.find(name);
+    return it == functions_.end() ? nullptr : it->second;
+  }
+
+ private:
+  orc::ExecutionSession session_;
+  orc::ObjectLinkingLayer linker_;
+  orc::JITDylib& library_;
+  std::unordered_map<std::string, KernelFn> functions_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads) {
+  std::vector<std::string> objects(kernels.size());
+  std::vector<Diagnostics> errors(kernels.size());
+  std::vector<std::exception_ptr> failures(kernels.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < kernels.size();) {
+      try {
+        Result<std::string> object = compile_object(kernels.subspan(i, 1), target, true);
+        if (object)
+          objects[i] = *std::move(object);
+        else
+          errors[i] = object.errors();
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < threads && static_cast<size_t>(i) < kernels.size(); ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& t : helpers) t.join();
+  Diagnostics all;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (failures[i]) std::rethrow_exception(failures[i]);
+    all.insert(all.end(), errors[i].begin(), errors[i].end());
+  }
+  if (!all.empty()) return all;
+  std::vector<std::string> names;
+  for (const loop::Kernel& k : kernels) names.push_back(k.name);
+  return std::shared_ptr<KernelLibrary>(std::make_shared<Linked>(objects, names));
+}
+
+}  // namespace relay::codegen

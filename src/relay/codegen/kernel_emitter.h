@@ -1,0 +1,119 @@
+// KernelEmitter: one prepared kernel to one LLVM function. Internal to codegen/; the statements and expressions are in
+// llvm_kernel.cpp, loads and stores in llvm_memory.cpp.
+//
+// Where values go. Statements nest in *scopes*: the body of a loop, of a branch, or the straight line after a let. An
+// integer expression without loads is placed at the outermost loop level that defines its variables (at the end of the
+// block before the next loop), and remembered there, so that index arithmetic leaves loops and is never repeated. An
+// address is a chain of such steps, one a loop level, and then a constant, which becomes the instruction's displacement.
+// Loads of arrays that the kernel never stores are remembered in their scope. Everything else is remembered within its
+// statement only.
+//
+// Guards. Where an expression is evaluated for some lanes only (under a select or a masked store), loads are masked: a
+// vector load by the lanes, a scalar load by reading zeros from a safe place instead.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "relay/codegen/registers.h"
+#include "relay/codegen/values.h"
+
+namespace relay::codegen {
+
+class KernelEmitter {
+ public:
+  KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers, llvm::Module& module);
+  void run();
+
+ private:
+  using Value = llvm::Value;
+
+  struct Remembered {
+    scalar::Expr expr;
+    Value* tag;  // what else the value depends on: a base pointer, a guard
+    Value* value;
+  };
+  struct Frame {
+    enum Kind : uint8_t { Straight, Branch, Loop } kind = Straight;
+    llvm::Instruction* before = nullptr;  // Loop: the jump into it
+    std::unordered_multimap<uint64_t, Remembered> memo;
+  };
+  struct Local {  // a value of this statement, and under which guard
+    scalar::Expr expr;
+    Value* guard;
+    Value* value;
+  };
+
+  // --- statements (llvm_kernel.cpp)
+  void stmt(const loop::Stmt& s);
+  void for_stmt(const scalar::Expr& var, Value* begin, Value* end, bool runs, scalar::Interval range, function_ref<void()> body);
+  void if_stmt(const loop::Stmt& s);
+  void alloc_stmt(const loop::Stmt& s);
+  void branch(Value* condition, function_ref<void()> then, function_ref<void()> otherwise);
+  void define(const scalar::Expr& var, Value* value);
+
+  // --- expressions
+  Value* emit(const scalar::Expr& e);
+  Value* compute(const scalar::Expr& e);
+  Value* binary(const scalar::Expr& e);
+  Value* contracted(const scalar::Expr& e);
+  Value* lane_comparison(const scalar::Expr& e);
+  Value* select(const scalar::Expr& e);
+  Value* both(Value* guard, Value* condition);
+  Value* any_lane(Value* mask);
+
+  // --- placing
+  int depth(const scalar::Expr& e);  // of the innermost scope that defines one of its variables
+  Value* place(const scalar::Expr& e, Value* tag, int depth, function_ref<Value*()> make);
+  bool is_index(const scalar::Expr& e);
+
+  // --- memory (llvm_memory.cpp)
+  struct Address {
+    Value* pointer = nullptr;  // of lane 0
+    int64_t stride = 0;        // between lanes, in elements; 0: one element for all
+    Value* pointers = nullptr; // of each lane, where there is no stride
+  };
+  void setup_buffers();
+  Value* base_of(const loop::Buffer* buffer);
+  Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes);
+  Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
+  Value* load(const scalar::Expr& e);
+  Value* load_memory(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
+  Value* guarded(Value* pointer);
+  void store(const loop::Stmt& s);
+  void store_memory(const loop::Buffer* buffer, const Address& at, Value* value, Value* mask, DType t);
+  Value* mask_of(int lanes);
+  void prefetch(const loop::Stmt& s);
+  Value* load_register(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
+  void store_register(const loop::Buffer* buffer, const scalar::Exprs& indices, Value* value, Value* mask);
+  std::pair<const RegisterGroup*, llvm::AllocaInst*> register_of(const loop::Buffer* buffer, const RegisterGroup& access);
+  void annotate(Value* access, const loop::Buffer* buffer);
+
+  const loop::Kernel& kernel_;
+  const TargetDesc& target_;
+  const RegisterPlan& registers_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  Values values_;
+  llvm::Function* function_ = nullptr;
+
+  std::vector<Frame> scopes_;
+  std::vector<Local> locals_;
+  std::unordered_multimap<const scalar::Node*, size_t> local_index_;
+  std::unordered_map<const scalar::Node*, std::pair<Value*, int>> vars_;  // value and depth
+  scalar::Bounds bounds_;
+  Value* guard_ = nullptr;  // an i1 or one a lane: where the expression is evaluated; null: everywhere
+  scalar::Expr guard_expr_;
+
+  std::unordered_map<const loop::Buffer*, Value*> bases_;
+  std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
+  std::unordered_map<const scalar::Source*, bool> stored_;
+  std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;
+  llvm::GlobalVariable* zeros_ = nullptr;  // what a load reads where its guard is false
+  std::unordered_map<Value*, Value*> any_;  // of masks: whether any lane is set
+  Value* scratch_ = nullptr;
+  int64_t scratch_used_ = 0;
+};
+
+}  // namespace relay::codegen

@@ -1,0 +1,358 @@
+#include "relay/codegen/llvm_kernel.h"
+
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include "relay/codegen/kernel_emitter.h"
+#include "relay/loop/lanes.h"
+
+namespace relay::codegen {
+
+using llvm::BasicBlock;
+using llvm::ConstantInt;
+using llvm::Type;
+using loop::Stmt;
+using loop::StmtKind;
+using scalar::BinaryOp;
+using scalar::Expr;
+using scalar::Exprs;
+using scalar::Interval;
+using scalar::Kind;
+
+KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers, llvm::Module& module)
+    : kernel_(kernel),
+      target_(target),
+      registers_(registers),
+      module_(module),
+      context_(module.getContext()),
+      b_(context_),
+      values_(b_, target) {}
+
+void KernelEmitter::run() {
+  Type *pointer = b_.getPtrTy(), *index = b_.getInt64Ty();
+  llvm::FunctionType* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, pointer}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.name, module_);
+  function_->setDSOLocal(true);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  std::string features;
+  for (const std::string& f : target_.features) features += (features.empty() ? "" : ",") + f;
+  function_->addFnAttr("target-cpu", target_.cpu);
+  function_->addFnAttr("target-features", features);
+  std::string width = std::to_string(target_.vector_bytes * 8);
+  function_->addFnAttr("prefer-vector-width", width);
+  function_->addFnAttr("min-legal-vector-width", width);
+  for (int i : {0, 1, 4}) function_->addParamAttr(i, llvm::Attribute::NoAlias);
+
+  BasicBlock* entry = BasicBlock::Create(context_, "entry", function_);
+  BasicBlock* start = BasicBlock::Create(context_, "start", function_);
+  b_.SetInsertPoint(entry);
+  b_.SetInsertPoint(b_.CreateBr(start));  // allocas and parameters go before this jump
+  llvm::FastMathFlags flags;
+  flags.setAllowContract(true);
+  b_.setFastMathFlags(flags);
+  scopes_.push_back({});
+  setup_buffers();
+  for (size_t i = 0; i < kernel_.shape_vars.size(); ++i)
+    define(kernel_.shape_vars[i], b_.CreateLoad(index, b_.CreateConstGEP1_64(index, function_->getArg(1), i), kernel_.shape_vars[i]->name));
+  b_.SetInsertPoint(start);
+
+  Interval tasks = scalar::interval(kernel_.tasks);
+  for_stmt(kernel_.task, function_->getArg(2), function_->getArg(3), false,
+           {0, tasks.max ? std::optional<int64_t>(*tasks.max - 1) : std::nullopt}, [&] { stmt(kernel_.body); });
+  b_.CreateRetVoid();
+
+  std::vector<llvm::AllocaInst*> promoted;
+  for (const auto& [buffer, list] : register_values_) promoted.insert(promoted.end(), list.begin(), list.end());
+  llvm::DominatorTree dominators(*function_);
+  llvm::PromoteMemToReg(promoted, dominators);
+}
+
+// --- statements -------------------------------------------------------------------------------------------------------
+
+void KernelEmitter::define(const Expr& var, Value* value) { vars_[var.get()] = {value, static_cast<int>(scopes_.size()) - 1}; }
+
+void KernelEmitter::stmt(const Stmt& s) {
+  locals_.clear(), local_index_.clear();
+  switch (s->kind) {
+    case StmtKind::For: {
+      Expr last = scalar::simplify(s->min + s->extent - 1, bounds_);
+      Interval range{scalar::interval(s->min, bounds_).min, scalar::interval(last, bounds_).max};
+      Interval extent = scalar::interval(s->extent, bounds_);
+      Value *begin = emit(s->min), *end = emit(scalar::simplify(s->min + s->extent, bounds_));
+      for_stmt(s->var, begin, end, extent.min && *extent.min > 0, range, [&] { stmt(s->body[0]); });
+      break;
+    }
+    case StmtKind::Store: store(s); break;
+    case StmtKind::Let: {
+      Value* value = emit(s->value);
+      scopes_.push_back({});
+      define(s->var, value);
+      if (s->value->dtype == DType::int64()) bounds_.set(s->var, scalar::interval(s->value, bounds_));
+      stmt(s->body[0]);
+      scopes_.pop_back();
+      break;
+    }
+    case StmtKind::If: if_stmt(s); break;
+    case StmtKind::Alloc: alloc_stmt(s); break;
+    case StmtKind::Block:
+      for (const Stmt& b : s->body) stmt(b);
+      break;
+    case StmtKind::Prefetch: prefetch(s); break;
+  }
+  locals_.clear(), local_index_.clear();
+}
+
+// for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom.
+void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, bool runs, Interval range, function_ref<void()> body) {
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* loop = BasicBlock::Create(context_, var->name, function_);
+  BasicBlock* exit = BasicBlock::Create(context_, "end_" + var->name, function_);
+  llvm::Instruction* jump = runs ? static_cast<llvm::Instruction*>(b_.CreateBr(loop)) : b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, exit);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* phi = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
+  phi->addIncoming(begin, before);
+  scopes_.push_back({.kind = Frame::Loop, .before = jump, .memo = {}});
+  define(var, phi);
+  bounds_.set(var, range);
+  body();
+  scopes_.pop_back();
+  Value* next = b_.CreateAdd(phi, b_.getInt64(1), "", range.min && *range.min >= 0, true);
+  phi->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, exit);
+  b_.SetInsertPoint(exit);
+}
+
+void KernelEmitter::branch(Value* condition, function_ref<void()> then, function_ref<void()> otherwise) {
+  BasicBlock* yes = BasicBlock::Create(context_, "then", function_);
+  BasicBlock* no = BasicBlock::Create(context_, "else", function_);
+  BasicBlock* after = BasicBlock::Create(context_, "after", function_);
+  b_.CreateCondBr(condition, yes, no);
+  for (bool first : {true, false}) {
+    b_.SetInsertPoint(first ? yes : no);
+    scopes_.push_back({.kind = Frame::Branch, .before = nullptr, .memo = {}});
+    first ? then() : otherwise();
+    scopes_.pop_back();
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+}
+
+void KernelEmitter::if_stmt(const Stmt& s) {
+  branch(emit(s->condition), [&] { stmt(s->body[0]); }, [&] {
+    if (s->body.size() > 1) stmt(s->body[1]);
+  });
+}
+
+// --- placing ----------------------------------------------------------------------------------------------------------
+
+int KernelEmitter::depth(const Expr& e) {
+  int deepest = 0;
+  scalar::visit(e, [&](const Expr& n) {
+    if (n->kind != Kind::Var) return;
+    auto it = vars_.find(n.get());
+    RELAY_CHECK(it != vars_.end(), "variable {} of kernel {} is not in scope", n->name, kernel_.name);
+    deepest = std::max(deepest, it->second.second);
+  });
+  return deepest;
+}
+
+// Index arithmetic: integers and conditions on them, any lanes, no loads. Cheap, total, worth placing.
+bool KernelEmitter::is_index(const Expr& e) {
+  switch (e->kind) {
+    case Kind::Int: return true;
+    case Kind::Var: return e->dtype.element() == DType::int64() || e->dtype.is_bool();
+    case Kind::Unary:
+      if (e->unary != scalar::UnaryOp::Not && e->unary != scalar::UnaryOp::Neg) return false;
+      break;
+    case Kind::Binary:
+    case Kind::Select:
+    case Kind::Ramp:
+    case Kind::Broadcast: break;
+    default: return false;
+  }
+  if (e->dtype.element() != DType::int64() && !e->dtype.is_bool()) return false;
+  for (const Expr& a : e->args)
+    if (!is_index(a)) return false;
+  return true;
+}
+
+llvm::Value* KernelEmitter::place(const Expr& e, Value* tag, int depth, function_ref<Value*()> make) {
+  int top = static_cast<int>(scopes_.size()) - 1, scope = top;
+  llvm::Instruction* before = nullptr;
+  for (int s = depth + 1; s <= top && !before; ++s)
+    if (scopes_[s].kind == Frame::Loop) before = scopes_[s].before, scope = s - 1;
+  // The straight lines around the place share what is in it.
+  while (scope > depth && scopes_[scope].kind == Frame::Straight) --scope;
+  uint64_t key = scalar::hash(e);
+  auto [first, last] = scopes_[scope].memo.equal_range(key);
+  for (; first != last; ++first)
+    if (first->second.tag == tag && scalar::equal(first->second.expr, e)) return first->second.value;
+  Value* value = nullptr;
+  if (before) {
+    llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    b_.SetInsertPoint(before);
+    value = make();
+  } else {
+    value = make();
+  }
+  scopes_[scope].memo.insert({key, {e, tag, value}});
+  return value;
+}
+
+// --- expressions ------------------------------------------------------------------------------------------------------
+
+llvm::Value* KernelEmitter::emit(const Expr& e) {
+  if (e->kind == Kind::Int) return values_.constant(e->ivalue, e->dtype);
+  if (e->kind == Kind::Float) return values_.constant(e->fvalue, e->dtype);
+  if (e->kind == Kind::Var) {
+    auto it = vars_.find(e.get());
+    RELAY_CHECK(it != vars_.end(), "variable {} of kernel {} is not in scope", e->name, kernel_.name);
+    return it->second.first;
+  }
+  if (is_index(e)) return place(e, nullptr, depth(e), [&] { return compute(e); });
+  auto [first, last] = local_index_.equal_range(e.get());
+  for (; first != last; ++first)
+    if (Local& l = locals_[first->second]; l.guard == guard_ || !l.guard) return l.value;
+  Value* value = compute(e);
+  local_index_.insert({e.get(), locals_.size()});
+  locals_.push_back({e, guard_, value});
+  return value;
+}
+
+llvm::Value* KernelEmitter::compute(const Expr& e) {
+  switch (e->kind) {
+    case Kind::Unary: return values_.unary(e->unary, emit(e->args[0]), e->args[0]->dtype);
+    case Kind::Binary: return binary(e);
+    case Kind::Select: return select(e);
+    case Kind::Cast: return values_.cast(emit(e->args[0]), e->args[0]->dtype, e->dtype);
+    case Kind::Load: return load(e);
+    case Kind::Ramp: {
+      Value* base = values_.splat(emit(e->args[0]), e->dtype.lanes);
+      return b_.CreateAdd(base, values_.iota(values_.type(e->dtype.element()), e->dtype.lanes, e->ivalue));
+    }
+    case Kind::Broadcast: return values_.splat(emit(e->args[0]), e->dtype.lanes);
+    default: break;
+  }
+  RELAY_CHECK(false, "an expression of kernel {} cannot be compiled: {}", kernel_.name, scalar::str(e));
+}
+
+llvm::Value* KernelEmitter::binary(const Expr& e) {
+  if (e->args[0]->dtype.element() == DType::int64() && e->dtype.lanes > 1 && scalar::is_comparison(e->binary))
+    if (Value* mask = lane_comparison(e)) return mask;
+  if (target_.has_fma && e->dtype.is_float() && e->dtype.bits >= 32)
+    if (Value* fused = contracted(e)) return fused;
+  bool negative = true;
+  if (e->binary == BinaryOp::FloorDiv || e->binary == BinaryOp::FloorMod)
+    if (e->dtype == DType::int64()) {
+      Interval range = scalar::interval(e->args[0], bounds_);
+      negative = !range.min || *range.min < 0;
+    }
+  Value *x = emit(e->args[0]), *y = emit(e->args[1]);
+  return values_.binary(e->binary, x, y, e->args[0]->dtype, negative);
+}
+
+// A sum or difference with a product in it as one multiply-add.
+llvm::Value* KernelEmitter::contracted(const Expr& e) {
+  if (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub) return nullptr;
+  auto is_product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };
+  bool subtract = e->binary == BinaryOp::Sub;
+  const Expr &a = e->args[0], &c = e->args[1];
+  if (is_product(c)) {  // a +- p * q
+    Value *p = emit(c->args[0]), *q = emit(c->args[1]), *sum = emit(a);
+    return values_.fma(subtract ? b_.CreateFNeg(p) : p, q, sum);
+  }
+  if (!is_product(a)) return nullptr;
+  Value *p = emit(a->args[0]), *q = emit(a->args[1]), *sum = emit(c);
+  return values_.fma(p, q, subtract ? b_.CreateFNeg(sum) : sum);
+}
+
+// A comparison of two index vectors base + stride * lane, of which only one has a stride and that is +-1: the lane number
+// against one scalar, in narrow lanes, instead of 64-bit vectors.
+llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
+  std::optional<loop::Lanes> x = loop::as_lanes(e->args[0]), y = loop::as_lanes(e->args[1]);
+  if (!x || !y) return nullptr;
+  int lanes = e->dtype.lanes;
+  int64_t stride = x->stride - y->stride;
+  Expr distance = scalar::simplify(y->base - x->base, bounds_);  // stride * lane <op> distance
+  if (stride == 0)
+    return values_.splat(emit(scalar::simplify(scalar::binary(e->binary, scalar::imm(0), distance), bounds_)), lanes);
+  if ((stride != 1 && stride != -1) || lanes > 120 || (e->binary != BinaryOp::Lt && e->binary != BinaryOp::Le)) return nullptr;
+  if (stride == -1) distance = scalar::simplify(distance * int64_t{-1}, bounds_);
+  // stride 1: lane < d, lane <= d;  stride -1: lane > -d, lane >= -d.
+  Expr clamped = scalar::max(scalar::min(distance, scalar::imm(lanes)), scalar::imm(-1));
+  Type* narrow = b_.getIntNTy(lanes <= 16 ? 32 : lanes <= 32 ? 16 : 8);
+  Value* limit = values_.splat(b_.CreateTrunc(emit(clamped), narrow), lanes);
+  Value* lane = values_.iota(narrow, lanes);
+  bool strict = e->binary == BinaryOp::Lt;
+  if (stride == 1) return strict ? b_.CreateICmpSLT(lane, limit) : b_.CreateICmpSLE(lane, limit);
+  return strict ? b_.CreateICmpSGT(lane, limit) : b_.CreateICmpSGE(lane, limit);
+}
+
+static bool loads_memory(const Expr& e) {
+  bool found = false;
+  scalar::visit(e, [&](const Expr& n) {
+    found |= n->kind == Kind::Load && static_cast<const loop::Buffer*>(n->source.get())->scope != loop::Scope::Register;
+  });
+  return found;
+}
+
+static bool is_zero(const Expr& e) {
+  if (e->kind == Kind::Broadcast) return is_zero(e->args[0]);
+  if (e->kind == Kind::Float) return e->fvalue == 0 && !std::signbit(e->fvalue);
+  return scalar::is_int(e, 0);
+}
+
+llvm::Value* KernelEmitter::both(Value* guard, Value* condition) {
+  if (!guard) return condition;
+  bool wide = guard->getType()->isVectorTy(), wide_condition = condition->getType()->isVectorTy();
+  if (wide && !wide_condition) condition = values_.splat(condition, llvm::cast<llvm::FixedVectorType>(guard->getType())->getNumElements());
+  if (!wide && wide_condition) guard = values_.splat(guard, llvm::cast<llvm::FixedVectorType>(condition->getType())->getNumElements());
+  return b_.CreateAnd(guard, condition);
+}
+
+// Computed once, where the mask is.
+llvm::Value* KernelEmitter::any_lane(Value* mask) {
+  if (!mask->getType()->isVectorTy()) return mask;
+  Value*& any = any_[mask];
+  if (any) return any;
+  llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  if (llvm::Instruction* made = llvm::dyn_cast<llvm::Instruction>(mask)) b_.SetInsertPoint(made->getNextNode());
+  return any = b_.CreateOrReduce(mask);
+}
+
+llvm::Value* KernelEmitter::select(const Expr& e) {
+  const Expr &condition = e->args[0], &then = e->args[1], &otherwise = e->args[2];
+  if (guard_expr_ && scalar::equal(guard_expr_, condition)) return emit(then);  // the guard says it already
+  Value* c = emit(condition);
+  bool guard_then = loads_memory(then), guard_else = loads_memory(otherwise);
+  Value* outer = guard_;
+  Expr outer_expr = guard_expr_;
+  if (guard_then) {
+    guard_ = both(outer, c);
+    if (!outer) guard_expr_ = condition;
+  }
+  Value* x = emit(then);
+  guard_ = outer, guard_expr_ = outer_expr;
+  // A guarded load reads zeros where it is not wanted.
+  bool direct = then->kind == Kind::Load && guard_then &&
+                static_cast<const loop::Buffer*>(then->source.get())->scope != loop::Scope::Register;
+  if (direct && is_zero(otherwise)) return x;
+  if (guard_else) guard_ = both(outer, b_.CreateNot(c)), guard_expr_ = {};
+  Value* y = emit(otherwise);
+  guard_ = outer, guard_expr_ = outer_expr;
+  return b_.CreateSelect(c, x, y);
+}
+
+// --- entry ------------------------------------------------------------------------------------------------------------
+
+Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module) {
+  RELAY_ASSIGN(RegisterPlan registers, plan_registers(prepared, target));
+  KernelEmitter(prepared, target, registers, module).run();
+  return ok();
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,340 @@
+// Arrays: addresses, loads, stores, register buffers.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+
+#include "relay/codegen/kernel_emitter.h"
+#include "relay/loop/lanes.h"
+
+namespace relay::codegen {
+
+using llvm::Align;
+using llvm::Type;
+using llvm::Value;
+using loop::Buffer;
+using loop::Scope;
+using loop::Stmt;
+using loop::StmtKind;
+using scalar::BinaryOp;
+using scalar::Expr;
+using scalar::Exprs;
+using scalar::Kind;
+
+constexpr uint64_t zero_bytes = 2048;  // 256 lanes of 8 bytes
+
+static const Buffer* buffer_of(const Expr& load) { return static_cast<const Buffer*>(load->source.get()); }
+
+static int64_t constant_elements(const Buffer& b) {
+  Expr n = scalar::imm(1);
+  for (const Expr& e : b.shape) n = scalar::simplify(n * e);
+  return scalar::is_int(n) ? n->ivalue : -1;
+}
+
+// --- buffers ----------------------------------------------------------------------------------------------------------
+
+// Different params are different arrays, and a local array is none of them: alias scopes say so.
+void KernelEmitter::setup_buffers() {
+  std::vector<const Buffer*> buffers;
+  for (size_t i = 0; i < kernel_.params.size(); ++i) {
+    const Buffer* p = kernel_.params[i].get();
+    Value* slot = b_.CreateConstGEP1_64(b_.getPtrTy(), function_->getArg(0), i);
+    bases_[p] = b_.CreateLoad(b_.getPtrTy(), slot, p->name);
+    buffers.push_back(p);
+  }
+  loop::visit(
+      kernel_.body,
+      [&](const Stmt& s) {
+        if (s->kind == StmtKind::Store) stored_[s->buffer.get()] = true;
+        if (s->kind != StmtKind::Alloc || s->buffer->scope == Scope::Register || scopes_of_.count(s->buffer.get())) return;
+        stored_[s->buffer.get()] = true;
+        scopes_of_[s->buffer.get()] = nullptr;
+        buffers.push_back(s->buffer.get());
+      },
+      [](const Expr&) {});
+  scratch_ = function_->getArg(4);
+  llvm::MDBuilder metadata(context_);
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(kernel_.name);
+  std::vector<llvm::Metadata*> scopes;
+  for (const Buffer* b : buffers) scopes.push_back(metadata.createAnonymousAliasScope(domain, b->name));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    std::vector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+    scopes_of_[buffers[i]] = llvm::MDNode::get(context_, {scopes[i]});
+    others_of_[buffers[i]] = llvm::MDNode::get(context_, others);
+  }
+}
+
+void KernelEmitter::annotate(Value* access, const Buffer* buffer) {
+  llvm::Instruction* instruction = llvm::dyn_cast<llvm::Instruction>(access);
+  std::unordered_map<const Buffer*, llvm::MDNode*>::iterator it = scopes_of_.find(buffer);
+  if (!instruction || it == scopes_of_.end()) return;
+  instruction->setMetadata(llvm::LLVMContext::MD_alias_scope, it->second);
+  instruction->setMetadata(llvm::LLVMContext::MD_noalias, others_of_.at(buffer));
+}
+
+void KernelEmitter::alloc_stmt(const Stmt& s) {
+  const Buffer* buffer = s->buffer.get();
+  int64_t elements = constant_elements(*buffer), used = scratch_used_;
+  llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+  if (buffer->scope == Scope::Stack && !bases_.count(buffer)) {
+    llvm::AllocaInst* array = entry.CreateAlloca(llvm::ArrayType::get(values_.memory_type(buffer->dtype), static_cast<uint64_t>(elements)), nullptr, buffer->name);
+    array->setAlignment(Align(64));
+    bases_[buffer] = array;
+  }
+  if (buffer->scope == Scope::Scratch) {
+    bases_[buffer] = entry.CreateConstGEP1_64(entry.getInt8Ty(), scratch_, static_cast<uint64_t>(used), buffer->name);
+    scratch_used_ = used + (elements * buffer->dtype.bytes() + 63) / 64 * 64;
+  }
+  stmt(s->body[0]);
+  scratch_used_ = used;
+}
+
+llvm::Value* KernelEmitter::base_of(const Buffer* buffer) {
+  std::unordered_map<const Buffer*, Value*>::iterator it = bases_.find(buffer);
+  RELAY_CHECK(it != bases_.end(), "array {} of kernel {} is not in scope", buffer->name, kernel_.name);
+  return it->second;
+}
+
+// --- addresses --------------------------------------------------------------------------------------------------------
+
+static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& constant) {
+  if (e->kind == Kind::Int) {
+    constant += negative ? -e->ivalue : e->ivalue;
+  } else if (e->kind == Kind::Binary && (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub)) {
+    collect_terms(e->args[0], negative, terms, constant);
+    collect_terms(e->args[1], negative != (e->binary == BinaryOp::Sub), terms, constant);
+  } else {
+    terms.push_back(negative ? scalar::simplify(e * int64_t{-1}) : e);
+  }
+}
+
+// The address of element `flat`: base, plus what each loop level adds, plus a constant. The steps on the way may point
+// outside the array, so none of them is "inbounds".
+llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
+  Type* element = values_.memory_type(buffer->dtype.element());
+  Value* pointer = base_of(buffer);
+  Exprs terms;
+  int64_t constant = 0;
+  collect_terms(flat, false, terms, constant);
+  std::map<int, Expr> levels;
+  Expr loaded;  // indices read from arrays
+  for (const Expr& t : terms) {
+    Expr& sum = is_index(t) ? levels[depth(t)] : loaded;
+    sum = sum ? sum + t : t;
+  }
+  for (const auto& [level, sum] : levels)
+    pointer = place(sum, pointer, level, [&] { return b_.CreateGEP(element, pointer, emit(sum)); });
+  if (loaded) pointer = b_.CreateGEP(element, pointer, emit(loaded));
+  return constant == 0 ? pointer : b_.CreateGEP(element, pointer, b_.getInt64(static_cast<uint64_t>(constant)));
+}
+
+KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes) {
+  size_t rank = indices.size();
+  RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name, buffer->shape.size(), rank);
+  Exprs steps(rank);  // elements from one index to the next in each dimension
+  Expr step = scalar::imm(1);
+  for (size_t d = rank; d-- > 0;) steps[d] = step, step = scalar::simplify(step * buffer->shape[d]);
+  Expr flat = scalar::imm(0);
+  int64_t stride = 0;
+  bool regular = true;
+  for (size_t d = 0; d < rank && regular; ++d) {
+    std::optional<loop::Lanes> part = loop::as_lanes(indices[d]);
+    regular = part && (part->stride == 0 || scalar::is_int(steps[d]));
+    if (!regular) break;
+    flat = flat + part->base * steps[d];
+    if (part->stride != 0) stride += part->stride * steps[d]->ivalue;
+  }
+  Address at;
+  if (regular) {
+    at.pointer = pointer_to(buffer, scalar::simplify(flat, bounds_));
+    at.stride = stride;
+    return at;
+  }
+  Expr vector = scalar::imm(0, DType::int64().with_lanes(lanes));
+  for (size_t d = 0; d < rank; ++d) {
+    Expr index = indices[d]->dtype.lanes == 1 ? scalar::broadcast(indices[d], lanes) : indices[d];
+    vector = vector + index * scalar::broadcast(steps[d], lanes);
+  }
+  vector = scalar::simplify(vector, bounds_);
+  Value* offsets = values_.splat(emit(vector), lanes);
+  int64_t elements = constant_elements(*buffer);
+  if (elements >= 0 && elements < (int64_t{1} << 31)) offsets = b_.CreateTrunc(offsets, llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes)));
+  at.pointers = b_.CreateGEP(values_.memory_type(buffer->dtype.element()), base_of(buffer), offsets);
+  return at;
+}
+
+// --- memory -----------------------------------------------------------------------------------------------------------
+
+llvm::Value* KernelEmitter::load(const Expr& e) {
+  const Buffer* buffer = buffer_of(e);
+  if (buffer->scope == Scope::Register) return load_register(buffer, e->args, e->dtype);
+  if (stored_.count(buffer)) return load_memory(buffer, e->args, e->dtype);
+  uint64_t key = scalar::hash(e);
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    auto [first, last] = scopes_[s].memo.equal_range(key);
+    for (; first != last; ++first)
+      if (const Remembered& r = first->second; (r.tag == guard_ || !r.tag) && scalar::equal(r.expr, e)) return r.value;
+  }
+  Value* value = load_memory(buffer, e->args, e->dtype);
+  int scope = static_cast<int>(scopes_.size()) - 1;
+  for (int d = depth(e); scope > d && scopes_[scope].kind == Frame::Straight;) --scope;
+  scopes_[scope].memo.insert({key, {e, guard_, value}});
+  return value;
+}
+
+// `pointer` where the guard holds (in any lane), a place full of zeros where not.
+llvm::Value* KernelEmitter::guarded(Value* pointer) {
+  if (!guard_) return pointer;
+  if (!zeros_) {
+    llvm::ArrayType* type = llvm::ArrayType::get(b_.getInt8Ty(), zero_bytes);
+    zeros_ = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantAggregateZero::get(type), "zeros");
+    zeros_->setAlignment(Align(64));
+  }
+  return b_.CreateSelect(any_lane(guard_), pointer, zeros_);
+}
+
+// The guard as a mask of `lanes` lanes; null: all of them.
+llvm::Value* KernelEmitter::mask_of(int lanes) { return guard_ ? values_.splat(guard_, lanes) : nullptr; }
+
+llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indices, DType t) {
+  DType element = buffer->dtype.element();
+  int lanes = t.lanes;
+  Type *one = values_.memory_type(element), *type = values_.memory_type(t);
+  Align align(static_cast<uint64_t>(element.bytes()));
+  Address at = address(buffer, indices, lanes);
+  if (!at.pointers && (lanes == 1 || at.stride == 0)) {
+    Value* v = b_.CreateAlignedLoad(one, guarded(at.pointer), align);
+    annotate(v, buffer);
+    return values_.splat(values_.from_memory(v, element), lanes);
+  }
+  Value* v = nullptr;
+  if (!at.pointers && (at.stride == 1 || at.stride == -1)) {
+    bool reverse = at.stride == -1;
+    Value* pointer = reverse ? b_.CreateGEP(one, at.pointer, b_.getInt64(static_cast<uint64_t>(1 - lanes))) : at.pointer;
+    if (guard_ && guard_->getType()->isVectorTy()) {
+      Value* mask = reverse ? b_.CreateVectorReverse(guard_) : guard_;
+      v = b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
+    } else {
+      v = b_.CreateAlignedLoad(type, guarded(pointer), align);
+    }
+    annotate(v, buffer);
+    if (reverse) v = b_.CreateVectorReverse(v);
+  } else {
+    Value* pointers = at.pointers ? at.pointers : b_.CreateGEP(one, at.pointer, values_.iota(b_.getInt64Ty(), lanes, at.stride));
+    v = b_.CreateMaskedGather(type, pointers, align, mask_of(lanes), guard_ ? llvm::Constant::getNullValue(type) : nullptr);
+    annotate(v, buffer);
+  }
+  return values_.from_memory(v, t);
+}
+
+void KernelEmitter::store(const Stmt& s) {
+  const Buffer* buffer = s->buffer.get();
+  Value* mask = s->condition ? emit(s->condition) : nullptr;
+  int lanes = s->value->dtype.lanes;
+  for (const Expr& e : s->indices) lanes = std::max<int>(lanes, e->dtype.lanes);
+  DType t = buffer->dtype.with_lanes(lanes);
+  if (mask && !mask->getType()->isVectorTy() && buffer->scope != Scope::Register) {
+    branch(mask, [&] { store_memory(buffer, address(buffer, s->indices, lanes), emit(s->value), nullptr, t); }, [] {});
+    return;
+  }
+  guard_ = mask, guard_expr_ = s->condition;
+  Value* value = emit(s->value);
+  if (buffer->scope == Scope::Register)
+    store_register(buffer, s->indices, value, mask);
+  else
+    store_memory(buffer, address(buffer, s->indices, lanes), value, mask, t);
+  guard_ = nullptr, guard_expr_ = {};
+}
+
+void KernelEmitter::store_memory(const Buffer* buffer, const Address& at, Value* value, Value* mask, DType t) {
+  Align align(static_cast<uint64_t>(t.bytes()));
+  Type* one = values_.memory_type(t.element());
+  Value* v = values_.to_memory(values_.splat(value, t.lanes), t);
+  Value* access = nullptr;
+  if (t.lanes == 1) {
+    access = b_.CreateAlignedStore(v, at.pointer, align);
+  } else if (!at.pointers && (at.stride == 1 || at.stride == -1)) {
+    Value* pointer = at.pointer;
+    if (at.stride == -1) {
+      pointer = b_.CreateGEP(one, pointer, b_.getInt64(static_cast<uint64_t>(1 - t.lanes)));
+      v = b_.CreateVectorReverse(v);
+      if (mask) mask = b_.CreateVectorReverse(mask);
+    }
+    access = mask ? static_cast<Value*>(b_.CreateMaskedStore(v, pointer, align, mask)) : b_.CreateAlignedStore(v, pointer, align);
+  } else {  // also stride 0: the last lane wins, as in the serial loop
+    Value* pointers = at.pointers ? at.pointers : b_.CreateGEP(one, at.pointer, values_.iota(b_.getInt64Ty(), t.lanes, at.stride));
+    access = b_.CreateMaskedScatter(v, pointers, align, mask);
+  }
+  annotate(access, buffer);
+}
+
+void KernelEmitter::prefetch(const Stmt& s) {
+  Exprs first;
+  for (const Expr& e : s->indices) {
+    std::optional<loop::Lanes> lanes = loop::as_lanes(e);
+    if (!lanes) return;
+    first.push_back(lanes->base);
+  }
+  Address at = address(s->buffer.get(), first, 1);
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at.pointer, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+}
+
+// --- register buffers -------------------------------------------------------------------------------------------------
+
+std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(const Buffer* buffer, const RegisterGroup& access) {
+  const std::vector<RegisterGroup>& groups = registers_.groups.at(buffer);
+  size_t g = 0;
+  while (access.offset >= groups[g].offset + groups[g].lanes) ++g;
+  std::vector<llvm::AllocaInst*>& values = register_values_[buffer];
+  if (values.empty()) {  // promoted to SSA values when the function is complete
+    llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+    for (const RegisterGroup& group : groups)
+      values.push_back(entry.CreateAlloca(values_.type(buffer->dtype.with_lanes(group.lanes)), nullptr, buffer->name));
+  }
+  return {&groups[g], values[g]};
+}
+
+static llvm::SmallVector<int, 64> lane_list(int begin, int count) {
+  llvm::SmallVector<int, 64> lanes;
+  for (int i = 0; i < count; ++i) lanes.push_back(begin + i);
+  return lanes;
+}
+
+llvm::Value* KernelEmitter::load_register(const Buffer* buffer, const Exprs& indices, DType t) {
+  RegisterGroup access = *register_access(*buffer, indices);
+  auto [group, slot] = register_of(buffer, access);
+  Value* whole = b_.CreateLoad(slot->getAllocatedType(), slot);
+  int first = static_cast<int>(access.offset - group->offset);
+  Value* part = whole;
+  if (access.lanes != group->lanes) part = access.lanes == 1 ? b_.CreateExtractElement(whole, first) : b_.CreateShuffleVector(whole, lane_list(first, access.lanes));
+  return values_.splat(part, t.lanes);
+}
+
+void KernelEmitter::store_register(const Buffer* buffer, const Exprs& indices, Value* value, Value* mask) {
+  RegisterGroup access = *register_access(*buffer, indices);
+  auto [group, slot] = register_of(buffer, access);
+  int first = static_cast<int>(access.offset - group->offset);
+  value = values_.splat(value, access.lanes);
+  if (mask) {
+    DType t = buffer->dtype.with_lanes(access.lanes);
+    value = b_.CreateSelect(values_.splat(mask, access.lanes), value, load_register(buffer, indices, t));
+  }
+  if (access.lanes != group->lanes) {
+    Value* whole = b_.CreateLoad(slot->getAllocatedType(), slot);
+    if (access.lanes == 1) {
+      value = b_.CreateInsertElement(whole, value, first);
+    } else {
+      llvm::SmallVector<int, 64> wide = lane_list(0, group->lanes);
+      for (int i = access.lanes; i < group->lanes; ++i) wide[i] = -1;
+      value = b_.CreateShuffleVector(value, wide);
+      llvm::SmallVector<int, 64> mix = lane_list(0, group->lanes);
+      for (int i = 0; i < access.lanes; ++i) mix[first + i] = group->lanes + i;
+      value = b_.CreateShuffleVector(whole, value, mix);
+    }
+  }
+  b_.CreateStore(value, slot);
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,373 @@
+#include "relay/codegen/values.h"
+
+#include <algorithm>
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include "relay/base/diagnostics.h"
+
+namespace relay::codegen {
+
+using llvm::Constant;
+using llvm::ConstantFP;
+using llvm::ConstantInt;
+using llvm::FixedVectorType;
+using llvm::Intrinsic::ID;
+using llvm::Type;
+using llvm::Value;
+using scalar::BinaryOp;
+using scalar::UnaryOp;
+
+static bool has(const TargetDesc& target, const char* feature) {
+  return std::find(target.features.begin(), target.features.end(), feature) != target.features.end();
+}
+
+Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target)
+    : b(builder), f16c_(has(target, "+f16c")) {}
+
+static bool is_small_float(DType t) { return t.is_float() && t.bits == 16; }
+static bool is_signed(DType t) { return t.code == DType::Code::Int; }
+
+Type* Values::type(DType t) const {
+  Type* element = t.is_bool()                     ? b.getInt1Ty()
+                  : !t.is_float()                 ? b.getIntNTy(t.bits)
+                  : t.bits == 64                  ? b.getDoubleTy()
+                                                  : b.getFloatTy();
+  return t.lanes == 1 ? element : FixedVectorType::get(element, t.lanes);
+}
+
+Type* Values::memory_type(DType t) const {
+  if (!t.is_bool() && !is_small_float(t)) return type(t);
+  Type* element = t.is_bool() ? b.getInt8Ty() : b.getInt16Ty();
+  return t.lanes == 1 ? element : FixedVectorType::get(element, t.lanes);
+}
+
+Type* Values::like(Value* v, Type* element) const {
+  FixedVectorType* vector = llvm::dyn_cast<FixedVectorType>(v->getType());
+  return vector ? FixedVectorType::get(element, vector->getNumElements()) : element;
+}
+
+static Constant* int_like(Type* t, uint64_t value) { return ConstantInt::get(t, value); }
+
+Value* Values::from_memory(Value* v, DType t) {
+  if (t.is_bool()) return b.CreateICmpNE(v, Constant::getNullValue(v->getType()));
+  if (!is_small_float(t)) return v;
+  if (t.code == DType::Code::BFloat) {
+    Type* wide = like(v, b.getInt32Ty());
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(v, wide), int_like(wide, 16)), like(v, b.getFloatTy()));
+  }
+  if (f16c_) return b.CreateFPExt(b.CreateBitCast(v, like(v, b.getHalfTy())), like(v, b.getFloatTy()));
+  return half_value(v);
+}
+
+Value* Values::to_memory(Value* v, DType t) {
+  if (t.is_bool()) return b.CreateZExt(v, like(v, b.getInt8Ty()));
+  if (!is_small_float(t)) return v;
+  Type* narrow = like(v, b.getInt16Ty());
+  if (t.code == DType::Code::BFloat) {  // round half to even; a NaN keeps its top bits and stays one
+    Type* wide = like(v, b.getInt32Ty());
+    Value* bits = b.CreateBitCast(v, wide);
+    Value* high = b.CreateLShr(bits, int_like(wide, 16));
+    Value* odd = b.CreateAnd(high, int_like(wide, 1));
+    Value* rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, int_like(wide, 0x7FFF))), int_like(wide, 16));
+    Value* nan = b.CreateFCmpUNO(v, v);
+    return b.CreateTrunc(b.CreateSelect(nan, b.CreateOr(high, int_like(wide, 0x40)), rounded), narrow);
+  }
+  if (f16c_) return b.CreateBitCast(b.CreateFPTrunc(v, like(v, b.getHalfTy())), narrow);
+  return half_bits(v);
+}
+
+// float16 bits to float by integer arithmetic, for machines without the conversion instruction.
+Value* Values::half_value(Value* bits) {
+  Type *wide = like(bits, b.getInt32Ty()), *single = like(bits, b.getFloatTy());
+  Value* h = b.CreateZExt(bits, wide);
+  Value* magnitude = b.CreateShl(b.CreateAnd(h, int_like(wide, 0x7FFF)), int_like(wide, 13));
+  // Scaling by 2^112 moves the exponent bias and makes denormals normal; infinities and NaN get the full exponent.
+  Value* scaled = b.CreateFMul(b.CreateBitCast(magnitude, single), ConstantFP::get(single, 0x1p112));
+  Value* special = b.CreateICmpUGE(magnitude, int_like(wide, 0x7C00u << 13));
+  Value* value = b.CreateSelect(special, b.CreateOr(magnitude, int_like(wide, 0x7F800000)), b.CreateBitCast(scaled, wide));
+  Value* sign = b.CreateShl(b.CreateAnd(h, int_like(wide, 0x8000)), int_like(wide, 16));
+  return b.CreateBitCast(b.CreateOr(value, sign), single);
+}
+
+// float to float16 bits, half to even.
+Value* Values::half_bits(Value* v) {
+  Type *wide = like(v, b.getInt32Ty()), *single = like(v, b.getFloatTy());
+  Value* bits = b.CreateBitCast(v, wide);
+  Value* sign = b.CreateLShr(b.CreateAnd(bits, int_like(wide, 0x80000000u)), int_like(wide, 16));
+  Value* magnitude = b.CreateAnd(bits, int_like(wide, 0x7FFFFFFF));
+  // Normal results: rebias by -112 and round the 13 lost bits. A carry runs into the exponent, as it should.
+  Value* odd = b.CreateAnd(b.CreateLShr(magnitude, int_like(wide, 13)), int_like(wide, 1));
+  Value* rebiased = b.CreateSub(magnitude, int_like(wide, 112u << 23));
+  Value* normal = b.CreateLShr(b.CreateAdd(rebiased, b.CreateAdd(odd, int_like(wide, 0xFFF))), int_like(wide, 13));
+  // Denormal results: adding 0.5 leaves the rounded value in the last bits.
+  Value* shifted = b.CreateFAdd(b.CreateBitCast(magnitude, single), ConstantFP::get(single, 0.5));
+  Value* denormal = b.CreateSub(b.CreateBitCast(shifted, wide), int_like(wide, 0x3F000000));
+  Value* result = b.CreateSelect(b.CreateICmpULT(magnitude, int_like(wide, 113u << 23)), denormal, normal);
+  result = b.CreateSelect(b.CreateICmpUGE(magnitude, int_like(wide, 0x477FF000)), int_like(wide, 0x7C00), result);
+  result = b.CreateSelect(b.CreateICmpUGT(magnitude, int_like(wide, 0x7F800000)), int_like(wide, 0x7E00), result);
+  return b.CreateTrunc(b.CreateOr(result, sign), like(v, b.getInt16Ty()));
+}
+
+Value* Values::round16(Value* v, DType t) { return is_small_float(t) ? from_memory(to_memory(v, t), t) : v; }
+
+// A double as a float whose last bit is set when the conversion is not exact: rounding that to 16 bits gives what rounding
+// the double at once gives.
+Value* Values::to_odd_float(Value* v) {
+  Type *wide = like(v, b.getInt32Ty()), *single = like(v, b.getFloatTy());
+  Value* near = b.CreateFPTrunc(v, single);
+  Value* back = b.CreateFPExt(near, v->getType());
+  Value* bits = b.CreateBitCast(near, wide);
+  Value* above = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v));
+  Value* down = b.CreateSub(bits, b.CreateZExt(above, wide));
+  Value* inexact = b.CreateFCmpONE(back, v);
+  return b.CreateBitCast(b.CreateOr(down, b.CreateZExt(inexact, wide)), single);
+}
+
+Value* Values::constant(int64_t value, DType t) const {
+  return t.is_float() ? ConstantFP::get(type(t), static_cast<double>(value))
+                      : static_cast<Value*>(ConstantInt::get(type(t), static_cast<uint64_t>(value), is_signed(t)));
+}
+
+Value* Values::constant(double value, DType t) const {
+  double held = value;
+  if (is_small_float(t)) {  // round to the grid at compile time
+    llvm::APFloat f(value);
+    bool lossy = false;
+    f.convert(t.code == DType::Code::BFloat ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+    f.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+    held = f.convertToDouble();
+  }
+  return ConstantFP::get(type(t), held);
+}
+
+Value* Values::splat(Value* v, int lanes) {
+  return lanes == 1 || v->getType()->isVectorTy() ? v : b.CreateVectorSplat(lanes, v);
+}
+
+Value* Values::iota(Type* element, int lanes, int64_t stride) const {
+  llvm::SmallVector<Constant*, 64> steps;
+  for (int i = 0; i < lanes; ++i) steps.push_back(ConstantInt::get(element, static_cast<uint64_t>(i * stride), true));
+  return llvm::ConstantVector::get(steps);
+}
+
+// Stop-gap for functions without an expansion: one call a lane.
+Value* Values::libm(const char* name, llvm::ArrayRef<Value*> args, DType t) {
+  Type* element = t.bits == 64 ? b.getDoubleTy() : b.getFloatTy();
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  llvm::SmallVector<Type*, 2> types(args.size(), element);
+  std::string symbol = std::string(name) + (t.bits == 64 ? "" : "f");
+  llvm::FunctionCallee callee = module->getOrInsertFunction(symbol, llvm::FunctionType::get(element, types, false));
+  if (t.lanes == 1) return b.CreateCall(callee, args);
+  Value* result = llvm::PoisonValue::get(FixedVectorType::get(element, t.lanes));
+  for (int i = 0; i < t.lanes; ++i) {
+    llvm::SmallVector<Value*, 2> lane;
+    for (Value* a : args) lane.push_back(b.CreateExtractElement(a, i));
+    result = b.CreateInsertElement(result, b.CreateCall(callee, lane), i);
+  }
+  return result;
+}
+
+Value* Values::unary(UnaryOp op, Value* a, DType t) {
+  Type* type = a->getType();
+  auto intrinsic = [&](ID id) -> Value* { return b.CreateUnaryIntrinsic(id, a); };
+  Value* zero = Constant::getNullValue(type);
+  bool real = t.is_float();
+  switch (op) {
+    case UnaryOp::Neg: return real ? b.CreateFNeg(a) : b.CreateNeg(a);
+    case UnaryOp::Not:
+    case UnaryOp::BitNot: return b.CreateNot(a);
+    case UnaryOp::Abs:
+      if (real) return intrinsic(llvm::Intrinsic::fabs);
+      return is_signed(t) ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b.getFalse()) : a;
+    case UnaryOp::Sign:
+      if (real) {  // NaN and zeros stay what they are
+        Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, ConstantFP::get(type, 1.0), a);
+        return b.CreateSelect(b.CreateFCmpONE(a, zero), one, a);
+      }
+      if (!is_signed(t)) return b.CreateZExt(b.CreateICmpNE(a, zero), type);
+      return b.CreateSub(b.CreateZExt(b.CreateICmpSGT(a, zero), type), b.CreateZExt(b.CreateICmpSLT(a, zero), type));
+    case UnaryOp::Sqrt: return round16(intrinsic(llvm::Intrinsic::sqrt), t);
+    case UnaryOp::Rsqrt: return round16(b.CreateFDiv(ConstantFP::get(type, 1.0), round16(intrinsic(llvm::Intrinsic::sqrt), t)), t);
+    case UnaryOp::Floor: return real ? intrinsic(llvm::Intrinsic::floor) : a;
+    case UnaryOp::Ceil: return real ? intrinsic(llvm::Intrinsic::ceil) : a;
+    case UnaryOp::Round: return real ? intrinsic(llvm::Intrinsic::roundeven) : a;
+    case UnaryOp::Trunc: return real ? intrinsic(llvm::Intrinsic::trunc) : a;
+    case UnaryOp::IsNan: return real ? b.CreateFCmpUNO(a, a) : Constant::getNullValue(like(a, b.getInt1Ty()));
+    case UnaryOp::IsInf:
+      return real ? b.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs), ConstantFP::getInfinity(type))
+                  : static_cast<Value*>(Constant::getNullValue(like(a, b.getInt1Ty())));
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Tanh:
+    case UnaryOp::Erf:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tan:
+    case UnaryOp::Atan: return round16(libm(scalar::name(op), {a}, t), t);
+  }
+  return nullptr;
+}
+
+// A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand that
+// may be NaN and a first that cannot, one instruction does; otherwise a NaN in the first operand is put back.
+Value* Values::float_minmax(bool max, Value* x, Value* y) {
+  auto never_nan = [](Value* v) {
+    Constant* c = llvm::dyn_cast<Constant>(v);
+    if (!c) return false;
+    if (c->getType()->isVectorTy()) c = c->getSplatValue();
+    ConstantFP* f = llvm::dyn_cast_or_null<ConstantFP>(c);
+    return f && !f->isNaN();
+  };
+  if (never_nan(y)) std::swap(x, y);
+  Value* chosen = b.CreateSelect(max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
+  if (never_nan(x)) return chosen;
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, chosen);
+}
+
+// Division never traps: x / 0 and x % 0 are 0, the least value divided by -1 is itself.
+Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_negative) {
+  Type* type = x->getType();
+  bool quotient = op == BinaryOp::FloorDiv || op == BinaryOp::TruncDiv;
+  bool floor = op == BinaryOp::FloorDiv || op == BinaryOp::FloorMod;
+  Constant* c = llvm::dyn_cast<Constant>(y);
+  if (c && c->getType()->isVectorTy()) c = c->getSplatValue();
+  ConstantInt* divisor = llvm::dyn_cast_or_null<ConstantInt>(c);
+  Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
+  if (divisor && divisor->isZero()) return zero;
+  bool positive = divisor && divisor->getValue().isStrictlyPositive();
+  if (!is_signed(t) || (positive && !x_negative)) {
+    Value* safe = divisor ? y : b.CreateSelect(b.CreateICmpEQ(y, zero), one, y);
+    Value* result = quotient ? b.CreateUDiv(x, safe) : b.CreateURem(x, safe);
+    return divisor || !quotient ? result : b.CreateSelect(b.CreateICmpEQ(y, zero), zero, result);
+  }
+  if (positive && floor && divisor->getValue().isPowerOf2()) {
+    unsigned shift = divisor->getValue().logBase2();
+    return quotient ? b.CreateAShr(x, int_like(type, shift)) : b.CreateAnd(x, b.CreateSub(y, one));
+  }
+  Value *safe = y, *special = nullptr, *minus = nullptr;
+  if (!positive) {  // 0 and -1 divide by 1 instead
+    special = b.CreateICmpEQ(y, zero), minus = b.CreateICmpEQ(y, Constant::getAllOnesValue(type));
+    safe = b.CreateSelect(b.CreateOr(special, minus), one, y);
+  }
+  Value* q = b.CreateSDiv(x, safe);
+  Value* r = b.CreateSub(x, b.CreateMul(q, safe));
+  if (floor) {
+    Value* adjust = b.CreateAnd(b.CreateICmpNE(r, zero), b.CreateICmpSLT(b.CreateXor(r, safe), zero));
+    if (quotient)
+      q = b.CreateSub(q, b.CreateZExt(adjust, type));
+    else
+      r = b.CreateSelect(adjust, b.CreateAdd(r, safe), r);
+  }
+  if (!quotient) return r;  // 0 where the divisor is 0 or -1
+  if (minus) q = b.CreateSelect(special, zero, b.CreateSelect(minus, b.CreateNeg(x), q));
+  return q;
+}
+
+// By squaring. A negative exponent gives 1 for base 1, +-1 for base -1, else 0.
+Value* Values::int_power(Value* x, Value* y, DType t) {
+  Type* type = x->getType();
+  Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
+  Value *result = one, *square = x;
+  for (unsigned bit = 0; bit < std::min<unsigned>(t.bits, 6); ++bit) {
+    Value* set = b.CreateICmpNE(b.CreateAnd(y, int_like(type, uint64_t{1} << bit)), zero);
+    result = b.CreateSelect(set, b.CreateMul(result, square), result);
+    square = b.CreateMul(square, square);
+  }
+  if (!is_signed(t)) return result;
+  Value* odd = b.CreateICmpNE(b.CreateAnd(y, one), zero);
+  Value* minus = Constant::getAllOnesValue(type);
+  Value* inverse = b.CreateSelect(b.CreateICmpEQ(x, one), one, zero);
+  inverse = b.CreateSelect(b.CreateICmpEQ(x, minus), b.CreateSelect(odd, minus, one), inverse);
+  return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
+}
+
+Value* Values::fma(Value* x, Value* y, Value* z) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
+
+Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative) {
+  bool real = t.is_float(), sign = is_signed(t), logic = t.is_bool();
+  Type* type = x->getType();
+  switch (op) {
+    case BinaryOp::Add: return real ? round16(b.CreateFAdd(x, y), t) : logic ? b.CreateOr(x, y) : b.CreateAdd(x, y);
+    case BinaryOp::Sub: return real ? round16(b.CreateFSub(x, y), t) : b.CreateSub(x, y);
+    case BinaryOp::Mul: return real ? round16(b.CreateFMul(x, y), t) : logic ? b.CreateAnd(x, y) : b.CreateMul(x, y);
+    case BinaryOp::Div: return real ? round16(b.CreateFDiv(x, y), t) : int_division(BinaryOp::TruncDiv, x, y, t, x_negative);
+    case BinaryOp::FloorDiv:
+    case BinaryOp::FloorMod: {
+      if (!real) return int_division(op, x, y, t, x_negative);
+      Value* q = b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, round16(b.CreateFDiv(x, y), t));
+      if (op == BinaryOp::FloorDiv) return q;
+      return round16(b.CreateFSub(x, round16(b.CreateFMul(y, q), t)), t);
+    }
+    case BinaryOp::TruncDiv:
+    case BinaryOp::TruncMod: {
+      if (!real) return int_division(op, x, y, t, x_negative);
+      Value* q = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, round16(b.CreateFDiv(x, y), t));
+      if (op == BinaryOp::TruncDiv) return q;
+      return round16(b.CreateFSub(x, round16(b.CreateFMul(y, q), t)), t);
+    }
+    case BinaryOp::Min:
+    case BinaryOp::Max: {
+      bool max = op == BinaryOp::Max;
+      if (real) return float_minmax(max, x, y);
+      if (logic) return max ? b.CreateOr(x, y) : b.CreateAnd(x, y);
+      return b.CreateBinaryIntrinsic(sign ? (max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin)
+                                          : (max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin), x, y);
+    }
+    case BinaryOp::Pow: return real ? round16(libm("pow", {x, y}, t), t) : int_power(x, y, t);
+    case BinaryOp::And:
+    case BinaryOp::BitAnd: return b.CreateAnd(x, y);
+    case BinaryOp::Or:
+    case BinaryOp::BitOr: return b.CreateOr(x, y);
+    case BinaryOp::BitXor: return b.CreateXor(x, y);
+    case BinaryOp::Eq: return real ? b.CreateFCmpOEQ(x, y) : b.CreateICmpEQ(x, y);
+    case BinaryOp::Ne: return real ? b.CreateFCmpUNE(x, y) : b.CreateICmpNE(x, y);
+    case BinaryOp::Lt: return real ? b.CreateFCmpOLT(x, y) : sign ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
+    case BinaryOp::Le: return real ? b.CreateFCmpOLE(x, y) : sign ? b.CreateICmpSLE(x, y) : b.CreateICmpULE(x, y);
+    case BinaryOp::Shl:
+    case BinaryOp::Shr: {  // shifting by the width or more shifts everything out
+      Value* inside = b.CreateICmpULT(y, int_like(type, t.bits));
+      Value* last = int_like(type, t.bits - 1);
+      Value* amount = b.CreateSelect(inside, y, last);
+      if (op == BinaryOp::Shr && sign) return b.CreateAShr(x, amount);
+      Value* shifted = op == BinaryOp::Shl ? b.CreateShl(x, amount) : b.CreateLShr(x, amount);
+      return b.CreateSelect(inside, shifted, Constant::getNullValue(type));
+    }
+  }
+  return nullptr;
+}
+
+Value* Values::cast(Value* v, DType from, DType to) {
+  if (from == to) return v;
+  Type* target = type(to.with_lanes(from.lanes));
+  Constant* zero = Constant::getNullValue(v->getType());
+  if (to.is_bool()) return from.is_float() ? b.CreateFCmpUNE(v, zero) : b.CreateICmpNE(v, zero);
+  if (!from.is_float() && !to.is_float()) return is_signed(from) ? b.CreateSExtOrTrunc(v, target) : b.CreateZExtOrTrunc(v, target);
+  if (!from.is_float()) {
+    if (is_small_float(to) && from.bits > 16) {  // through double, exact for all but the largest 64-bit integers
+      Type* wide = like(v, b.getDoubleTy());
+      Value* exact = is_signed(from) ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
+      return round16(to_odd_float(exact), to);
+    }
+    return round16(is_signed(from) ? b.CreateSIToFP(v, target) : b.CreateUIToFP(v, target), to);
+  }
+  if (to.is_float()) {
+    if (from.bits == 64 && to.bits == 32) return b.CreateFPTrunc(v, target);
+    if (from.bits == 64 && to.bits == 16) return round16(to_odd_float(v), to);
+    if (to.bits == 64) return b.CreateFPExt(v, target);
+    return round16(v, to);
+  }
+  // Float to integer: towards zero, saturating, NaN to 0.
+  if (to.bits <= 16) {
+    double low = is_signed(to) ? -static_cast<double>(1 << (to.bits - 1)) : 0;
+    double high = is_signed(to) ? (1 << (to.bits - 1)) - 1 : (1 << to.bits) - 1;
+    Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), zero, v);
+    number = float_minmax(true, number, ConstantFP::get(v->getType(), low));
+    number = float_minmax(false, number, ConstantFP::get(v->getType(), high));
+    return b.CreateTrunc(b.CreateFPToSI(number, like(v, b.getInt32Ty())), target);
+  }
+  return b.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {target, v->getType()}, {v});
+}
+
+}  // namespace relay::codegen

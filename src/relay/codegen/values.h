@@ -1,0 +1,50 @@
+// Scalar and vector arithmetic of loop bodies as LLVM instructions. Internal to codegen/.
+//
+// A value of dtype float16 or bfloat16 is held as a float that lies on the grid of its type: it is widened when loaded and
+// every operation is rounded back, which gives the same bits as rounding once after an exact operation (float has more than
+// twice the digits). A Bool is an i1; in memory it is a byte.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "relay/base/target_desc.h"
+#include "relay/scalar/expr.h"
+
+namespace relay::codegen {
+
+class Values {
+ public:
+  Values(llvm::IRBuilder<>& builder, const TargetDesc& target);
+
+  llvm::Type* type(DType t) const;         // of a value
+  llvm::Type* memory_type(DType t) const;  // of the array elements
+  llvm::Value* from_memory(llvm::Value* v, DType t);
+  llvm::Value* to_memory(llvm::Value* v, DType t);
+
+  llvm::Value* constant(int64_t value, DType t) const;
+  llvm::Value* constant(double value, DType t) const;
+  llvm::Value* splat(llvm::Value* v, int lanes);
+  llvm::Value* iota(llvm::Type* element, int lanes, int64_t stride = 1) const;
+
+  llvm::Value* unary(scalar::UnaryOp op, llvm::Value* a, DType t);
+  // `a_negative`: a may be negative (integers; saves instructions in divisions when not).
+  llvm::Value* binary(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative = true);
+  llvm::Value* cast(llvm::Value* v, DType from, DType to);
+  llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+ private:
+  llvm::Type* like(llvm::Value* v, llvm::Type* element) const;
+  llvm::Value* float_minmax(bool max, llvm::Value* a, llvm::Value* b);
+  llvm::Value* int_division(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative);
+  llvm::Value* int_power(llvm::Value* a, llvm::Value* b, DType t);
+  llvm::Value* round16(llvm::Value* v, DType t);
+  llvm::Value* to_odd_float(llvm::Value* v);
+  llvm::Value* half_bits(llvm::Value* v);
+  llvm::Value* half_value(llvm::Value* bits);
+  llvm::Value* libm(const char* name, llvm::ArrayRef<llvm::Value*> args, DType t);
+
+  llvm::IRBuilder<>& b;
+  bool f16c_;
+};
+
+}  // namespace relay::codegen

@@ -1,0 +1,220 @@
+// Descriptions of x86-64 processors. "native" asks the CPUID instruction; the figures that it does not know (bandwidths,
+// multiply-adds a cycle) are measured ones, one row a microarchitecture.
+//
+//   describe("zen4")             an AMD Zen 4, wherever this runs
+//   describe("native,-avx512f")  this machine as if it had no AVX-512
+#include "relay/target/x86/x86.h"
+
+#include <cpuid.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
+
+namespace relay::target {
+namespace {
+
+struct Model {
+  const char* name;
+  const char* cpu;       // LLVM's name
+  const char* features;  // beyond the level below it, by LLVM's names
+  double fma_per_cycle, ghz;
+  int64_t l1, l2, l3;    // KiB
+  double l2_gbps, l3_gbps, dram_gbps;
+  bool prefetch_weights;
+};
+
+constexpr const char* sse = "sse3 ssse3 sse4.1 sse4.2 popcnt cx16";
+constexpr const char* avx2 = "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe";
+constexpr const char* avx512 =
+    "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe avx512f avx512bw avx512cd avx512dq avx512vl";
+
+// Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector.
+const Model models[] = {
+    {"generic", "x86-64-v2", sse, 1, 2.5, 32, 256, 8192, 30, 15, 8, true},
+    {"avx2", "x86-64-v3", avx2, 2, 3, 32, 512, 8192, 50, 20, 10, true},
+    {"avx512", "x86-64-v4", avx512, 2, 2.8, 32, 1024, 16384, 80, 20, 10, true},
+    {"haswell", "haswell", avx2, 2, 3, 32, 256, 8192, 50, 20, 10, true},
+    {"skylake", "skylake", avx2, 2, 3.5, 32, 256, 8192, 60, 25, 12, true},
+    {"alderlake", "alderlake", avx2, 2, 3.8, 48, 1280, 25600, 80, 30, 15, true},
+    {"skylake-avx512", "skylake-avx512", avx512, 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
+    {"cascadelake", "cascadelake", avx512, 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
+    {"icelake-server", "icelake-server", avx512, 2, 2.8, 48, 1280, 32768, 90, 18, 11, true},
+    {"sapphirerapids", "sapphirerapids", avx512, 2, 2.9, 48, 2048, 65536, 97, 20, 11, true},
+    {"zen2", "znver2", avx2, 2, 3.3, 32, 512, 16384, 70, 50, 20, false},
+    {"zen3", "znver3", avx2, 2, 3.4, 32, 512, 32768, 80, 70, 22, false},
+    // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add a cycle.
+    {"zen4", "znver4", avx512, 1, 3.7, 32, 1024, 32768, 118, 97, 27, false},
+    {"zen5", "znver5", avx512, 2, 4, 48, 1024, 32768, 200, 110, 30, false},
+};
+
+// Features that may be added or left out, each with the ones that need it.
+const std::map<std::string, std::vector<std::string>> dependents = {
+    {"sse4.1", {"sse4.2"}},
+    {"sse4.2", {"avx"}},
+    {"avx", {"avx2", "fma", "f16c", "avxvnni"}},
+    {"avx2", {"avx512f", "avxvnni"}},
+    {"fma", {"avx512f"}},
+    {"f16c", {"avx512f"}},
+    {"avx512f", {"avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "avx512vp2intersect"}},
+    {"avx512bw", {"avx512bf16", "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512bitalg"}},
+    {"avx512dq", {"avx512fp16"}},
+    {"avx512vl", {"avx512fp16"}},
+    {"amx-tile", {"amx-int8", "amx-bf16", "amx-fp16", "amx-complex"}},
+};
+// Other names of features.
+const std::map<std::string, std::string> aliases = {{"vnni", "avx512vnni"}, {"bf16", "avx512bf16"}, {"fp16", "avx512fp16"}, {"amx", "amx-tile"}, {"sse4", "sse4.2"}};
+
+std::vector<std::string> feature_names() {
+  std::set<std::string> all;
+  for (const auto& [name, needing] : dependents) all.insert(name), all.insert(needing.begin(), needing.end());
+  for (const auto& [alias, name] : aliases) all.insert(alias);
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> all{"native"};
+  for (const Model& m : models) all.push_back(m.name);
+  return all;
+}
+
+const Model* find_model(std::string_view name) {
+  for (const Model& m : models)
+    if (name == m.name || name == m.cpu) return &m;
+  return nullptr;
+}
+
+void disable(std::set<std::string>& features, const std::string& name) {
+  features.erase(name);
+  if (auto it = dependents.find(name); it != dependents.end())
+    for (const std::string& d : it->second) disable(features, d);
+}
+
+void enable(std::set<std::string>& features, const std::string& name) {
+  if (!features.insert(name).second) return;
+  for (const auto& [needed, needing] : dependents)
+    if (std::find(needing.begin(), needing.end(), name) != needing.end()) enable(features, needed);
+}
+
+// Sizes of the data caches by level, from the deterministic cache leaf of the vendor.
+void read_caches(TargetDesc& t) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(0, &a, &b, &c, &d)) return;
+  unsigned leaf = b == signature_AMD_ebx ? 0x8000001D : 4;
+  for (unsigned i = 0; i < 8 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) && (a & 31) != 0; ++i) {
+    if ((a & 31) == 2) continue;  // instructions
+    int64_t size = int64_t{(b >> 22) + 1} * (((b >> 12) & 1023) + 1) * ((b & 4095) + 1) * (int64_t{c} + 1);
+    unsigned level = (a >> 5) & 7;
+    (level == 1 ? t.l1_bytes : level == 2 ? t.l2_bytes : t.l3_bytes) = size;
+  }
+}
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+// The row for LLVM's name of this machine; a processor that no row names takes the one its features come nearest to.
+const Model& host_model(const std::string& cpu, const std::set<std::string>& features) {
+  if (const Model* m = find_model(cpu)) return *m;
+  if (cpu == "emeraldrapids" || starts_with(cpu, "graniterapids")) return *find_model("sapphirerapids");
+  if (cpu == "broadwell") return *find_model("haswell");
+  if (cpu == "znver1") return *find_model("zen2");
+  if (cpu == "raptorlake" || cpu == "meteorlake" || starts_with(cpu, "arrowlake") || cpu == "lunarlake") return *find_model("alderlake");
+  if (starts_with(cpu, "icelake") || cpu == "rocketlake" || cpu == "tigerlake") return *find_model("icelake-server");
+  return *find_model(features.count("avx512f") ? "avx512" : features.count("avx2") && features.count("fma") ? "avx2" : "generic");
+}
+
+Diagnostic unknown(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+  std::optional<std::string> near = nearest(name, known);
+  return {.kind = DiagnosticKind::unknown_target,
+          .message = format("no x86 {} is named '{}'", what, name),
+          .notes = {format("known: {}", join(known, ", "))},
+          .help = near ? format("did you mean '{}'?", *near) : ""};
+}
+
+Result<TargetDesc> describe(std::string_view text) {
+  std::vector<std::string_view> parts = split(text, ',');
+  std::string_view name = trim(parts[0]);
+  TargetDesc t;
+  std::set<std::string> features;
+  const Model* model = nullptr;
+  bool native = name == "native" || name.empty();
+  if (native) {
+    t.cpu = llvm::sys::getHostCPUName().str();
+    for (const llvm::StringMapEntry<bool>& f : llvm::sys::getHostCPUFeatures())
+      if (f.getValue()) features.insert(f.getKey().str());
+    model = &host_model(t.cpu, features);
+  } else {
+    model = find_model(name);
+    if (!model) return unknown("processor", name, model_names());
+    t.cpu = model->cpu;
+    for (std::string_view f : split(model->features, ' ')) features.insert(std::string(f));
+    if (starts_with(model->name, "sapphire"))
+      for (const char* f : {"avx512vnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"}) features.insert(f);
+    for (const char* m : {"zen4", "zen5"})
+      if (name == m || model == find_model(m)) features.insert({"avx512vnni", "avx512bf16"});
+    for (const char* m : {"cascadelake", "icelake-server"})
+      if (model == find_model(m)) features.insert("avx512vnni");
+  }
+  std::set<std::string> off;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    std::string_view part = trim(parts[i]);
+    std::string feature(part.empty() ? part : part.substr(1));
+    if (auto it = aliases.find(feature); it != aliases.end()) feature = it->second;
+    std::vector<std::string> known = feature_names();
+    if (part.empty() || (part[0] != '+' && part[0] != '-') || std::find(known.begin(), known.end(), feature) == known.end()) {
+      if (part.empty() || (part[0] != '+' && part[0] != '-'))
+        return Diagnostic{.kind = DiagnosticKind::unknown_target,
+                          .message = format("'{}' is not a feature: write +name or -name", part),
+                          .notes = {format("known: {}", join(known, ", "))}};
+      return unknown("feature", feature, known);
+    }
+    if (part[0] == '+') {
+      enable(features, feature);
+    } else {
+      std::set<std::string> before = features;
+      disable(features, feature);
+      for (const std::string& f : before)
+        if (!features.count(f)) off.insert(f);
+      off.insert(feature);
+    }
+  }
+  // Whatever LLVM would switch on by the processor's name is named, so that leaving a feature out holds.
+  if (off.count("avx512f"))
+    for (const std::string& f : dependents.at("avx512f")) off.insert(f);
+  t.name = model->name;
+  t.triple = "x86_64-unknown-linux-gnu";
+  for (const std::string& f : features) t.features.push_back("+" + f);
+  for (const std::string& f : off)
+    if (!features.count(f)) t.features.push_back("-" + f);
+  bool wide = features.count("avx512f") && features.count("avx512bw") && features.count("avx512dq") && features.count("avx512vl");
+  bool middle = features.count("avx2") && features.count("fma");
+  t.vector_bytes = wide ? 64 : middle ? 32 : 16;
+  t.vector_registers = wide ? 32 : 16;
+  t.has_fma = features.count("fma") > 0;
+  t.has_masks = wide;
+  t.l1_bytes = model->l1 << 10, t.l2_bytes = model->l2 << 10, t.l3_bytes = model->l3 << 10;
+  t.ghz = model->ghz, t.l2_gbps = model->l2_gbps, t.l3_gbps = model->l3_gbps, t.dram_gbps = model->dram_gbps;
+  t.fma_per_cycle = model->fma_per_cycle;
+  t.prefetch_weights = model->prefetch_weights;
+  // Zen 4 does as much with two 256-bit instructions as with one of 512 bits.
+  if (!wide && std::string_view(model->name) == "zen4") t.fma_per_cycle = 2;
+  t.cores = 1;
+  if (native) {
+    read_caches(t);
+    t.cores = available_cores();
+  }
+  return t;
+}
+
+}  // namespace
+
+codegen::TargetDef x86() { return {"x86", describe}; }
+
+}  // namespace relay::target
