@@ -59,6 +59,11 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     te::Tensors& tensors = out.tensors_[stage.get()];
     auto& loads = out.loads_[stage.get()];
     scalar::visit(body, [&](const Expr& n) {
+      if (n->kind == scalar::Kind::Select)
+        for (size_t branch : {1, 2})
+          scalar::visit(n->args[branch], [&](const Expr& inner) {
+            if (inner->kind == scalar::Kind::Load) out.guarded_.insert(inner.get());
+          });
       if (n->kind != scalar::Kind::Load) return;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
       if (!t) return;

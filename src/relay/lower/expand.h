@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "relay/lower/schedule.h"
 
@@ -15,6 +16,8 @@ class Expanded {
   const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
+  // True if a select decides whether the load happens: its indices may then lie outside of the tensor.
+  bool is_guarded(const Expr& load) const { return guarded_.count(load.get()) != 0; }
   // The tensors it loads, each once, in order of first use.
   const te::Tensors& loads_of(const te::TensorNode& stage) const { return tensors_.at(&stage); }
 
@@ -23,6 +26,7 @@ class Expanded {
   std::unordered_map<const te::TensorNode*, Expr> bodies_;
   std::unordered_map<const te::TensorNode*, te::Tensors> tensors_;
   std::unordered_map<const te::TensorNode*, std::unordered_map<const te::TensorNode*, Exprs>> loads_;
+  std::unordered_set<const scalar::Node*> guarded_;
 };
 
 // `stages` topological. A stage without a schedule counts as a root.

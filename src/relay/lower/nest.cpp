@@ -24,10 +24,12 @@ Mutation planted() { return planted_mutation; }
 namespace {
 
 // What is left of an axis inside the loops opened so far: [min, min + extent). With `masked`, extent is a constant that may
-// reach beyond the axis: lanes at and past its end must not be stored.
+// reach beyond the axis: lanes at and past its end must not be stored. With `guarded`, a part of a required region may lie
+// outside of the stage, because its reader has a guard.
 struct Range {
   Expr min, extent;
   bool masked = false;
+  bool guarded = false;
 };
 using Ranges = std::unordered_map<const scalar::Node*, Range>;  // by axis variable
 
@@ -174,15 +176,12 @@ class KernelBuilder {
   }
 
   loop::Stmt loops_after_placed(const te::Tensor& stage, size_t level, const Ranges& ranges) {
-    const StageSchedule& s = of(*stage);
     bool reduces = stage->combiner != te::Combiner::None;
     if (reduces && level == first_reduce_loop(*stage)) {
       loop::Stmt init = one_loop(stage, level, ranges, /*init=*/true);
       return loop::block({init, one_loop(stage, level, ranges, false)});
     }
-    bool only_init = false;
-    (void)s;
-    return one_loop(stage, level, ranges, only_init);
+    return one_loop(stage, level, ranges, false);
   }
 
   // One loop and what is inside. With `init`, reduction loops are skipped and the identity is stored.
@@ -291,7 +290,10 @@ class KernelBuilder {
     bounds_.set(var, 0, lanes);
     lane_ = var;
     if (lanes != extent) mask_ = lt(var, imm(extent));
-    else if (range.masked) mask_ = lt(scalar::simplify(range.min + var, bounds_), axis.extent);
+    if (range.masked) {
+      Expr exists = lt(scalar::simplify(range.min + var, bounds_), axis.extent);
+      mask_ = mask_ ? scalar::logical_and(mask_, exists) : exists;
+    }
     if (planted_mutation == Mutation::LoseTailMask) mask_ = {};
     loop::Stmt body = with(range.min + var, imm(1), false);
     lane_ = {}, mask_ = {};
@@ -336,6 +338,23 @@ class KernelBuilder {
     std::vector<Range> dims;
   };
 
+  // The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A masked
+  // range stays as it is when lanes run along it, since the mask cuts it at the end of the axis.
+  Range within(const Range& range, const te::TensorNode& t, size_t d) {
+    const te::Axis& axis = t.axes[d];
+    if (range.masked)
+      for (const Loop& l : of(t).loops)
+        if (l.axis == axis.var->name && l.kind == LoopKind::Vector) return range;
+    if (!range.masked && !range.guarded) return range;
+    Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
+    bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
+    bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
+    if (low && high) return {range.min, range.extent};
+    Expr from = low ? range.min : scalar::simplify(scalar::max(range.min, imm(0)), bounds_);
+    Expr to = high ? end : scalar::simplify(scalar::min(end, shape), bounds_);
+    return {from, scalar::simplify(scalar::max(to - from, imm(0)), bounds_)};
+  }
+
   // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the axes.
   Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) {
     Region region;
@@ -351,10 +370,7 @@ class KernelBuilder {
       if (user == consumer) {
         need(user, ranges);
       } else if (is_inside(user, consumer, level)) {
-        Region users = required(user, consumer, level, ranges);
-        Ranges r = full_ranges(*user);
-        for (size_t d = 0; d < user->axes.size(); ++d) r[user->axes[d].var.get()] = users.dims[d];
-        need(user, r);
+        need(user, region_ranges(user, required(user, consumer, level, ranges)));
       } else if (of(*user).place != Place::Inline) {
         refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
                "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level, consumer->name, user->name);
@@ -403,7 +419,7 @@ class KernelBuilder {
         min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
         extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
       }
-      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), masked});
+      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), masked, bodies_.is_guarded(load)});
     }
     return region;
   }
@@ -418,8 +434,10 @@ class KernelBuilder {
       Expr shift = scalar::simplify(b.min - a.min, bounds_);
       if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
         int64_t low = std::min<int64_t>(0, shift->ivalue), high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
-        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.masked || b.masked};
-      } else if (!(scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent))) {
+        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.masked || b.masked, a.guarded || b.guarded};
+      } else if (scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent)) {
+        a.masked |= b.masked, a.guarded |= b.guarded;
+      } else {
         a = {imm(0), scalar::simplify(t.shape[d])};
       }
     }
@@ -484,7 +502,7 @@ class KernelBuilder {
 
   Ranges region_ranges(const te::Tensor& t, const Region& region) {
     Ranges r = full_ranges(*t);
-    for (size_t d = 0; d < t->axes.size(); ++d) r[t->axes[d].var.get()] = region.dims[d];
+    for (size_t d = 0; d < t->axes.size(); ++d) r[t->axes[d].var.get()] = within(region.dims[d], *t, d);
     return r;
   }
 
@@ -528,10 +546,8 @@ class KernelBuilder {
       Expr v = open_.back();
       Expr end = rows.min + rows.extent;
       Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
-      Expr first = scalar::eq(v, imm(0));
-      Expr begin = scalar::select(first, rows.min, scalar::max(rows.min, previous_end));
-      Expr count = scalar::simplify(end - scalar::max(rows.min, previous_end), bounds_);
-      rows = {begin, scalar::select(first, rows.extent, count)};
+      Expr begin = scalar::select(scalar::eq(v, imm(0)), rows.min, scalar::simplify(scalar::max(rows.min, previous_end), bounds_));
+      rows = {begin, scalar::simplify(end - begin, bounds_), rows.masked, rows.guarded};
     }
     before.push_back(loops(t, 0, region_ranges(t, region)));
   }

@@ -111,11 +111,10 @@ void plan_group(GroupPlan& plan) {
     if (t->is_placeholder()) continue;
     StageSchedule& s = plan.schedule.stages[t->name];
     s = {};
-    bool between = false;  // inside a pointwise chain on a register tile
     if (t->combiner != te::Combiner::None) s.place = Place::Root;  // the rule moves it under its epilogue
     else if (claimed.count(t->name) || is_output(plan, t)) s.place = Place::Root;
     else if (plan.from_border.count(t->name)) s.from_border = true;
-    else if (!between && consumers[t.get()].size() > 1 && is_expensive_to_repeat(*t)) s.place = Place::Root;
+    else if (consumers[t.get()].size() > 1 && is_expensive_to_repeat(*t)) s.place = Place::Root;
     // An internal root is stored like the output it leads to.
     if (s.place == Place::Root && !plan.layouts.count(t->name))
       for (const te::Tensor& o : plan.outputs)

@@ -34,8 +34,6 @@ int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
       some |= contiguous, all &= contiguous;
     }
     if (some && all) return static_cast<int>(k);
-    bool in_body = false;  // an axis that only the body uses (the index of an arg-max)
-    (void)in_body;
   }
   return -1;
 }
@@ -234,7 +232,6 @@ bool rows_rule(GroupPlan& plan) {
     loops.push_back({v, 1, LoopKind::Vector});
   };
   within_row(so.loops);
-  std::vector<int> position_of_axis;
   std::vector<std::string> out_axes;
   for (const te::Axis& a : out->axes) out_axes.push_back(a.var->name);
   plan.schedule.stages.clear();
