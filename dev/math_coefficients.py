@@ -1,0 +1,91 @@
+"""Prints the polynomial coefficients of src/relay/scalar/math.cpp: near-minimax fits (Chebyshev) in 60 digits.
+
+    python3 dev/math_coefficients.py
+
+Each fit is of the smooth rest that is left when the leading terms are kept exact, e.g. exp(r) = 1 + r + r*r * fit(r).
+"""
+from mpmath import mp, mpf, chebyfit, erf, erfc, exp, log, sin, cos, sqrt, tanh, atan, pi
+
+mp.dps = 60
+
+
+def fit(name, f, low, high, terms, single):
+    coefficients, error = chebyfit(f, [mpf(low), mpf(high)], terms, error=True)
+    digits = ", ".join(mp.nstr(c, 10 if single else 18) for c in reversed(coefficients))  # constant first
+    print(f"// {name}: error {mp.nstr(error, 2)}\nconstexpr double {name}[] = {{{digits}}};")
+
+
+
+
+def exp_rest(r):
+    return mpf("0.5") + r / 6 if abs(r) < mpf(10) ** -18 else (exp(r) - 1 - r) / r**2
+
+
+def log_rest(f):
+    return mpf(1) / 3 - f / 4 if abs(f) < mpf(10) ** -18 else (mp.log1p(f) - f + f * f / 2) / f**3
+
+
+def odd_rest(g, third, fifth):
+    """g(x) = x + x^3 * rest(x^2)."""
+
+    def rest(z):
+        if abs(z) < mpf(10) ** -20:
+            return third + fifth * z
+        x = sqrt(z)
+        return (g(x) - x) / (x * z)
+
+    return rest
+
+
+def erf_rest(z):
+    """erf(x) = x + x * rest(x^2)."""
+    if abs(z) < mpf(10) ** -30:
+        return 2 / sqrt(pi) - 1
+    return erf(sqrt(z)) / sqrt(z) - 1
+
+
+def cos_rest(z):
+    if abs(z) < mpf(10) ** -18:
+        return mpf(1) / 24 - z / 720
+    return (cos(sqrt(z)) - 1 + z / 2) / z**2
+
+
+def atanh_rest(z):
+    """log(m) = 2 * s + s * z * rest(z), s = (m - 1) / (m + 1), z = s * s."""
+    if abs(z) < mpf(10) ** -18:
+        return mpf(2) / 3 + 2 * z / 5
+    s = sqrt(z)
+    return (2 * mp.atanh(s) - 2 * s) / (s * z)
+
+
+half_ln2 = log(2) / 2 * mpf("1.001")
+quarter_pi = pi / 4 * mpf("1.0001")
+fit("exp32", exp_rest, -half_ln2, half_ln2, 5, True)
+fit("exp64", exp_rest, -half_ln2, half_ln2, 11, False)
+fit("log32", log_rest, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1, 8, True)
+s = (sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)
+fit("log64", atanh_rest, 0, s * s * mpf("1.0001"), 8, False)
+fit("tanh32", odd_rest(tanh, mpf(-1) / 3, mpf(2) / 15), 0, mpf("0.625") ** 2, 5, True)
+fit("tanh64", odd_rest(tanh, mpf(-1) / 3, mpf(2) / 15), 0, mpf("0.625") ** 2, 13, False)
+fit("erf32_small", erf_rest, 0, 1, 7, True)
+fit("erf64_small", erf_rest, 0, 1, 14, False)
+fit("erf32_large", lambda t: -log(erfc(t)), 1, 4, 8, True)
+fit("erf64_middle", lambda t: -log(erfc(t)), 1, 2.25, 15, False)
+fit("erf64_large", lambda t: -log(erfc(t)), 2.25, 6, 20, False)
+fit("sin32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 4, False)
+fit("sin64", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 7, False)
+fit("cos32", cos_rest, 0, quarter_pi**2, 4, False)
+fit("cos64", cos_rest, 0, quarter_pi**2, 7, False)
+fit("atan32", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 7, True)
+fit("atan64", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 19, False)
+for name, value, bits, parts in (("ln2", log(2), 16, 2), ("ln2", log(2), 32, 2), ("half_pi", pi / 2, 24, 3)):
+    rest, out = value, []
+    for i in range(parts):
+        if i == parts - 1:
+            out.append(float(rest).hex())
+        else:
+            shift = bits - 1 - int(mp.floor(mp.log(rest, 2)))
+            part = mp.floor(rest * mpf(2) ** shift) / mpf(2) ** shift
+            out.append(float(part).hex())
+            rest -= part
+    print(f"// {name}, {bits} bits a part: {', '.join(out)}")

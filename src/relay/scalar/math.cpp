@@ -1,0 +1,283 @@
+// Expansions of mathematical functions. The coefficients come from dev/math_coefficients.py.
+#include "relay/scalar/math.h"
+
+#include <limits>
+#include <span>
+
+#include "relay/base/diagnostics.h"
+
+namespace relay::scalar {
+
+namespace {
+
+constexpr double exp32_terms[] = {  // error 6.5e-8
+    0.5, 0.1666657667, 0.04166655421, 0.008363232884, 0.001392625083};
+constexpr double exp64_terms[] = {  // error 1.4e-18
+    0.5, 0.16666666666666671, 0.0416666666666666698, 0.00833333333332608312, 0.00138888888888837112,
+    0.000198412698750022788, 0.0000248015873256774619, 2.75572551700008874e-6, 2.75572734787185805e-7,
+    2.51053127296221018e-8, 2.09147553258932022e-9};
+constexpr double log32_terms[] = {  // error 1.8e-7
+    0.3333333073, -0.2500030642, 0.2000104509, -0.1664128146, 0.1421449592, -0.1299818376, 0.1262231985,
+    -0.07902743772};
+constexpr double log64_terms[] = {  // error 2.1e-18
+    0.666666666666666665, 0.400000000000008776, 0.2857142857080323, 0.222222223918004693, 0.181817956308847532,
+    0.153862402058134779, 0.132687596685606127, 0.130867670099481737};
+constexpr double tanh32_terms[] = {  // error 4.3e-8
+    -0.3333332894, 0.1333276974, -0.05385090958, 0.020997179, -0.006096714166};
+constexpr double tanh64_terms[] = {  // error 1.4e-19
+    -0.333333333333333333, 0.133333333333333208, -0.0539682539682359013, 0.021869488535133222,
+    -0.00886323549980199257, 0.00359212750759925223, -0.00145582839983032459, 0.000589981815838823207,
+    -0.000238889446367511739, 0.0000960410915702626599, -0.0000370810692154423339, 0.0000122099217901627817,
+    -2.4388316314720878e-6};
+constexpr double erf32_small_terms[] = {  // error 1.2e-9
+    0.1283791658, -0.3761262667, 0.1128359472, -0.02685421201, 0.005189087423, -0.0008016864287, 7.875875063e-5};
+constexpr double erf64_small_terms[] = {  // error 2.2e-21
+    0.128379167095512574, -0.376126389031837524, 0.112837916709551202, -0.0268661706451298408,
+    0.00522397762542329831, -0.00085483270219348296, 0.000120553329028887354, -0.0000149256475675193321,
+    1.64620454414684189e-6, -1.63646421581676153e-7, 1.4792401209404813e-8, -1.21645600572834501e-9,
+    8.70904512905310669e-11, -4.23094582429533782e-12};
+constexpr double erf32_large_terms[] = {  // error 3.4e-7
+    0.0007658977797, 1.125893652, 0.6391412576, 0.1032811176, -0.02260477224, 0.003432351381, -0.0003169370225,
+    1.327236181e-5};
+constexpr double erf64_middle_terms[] = {  // error 3.8e-17
+    7.92281363066938497e-7, 1.12837103483504435, 0.636658598566291117, 0.102658224713638432, -0.018896004348512385,
+    -0.000554031068279847841, 0.00208105804922742679, -0.000917264294429862662, 0.000236530407023019043,
+    -0.0000346717232836547227, 3.78914814675922524e-7, 1.09264005876670795e-6, -2.55465800200235418e-7,
+    2.76838006669525115e-8, -1.25770728474477617e-9};
+constexpr double erf64_large_terms[] = {  // error 2.1e-17
+    3.45828575066697827e-6, 1.12832706538534815, 0.636864095506730156, 0.102146698790775359,
+    -0.0180734418383935012, -0.00148826568870400488, 0.00286697601726020255, -0.00141975526090498697,
+    0.000483662096977758936, -0.000128324918538269448, 0.0000275271093963996218, -4.830809572339287e-6,
+    6.93658561625186694e-7, -8.08818109425301591e-8, 7.54611180920203264e-9, -5.50152799214160722e-10,
+    3.01986957673243263e-11, -1.17367437053503002e-12, 2.87853964878719124e-14, -3.34931120835028482e-16};
+constexpr double sin32_terms[] = {  // error 2.8e-11
+    -0.166666666638530441, 0.00833333187383708804, -0.00019840086263755442, 2.72498646551395837e-6};
+constexpr double sin64_terms[] = {  // error 1.2e-20
+    -0.166666666666666667, 0.00833333333333333149, -0.000198412698412650602, 2.75573192193354534e-6,
+    -2.50521062311579055e-8, 1.60585314145890108e-10, -7.58668507009126716e-13};
+constexpr double cos32_terms[] = {  // error 2.3e-12
+    0.0416666666643193295, -0.00138888876712881087, 0.0000248005999835317089, -2.73009081679965387e-7};
+constexpr double cos64_terms[] = {  // error 6.5e-22
+    0.0416666666666666667, -0.00138888888888888879, 0.0000248015873015846438, -2.755731922140076e-7,
+    2.08767557903633961e-9, -1.14704607739693246e-11, 4.74586520378745511e-14};
+constexpr double atan32_terms[] = {  // error 6.5e-9
+    -0.3333333267, 0.1999985012, -0.1428012223, 0.1103129633, -0.08531396028, 0.0555817141, -0.02050883551};
+constexpr double atan64_terms[] = {  // error 8.5e-22
+    -0.333333333333333333, 0.199999999999999999, -0.142857142857142469, 0.111111111111068652,
+    -0.0909090909066317634, 0.0769230768359707876, -0.0666666646111965422, 0.0588234952536647574,
+    -0.0526311637468042794, 0.0476152570489829255, -0.0434517838550672552, 0.0398567108361061387,
+    -0.0364314119416882635, 0.0324747896579840208, -0.0270252889825057985, 0.0195691373871222094,
+    -0.0111558087319844139, 0.00430926187672629303, -0.000825492297496379695};
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double pi = 3.14159265358979323846;
+
+// Builds expressions in one float type (float32 or float64) and the integer type of its width.
+class Build {
+ public:
+  explicit Build(DType t) : real_(t), integer_(DType{DType::Code::Int, t.bits, t.lanes}), wide_(t.bits == 64) {}
+
+  Expr exp(const Expr& x) const {
+    // Beyond these all results are 0 or infinite. A NaN stays.
+    Expr bounded = clamp_above(select(lt(x, c(wide_ ? -746 : -104)), c(wide_ ? -746 : -104), x), wide_ ? 710 : 89);
+    Power p = reduced_exp(bounded);
+    // Two factors: 2^n alone can be too small or too large for the type.
+    Expr half = binary(BinaryOp::Shr, p.n, k(1));
+    return p.mantissa * power_of_two(half) * power_of_two(p.n - half);
+  }
+
+  Expr log(const Expr& x) const {
+    int mantissa = mantissa_bits();
+    Expr tiny = lt(x, c(wide_ ? 0x1p-1022 : 0x1p-126));
+    Expr normal = select(tiny, x * c(wide_ ? 0x1p54 : 0x1p25), x);
+    // x = 2^e * m, m in [sqrt(1/2), sqrt(2))
+    Expr origin = k(wide_ ? 0x3FE6A09E667F3BCD : 0x3F3504F3);
+    Expr bits = reinterpret(integer_, normal) - origin;
+    Expr e = cast(real_, binary(BinaryOp::Shr, bits, k(mantissa))) - select(tiny, c(wide_ ? 54 : 25), c(0));
+    Expr m = reinterpret(real_, binary(BinaryOp::BitAnd, bits, k((int64_t{1} << mantissa) - 1)) + origin);
+    Expr f = m - c(1);
+    Expr half_square = c(0.5) * f * f;
+    Expr rest;
+    if (wide_) {
+      Expr s = divide(f, f + c(2)), z = s * s;
+      rest = s * (half_square + z * horner(log64_terms, z));
+    } else {
+      rest = f * f * f * horner(log32_terms, f);
+    }
+    Expr low = e * c(wide_ ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20);
+    Expr high = e * c(wide_ ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1);
+    Expr value = high + (f - (half_square - (rest + low)));
+    Expr finite = select(lt(x, c(infinity)), value, x);  // also keeps a NaN
+    Expr zero = select(eq(x, c(0)), c(-infinity), finite);
+    return select(lt(x, c(0)), c(std::numeric_limits<double>::quiet_NaN()), zero);
+  }
+
+  Expr tanh(const Expr& x) const {
+    Expr a = magnitude(x), z = a * a;
+    Expr small = a + a * z * (wide_ ? horner(tanh64_terms, z) : horner(tanh32_terms, z));
+    Expr large = c(1) - divide(c(2), moderate_exp(c(2) * clamp_above(a, wide_ ? 20 : 10)) + c(1));
+    return with_sign_of(select(lt(a, c(0.625)), small, large), x);
+  }
+
+  Expr erf(const Expr& x) const {
+    Expr a = magnitude(x), z = a * a;
+    Expr small = a + a * (wide_ ? horner(erf64_small_terms, z) : horner(erf32_small_terms, z));
+    // 1 - exp(log(erfc(a)))
+    Expr t = clamp_above(a, wide_ ? 6 : 4);
+    Expr q = wide_ ? select(lt(a, c(2.25)), horner(erf64_middle_terms, t), horner(erf64_large_terms, t)) : horner(erf32_large_terms, t);
+    return with_sign_of(select(lt(a, c(1)), small, c(1) - moderate_exp(c(0) - q)), x);
+  }
+
+  Expr atan(const Expr& x) const {
+    Expr a = magnitude(x);
+    Expr far = lt(c(2.41421356237309505), a), middle = lt(c(0.65625), a);
+    Expr t = divide(select(far, c(-1), select(middle, a - c(1), a)), select(far, a, select(middle, a + c(1), c(1))));
+    Expr z = t * t;
+    Expr y = t + t * z * (wide_ ? horner(atan64_terms, z) : horner(atan32_terms, z));
+    // pi / 2 and its rounding error
+    double high = wide_ ? pi / 2 : static_cast<float>(pi / 2), low = wide_ ? 6.12323399573676604e-17 : pi / 2 - high;
+    Expr base = select(far, c(high), select(middle, c(high / 2), c(0)));
+    Expr rest = select(far, c(low), select(middle, c(low / 2), c(0)));
+    return with_sign_of(base + (y + rest), x);
+  }
+
+  // Double only: `terms` says how many are needed.
+  struct SineCosine {
+    Expr sine, cosine;  // of r in [-pi/4, pi/4]
+    Expr quadrant;      // x = r + quadrant * pi / 2
+  };
+  SineCosine sine_cosine(const Expr& x, bool full) const {
+    Expr bounded = select(lt(magnitude(x), c(0x1p28)), x, x - x);
+    Expr shifted = bounded * c(2 / pi) + c(magic());
+    Expr n = shifted - c(magic());
+    Expr r = ((bounded - n * c(0x1.921fb4p+0)) - n * c(0x1.4442dp-24)) - n * c(0x1.8469898cc5170p-48);
+    Expr z = r * r;
+    return {r * (c(1) + z * (full ? horner(sin64_terms, z) : horner(sin32_terms, z))),
+            c(1) - (c(0.5) * z - z * z * (full ? horner(cos64_terms, z) : horner(cos32_terms, z))), reinterpret(integer_, shifted)};
+  }
+
+  Expr trigonometric(UnaryOp op, const Expr& x, bool full) const {
+    SineCosine p = sine_cosine(x, full);
+    Expr odd = eq(binary(BinaryOp::BitAnd, p.quadrant, k(1)), k(1));
+    if (op == UnaryOp::Tan) return divide(select(odd, c(0) - p.cosine, p.sine), select(odd, p.sine, p.cosine));
+    bool sine = op == UnaryOp::Sin;
+    Expr value = select(odd, sine ? p.cosine : p.sine, sine ? p.sine : p.cosine);
+    Expr turn = sine ? p.quadrant : p.quadrant + k(1);
+    return select(eq(binary(BinaryOp::BitAnd, turn, k(2)), k(2)), unary(UnaryOp::Neg, value), value);
+  }
+
+  Expr power(const Expr& x, const Expr& y) const {
+    Expr a = magnitude(x);
+    Expr value = select(eq(a, c(1)), c(1), exp(y * log(a)));
+    Expr half = y * c(0.5);
+    Expr whole = eq(unary(UnaryOp::Floor, y), y), odd = logical_and(whole, ne(unary(UnaryOp::Floor, half), half));
+    Expr negative = logical_and(lt(x, c(0)), lt(c(-infinity), x));
+    Expr signed_value = select(odd, with_sign_of(value, x), value);
+    Expr real = select(logical_and(negative, unary(UnaryOp::Not, whole)), c(std::numeric_limits<double>::quiet_NaN()), signed_value);
+    return select(logical_or(eq(x, c(1)), eq(y, c(0))), c(1), real);
+  }
+
+  Expr c(double v) const { return fimm(v, real_); }
+  Expr k(int64_t v) const { return imm(v, integer_); }
+
+ private:
+  int mantissa_bits() const { return wide_ ? 52 : 23; }
+  // Adding this number rounds to an integer and leaves it in the low bits.
+  double magic() const { return wide_ ? 0x1.8p52 : 0x1.8p23; }
+
+  Expr horner(std::span<const double> terms, const Expr& x) const {
+    Expr sum = c(terms.back());
+    for (size_t i = terms.size() - 1; i-- > 0;) sum = sum * x + c(terms[i]);
+    return sum;
+  }
+
+  static Expr divide(const Expr& a, const Expr& b) { return binary(BinaryOp::Div, a, b); }
+  Expr clamp_above(const Expr& x, double limit) const { return select(lt(c(limit), x), c(limit), x); }
+
+  Expr sign_bit() const { return k(wide_ ? INT64_MIN : INT32_MIN); }
+  Expr magnitude(const Expr& x) const { return unary(UnaryOp::Abs, x); }
+  Expr with_sign_of(const Expr& value, const Expr& x) const {
+    Expr sign = binary(BinaryOp::BitAnd, reinterpret(integer_, x), sign_bit());
+    return reinterpret(real_, binary(BinaryOp::BitOr, reinterpret(integer_, magnitude(value)), sign));
+  }
+
+  // 2^n for n in the exponents of normal numbers.
+  Expr power_of_two(const Expr& n) const {
+    return reinterpret(real_, binary(BinaryOp::Shl, n + k(wide_ ? 1023 : 127), k(mantissa_bits())));
+  }
+
+  struct Power {
+    Expr mantissa, n;  // mantissa * 2^n
+  };
+  Power reduced_exp(const Expr& x) const {
+    Expr shifted = x * c(1.44269504088896341) + c(magic());
+    Expr n = shifted - c(magic());
+    Expr r = (x - n * c(wide_ ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1)) - n * c(wide_ ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20);
+    Expr mantissa = r * r * (wide_ ? horner(exp64_terms, r) : horner(exp32_terms, r)) + r + c(1);
+    return {mantissa, reinterpret(integer_, shifted) - reinterpret_magic()};
+  }
+  Expr reinterpret_magic() const { return k(wide_ ? 0x4338000000000000 : 0x4B400000); }
+
+  // exp(x) for |x| < 80.
+  Expr moderate_exp(const Expr& x) const {
+    Power p = reduced_exp(x);
+    return p.mantissa * power_of_two(p.n);
+  }
+
+  DType real_, integer_;
+  bool wide_;
+};
+
+bool has_expansion(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Tanh:
+    case UnaryOp::Erf:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tan:
+    case UnaryOp::Atan:
+    case UnaryOp::Rsqrt: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Expr expand(UnaryOp op, const Expr& x) {
+  DType t = x->dtype;
+  if (!t.is_float() || !has_expansion(op)) return {};
+  if (t.bits == 16) return cast(t, expand(op, cast(DType::float32().with_lanes(t.lanes), x)));
+  Build b(t);
+  switch (op) {
+    case UnaryOp::Exp: return b.exp(x);
+    case UnaryOp::Log: return b.log(x);
+    case UnaryOp::Tanh: return b.tanh(x);
+    case UnaryOp::Erf: return b.erf(x);
+    case UnaryOp::Atan: return b.atan(x);
+    case UnaryOp::Rsqrt: return binary(BinaryOp::Div, b.c(1), unary(UnaryOp::Sqrt, x));
+    default: break;
+  }
+  // The angle is reduced in double, and the rest costs little more there.
+  DType wide = DType::float64().with_lanes(t.lanes);
+  return cast(t, Build(wide).trigonometric(op, cast(wide, x), t.bits == 64));
+}
+
+Expr expand_power(const Expr& x, const Expr& y) {
+  DType t = x->dtype;
+  if (!t.is_float()) return {};
+  DType wide = DType::float64().with_lanes(t.lanes);
+  return cast(t, Build(wide).power(cast(wide, x), cast(wide, y)));
+}
+
+Expr expand_math(const Expr& e) {
+  return rewrite(e, [](const Expr& n) -> Expr {
+    Expr expanded;
+    if (n->kind == Kind::Unary) expanded = expand(n->unary, n->args[0]);
+    if (n->kind == Kind::Binary && n->binary == BinaryOp::Pow) expanded = expand_power(n->args[0], n->args[1]);
+    return expanded ? expanded : n;
+  });
+}
+
+}  // namespace relay::scalar
