@@ -1,0 +1,79 @@
+// nn.pad: out[i] = data[i - before] inside of data, and outside
+//   constant: pad_val    edge: the nearest element    reflect: data mirrored at its first and last element
+#include <algorithm>
+
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct PadAttrs {
+  IntLists pad_width;
+  std::string pad_mode = "constant";
+  static constexpr auto fields = std::tuple{required_field("pad_width", &PadAttrs::pad_width, "For each axis, how many before and after it."),
+                                            field("pad_mode", &PadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
+};
+
+Result<Type> infer(const PadAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* value, tensor_input(in, 1, "pad_val"));
+  // (C1) pad_width is a pair for each axis, of zeros or more.
+  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(), [](const Ints& p) { return p.size() == 2 && p[0] >= 0 && p[1] >= 0; });
+  if (!pairs || static_cast<int64_t>(a.pad_width.size()) != rank(data))
+    return constraint("C1", "pad_width must be {} pairs of non-negative numbers, one for each axis of data {}", rank(data), text(data->shape));
+  // (C2) pad_val is one value of data's type.
+  if (!scalar::is_int(product(value->shape), 1))
+    return constraint("C2", "pad_val must be a scalar, but has shape {}", text(value->shape));
+  RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", value, "pad_val"));
+  // (C3) The mode is one of three; there is enough to mirror.
+  if (a.pad_mode != "constant" && a.pad_mode != "edge" && a.pad_mode != "reflect")
+    return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
+  Dims out;
+  for (size_t d = 0; d < data->shape.size(); ++d) {
+    int64_t most = std::max(a.pad_width[d][0], a.pad_width[d][1]);
+    if (a.pad_mode == "reflect" && scalar::prove(le(data->shape[d], dim(most))) == true && most > 0)
+      return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), most);
+    out.push_back(data->shape[d] + (a.pad_width[d][0] + a.pad_width[d][1]));
+  }
+  return ir::tensor_type(simplified(std::move(out)), data->dtype);
+}
+
+te::Tensors compute(const PadAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  Ints before, after;
+  for (const Ints& pair : a.pad_width) before.push_back(pair[0]), after.push_back(pair[1]);
+  if (a.pad_mode == "constant") return {padded(data, before, after, (*in[1])(Exprs(in[1]->shape.size(), dim(0))))};
+  return {te::compute("padded", shape_of(out), [&](Exprs i) {
+    for (size_t d = 0; d < i.size(); ++d) {
+      if (before[d] == 0 && after[d] == 0) continue;
+      Expr at = i[d] - before[d], last = data->shape[d] - 1;
+      if (a.pad_mode == "reflect") at = last - unary(UnaryOp::Abs, last - unary(UnaryOp::Abs, at));
+      i[d] = min(max(at, dim(0)), last);
+    }
+    return (*data)(i);
+  })};
+}
+
+}  // namespace
+
+OpDef nn_pad() {
+  return define<PadAttrs>(
+      {.name = "nn.pad",
+       .doc = "Adds elements around a tensor.",
+       .inputs = {{"data", "any shape"}, {"pad_val", "one value"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "pad(data, pad_width, pad_mode, pad_val)",
+       .examples = {{.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[1, 2], [0, 3]]", .symbolic = {"(n, m)", "()"}},
+                    {.inputs = {"(2, 5, 4)", "()"}, .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"edge\"", .symbolic = {"(n, h, w)", "()"}},
+                    {.inputs = {"(2, 5, 4)", "()"}, .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"reflect\"", .symbolic = {"(n, h, 4)", "()"}},
+                    {.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[0, 0], [0, 0]]"}},
+       .rejects = {{{"(3, 4)", "()"}, "pad_width=[[1, 1]]", "C1"}, {{"(3, 4)", "(2,)"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
+                   {{"(3, 4)", "() int32"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
+                   {{"(3, 4)", "()"}, "pad_width=[[1, 1], [1, 1]], pad_mode=\"wrap\"", "C3"},
+                   {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"}}},
+      "PadAttrs");
+}
+
+}  // namespace relay::ops

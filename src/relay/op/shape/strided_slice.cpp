@@ -1,0 +1,117 @@
+// strided_slice: out[i] = data[begin + i * stride] along each sliced axis, as in Python: negative begin and end count from the
+// end, out-of-range ones are cut to the data. With slice_mode "size", end holds extents (-1: to the end) and strides are 1.
+#include <algorithm>
+
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct StridedSliceAttrs {
+  Ints begin;
+  Ints end;
+  Ints strides;
+  std::string slice_mode = "end";
+  OptInts axes;
+  static constexpr auto fields =
+      std::tuple{required_field("begin", &StridedSliceAttrs::begin, "The first index along each sliced axis."),
+                 required_field("end", &StridedSliceAttrs::end, "The index behind the last, or with slice_mode \"size\" the extent."),
+                 field("strides", &StridedSliceAttrs::strides, "The step along each; one for all, or empty: 1."),
+                 field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\"."),
+                 field("axes", &StridedSliceAttrs::axes, "The sliced axes; None: the first ones.")};
+};
+
+struct Slice {
+  Expr begin;
+  int64_t stride = 1;
+  Expr extent;
+};
+
+// The slice of an axis of extent n. Constant begins and ends of a constant axis give constants.
+Slice slice_of(const StridedSliceAttrs& a, size_t k, const Expr& n) {
+  bool size_mode = a.slice_mode == "size";
+  int64_t b = a.begin[k], e = k < a.end.size() ? a.end[k] : INT64_MAX;
+  int64_t stride = size_mode || a.strides.empty() ? 1 : a.strides.size() == 1 ? a.strides[0] : a.strides[k];
+  // Cut to [low, n + high]: a backwards slice begins on an element and may end before the first.
+  Expr least = dim(stride > 0 ? 0 : -1), greatest = n + (stride > 0 ? 0 : -1);
+  auto cut = [&](int64_t v) {
+    if (v >= INT32_MAX) return greatest;  // "to the end", however large
+    if (v <= INT32_MIN) return least;
+    Expr index = v < 0 ? n + v : dim(v);
+    return v < 0 ? max(index, least) : v == 0 && stride > 0 ? index : min(index, greatest);
+  };
+  Expr begin = scalar::simplify(cut(b)), end;
+  if (size_mode) end = e < 0 ? n : min(begin + e, n);
+  else end = cut(e);
+  Expr count = stride > 0 ? floordiv(end - begin + (stride - 1), stride) : floordiv(begin - end + (-stride - 1), -stride);
+  return {begin, stride, scalar::simplify(max(count, dim(0)))};
+}
+
+Result<Ints> sliced_axes(const StridedSliceAttrs& a, int64_t rank) {
+  Ints axes;
+  for (size_t k = 0; k < a.begin.size(); ++k) axes.push_back(static_cast<int64_t>(k));
+  if (a.axes) {
+    RELAY_RETURN_IF_ERROR(normal_axes("C2", *a.axes, rank));
+    axes = *a.axes;
+    for (int64_t& axis : axes) axis = positive_axis(axis, rank);
+  }
+  return axes;
+}
+
+Result<Type> infer(const StridedSliceAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) slice_mode is one of two.
+  if (a.slice_mode != "end" && a.slice_mode != "size") return constraint("C1", "slice_mode must be \"end\" or \"size\", but is \"{}\"", a.slice_mode);
+  // (C2) The axes exist, each named once, and are as many as begin has values.
+  RELAY_ASSIGN(Ints axes, sliced_axes(a, rank(data)));
+  if (axes.size() != a.begin.size() || static_cast<int64_t>(axes.size()) > rank(data))
+    return constraint("C2", "begin {} does not fit {} axes of data {}", text(a.begin), axes.size(), text(data->shape));
+  // (C3) end and strides are as many; strides are not zero.
+  if (a.end.size() > a.begin.size() || (a.strides.size() > 1 && a.strides.size() != a.begin.size()))
+    return constraint("C3", "begin {}, end {} and strides {} differ in length", text(a.begin), text(a.end), text(a.strides));
+  if (std::count(a.strides.begin(), a.strides.end(), 0)) return constraint("C3", "strides {} has a zero", text(a.strides));
+  Dims out = data->shape;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    Dim& extent = out[static_cast<size_t>(axes[k])];
+    extent = slice_of(a, k, extent).extent;
+  }
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+te::Tensors compute(const StridedSliceAttrs& a, const te::Tensors& in, const Type& out) {
+  Ints axes = *sliced_axes(a, static_cast<int64_t>(in[0]->shape.size()));
+  return {te::compute("strided_slice", shape_of(out), [&](Exprs i) {
+    for (size_t k = 0; k < axes.size(); ++k) {
+      size_t axis = static_cast<size_t>(axes[k]);
+      Slice s = slice_of(a, k, in[0]->shape[axis]);
+      i[axis] = i[axis] * s.stride + s.begin;
+    }
+    return (*in[0])(i);
+  })};
+}
+
+}  // namespace
+
+OpDef strided_slice() {
+  return define<StridedSliceAttrs>(
+      {.name = "strided_slice",
+       .doc = "Takes every stride-th element of a range along each axis.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "sliced(data, begin, end, strides, slice_mode, axes)",
+       .examples = {{.inputs = {"(6, 8)"}, .attrs = "begin=[1, 2], end=[5, 8], strides=[2, 3]", .symbolic = {}},
+                    {.inputs = {"(6, 8)"}, .attrs = "begin=[1], end=[2147483647]", .symbolic = {"(n, 8)"}},
+                    {.inputs = {"(6, 8)"}, .attrs = "begin=[-3, 0], end=[-1, 100]", .symbolic = {"(n, m)"}},
+                    {.inputs = {"(6, 8)"}, .attrs = "begin=[-1, 6], end=[-2147483648, 1], strides=[-1, -2]", .symbolic = {"(n, 8)"}},
+                    {.inputs = {"(6, 8, 3)"}, .attrs = "begin=[0, 1], end=[-1, 2], axes=[2, 0], strides=[2, 1]", .symbolic = {}},
+                    {.inputs = {"(6, 8)"}, .attrs = "begin=[2, 1], end=[3, -1], slice_mode=\"size\""},
+                    {.inputs = {"(6, 8)"}, .attrs = "begin=[4], end=[2]"}},
+       .rejects = {{{"(2, 3)"}, "begin=[0], end=[1], slice_mode=\"last\"", "C1"}, {{"(2, 3)"}, "begin=[0, 0, 0], end=[1, 1, 1]", "C2"},
+                   {{"(2, 3)"}, "begin=[0], end=[1], axes=[2]", "C2"}, {{"(2, 3)"}, "begin=[0], end=[1], strides=[0]", "C3"},
+                   {{"(2, 3)"}, "begin=[0, 0], end=[1, 1], strides=[1, 1, 1]", "C3"}}},
+      "StridedSliceAttrs");
+}
+
+}  // namespace relay::ops

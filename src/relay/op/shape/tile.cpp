@@ -1,0 +1,134 @@
+// tile:   the whole tensor several times along each axis:  out[.., i, ..] = data[.., i % extent, ..]
+// repeat: each element several times along one axis:       out[.., i, ..] = data[.., i // repeats, ..]
+// reverse: an axis backwards:                              out[.., i, ..] = data[.., extent - 1 - i, ..]
+#include <algorithm>
+
+#include "relay/op/shape/reshape.h"
+
+namespace relay::ops {
+namespace {
+
+struct TileAttrs {
+  Ints reps;
+  static constexpr auto fields = std::tuple{required_field("reps", &TileAttrs::reps, "How often along each axis, aligned at the last one.")};
+};
+
+struct RepeatAttrs {
+  int64_t repeats = 1;
+  OptInt axis;
+  static constexpr auto fields = std::tuple{required_field("repeats", &RepeatAttrs::repeats, "How often."),
+                                            field("axis", &RepeatAttrs::axis, "Along which axis; None: of the flattened data.")};
+};
+
+struct ReverseAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &ReverseAttrs::axis, "The axis to turn around.")};
+};
+
+Result<Type> infer_tile(const TileAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) Nothing is repeated less than once.
+  if (std::any_of(a.reps.begin(), a.reps.end(), [](int64_t r) { return r < 1; })) return constraint("C1", "reps {} must be positive", text(a.reps));
+  Dims out(std::max(data->shape.size(), a.reps.size()), dim(1));
+  std::copy_backward(data->shape.begin(), data->shape.end(), out.end());
+  for (size_t k = 0; k < a.reps.size(); ++k) {
+    Dim& d = out[out.size() - a.reps.size() + k];
+    d = d * a.reps[k];
+  }
+  return ir::tensor_type(simplified(std::move(out)), data->dtype);
+}
+
+te::Tensors compute_tile(const TileAttrs&, const te::Tensors& in, const Type& out) {
+  const Exprs& shape = in[0]->shape;
+  return {te::compute("tile", shape_of(out), [&](Exprs i) {
+    i.erase(i.begin(), i.end() - static_cast<int64_t>(shape.size()));
+    size_t front = shape_of(out).size() - shape.size();
+    for (size_t d = 0; d < i.size(); ++d)
+      if (!scalar::equal(shape_of(out)[front + d], shape[d])) i[d] = scalar::is_int(shape[d], 1) ? dim(0) : floormod(i[d], shape[d]);
+    return (*in[0])(i);
+  })};
+}
+
+Result<Type> infer_repeat(const RepeatAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) Nothing is repeated less than once.
+  if (a.repeats < 1) return constraint("C1", "repeats is {}, but must be positive", a.repeats);
+  if (!a.axis) return ir::tensor_type({scalar::simplify(product(data->shape) * a.repeats)}, data->dtype);
+  // (C2) The axis exists.
+  RELAY_ASSIGN(int64_t axis, normal_axis("C2", *a.axis, rank(data)));
+  Dims out = data->shape;
+  out[static_cast<size_t>(axis)] = scalar::simplify(out[static_cast<size_t>(axis)] * a.repeats);
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+te::Tensors compute_repeat(const RepeatAttrs& a, const te::Tensors& in, const Type& out) {
+  const Exprs& shape = in[0]->shape;
+  return {te::compute("repeat", shape_of(out), [&](Exprs i) {
+    if (!a.axis) return (*in[0])(shape::reshaped_indices(shape, {product(shape)}, {floordiv(i[0], a.repeats)}));
+    size_t axis = static_cast<size_t>(positive_axis(*a.axis, static_cast<int64_t>(shape.size())));
+    i[axis] = floordiv(i[axis], a.repeats);
+    return (*in[0])(i);
+  })};
+}
+
+Result<Type> infer_reverse(const ReverseAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The axis exists.
+  RELAY_RETURN_IF_ERROR(normal_axis("C1", a.axis, rank(data)));
+  return in[0];
+}
+
+te::Tensors compute_reverse(const ReverseAttrs& a, const te::Tensors& in, const Type&) {
+  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
+  return {elementwise("reverse", in[0], [&](Exprs i) {
+    i[axis] = in[0]->shape[axis] - 1 - i[axis];
+    return (*in[0])(i);
+  })};
+}
+
+}  // namespace
+
+OpDef tile() {
+  return define<TileAttrs>({.name = "tile",
+                            .doc = "Repeats the whole tensor along each axis.",
+                            .inputs = {{"data", "any shape"}},
+                            .fusion = Fusion::Broadcast,
+                            .infer = infer_tile,
+                            .compute = compute_tile,
+                            .oracle = "torch.tile(data, tuple(reps))",
+                            .examples = {{.inputs = {"(2, 3)"}, .attrs = "reps=[2, 3]", .symbolic = {"(n, 3)"}},
+                                         {.inputs = {"(2, 3)"}, .attrs = "reps=[4, 1, 2]", .symbolic = {"(2, m)"}},
+                                         {.inputs = {"(2, 3, 1)"}, .attrs = "reps=[5]"}},
+                            .rejects = {{{"(2, 3)"}, "reps=[0, 1]", "C1"}}},
+                           "TileAttrs");
+}
+
+OpDef repeat() {
+  return define<RepeatAttrs>({.name = "repeat",
+                              .doc = "Repeats each element along an axis.",
+                              .inputs = {{"data", "any shape"}},
+                              .fusion = Fusion::Broadcast,
+                              .infer = infer_repeat,
+                              .compute = compute_repeat,
+                              .oracle = "torch.repeat_interleave(data, repeats, axis)",
+                              .examples = {{.inputs = {"(2, 3)"}, .attrs = "repeats=2, axis=1", .symbolic = {"(n, m)"}},
+                                           {.inputs = {"(2, 3)"}, .attrs = "repeats=3, axis=-2"},
+                                           {.inputs = {"(2, 3)"}, .attrs = "repeats=2", .symbolic = {"(n, 3)"}}},
+                              .rejects = {{{"(2, 3)"}, "repeats=0, axis=0", "C1"}, {{"(2, 3)"}, "repeats=2, axis=2", "C2"}}},
+                             "RepeatAttrs");
+}
+
+OpDef reverse() {
+  return define<ReverseAttrs>({.name = "reverse",
+                               .doc = "Turns an axis around.",
+                               .inputs = {{"data", "any shape"}},
+                               .fusion = Fusion::Injective,
+                               .infer = infer_reverse,
+                               .compute = compute_reverse,
+                               .oracle = "torch.flip(data, (axis,))",
+                               .examples = {{.inputs = {"(4, 3)"}, .symbolic = {"(n, 3)"}}, {.inputs = {"(2, 3, 4)"}, .attrs = "axis=-1"}},
+                               .rejects = {{{"(2, 3)"}, "axis=2", "C1"}}},
+                              "ReverseAttrs");
+}
+
+}  // namespace relay::ops
