@@ -47,7 +47,10 @@ const char* describe(Tok kind) {
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
+// The text may be read twice (types first): what was reported is not reported again.
 Token Lexer::error(uint32_t begin, std::string message, std::string help) {
+  if (begin < reported_to_) return {Tok::Error, begin, at_};
+  reported_to_ = begin + 1;
   sink_.report(Diagnostic{.kind = DiagnosticKind::syntax, .message = std::move(message), .span = {source_, begin, at_, {}}, .help = std::move(help)});
   return {Tok::Error, begin, at_};
 }

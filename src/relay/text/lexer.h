@@ -54,6 +54,7 @@ class Lexer {
   std::string_view text_;
   DiagnosticSink& sink_;
   uint32_t at_ = 0;
+  uint32_t reported_to_ = 0;
   bool after_dot_ = false;  // in %x.0.1 the projections are two integers, not one float
   Token buffer_[4];
   size_t filled_ = 0;

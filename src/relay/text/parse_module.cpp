@@ -106,6 +106,7 @@ void Parser::collect_types() {
   if (body.find("type") == std::string_view::npos) return;
   size_t braces = 0;
   while (!at(Tok::End)) {
+    if (at_word("def") && peek(1).kind == Tok::Global) braces = 0;  // also after a body that was never closed
     if (at(Tok::LBrace)) ++braces;
     if (at(Tok::RBrace) && braces > 0) --braces;
     bool is_extern = braces == 0 && at_word("extern");
@@ -126,10 +127,11 @@ bool Parser::type_definition(bool is_extern) {
   def.name = name_of(name);
   def.is_extern = is_extern;
   type_scopes_.emplace_back();
+  dim_scopes_.emplace_back();
   struct Pop {
-    std::vector<std::map<std::string, Type>>& scopes;
-    ~Pop() { scopes.pop_back(); }
-  } pop{type_scopes_};
+    Parser& parser;
+    ~Pop() { parser.type_scopes_.pop_back(), parser.dim_scopes_.pop_back(); }
+  } pop{*this};
   if (!type_params(&def.type_params)) return false;
   if (accept(Tok::LBrace)) {
     while (!at(Tok::RBrace)) {

@@ -280,6 +280,7 @@ static bool read_double(std::string_view digits, double* out) {
 bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   Token key = take();
   std::string name = name_of(key);
+  if (accept(Tok::Dot)) name += "." + name_of(take());
   if (!expect(Tok::Equal, "after the name of an attribute")) return false;
   AttrValue value;
   if (!attr_value(&value)) return false;

@@ -9,16 +9,10 @@
 #include <unordered_map>
 
 #include "relay/text/lexer.h"
+#include "relay/text/metadata.h"
 #include "relay/text/text.h"
 
 namespace relay::text {
-
-// Tensors of the metadata section by index. Reads both forms; see metadata.cpp.
-struct Metadata {
-  std::vector<Tensor> constants;
-  std::string module_attrs;  // attributes of the module, as text
-};
-Result<Metadata> read_metadata(std::string_view json, const Span& span, const ParseOptions& options);
 
 using AttrValues = std::vector<std::pair<std::string, ir::AttrValue>>;
 
@@ -135,7 +129,11 @@ class Parser {
   bool attr_value(ir::AttrValue* out);
   bool attr_list(ir::AttrValue* out, Tok close);
   ir::Pattern pattern();
-  bool at_attribute() { return at(Tok::Ident) && peek(1).kind == Tok::Equal; }
+  // key=, ns.key=, "any key"=
+  bool at_attribute() {
+    if (at(Tok::Ident) && peek(1).kind == Tok::Dot) return peek(2).kind == Tok::Ident && peek(3).kind == Tok::Equal;
+    return (at(Tok::Ident) || at(Tok::String)) && peek(1).kind == Tok::Equal;
+  }
   bool at_end(std::string_view after);  // the whole text is read
   bool enter();  // one level deeper; false and a report beyond the limit
   struct Leave {
