@@ -79,7 +79,7 @@ const std::string& Names::dim(const scalar::Node* var) {
 std::string Names::shape(const Dims& dims) {
   std::string out = "(";
   for (size_t i = 0; i < dims.size(); ++i) out += (i ? ", " : "") + dim(dims[i]);
-  return out + (dims.size() == 1 ? ",)" : ")");
+  return out + ")";
 }
 
 // Recursive: a type is as deep as the parser or inference allowed it to be.
@@ -226,7 +226,7 @@ std::string Names::attrs(const DictAttrs& a) {
   return out;
 }
 
-std::string str(const Type& type) { return Names().type(type); }
+std::string type_text(const Type& type) { return Names().type(type); }
 std::string str(const Attrs& attrs) { return Names().attrs(attrs); }
 
 }  // namespace relay::text

@@ -75,7 +75,11 @@ std::string Parser::name_of(const Token& token) const {
   return !text.empty() && text[0] == '"' ? unquote(text) : std::string(text);
 }
 
-Diagnostics Parser::all_errors() const { return sink_.all(); }
+Diagnostics Parser::all_errors() const {
+  Diagnostics all = sink_.all();
+  std::stable_sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  return all;
+}
 
 // --- definitions ------------------------------------------------------------------------------------------------------
 

@@ -276,7 +276,7 @@ static bool read_double(std::string_view digits, double* out) {
          (suffix.empty() || suffix == "." || suffix == ".f" || suffix == "f" || suffix == "f16" || suffix == "f32" || suffix == "f64");
 }
 
-// key=value, appended.
+// key=value, appended. With `spans`, names given twice are left to the operator's attributes to refuse.
 bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   Token key = take();
   std::string name = name_of(key);
@@ -285,7 +285,7 @@ bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   AttrValue value;
   if (!attr_value(&value)) return false;
   for (const auto& [other, unused] : *out)
-    if (other == name) report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key));
+    if (other == name && !spans) report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key));
   out->emplace_back(std::move(name), std::move(value));
   if (spans) spans->push_back(span_from(key.begin));
   return true;

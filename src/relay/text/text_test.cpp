@@ -70,23 +70,23 @@ TEST(Text, golden_errors) {
 }
 
 TEST(Text, types) {
-  for (const char* text : {"float32", "Tensor[(2, ?), int8]", "(int32, Tensor[(1,), bool])", "()", "(int64,)", "fn (int32) -> int32",
+  for (const char* text : {"float32", "Tensor[(2, ?), int8]", "(int32, Tensor[(1), bool])", "()", "(int64,)", "fn (int32) -> int32",
                            "fn [A](A, A) -> (A, A)", "ref(float16)", "Tensor[(m, m * 224, (n + 1) / 2, min(n, 4)), float32]",
                            "Tensor[(a - (b - c), a * (b + c), a % 2 + max(a, b - 1)), float32]", "_"}) {
     Result<Type> type = parse_type(text, nullptr, TypeForm::Relay);
     ASSERT_TRUE(type) << render(type.errors());
-    EXPECT_EQ(str(*type), text);
+    EXPECT_EQ(type_text(*type), text);
   }
 }
 
 TEST(Text, short_types) {
   auto shown = [](const char* text) {
     Result<Type> type = parse_type(text);
-    return type ? str(*type) : render(type.errors());
+    return type ? type_text(*type) : render(type.errors());
   };
   EXPECT_EQ(shown("(1, 3, 8, 8)"), "Tensor[(1, 3, 8, 8), float32]");
-  EXPECT_EQ(shown("(4,) int64"), "Tensor[(4,), int64]");
-  EXPECT_EQ(shown("(4) int64"), "Tensor[(4,), int64]");
+  EXPECT_EQ(shown("(4,) int64"), "Tensor[(4), int64]");
+  EXPECT_EQ(shown("(4) int64"), "Tensor[(4), int64]");
   EXPECT_EQ(shown("()"), "float32");
   EXPECT_EQ(shown("() bool"), "bool");
   EXPECT_EQ(shown("(n, 3, h, w) uint8"), "Tensor[(n, 3, h, w), uint8]");
@@ -114,7 +114,7 @@ TEST(Text, literals) {
                            "0.1f", "0.1f64", "1e-05f", "1e+30f", "0.333f16", "2bf16", "True", "False", "-9223372036854775808i64"}) {
     Result<Expr> e = parse_expr(text);
     ASSERT_TRUE(e) << render(e.errors());
-    EXPECT_EQ(str(*e), format("{}\n", std::string(text) == "0.333f16" ? "0.33300781f16" : text));
+    EXPECT_EQ(str(*e), format("{}\n", std::string(text) == "0.333f16" ? "0.3330078f16" : text));
     EXPECT_TRUE(equal(*e, *parse_expr(str(*e))));
   }
 }
@@ -124,7 +124,7 @@ TEST(Text, names_that_are_no_identifiers) {
   Module m;
   m.functions["main"] = function({x, y, z}, tuple({x, y, z}));
   std::string text = str(m);
-  EXPECT_NE(text.find("%\"input.1\": Tensor[(2,), float32], %\"input.11\""), std::string::npos) << text;
+  EXPECT_NE(text.find("%\"input.1\": Tensor[(2), float32], %\"input.11\""), std::string::npos) << text;
   EXPECT_TRUE(equal(m, parsed(text)));
 }
 
