@@ -1,0 +1,141 @@
+// Convolutions: Conv, ConvTranspose, and the geometry of windows.
+#include <algorithm>
+
+#include "relay/frontend/onnx/window.h"
+
+namespace relay::onnx {
+
+using ir::Expr;
+using ir::Ints;
+
+// A list with one value an axis, checked.
+static std::optional<Ints> per_axis(Convert& c, const char* attribute, size_t axes, int64_t otherwise, int64_t least) {
+  Ints values = c.ints(attribute, Ints(axes, otherwise));
+  if (values.empty()) values.assign(axes, otherwise);
+  if (values.size() != axes) return c.bad("{} is [{}], but the window has {}", attribute, join(values, ", "), plural(static_cast<int64_t>(axes), "axis", "axes"));
+  for (int64_t v : values)
+    if (v < least || v > INT32_MAX) return c.bad("{} is [{}], which is out of range", attribute, join(values, ", "));
+  return values;
+}
+
+std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel) {
+  size_t axes = kernel.size();
+  if (!c.expect_rank(x, static_cast<int64_t>(axes) + 2, static_cast<int64_t>(axes) + 2, "the data")) return std::nullopt;
+  for (int64_t k : kernel)
+    if (k < 1 || k > INT32_MAX) return c.bad("the window's extents [{}] are out of range", join(kernel, ", "));
+  Window w;
+  std::optional<Ints> strides = per_axis(c, "strides", axes, 1, 1), dilations = per_axis(c, "dilations", axes, 1, 1);
+  std::optional<Ints> pads = per_axis(c, "pads", 2 * axes, 0, INT32_MIN);
+  if (!strides || !dilations || !pads) return std::nullopt;
+  w.kernel = std::move(kernel), w.strides = *strides, w.dilations = *dilations, w.pads = *pads;
+  std::string mode = c.text("auto_pad", "NOTSET");
+  if (mode == "VALID") {
+    w.pads.assign(2 * axes, 0);
+  } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    // As much padding as makes the output ceil(input / stride) wide; the odd one goes to the upper or the lower side.
+    for (size_t i = 0; i < axes; ++i) {
+      int64_t taps = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i], total = taps - 1;
+      if (stride > 1) {
+        std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
+        if (!extent) return c.unsupported("auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode, stride, ir::str(x->type));
+        total = ((*extent + stride - 1) / stride - 1) * stride + taps - *extent;
+      }
+      total = std::max<int64_t>(total, 0);
+      w.pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+      w.pads[axes + i] = total - w.pads[i];
+    }
+  } else if (mode != "NOTSET" && !mode.empty()) {
+    return c.bad("auto_pad is '{}'", mode);
+  }
+  return w;
+}
+
+namespace convert {
+
+// The weight's window: kernel_shape, else the weight's own axes, which it must agree with.
+static std::optional<Ints> kernel_of(Convert& c, const Expr& weight) {
+  if (!c.expect_rank(weight, 3, 5, "the weight")) return std::nullopt;
+  Ints kernel;
+  for (int64_t i = 2; i < c.rank(weight); ++i) {
+    std::optional<int64_t> extent = c.extent(weight, i);
+    if (!extent) return c.unsupported("the weight's window has no fixed size: {}", ir::str(weight->type));
+    kernel.push_back(*extent);
+  }
+  Ints said = c.ints("kernel_shape", kernel);
+  if (!said.empty() && said != kernel) return c.bad("kernel_shape is [{}], but the weight is {}", join(said, ", "), ir::str(weight->type));
+  return kernel;
+}
+
+static Expr with_bias(Convert& c, const Expr& result) { return c.has(2) ? c.emit("nn.bias_add", {result, c.input(2)}, {{"axis", int64_t{1}}}) : result; }
+
+// Padding is not negative in Relay's operators; a negative one (rare) cuts the data.
+static Values convolution(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
+  std::optional<Ints> kernel = kernel_of(c, weight);
+  std::optional<Window> w = kernel ? read_window(c, x, *kernel) : std::nullopt;
+  if (!w) return {};
+  const char* const names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
+  EmitAttrs attrs{{"strides", w->strides}, {"padding", w->pads}, {"dilation", w->dilations}, {"groups", c.integer("group", 1)}, {"kernel_size", w->kernel}};
+  if (std::optional<int64_t> channels = c.extent(weight, 0)) attrs.push_back({"channels", *channels});
+  attrs.insert(attrs.end(), more.begin(), more.end());
+  return {c.emit(names[kernel->size() - 1], {x, weight}, attrs)};
+}
+
+Values Conv(Convert& c) {
+  Values result = convolution(c, c.input(0), c.input(1), {});
+  if (result.empty()) return {};
+  return {with_bias(c, result[0].expr)};
+}
+
+// Integers less their zero points, multiplied and summed as int32.
+Values ConvInteger(Convert& c) {
+  auto centred = [&](const Expr& e, size_t zero, bool channels_first) {
+    Expr wide = c.cast(e, DType::int32());
+    if (!c.has(zero)) return wide;
+    Expr point = c.cast(c.input(zero), DType::int32());
+    // One zero point an output channel.
+    if (channels_first && c.rank(point) == 1 && !is_int(c.shape(point)[0], 1)) {
+      ir::Dims shape = c.shape(point);
+      shape.resize(static_cast<size_t>(c.rank(e)), scalar::imm(1));
+      point = c.reshape(point, shape);
+    }
+    return c.subtract(wide, point);
+  };
+  return convolution(c, centred(c.input(0), 2, false), centred(c.input(1), 3, true), {});
+}
+
+Values ConvTranspose(Convert& c) {
+  Expr x = c.input(0), weight = c.input(1);
+  std::optional<Ints> kernel = kernel_of(c, weight);
+  if (!kernel) return {};
+  size_t axes = kernel->size();
+  if (!c.expect_rank(x, static_cast<int64_t>(axes) + 2, static_cast<int64_t>(axes) + 2, "the data")) return {};
+  std::optional<Ints> strides = per_axis(c, "strides", axes, 1, 1), dilations = per_axis(c, "dilations", axes, 1, 1);
+  std::optional<Ints> pads = per_axis(c, "pads", 2 * axes, 0, 0), extra = per_axis(c, "output_padding", axes, 0, 0);
+  if (!strides || !dilations || !pads || !extra) return {};
+  std::string mode = c.text("auto_pad", "NOTSET");
+  Ints shape = c.ints("output_shape");
+  if (mode == "VALID") pads->assign(2 * axes, 0);
+  if (!shape.empty() || mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    // The output's size is given, as such or as input * stride: the padding follows from it.
+    if (!shape.empty() && shape.size() < axes) return c.bad("output_shape is [{}], but the window has {} axes", join(shape, ", "), axes);
+    for (size_t i = 0; i < axes; ++i) {
+      int64_t taps = ((*kernel)[i] - 1) * (*dilations)[i] + 1, total = taps - (*strides)[i] + (*extra)[i];
+      if (!shape.empty()) {
+        std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
+        if (!extent) return c.unsupported("output_shape needs data of a fixed size, but it is {}; give its shape (--shape)", ir::str(x->type));
+        total = (*extent - 1) * (*strides)[i] + (*extra)[i] + taps - shape[shape.size() - axes + i];
+      }
+      if (total < 0) (*extra)[i] -= total, total = 0;  // larger than the kernel reaches: zeros behind
+      (*pads)[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+      (*pads)[axes + i] = total - (*pads)[i];
+    }
+  }
+  const char* const names[] = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"};
+  EmitAttrs attrs{{"strides", *strides}, {"padding", *pads}, {"dilation", *dilations}, {"output_padding", *extra}, {"groups", c.integer("group", 1)}, {"kernel_size", *kernel}};
+  if (std::optional<int64_t> channels = c.extent(weight, 1); channels && c.integer("group", 1) > 0 && c.integer("group", 1) < INT32_MAX && *channels < INT32_MAX)
+    attrs.push_back({"channels", *channels * c.integer("group", 1)});
+  return {with_bias(c, c.emit(names[axes - 1], {x, weight}, attrs))};
+}
+
+}  // namespace convert
+}  // namespace relay::onnx

@@ -1,0 +1,46 @@
+#include "relay/frontend/onnx/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace relay::onnx {
+
+static Diagnostic unreadable(const std::string& path, const std::string& why) {
+  Diagnostic d{DiagnosticKind::file_not_found, format("'{}' cannot be read: {}", path, why)};
+  d.help = "check the path; an ONNX model is one file that ends in .onnx";
+  return d;
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  if (path.find('\0') != std::string::npos) return unreadable("?", "the path holds a zero byte");
+  // Non-blocking, so that opening a pipe does not wait for a writer.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return unreadable(path, std::strerror(errno));
+  struct stat status;
+  int failed = ::fstat(descriptor, &status);
+  std::string why;
+  if (failed) why = std::strerror(errno);
+  else if (S_ISDIR(status.st_mode)) why = "it is a directory";
+  else if (!S_ISREG(status.st_mode)) why = "it is not an ordinary file";
+  if (!why.empty()) {
+    ::close(descriptor);
+    return unreadable(path, why);
+  }
+  size_t size = static_cast<size_t>(status.st_size);
+  void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) why = std::strerror(errno);
+  ::close(descriptor);
+  if (!why.empty()) return unreadable(path, why);
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const char*>(data), size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<char*>(data_), size_);
+}
+
+}  // namespace relay::onnx

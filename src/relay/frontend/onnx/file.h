@@ -1,0 +1,28 @@
+// A file as bytes: mapped read-only, so that weights are paged in when they are used and are shared between processes.
+// The file must not be cut shorter while it is mapped.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "relay/base/diagnostics.h"
+
+namespace relay::onnx {
+
+class MappedFile {
+ public:
+  // Directories, devices and unreadable files are diagnostics (file_not_found).
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+  const char* data_;
+  size_t size_;
+};
+
+}  // namespace relay::onnx

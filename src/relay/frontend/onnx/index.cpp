@@ -1,0 +1,237 @@
+// Operators that pick elements by index: slices, gathers, one-hot, ranges, sorting.
+#include <algorithm>
+#include <cmath>
+
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+// ONNX counts negative indices from the end; Relay's operators clip. Constants are corrected now, other indices when the model
+// runs (unsigned ones need nothing).
+Expr from_the_front(Convert& c, const Expr& indices, const Dim& extent) {
+  if (!indices) return {};
+  DType dtype = c.dtype(indices);
+  if (dtype.code == DType::Code::UInt) return indices;
+  const ir::Constant* constant = ir::as<ir::Constant>(indices);
+  if (constant) {
+    bool negative = false;
+    for (int64_t i = 0; !negative && i < constant->value.elements(); ++i) negative = constant->value.int_at(i) < 0;
+    if (!negative) return indices;
+    if (is_int(extent)) {
+      Tensor corrected = Tensor::empty(constant->value.shape(), dtype);
+      for (int64_t i = 0; i < corrected.elements(); ++i) {
+        int64_t index = constant->value.int_at(i);
+        corrected.set_int(i, index < 0 ? index + extent->ivalue : index);
+      }
+      return c.constant(std::move(corrected));
+    }
+  }
+  if (!is_int(extent)) return c.unsupported("indices that may be negative need a fixed size, but that of the axis is {}; give the inputs' shapes (--shape)", scalar::str(extent));
+  Expr below = c.emit("less", {indices, c.scalar(0, dtype)});
+  return c.emit("where", {below, c.add(indices, static_cast<double>(extent->ivalue)), indices});
+}
+
+struct Bounds {
+  int64_t begin, end, step;
+};
+
+// One axis of a slice: bounds from the end made positive and clamped to the axis.
+Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
+  auto front = [&](int64_t i) { return i < 0 ? (i < -extent ? -1 : i + extent) : std::min(i, extent); };
+  Bounds r{front(begin), front(end), step};
+  if (step > 0) {
+    r.begin = std::max<int64_t>(r.begin, 0), r.end = std::max<int64_t>(r.end, 0);
+    r.end = std::max(r.begin, r.end);
+  } else {
+    r.begin = std::min(r.begin, extent - 1);
+    r.end = std::min(r.end, r.begin);
+  }
+  return r;
+}
+
+}  // namespace
+
+// Bounds are attributes before opset 10 and inputs since.
+Values Slice(Convert& c) {
+  std::optional<Dims> starts, ends;
+  std::optional<Ints> axes, steps;
+  if (c.opset < 10) {
+    starts = Dims(), ends = Dims();
+    for (int64_t i : c.ints("starts")) starts->push_back(scalar::imm(i));
+    for (int64_t i : c.ints("ends")) ends->push_back(scalar::imm(i));
+    axes = c.optional_ints("axes");
+  } else {
+    if (!c.has(1) || !c.has(2)) return c.bad("starts and ends are missing");
+    starts = c.dims(1, "starts"), ends = c.dims(2, "ends");
+    if (c.has(3)) axes = c.ints(3, "axes");
+    if (c.has(4)) steps = c.ints(4, "steps");
+  }
+  if (c.failed() || !starts || !ends) return {};
+  KnownRef known = c.known(0);
+  Expr x = known ? nullptr : c.input(0);
+  int64_t rank = known ? static_cast<int64_t>(known->shape.size()) : c.rank(x);
+  size_t n = starts->size();
+  if (!axes) {
+    axes = Ints();
+    for (size_t i = 0; i < n; ++i) axes->push_back(static_cast<int64_t>(i));
+  }
+  if (!steps) steps = Ints(n, 1);
+  axes = c.axes(*axes, rank);
+  if (!axes) return {};
+  if (ends->size() != n || axes->size() != n || steps->size() != n) return c.bad("starts, ends, axes and steps have {}, {}, {} and {} elements", n, ends->size(), axes->size(), steps->size());
+  if (known && known->shape.size() == 1 && n <= 1) {
+    if (n == 0) return {known};
+    if (is_int((*starts)[0]) && is_int((*ends)[0]) && (*steps)[0] != 0) {
+      Bounds r = clamped((*starts)[0]->ivalue, (*ends)[0]->ivalue, (*steps)[0], known->shape[0]);
+      Ints indices;
+      for (int64_t i = r.begin; r.step > 0 ? i < r.end : i > r.end; i += r.step) {
+        indices.push_back(i);
+        if (r.step > max_known || r.step < -max_known) break;
+      }
+      return {picked(*known, indices, {static_cast<int64_t>(indices.size())})};
+    }
+  }
+  if (!x) x = c.input(0);
+  Ints begin, end, strides, used;
+  for (size_t i = 0; i < n; ++i) {
+    const Dim& extent = c.shape(x)[(*axes)[i]];
+    int64_t step = (*steps)[i];
+    if (step == 0) return c.bad("a step is 0");
+    Dim first = (*starts)[i], last = (*ends)[i];
+    // To the end of the axis, however it is written.
+    bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
+    if (!is_int(extent)) {
+      if (step > 0 && open && is_int(first, 0)) {
+        if (step == 1) continue;
+        last = scalar::imm(INT32_MAX);
+      }
+      if (step < 0) return c.unsupported("a backward slice of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)", scalar::str(extent));
+      if (open) last = scalar::imm(INT32_MAX);
+      if (!is_int(first) || !is_int(last)) return c.unsupported("a slice from {} to {} of an axis of size {} needs numbers; give the inputs' shapes (--shape)", scalar::str(first), scalar::str(last), scalar::str(extent));
+      begin.push_back(first->ivalue), end.push_back(last->ivalue), strides.push_back(step);
+    } else {
+      if (!is_int(first) || !is_int(last)) return c.unsupported("a slice from {} to {} needs numbers; give the inputs' shapes (--shape)", scalar::str(first), scalar::str(last));
+      Bounds r = clamped(first->ivalue, last->ivalue, step, extent->ivalue);
+      if (step == 1 && r.begin == 0 && r.end == extent->ivalue) continue;
+      // "Before the first element" is written so that it is not taken for the last one.
+      begin.push_back(r.begin), end.push_back(step < 0 && r.end < 0 ? -extent->ivalue - 1 : r.end), strides.push_back(step);
+    }
+    used.push_back((*axes)[i]);
+  }
+  if (used.empty()) return {x};
+  return {c.emit("strided_slice", {x}, {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", used}})};
+}
+
+Values Gather(Convert& c) {
+  KnownRef data = c.known(0), places = c.known(1);
+  if (data && places && !data->shape.empty() && c.integer("axis", 0) == 0) {
+    // Rows of known elements.
+    std::optional<Ints> rows = as_ints(*places);
+    int64_t extent = data->shape[0], row = extent ? static_cast<int64_t>(data->values.size()) / extent : 0;
+    if (rows && static_cast<int64_t>(rows->size()) * row <= max_known) {
+      Ints indices;
+      for (int64_t r : *rows) {
+        if (r < -extent || r >= extent) return c.bad("index {} is out of range for {} elements", r, extent);
+        for (int64_t i = 0; i < row; ++i) indices.push_back((r < 0 ? r + extent : r) * row + i);
+      }
+      relay::Shape shape = places->shape;
+      shape.insert(shape.end(), data->shape.begin() + 1, data->shape.end());
+      if (KnownRef result = picked(*data, indices, shape)) return {result};
+    }
+  }
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
+  if (!axis) return {};
+  Expr indices = from_the_front(c, c.input(1), c.shape(x)[*axis]);
+  return {c.emit("take", {x, indices}, {{"axis", *axis}, {"mode", "clip"}})};
+}
+
+Values GatherElements(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
+  if (!axis) return {};
+  return {c.emit("gather", {x, from_the_front(c, c.input(1), c.shape(x)[*axis])}, {{"axis", *axis}})};
+}
+
+// ONNX keeps a place in the last axis of the indices, Relay in the first.
+Values GatherND(Convert& c) {
+  Expr x = c.input(0), indices = c.input(1);
+  int64_t rank = c.rank(indices);
+  if (!c.expect_rank(indices, 1, 32, "indices")) return {};
+  std::optional<int64_t> width = c.extent(indices, rank - 1);
+  if (!width) return c.unsupported("the last axis of the indices has no fixed size: {}", ir::str(indices->type));
+  Ints order{rank - 1};
+  for (int64_t i = 0; i < rank - 1; ++i) order.push_back(i);
+  return {c.emit("gather_nd", {x, c.transpose(indices, order)}, {{"batch_dims", c.integer("batch_dims", 0)}, {"index_rank", *width}})};
+}
+
+Values OneHot(Convert& c) {
+  std::optional<double> depth = c.number(1, "depth");
+  KnownRef values = c.known(2);
+  if (!depth) return {};
+  if (!values || values->values.size() != 2 || !as_tensor(*values)) return c.unsupported("the values must be two numbers, known at import");
+  if (!(*depth >= 1 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
+  Expr indices = c.input(0);
+  if (c.dtype(indices).is_float()) indices = c.cast(indices, DType::int64());
+  indices = from_the_front(c, indices, scalar::imm(static_cast<int64_t>(*depth)));
+  int64_t axis = c.integer("axis", -1), rank = c.rank(indices) + 1;
+  if (!c.axis(axis, rank)) return {};
+  Tensor both = *as_tensor(*values);
+  auto value = [&](int64_t i) { return c.scalar(both.at(i), values->dtype); };
+  return {c.emit("one_hot", {indices, value(1), value(0)}, {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", values->dtype}})};
+}
+
+// start, start + delta, ... before limit; the three must be numbers at import.
+Values Range(Convert& c) {
+  std::optional<double> start = c.number(0, "start"), limit = c.number(1, "limit"), delta = c.number(2, "delta");
+  if (c.failed() || !start || !limit || !delta) return {};
+  if (*delta == 0) return c.bad("delta is 0");
+  double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
+  if (!(count <= 1 << 24)) return c.unsupported("it has {} elements; at most {} can be imported", count, 1 << 24);
+  DType dtype = c.known(0)->dtype;
+  Tensor values = Tensor::empty({static_cast<int64_t>(count)}, dtype);
+  for (int64_t i = 0; i < values.elements(); ++i) {
+    if (dtype.is_float()) values.set(i, *start + static_cast<double>(i) * *delta);
+    else values.set_int(i, static_cast<int64_t>(*start) + i * static_cast<int64_t>(*delta));
+  }
+  return {c.constant(std::move(values))};
+}
+
+Values TopK(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<Ints> k = c.opset < 10 ? std::optional(Ints{c.integer("k", -1)}) : c.ints(1, "k");
+  if (!k) return c.failed() ? Values() : c.bad("k is missing");
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
+  if (!axis) return {};
+  if (k->size() != 1 || (*k)[0] < 0) return c.bad("k is [{}]", join(*k, ", "));
+  Expr both = c.emit("topk", {x}, {{"k", (*k)[0]}, {"axis", *axis}, {"ret_type", "both"}, {"is_ascend", c.integer("largest", 1) == 0}, {"dtype", DType::int64()}});
+  if (!both) return {};
+  return {c.get(both, 0), c.get(both, 1)};
+}
+
+Values CumSum(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<Ints> at = c.ints(1, "axis");
+  if (!at) return {};
+  std::optional<int64_t> axis = at->size() == 1 ? c.axis((*at)[0], c.rank(x)) : c.bad("axis is [{}]", join(*at, ", "));
+  if (!axis) return {};
+  bool reverse = c.integer("reverse", 0) != 0;
+  auto turned = [&](const Expr& e) { return reverse ? c.emit("reverse", {e}, {{"axis", *axis}}) : e; };
+  return {turned(c.emit("cumsum", {turned(x)}, {{"axis", *axis}, {"exclusive", c.integer("exclusive", 0) != 0}}))};
+}
+
+Values Trilu(Convert& c) {
+  Expr k = c.has(1) ? c.input(1) : c.constant(Tensor::scalar(0, DType::int64()));
+  if (c.rank(k) > 0) k = c.reshape(k, {});
+  return {c.emit("trilu", {c.input(0), k}, {{"upper", c.integer("upper", 1) != 0}})};
+}
+
+}  // namespace relay::onnx::convert

@@ -1,0 +1,88 @@
+// Matrix products.
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Dims;
+using ir::Expr;
+
+// alpha * A' * B' + beta * C, where A' and B' are perhaps transposed. A weight that is used transposed is Relay's nn.dense.
+Values Gemm(Convert& c) {
+  Expr a = c.input(0), b = c.input(1);
+  // The oldest exporters give A more axes and mean a matrix.
+  if (c.opset < 7 && c.rank(a) > 2) a = c.emit("nn.batch_flatten", {a});
+  if (!c.expect_rank(a, 2, 2, "A") || !c.expect_rank(b, 2, 2, "B")) return {};
+  if (c.integer("transA", 0)) a = c.transpose(a, {1, 0});
+  Expr product = c.integer("transB", 0) ? c.emit("nn.dense", {a, b}) : c.emit("nn.matmul", {a, b});
+  product = c.multiply(product, c.real("alpha", 1));
+  double beta = c.real("beta", 1);
+  if (!c.has(2) || beta == 0) return {product};
+  Expr bias = c.multiply(c.input(2), beta);
+  if (c.rank(bias) == 1 && product && scalar::prove_equal(c.shape(bias)[0], c.shape(product)[1]) == true) return {c.emit("nn.bias_add", {product, bias}, {{"axis", int64_t{1}}})};
+  return {c.add(product, bias)};
+}
+
+// The product of matrices in the last two axes, the other axes stretched to each other as in numpy.
+static Expr matrix_product(Convert& c, Expr a, Expr b) {
+  if (!c.expect_rank(a, 1, 32, "A") || !c.expect_rank(b, 1, 32, "B")) return {};
+  // A vector is a row on the left, a column on the right; the added axis is taken away from the result.
+  bool row = c.rank(a) == 1, column = c.rank(b) == 1;
+  if (row) a = c.reshape(a, {scalar::imm(1), c.shape(a)[0]});
+  if (column) b = c.reshape(b, {c.shape(b)[0], scalar::imm(1)});
+  if (!a || !b) return {};
+  Expr product;
+  if (c.rank(b) == 2) {
+    product = c.emit("nn.matmul", {a, b});
+  } else {
+    Dims batch_a(c.shape(a).begin(), c.shape(a).end() - 2), batch_b(c.shape(b).begin(), c.shape(b).end() - 2), batch;
+    size_t rank = std::max(batch_a.size(), batch_b.size());
+    batch_a.insert(batch_a.begin(), rank - batch_a.size(), scalar::imm(1));
+    batch_b.insert(batch_b.begin(), rank - batch_b.size(), scalar::imm(1));
+    scalar::Expr count = scalar::imm(1);
+    for (size_t i = 0; i < rank; ++i) {
+      batch.push_back(is_int(batch_a[i], 1) ? batch_b[i] : batch_a[i]);
+      count = count * batch[i];
+    }
+    // Each operand as (batch, m, k): stretched only where it is neither whole nor one matrix for all.
+    auto flat = [&](const Expr& e, const Dims& own) {
+      Dims matrix(c.shape(e).end() - 2, c.shape(e).end());
+      bool one = true, whole = true;
+      for (size_t i = 0; i < rank; ++i) {
+        one = one && is_int(own[i], 1);
+        whole = whole && (is_int(own[i], 1) == is_int(batch[i], 1));
+      }
+      if (one) return c.reshape(e, {scalar::imm(1), matrix[0], matrix[1]});
+      Dims full = batch;
+      full.insert(full.end(), matrix.begin(), matrix.end());
+      return c.reshape(whole ? e : c.broadcast_to(e, full), {scalar::simplify(count), matrix[0], matrix[1]});
+    };
+    Expr left = flat(a, batch_a), right = flat(b, batch_b);
+    product = c.emit("nn.batch_matmul", {left, right}, {{"transpose_a", false}, {"transpose_b", false}});
+    if (!product) return {};
+    Dims shape = batch;
+    shape.push_back(c.shape(product)[1]), shape.push_back(c.shape(product)[2]);
+    product = c.reshape(product, shape);
+  }
+  if (!product || (!row && !column)) return product;
+  Dims shape = c.shape(product);
+  if (column) shape.pop_back();
+  if (row) shape.erase(shape.end() - (column ? 1 : 2));
+  return c.reshape(product, shape);
+}
+
+Values MatMul(Convert& c) { return {matrix_product(c, c.input(0), c.input(1))}; }
+
+Values MatMulInteger(Convert& c) {
+  Expr a = c.cast(c.input(0), DType::int32()), b = c.cast(c.input(1), DType::int32());
+  if (c.has(2)) {
+    Expr zero = c.cast(c.input(2), DType::int32());
+    // One zero point a row of A.
+    if (c.rank(zero) == 1 && !is_int(c.shape(zero)[0], 1)) zero = c.reshape(zero, {c.shape(zero)[0], scalar::imm(1)});
+    a = c.subtract(a, zero);
+  }
+  if (c.has(3)) b = c.subtract(b, c.cast(c.input(3), DType::int32()));
+  return {matrix_product(c, a, b)};
+}
+
+}  // namespace relay::onnx::convert

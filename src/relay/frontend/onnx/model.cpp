@@ -1,0 +1,244 @@
+// Reading onnx.proto. Each function reads one message and nothing else; field numbers are those of onnx.proto.
+#include "relay/frontend/onnx/model.h"
+
+#include <algorithm>
+
+#include "relay/frontend/onnx/wire.h"
+
+namespace relay::onnx {
+
+const Attribute* Node::find(std::string_view attribute) const {
+  for (const Attribute& a : attributes)
+    if (a.name == attribute) return &a;
+  return nullptr;
+}
+
+const char* kind_name(const AttributeValue& value) {
+  static const char* const names[] = {"unknown", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
+  return names[value.index()];
+}
+
+namespace {
+
+// What all messages of one file share: the count of items so far.
+struct Reader {
+  size_t items = 0;
+
+  void count_item(const Wire& at) {
+    if (++items > max_items)
+      throw WireError{DiagnosticKind::limit_exceeded, at.position(), format("the model has more than {} nodes, attributes and tensors", max_items)};
+  }
+
+  TensorData tensor(std::string_view message);
+  Attribute attribute(std::string_view message, int depth);
+  Node node(std::string_view message, int depth);
+  ValueInfo value_info(std::string_view message);
+  void type(std::string_view message, ValueInfo& info);
+  std::vector<DimInfo> shape(std::string_view message);
+  Graph graph(std::string_view message, int depth);
+  void model(Model& m);
+};
+
+std::pair<std::string_view, std::string_view> key_value(std::string_view message) {
+  std::pair<std::string_view, std::string_view> entry;
+  for (Wire w(message); w.next();) {
+    if (w.field() == 1) entry.first = w.bytes();
+    else if (w.field() == 2) entry.second = w.bytes();
+    else w.skip();
+  }
+  return entry;
+}
+
+TensorData Reader::tensor(std::string_view message) {
+  TensorData t;
+  t.message = message;
+  for (Wire w(message); w.next();) {
+    switch (w.field()) {
+      case 1:
+        w.append_ints(t.dims, max_rank, "dimensions of a tensor");
+        break;
+      case 2: t.type = static_cast<int32_t>(w.integer()); break;
+      case 8: t.name = w.bytes(); break;
+      case 9: t.raw = w.bytes(), t.has_raw = true; break;
+      case 13:
+        if (t.external.size() >= 16) throw WireError{DiagnosticKind::limit_exceeded, w.position(), "more than 16 entries of external data"};
+        t.external.insert(key_value(w.bytes()));
+        break;
+      case 14: t.is_external = w.integer() == 1; break;
+      default: w.skip();
+    }
+  }
+  return t;
+}
+
+Attribute Reader::attribute(std::string_view message, int depth) {
+  Attribute a;
+  int64_t type = 0;
+  // `value` becomes a T (keeping what a repeated field has so far).
+  auto value = [&]<class T>(T*) -> T& {
+    if (!std::holds_alternative<T>(a.value)) a.value.emplace<T>();
+    return std::get<T>(a.value);
+  };
+  for (Wire w(message); w.next();) {
+    switch (w.field()) {
+      case 1: a.name = w.bytes(); break;
+      case 2: a.value = w.float32(); break;
+      case 3: a.value = w.integer(); break;
+      case 4: a.value = w.bytes(); break;
+      case 5: a.value = std::make_unique<TensorData>(tensor(w.bytes())); break;
+      case 6:
+        if (depth >= max_depth) throw WireError{DiagnosticKind::limit_exceeded, w.position(), format("graphs are nested deeper than {}", max_depth)};
+        a.value = std::make_unique<Graph>(graph(w.bytes(), depth + 1));
+        break;
+      case 7: w.append_floats(value(static_cast<std::vector<float>*>(nullptr))); break;
+      case 8: w.append_ints(value(static_cast<std::vector<int64_t>*>(nullptr))); break;
+      case 9: value(static_cast<std::vector<std::string_view>*>(nullptr)).push_back(w.bytes()); break;
+      case 20: type = w.integer(); break;
+      default: w.skip();
+    }
+  }
+  // A writer leaves out what is zero or empty; the type says what it would have been.
+  if (a.value.index() == 0) {
+    switch (type) {
+      case 1: a.value = 0.0f; break;
+      case 2: a.value = int64_t{0}; break;
+      case 3: a.value = std::string_view(); break;
+      case 6: a.value = std::vector<float>(); break;
+      case 7: a.value = std::vector<int64_t>(); break;
+      case 8: a.value = std::vector<std::string_view>(); break;
+      default: break;
+    }
+  }
+  return a;
+}
+
+Node Reader::node(std::string_view message, int depth) {
+  Node n;
+  for (Wire w(message); w.next();) {
+    switch (w.field()) {
+      case 1: n.inputs.push_back(w.bytes()); break;
+      case 2: n.outputs.push_back(w.bytes()); break;
+      case 3: n.name = w.bytes(); break;
+      case 4: n.op = w.bytes(); break;
+      case 5:
+        count_item(w);
+        n.attributes.push_back(attribute(w.bytes(), depth));
+        break;
+      case 7: n.domain = w.bytes(); break;
+      default: w.skip();
+    }
+  }
+  if (n.domain == "ai.onnx") n.domain = "";
+  return n;
+}
+
+std::vector<DimInfo> Reader::shape(std::string_view message) {
+  std::vector<DimInfo> dims;
+  for (Wire w(message); w.next();) {
+    if (w.field() != 1) {
+      w.skip();
+      continue;
+    }
+    if (dims.size() >= max_rank) throw WireError{DiagnosticKind::limit_exceeded, w.position(), format("a shape has more than {} dimensions", max_rank)};
+    DimInfo& dim = dims.emplace_back();
+    for (Wire d(w.bytes()); d.next();) {
+      if (d.field() == 1) dim.value = d.integer();
+      else if (d.field() == 2) dim.name = d.bytes();
+      else d.skip();
+    }
+  }
+  return dims;
+}
+
+void Reader::type(std::string_view message, ValueInfo& info) {
+  for (Wire w(message); w.next();) {
+    if (w.field() != 1) {
+      w.skip();
+      continue;
+    }
+    info.is_tensor = true;
+    for (Wire t(w.bytes()); t.next();) {
+      if (t.field() == 1) info.type = static_cast<int32_t>(t.integer());
+      else if (t.field() == 2) info.shape = shape(t.bytes());
+      else t.skip();
+    }
+  }
+}
+
+ValueInfo Reader::value_info(std::string_view message) {
+  ValueInfo info;
+  for (Wire w(message); w.next();) {
+    if (w.field() == 1) info.name = w.bytes();
+    else if (w.field() == 2) type(w.bytes(), info);
+    else w.skip();
+  }
+  return info;
+}
+
+Graph Reader::graph(std::string_view message, int depth) {
+  Graph g;
+  for (Wire w(message); w.next();) {
+    switch (w.field()) {
+      case 1: count_item(w), g.nodes.push_back(node(w.bytes(), depth)); break;
+      case 2: g.name = w.bytes(); break;
+      case 5: count_item(w), g.initializers.push_back(tensor(w.bytes())); break;
+      case 11: count_item(w), g.inputs.push_back(value_info(w.bytes())); break;
+      case 12: count_item(w), g.outputs.push_back(value_info(w.bytes())); break;
+      case 13: count_item(w), g.values.push_back(value_info(w.bytes())); break;
+      case 15: g.has_sparse = true, w.skip(); break;
+      default: w.skip();
+    }
+  }
+  return g;
+}
+
+void Reader::model(Model& m) {
+  bool has_graph = false;
+  Wire w(m.file->bytes());
+  while (w.next()) {
+    switch (w.field()) {
+      case 1: m.ir_version = w.integer(); break;
+      case 2: m.producer = w.bytes(); break;
+      case 3: m.producer_version = w.bytes(); break;
+      case 7: m.graph = graph(w.bytes(), 0), has_graph = true; break;
+      case 8: {
+        std::string_view domain;
+        int64_t version = 0;
+        for (Wire s(w.bytes()); s.next();) {
+          if (s.field() == 1) domain = s.bytes();
+          else if (s.field() == 2) version = s.integer();
+          else s.skip();
+        }
+        count_item(w);
+        m.opsets[domain == "ai.onnx" ? "" : domain] = version;
+        break;
+      }
+      case 25: ++m.functions, w.skip(); break;
+      default: w.skip();
+    }
+  }
+  if (!has_graph) throw WireError{DiagnosticKind::corrupt_file, w.position(), "it holds no graph"};
+}
+
+}  // namespace
+
+Result<Model> read_model(const std::string& path) {
+  Model m;
+  m.path = path;
+  RELAY_ASSIGN(m.file, MappedFile::open(path));
+  const char* begin = m.file->bytes().data();
+  auto failure = [&](DiagnosticKind kind, const char* position, std::string_view what) {
+    Diagnostic d{kind, format("'{}' cannot be read as an ONNX model: {} (at byte {} of {})", path, what,
+                              position && begin ? position - begin : 0, m.file->bytes().size())};
+    d.help = "check that the file was copied or downloaded completely, and that it is an ONNX file";
+    return d;
+  };
+  try {
+    Reader().model(m);
+  } catch (const WireError& e) {
+    return failure(e.kind, e.position, e.what);
+  }
+  return m;
+}
+
+}  // namespace relay::onnx

@@ -1,0 +1,107 @@
+// An ONNX file in memory, as it says it: graphs, nodes, attributes, tensors, in the words of onnx.proto.
+//
+//   Result<Model> model = read_model("net.onnx");
+//   for (const Node& node : model->graph.nodes) ... node.op, node.inputs, node.find("strides") ...
+//   Result<Tensor> weight = tensor_value(*model, model->graph.initializers[0]);
+//
+// Everything is read from a mapping of the file: names are views into it, weights stay in it until they are asked for (and
+// after that too, when their place is aligned). A file from a stranger is safe: lengths are checked against the bytes
+// present, counts and nesting against limits, and nothing is allocated that the bytes present do not pay for. Unknown fields are
+// skipped. Contradictions between fields (a graph that is no graph) are for the importer to find.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "relay/frontend/onnx/file.h"
+#include "relay/tensor/tensor.h"
+
+namespace relay::onnx {
+
+// Limits on what a file may hold; real models are far below.
+inline constexpr size_t max_items = 1'000'000;  // nodes, attributes, initialisers and value infos, all together
+inline constexpr int max_depth = 32;            // of graphs in attributes
+inline constexpr size_t max_rank = 32;
+
+// Numbers of onnx.proto's TensorProto.DataType.
+enum class ElementType : int32_t {
+  Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
+  Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
+};
+std::string element_name(int32_t type);  // "float16", "string", "type 77"
+// Nothing for those that Relay has no tensors of.
+std::optional<DType> element_dtype(int32_t type);
+
+// A TensorProto. Its values are decoded by tensor_value().
+struct TensorData {
+  std::string_view name;
+  int32_t type = 0;
+  Shape dims;
+  std::string_view message;   // the whole TensorProto: where the typed fields are
+  std::string_view raw;       // raw_data
+  bool has_raw = false;
+  bool is_external = false;
+  std::map<std::string_view, std::string_view> external;  // location, offset, length
+};
+
+struct Graph;
+
+// What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types, sparse).
+using AttributeValue = std::variant<std::monostate, float, int64_t, std::string_view, std::unique_ptr<TensorData>,
+                                    std::unique_ptr<Graph>, std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;
+struct Attribute {
+  std::string_view name;
+  AttributeValue value;
+};
+const char* kind_name(const AttributeValue& value);  // "float", "ints", "graph"
+
+struct Node {
+  std::string_view name, op, domain;
+  std::vector<std::string_view> inputs, outputs;  // "" is an absent one
+  std::vector<Attribute> attributes;
+
+  const Attribute* find(std::string_view attribute) const;
+};
+
+// A dimension: a value, a name, or neither (unknown).
+struct DimInfo {
+  std::optional<int64_t> value;
+  std::string_view name;
+};
+struct ValueInfo {
+  std::string_view name;
+  bool is_tensor = false;   // else a sequence, a map, ...
+  int32_t type = 0;
+  std::optional<std::vector<DimInfo>> shape;
+};
+
+struct Graph {
+  std::string_view name;
+  std::vector<Node> nodes;
+  std::vector<TensorData> initializers;
+  std::vector<ValueInfo> inputs, outputs, values;
+  bool has_sparse = false;  // sparse initialisers
+};
+
+struct Model {
+  std::string path;
+  std::shared_ptr<const MappedFile> file;
+  int64_t ir_version = 0;
+  std::string_view producer, producer_version;
+  std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
+  Graph graph;
+  size_t functions = 0;                        // model-local functions
+  // Files of external data, by resolved path; filled when they are first used.
+  mutable std::map<std::string, std::shared_ptr<const MappedFile>> external_files;
+};
+
+Result<Model> read_model(const std::string& path);
+
+// The tensor's value. Shares the mapping when the bytes are aligned for its type; decodes otherwise.
+Result<Tensor> tensor_value(const Model& model, const TensorData& data);
+
+}  // namespace relay::onnx

@@ -1,0 +1,105 @@
+// Normalisations, and Dropout, which does nothing when a model runs.
+#include <cmath>
+
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Expr;
+using ir::Ints;
+
+Values BatchNormalization(Convert& c) {
+  if (c.integer("training_mode", 0)) return c.unsupported("training_mode is 1; export the model for inference (model.eval())");
+  if (c.opset < 9 && !c.integer("spatial", 1)) return c.unsupported("spatial is 0: one mean for every element");
+  Expr all = c.emit("nn.batch_norm", {c.input(0), c.input(1), c.input(2), c.input(3), c.input(4)},
+                    {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}});
+  return {c.get(all, 0)};
+}
+
+Values InstanceNormalization(Convert& c) {
+  return {c.emit("nn.instance_norm", {c.input(0), c.input(1), c.input(2)}, {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}})};
+}
+
+// The axes from `axis` on are normalised together: taken as one axis when they are several.
+Values LayerNormalization(Convert& c) {
+  Expr x = c.input(0), gamma = c.input(1), beta = c.input(2);
+  int64_t rank = c.rank(x);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -1), rank);
+  if (!axis) return {};
+  bool center = beta != nullptr;
+  if (!center) beta = c.multiply(gamma, 0.0);  // not used
+  ir::Dims shape = c.shape(x), flat(shape.begin(), shape.begin() + *axis);
+  scalar::Expr count = scalar::imm(1);
+  for (int64_t i = *axis; i < rank; ++i) count = count * shape[i];
+  count = scalar::simplify(count);
+  flat.push_back(count);
+  auto spread = [&](const Expr& e) { return c.rank(e) == 1 && *axis == rank - 1 ? e : c.reshape(c.broadcast_to(e, ir::Dims(shape.begin() + *axis, shape.end())), {count}); };
+  Expr normal = c.emit("nn.layer_norm", {c.reshape(x, flat), spread(gamma), spread(beta)}, {{"axis", *axis}, {"epsilon", c.real("epsilon", 1e-5)}, {"center", center}});
+  return {c.reshape(normal, shape)};
+}
+
+// (x - mean) / sqrt(variance + epsilon) over `axes`.
+static Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
+  Expr mean = c.emit("mean", {x}, {{"axis", axes}, {"keepdims", true}});
+  Expr centred = c.subtract(x, mean);
+  Expr variance = c.emit("mean", {c.multiply(centred, centred)}, {{"axis", axes}, {"keepdims", true}});
+  return c.divide(centred, c.emit("sqrt", {c.add(variance, epsilon)}));
+}
+
+Values MeanVarianceNormalization(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<Ints> axes = c.axes(c.ints("axes", {0, 2, 3}), c.rank(x));
+  if (!axes) return {};
+  return {standardised(c, x, *axes, 1e-9)};
+}
+
+// (N, C, ...) with C taken as groups of channels. Scale and bias are one a channel, one a group before opset 21.
+Values GroupNormalization(Convert& c) {
+  Expr x = c.input(0);
+  int64_t groups = c.integer("num_groups", 0), rank = c.rank(x);
+  if (!c.expect_rank(x, 3, 32, "the data")) return {};
+  std::optional<int64_t> channels = c.extent(x, 1);
+  if (!channels || groups < 1 || *channels % groups) return c.bad("num_groups {} does not divide the channels of {}", groups, ir::str(x->type));
+  ir::Dims split{c.shape(x)[0], scalar::imm(groups), scalar::imm(*channels / groups)};
+  Ints axes{2};
+  for (int64_t i = 2; i < rank; ++i) split.push_back(c.shape(x)[i]), axes.push_back(i + 1);
+  Expr normal = standardised(c, c.reshape(x, split), axes, c.real("epsilon", 1e-5));
+  bool by_group = c.opset < 21;
+  auto spread = [&](const Expr& e) {
+    ir::Dims shape{by_group ? scalar::imm(groups) : scalar::imm(*channels)};
+    shape.resize(static_cast<size_t>(by_group ? rank : rank - 1), scalar::imm(1));
+    return c.reshape(e, shape);
+  };
+  Expr result = by_group ? normal : c.reshape(normal, c.shape(x));
+  result = c.add(c.multiply(result, spread(c.input(1))), spread(c.input(2)));
+  return {c.reshape(result, c.shape(x))};
+}
+
+Values LpNormalization(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
+  if (!axis) return {};
+  int64_t p = c.integer("p", 2);
+  if (p != 1 && p != 2) return c.bad("p is {}; it must be 1 or 2", p);
+  Expr sum = c.emit("sum", {p == 1 ? c.emit("abs", {x}) : c.multiply(x, x)}, {{"axis", Ints{*axis}}, {"keepdims", true}});
+  return {c.divide(x, p == 1 ? sum : c.emit("sqrt", {sum}))};
+}
+
+Values LRN(Convert& c) {
+  return {c.emit("nn.lrn", {c.input(0)}, {{"size", c.integer("size", 0)}, {"axis", int64_t{1}}, {"bias", c.real("bias", 1)}, {"alpha", c.real("alpha", 1e-4)}, {"beta", c.real("beta", 0.75)}})};
+}
+
+// In inference nothing is dropped; the mask, if asked for, keeps everything.
+Values Dropout(Convert& c) {
+  if (KnownRef training = c.known(2); training && training->values.size() == 1 && !is_int(training->values[0], 0))
+    return c.unsupported("training_mode is on; export the model for inference (model.eval())");
+  Values results{c.value(0)};
+  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) {
+    Expr x = c.input(0);
+    results.push_back(Value(c.emit("equal", {x, x})));
+  }
+  return results;
+}
+
+}  // namespace relay::onnx::convert

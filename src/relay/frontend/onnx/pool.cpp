@@ -1,0 +1,39 @@
+// Pools over the axes behind (N, C).
+#include <numeric>
+
+#include "relay/frontend/onnx/window.h"
+
+namespace relay::onnx::convert {
+
+using ir::Expr;
+using ir::Ints;
+
+static Values pool(Convert& c, const char* const (&names)[3], bool average) {
+  Expr x = c.input(0);
+  Ints kernel = c.ints("kernel_shape");
+  if (kernel.empty()) return c.bad("kernel_shape is missing");
+  if (kernel.size() > 3) return c.unsupported("the window has {} axes; 1 to 3 can be imported", kernel.size());
+  std::optional<Window> w = read_window(c, x, kernel);
+  if (!w) return {};
+  if (c.integer("storage_order", 0)) return c.unsupported("storage_order is 1 (column major indices)");
+  EmitAttrs attrs{{"pool_size", w->kernel}, {"strides", w->strides}, {"dilation", w->dilations}, {"padding", w->pads}, {"ceil_mode", c.integer("ceil_mode", 0) != 0}};
+  if (average) attrs.push_back({"count_include_pad", c.integer("count_include_pad", 0) != 0});
+  return {c.emit(names[kernel.size() - 1], {x}, attrs)};
+}
+
+Values MaxPool(Convert& c) { return pool(c, {"nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"}, false); }
+Values AveragePool(Convert& c) { return pool(c, {"nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"}, true); }
+
+static Values global_pool(Convert& c, const char* two_dimensional, const char* reduction) {
+  Expr x = c.input(0);
+  if (!c.expect_rank(x, 2, 32, "the data")) return {};
+  if (c.rank(x) == 4) return {c.emit(two_dimensional, {x})};
+  if (c.rank(x) == 2) return {x};
+  Ints axes(static_cast<size_t>(c.rank(x) - 2));
+  std::iota(axes.begin(), axes.end(), 2);
+  return {c.emit(reduction, {x}, {{"axis", axes}, {"keepdims", true}})};
+}
+Values GlobalAveragePool(Convert& c) { return global_pool(c, "nn.global_avg_pool2d", "mean"); }
+Values GlobalMaxPool(Convert& c) { return global_pool(c, "nn.global_max_pool2d", "max"); }
+
+}  // namespace relay::onnx::convert

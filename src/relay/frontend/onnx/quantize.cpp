@@ -1,0 +1,72 @@
+// Integers that stand for reals: real = (integer - zero_point) * scale.
+#include <cmath>
+
+#include "relay/frontend/onnx/convert.h"
+
+namespace relay::onnx::convert {
+
+using ir::Expr;
+
+namespace {
+
+// Scales and zero points of one value, or of one a place along `axis` of x.
+Expr along_axis(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
+  if (!e || c.rank(e) == 0) return e;
+  if (c.rank(e) != 1) return c.unsupported("scales in blocks");
+  if (is_int(c.shape(e)[0], 1)) return c.reshape(e, {});
+  ir::Dims shape(static_cast<size_t>(c.rank(x)), scalar::imm(1));
+  shape[static_cast<size_t>(axis)] = c.shape(e)[0];
+  return c.reshape(e, shape);
+}
+
+std::optional<int64_t> channel_axis(Convert& c, const Expr& x) {
+  // Of no meaning, and often out of range, where there is one scale.
+  if (c.rank(c.input(1)) == 0) return 0;
+  return c.axis(c.integer("axis", 1), c.rank(x));
+}
+
+std::pair<double, double> range(DType dtype) {
+  double steps = std::pow(2.0, dtype.bits);
+  return dtype.code == DType::Code::UInt ? std::pair(0.0, steps - 1) : std::pair(-steps / 2, steps / 2 - 1);
+}
+
+}  // namespace
+
+Values DequantizeLinear(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = channel_axis(c, x);
+  if (!axis) return {};
+  if (c.integer("block_size", 0)) return c.unsupported("scales in blocks");
+  DType real = c.dtype(c.input(1));
+  // The difference does not fit into eight bits.
+  Expr value = c.cast(x, DType::int32());
+  if (c.has(2)) value = c.subtract(value, along_axis(c, c.cast(c.input(2), DType::int32()), x, *axis));
+  return {c.multiply(c.cast(value, real), along_axis(c, c.input(1), x, *axis))};
+}
+
+Values QuantizeLinear(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = channel_axis(c, x);
+  if (!axis) return {};
+  DType to = c.has(2) ? c.dtype(c.input(2)) : DType::uint8();
+  if (!to.is_int() || to.bits > 16 || c.integer("block_size", 0)) return c.unsupported("it quantises to {}", to.str());
+  Expr steps = c.emit("round", {c.divide(x, along_axis(c, c.input(1), x, *axis))});
+  if (c.has(2)) steps = c.add(steps, along_axis(c, c.cast(c.input(2), c.dtype(x)), x, *axis));
+  auto [low, high] = range(to);
+  return {c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), to)};
+}
+
+// To uint8 with the scale and zero point that the data's own range gives; 0 is always representable.
+Values DynamicQuantizeLinear(Convert& c) {
+  Expr x = c.input(0), zero = c.scalar(0, c.dtype(x));
+  Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
+  Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
+  auto saturated = [&](const Expr& e) { return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}}); };
+  // All zeros: the scale is 0, and so is everything else.
+  Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
+  Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
+  Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
+}
+
+}  // namespace relay::onnx::convert

@@ -1,0 +1,174 @@
+// Images made larger and smaller: Resize and its forerunner Upsample, and channels turned into space and back.
+#include <cmath>
+
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Dims;
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+struct Resizing {
+  std::string mode = "nearest", transformation = "asymmetric", nearest = "floor";
+  double cubic_alpha = -0.75;
+  bool exclude_outside = false;
+};
+
+// x resized to `size` (all axes). Two or three axes in a row may change: those behind (N, C), or those between N and C.
+Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
+  int64_t rank = c.rank(x);
+  auto changes = [&](int64_t axis) { return scalar::prove_equal(c.shape(x)[axis], size[axis]) != true; };
+  bool any = false;
+  for (int64_t i = 0; i < rank; ++i) any = any || changes(i);
+  if (!any) return x;
+  if (rank == 2) {
+    // An image without batch and channels.
+    Dims wide{scalar::imm(1), scalar::imm(1), size[0], size[1]};
+    Expr image = c.reshape(x, {scalar::imm(1), scalar::imm(1), c.shape(x)[0], c.shape(x)[1]});
+    return c.reshape(image ? resized(c, image, wide, r) : image, size);
+  }
+  if (!c.expect_rank(x, 3, 5, "the data")) return {};
+  bool last = changes(1) && !changes(rank - 1);  // channels are last
+  if (changes(0) || (changes(1) && changes(rank - 1))) return c.unsupported("it resizes batch or channels: {} to the shape [{}]", ir::str(x->type), [&] {
+    std::string text;
+    for (const ir::Dim& d : size) text += (text.empty() ? "" : ", ") + scalar::str(d);
+    return text;
+  }());
+  const char* const names[] = {"image.resize1d", "image.resize2d", "image.resize3d"};
+  const char* const layouts[2][3] = {{"NCW", "NCHW", "NCDHW"}, {"NWC", "NHWC", "NDHWC"}};
+  Dims extents(size.begin() + (last ? 1 : 2), size.end() - (last ? 1 : 0));
+  std::string method = r.mode == "nearest" ? "nearest_neighbor" : r.mode;
+  EmitAttrs attrs{{"size", extents}, {"layout", layouts[last][rank - 3]}, {"method", method}, {"coordinate_transformation_mode", r.transformation}, {"rounding_method", r.nearest}};
+  Ints numbers;
+  for (const ir::Dim& d : extents)
+    if (is_int(d)) numbers.push_back(d->ivalue);
+  if (numbers.size() == extents.size()) attrs[0].second = numbers;
+  if (method == "cubic") {
+    attrs.push_back({"cubic_alpha", r.cubic_alpha});
+    attrs.push_back({"cubic_exclude", int64_t{r.exclude_outside}});
+  }
+  return c.emit(names[rank - 3], {x}, attrs);
+}
+
+// floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: nothing when
+// it is not, and the result would not be ONNX's.
+std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>& scales) {
+  if (static_cast<int64_t>(scales.size()) != c.rank(x)) return c.bad("there are {} scales for the data {}", scales.size(), ir::str(x->type));
+  Dims size;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const ir::Dim& extent = c.shape(x)[i];
+    double scale = scales[i];
+    if (!(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
+    if (is_int(extent)) {
+      double exact = static_cast<double>(extent->ivalue) * scale, whole = std::floor(exact + 1e-5);
+      if (std::abs(exact - whole) > 1e-3) return c.unsupported("scale {} of axis {} with {} elements gives {} elements, which is not whole", scale, i, extent->ivalue, exact);
+      size.push_back(scalar::imm(static_cast<int64_t>(whole)));
+    } else if (scale == std::floor(scale)) {
+      size.push_back(scalar::simplify(extent * static_cast<int64_t>(scale)));
+    } else {
+      return c.unsupported("scale {} of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)", scale, scalar::str(extent));
+    }
+  }
+  return size;
+}
+
+std::optional<std::vector<double>> numbers(Convert& c, size_t input, const char* what) {
+  KnownRef known = c.known(input);
+  std::optional<Tensor> tensor = known ? as_tensor(*known) : std::nullopt;
+  if (!tensor) return c.unsupported("{} must be known at import; give the inputs' shapes (--shape)", what);
+  return tensor->to_doubles();
+}
+
+bool is_given(Convert& c, size_t input) {
+  if (!c.has(input)) return false;
+  KnownRef known = c.known(input);
+  return !known || !known->values.empty();
+}
+
+}  // namespace
+
+// Scales are an attribute before opset 9 and an input since.
+Values Upsample(Convert& c) {
+  Expr x = c.input(0);
+  Resizing r;
+  r.mode = c.text("mode", "nearest");
+  if (r.mode == "bilinear") r.mode = "linear";
+  if (r.mode != "nearest" && r.mode != "linear") return c.unsupported("mode is '{}'", r.mode);
+  std::optional<std::vector<double>> scales;
+  if (const Attribute* a = c.node.find("scales")) {
+    const std::vector<float>* list = std::get_if<std::vector<float>>(&a->value);
+    if (!list) return c.bad("attribute scales should be floats");
+    scales = std::vector<double>(list->begin(), list->end());
+  } else if (c.has(1)) {
+    scales = numbers(c, 1, "scales");
+  } else {
+    return c.bad("scales are missing");
+  }
+  std::optional<Dims> size = scales ? scaled(c, x, *scales) : std::nullopt;
+  if (!size) return {};
+  return {resized(c, x, *size, r)};
+}
+
+// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), of which roi is rarely meant and one of the last two is
+// empty or absent.
+Values Resize(Convert& c) {
+  Expr x = c.input(0);
+  Resizing r;
+  r.mode = c.text("mode", "nearest");
+  std::optional<Dims> size;
+  size_t scales_at = c.opset < 11 ? 1 : 2;
+  if (c.opset >= 11) {
+    r.transformation = c.text("coordinate_transformation_mode", "half_pixel");
+    r.nearest = c.text("nearest_mode", "round_prefer_floor");
+    r.cubic_alpha = c.real("cubic_coeff_a", -0.75);
+    r.exclude_outside = c.integer("exclude_outside", 0) != 0;
+    if (r.transformation == "pytorch_half_pixel") r.transformation = "half_pixel";  // different only for an extent of 1
+    if (r.transformation != "half_pixel" && r.transformation != "asymmetric" && r.transformation != "align_corners")
+      return c.unsupported("coordinate_transformation_mode is '{}'; half_pixel, asymmetric and align_corners can be imported", r.transformation);
+    if (c.integer("antialias", 0)) return c.unsupported("antialias is 1");
+    if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch") return c.unsupported("keep_aspect_ratio_policy is not 'stretch'");
+  }
+  if (r.mode != "nearest" && r.mode != "linear" && r.mode != "cubic") return c.unsupported("mode is '{}'; nearest, linear and cubic can be imported", r.mode);
+  // Since opset 18 the sizes or scales may be those of some axes only.
+  int64_t rank = c.rank(x);
+  std::optional<Ints> axes = c.optional_ints("axes");
+  if (axes) {
+    axes = c.axes(*axes, rank);
+    if (!axes) return {};
+  }
+  if (c.opset >= 11 && is_given(c, 3)) {
+    std::optional<Dims> given = c.dims(3, "sizes");
+    if (!given) return {};
+    size = axes ? c.shape(x) : *given;
+    if (axes && axes->size() != given->size()) return c.bad("there are {} sizes for {} axes", given->size(), axes->size());
+    for (size_t i = 0; axes && i < axes->size(); ++i) (*size)[(*axes)[i]] = (*given)[i];
+    if (static_cast<int64_t>(size->size()) != rank) return c.bad("there are {} sizes for the data {}", size->size(), ir::str(x->type));
+    for (const ir::Dim& d : *size)
+      if (is_int(d) && d->ivalue < 1) return c.bad("a size is {}", d->ivalue);
+  } else if (is_given(c, scales_at)) {
+    std::optional<std::vector<double>> given = numbers(c, scales_at, "scales");
+    if (!given) return {};
+    std::vector<double> scales = axes ? std::vector<double>(static_cast<size_t>(rank), 1) : *given;
+    if (axes && axes->size() != given->size()) return c.bad("there are {} scales for {} axes", given->size(), axes->size());
+    for (size_t i = 0; axes && i < axes->size(); ++i) scales[(*axes)[i]] = (*given)[i];
+    size = scaled(c, x, scales);
+  } else {
+    return c.bad("it has neither scales nor sizes");
+  }
+  if (!size) return {};
+  return {resized(c, x, *size, r)};
+}
+
+static Values depth_space(Convert& c, const char* op) {
+  EmitAttrs attrs{{"block_size", c.integer("blocksize", 1)}, {"layout", "NCHW"}};
+  if (c.node.op == "DepthToSpace") attrs.push_back({"mode", c.text("mode", "DCR")});
+  return {c.emit(op, {c.input(0)}, attrs)};
+}
+Values DepthToSpace(Convert& c) { return depth_space(c, "nn.depth_to_space"); }
+Values SpaceToDepth(Convert& c) { return depth_space(c, "nn.space_to_depth"); }
+
+}  // namespace relay::onnx::convert

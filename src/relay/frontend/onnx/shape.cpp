@@ -1,0 +1,367 @@
+// Operators that make shapes or change them. What they do to known elements (sizes) is done at import.
+#include <algorithm>
+
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Expr;
+using ir::Ints;
+
+// --- sizes --------------------------------------------------------------------------------------------------------------
+
+static bool has_unknown(const Dims& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](const Dim& d) { return is_any(d); });
+}
+
+// Since opset 15 of the axes from `start` to before `end`.
+Values Shape(Convert& c) {
+  Expr x = c.input(0);
+  int64_t rank = c.rank(x);
+  auto bound = [&](const char* name, int64_t otherwise) {
+    int64_t i = c.integer(name, otherwise);
+    return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank);
+  };
+  int64_t start = bound("start", 0), end = bound("end", rank);
+  Dims shape = c.shape(x);
+  Dims part(shape.begin() + start, shape.begin() + std::max(start, end));
+  if (!has_unknown(part))
+    if (KnownRef known = known_ints(part)) return {known};
+  Expr all = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
+  if (start == 0 && end == rank) return {all};
+  return {c.emit("strided_slice", {all}, {{"begin", Ints{start}}, {"end", Ints{std::max(start, end)}}, {"strides", Ints{1}}, {"axes", Ints{0}}})};
+}
+
+Values Size(Convert& c) {
+  Expr x = c.input(0);
+  if (KnownRef shape = has_unknown(c.shape(x)) ? nullptr : known_ints(c.shape(x)))
+    if (KnownRef count = product(*shape)) return {count};
+  return {c.emit("ndarray_size", {x}, {{"dtype", DType::int64()}})};
+}
+
+// --- the same elements in another shape -----------------------------------------------------------------------------------
+
+// A known value in the shape of its converted form, when that is of numbers.
+static KnownRef known_in(Convert& c, const Dims& shape) {
+  KnownRef known = c.known(0);
+  if (!known) return nullptr;
+  relay::Shape extents;
+  for (const Dim& d : shape) {
+    if (!is_int(d)) return nullptr;
+    extents.push_back(d->ivalue);
+  }
+  return reshaped(*known, extents);
+}
+
+// Known values keep being known; others go through `op`.
+template <class F>
+static Values reshaped_value(Convert& c, const Dims& shape, F otherwise) {
+  if (KnownRef known = known_in(c, shape)) return {known};
+  return {otherwise()};
+}
+
+// The shape of the first input, whether it is an expression or known elements.
+static Dims shape_of_input(Convert& c) {
+  if (!c.value(0).known) return c.shape(c.input(0));
+  Dims shape;
+  for (int64_t extent : c.value(0).known->shape) shape.push_back(scalar::imm(extent));
+  return shape;
+}
+
+// 0 keeps an axis (unless allowzero), -1 is what is left over. Before opset 5 the shape is an attribute.
+Values Reshape(Convert& c) {
+  Dims from = shape_of_input(c), to;
+  if (c.opset < 5 && c.has_attribute("shape")) {
+    for (int64_t d : c.ints("shape")) to.push_back(scalar::imm(d));
+  } else {
+    if (!c.has(1)) return c.bad("the new shape is missing");
+    std::optional<Dims> shape = c.dims(1, "the new shape");
+    if (!shape) return {};
+    to = *shape;
+  }
+  bool allowzero = c.integer("allowzero", 0) != 0;
+  std::optional<size_t> rest;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (is_int(to[i], 0) && !allowzero) {
+      if (i >= from.size()) return c.bad("axis {} of the new shape is 0 (as before), but the data has {} axes", i, from.size());
+      to[i] = from[i];
+    } else if (is_int(to[i]) && to[i]->ivalue < 0) {
+      if (to[i]->ivalue != -1 || rest) return c.bad("the new shape has the dimension {}{}", to[i]->ivalue, rest ? " twice" : "");
+      rest = i;
+    }
+  }
+  if (rest) {
+    // What the other axes leave over; factors that occur on both sides cancel.
+    Dims left = from;
+    Dim over = scalar::imm(1);
+    for (size_t i = 0; i < to.size(); ++i) {
+      if (i == *rest) continue;
+      auto same = std::find_if(left.begin(), left.end(), [&](const Dim& d) { return !is_any(d) && equal(d, to[i]); });
+      if (same != left.end() && !is_int(to[i], 0)) left.erase(same);
+      else over = over * to[i];
+    }
+    Dim total = scalar::imm(1);
+    for (const Dim& d : left) total = total * d;
+    if (is_int(over, 0)) return c.bad("-1 in the new shape of no elements can be any size");
+    if (is_int(total) && is_int(over) && total->ivalue % over->ivalue != 0)
+      return c.bad("{} elements do not fit into shape [{}]", total->ivalue, [&] {
+        std::string text;
+        for (const Dim& d : to) text += (text.empty() ? "" : ", ") + scalar::str(d);
+        return text;
+      }());
+    to[*rest] = scalar::simplify(scalar::floordiv(total, over));
+  }
+  return reshaped_value(c, to, [&] { return c.reshape(c.input(0), to); });
+}
+
+Values Flatten(Convert& c) {
+  Expr x = c.input(0);
+  int64_t rank = c.rank(x), axis = c.integer("axis", 1);
+  if (axis < -rank || axis > rank) return c.bad("axis {} is out of range for {}", axis, ir::str(x->type));
+  if (axis < 0) axis += rank;
+  if (axis == 1 && rank > 2) return {c.emit("nn.batch_flatten", {x})};
+  Dim rows = scalar::imm(1), columns = scalar::imm(1);
+  for (int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * c.shape(x)[i];
+  return {c.reshape(x, {scalar::simplify(rows), scalar::simplify(columns)})};
+}
+
+Values Squeeze(Convert& c) {
+  Dims from = shape_of_input(c), to;
+  int64_t rank = static_cast<int64_t>(from.size());
+  std::optional<Ints> given = c.ints_attribute_or_input("axes", 1);
+  if (c.failed()) return {};
+  Ints all;
+  for (int64_t i = 0; i < rank; ++i)
+    if (is_int(from[i], 1)) all.push_back(i);
+  std::optional<Ints> axes = given ? c.axes(*given, rank) : std::optional(all);
+  if (!axes) return {};
+  std::sort(axes->begin(), axes->end());
+  for (int64_t i = 0; i < rank; ++i)
+    if (!std::binary_search(axes->begin(), axes->end(), i)) to.push_back(from[i]);
+  return reshaped_value(c, to, [&] { return axes->empty() ? c.input(0) : c.emit("squeeze", {c.input(0)}, {{"axis", *axes}}); });
+}
+
+Values Unsqueeze(Convert& c) {
+  Dims to = shape_of_input(c);
+  std::optional<Ints> given = c.ints_attribute_or_input("axes", 1);
+  if (c.failed()) return {};
+  if (!given) return c.bad("axes is missing");
+  std::optional<Ints> axes = c.axes(*given, static_cast<int64_t>(to.size() + given->size()));
+  if (!axes) return {};
+  std::sort(axes->begin(), axes->end());
+  for (int64_t axis : *axes) to.insert(to.begin() + axis, scalar::imm(1));
+  if (to.size() > max_rank) return c.bad("the result has more than {} axes", max_rank);
+  return reshaped_value(c, to, [&] {
+    Expr x = c.input(0);
+    for (int64_t axis : *axes) x = c.emit("expand_dims", {x}, {{"axis", axis}, {"num_newaxis", int64_t{1}}});
+    return x;
+  });
+}
+
+Values Transpose(Convert& c) {
+  Expr x = c.input(0);
+  Ints reversed;
+  for (int64_t i = c.rank(x); i-- > 0;) reversed.push_back(i);
+  std::optional<Ints> perm = c.axes(c.ints("perm", reversed), c.rank(x));
+  if (!perm) return {};
+  if (static_cast<int64_t>(perm->size()) != c.rank(x)) return c.bad("perm [{}] does not name every axis of {}", join(*perm, ", "), ir::str(x->type));
+  return {c.transpose(x, *perm)};
+}
+
+// --- more elements ----------------------------------------------------------------------------------------------------------
+
+Values Expand(Convert& c) {
+  std::optional<Dims> wanted = c.dims(1, "the shape");
+  if (!wanted) return {};
+  Dims from = shape_of_input(c), to = *wanted;
+  size_t rank = std::max(from.size(), to.size());
+  if (rank > max_rank) return c.bad("the result has more than {} axes", max_rank);
+  from.insert(from.begin(), rank - from.size(), scalar::imm(1));
+  to.insert(to.begin(), rank - to.size(), scalar::imm(1));
+  for (size_t i = 0; i < rank; ++i) {
+    if (is_int(to[i]) && to[i]->ivalue < 0) return c.bad("the shape has the dimension {}", to[i]->ivalue);
+    if (is_int(to[i], 1)) to[i] = from[i];
+  }
+  if (KnownRef known = c.known(0); known && !known->dtype.is_bool()) {
+    // Plus zeros: the stretching of addition.
+    relay::Shape extents;
+    for (const Dim& d : to)
+      if (is_int(d)) extents.push_back(d->ivalue);
+    if (std::optional<int64_t> count = element_count(extents); extents.size() == rank && count && *count <= max_known) {
+      KnownRef zeros = known_of(Tensor::full(extents, known->dtype, 0));
+      if (KnownRef result = zeros ? binary(scalar::BinaryOp::Add, *known, *zeros) : nullptr) return {result};
+    }
+  }
+  return {c.broadcast_to(c.input(0), to)};
+}
+
+Values Tile(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<Ints> reps = c.ints(1, "repeats");
+  if (!reps) return {};
+  if (static_cast<int64_t>(reps->size()) != c.rank(x)) return c.bad("repeats is [{}], but the data is {}", join(*reps, ", "), ir::str(x->type));
+  if (std::all_of(reps->begin(), reps->end(), [](int64_t r) { return r == 1; })) return {x};
+  return {c.emit("tile", {x}, {{"reps", *reps}})};
+}
+
+Values Concat(Convert& c) {
+  std::vector<KnownRef> parts;
+  for (size_t i = 0; i < c.inputs(); ++i) parts.push_back(c.known(i));
+  if (c.integer("axis", 1) == 0 || c.integer("axis", 1) == -1)
+    if (std::all_of(parts.begin(), parts.end(), [](const KnownRef& k) { return k != nullptr; }))
+      if (KnownRef result = concat(parts)) return {result};
+  ir::Exprs all = c.all_inputs();
+  if (c.failed()) return {};
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 1), c.rank(all[0]));
+  if (!axis) return {};
+  if (all.size() == 1) return {all[0]};
+  return {c.emit("concatenate", {c.tuple(all)}, {{"axis", *axis}})};
+}
+
+// Into as many parts as there are outputs: of given sizes (an attribute before opset 13, an input since) or equal ones.
+Values Split(Convert& c) {
+  Dims shape = shape_of_input(c);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), static_cast<int64_t>(shape.size()));
+  std::optional<Ints> given = c.ints_attribute_or_input("split", 1);
+  if (!axis || c.failed()) return {};
+  int64_t parts = static_cast<int64_t>(c.node.outputs.size());
+  if (given && static_cast<int64_t>(given->size()) != parts) return c.bad("split is [{}], but there are {} outputs", join(*given, ", "), parts);
+  const Dim& extent = shape[*axis];
+  if (is_int(extent) && !given) {
+    // Equal parts; the last is smaller when the axis does not divide (since opset 18).
+    int64_t size = (extent->ivalue + parts - 1) / parts;
+    if (extent->ivalue % parts && c.opset < 18) return c.bad("axis {} of {} elements does not split into {} equal parts", *axis, extent->ivalue, parts);
+    given = Ints(static_cast<size_t>(parts), size);
+    given->back() = extent->ivalue - size * (parts - 1);
+    if (given->back() < 0) return c.bad("axis {} of {} elements does not split into {} parts", *axis, extent->ivalue, parts);
+  }
+  if (parts == 1) return {c.value(0)};
+  Ints places;
+  int64_t end = 0;
+  if (given) {
+    for (int64_t size : *given) {
+      if (size < 0 || __builtin_add_overflow(end, size, &end)) return c.bad("split is [{}]", join(*given, ", "));
+      places.push_back(end);
+    }
+    places.pop_back();
+    if (is_int(extent) && end != extent->ivalue) return c.bad("split is [{}], but axis {} has {} elements", join(*given, ", "), *axis, extent->ivalue);
+  }
+  Values results;
+  if (KnownRef known = c.known(0); known && given && known->shape.size() == 1) {
+    int64_t begin = 0;
+    for (int64_t size : *given) {
+      Ints indices;
+      for (int64_t i = 0; i < size; ++i) indices.push_back(begin + i);
+      results.push_back(Value(picked(*known, indices, {size})));
+      begin += size;
+    }
+    return results;
+  }
+  bool equal_parts = !given || std::all_of(given->begin(), given->end(), [&](int64_t s) { return s == given->front(); });
+  Expr split = c.emit("split", {c.input(0)}, {{"indices_or_sections", equal_parts ? ir::AttrValue(parts) : ir::AttrValue(places)}, {"axis", *axis}});
+  for (int64_t i = 0; split && i < parts; ++i) results.push_back(Value(c.get(split, i)));
+  return results;
+}
+
+// --- constants --------------------------------------------------------------------------------------------------------------
+
+Values Constant(Convert& c) {
+  for (const Attribute& a : c.node.attributes) {
+    if (a.name == "value" && std::holds_alternative<std::unique_ptr<TensorData>>(a.value))
+      return {c.constant(c.tensor(*std::get<std::unique_ptr<TensorData>>(a.value)))};
+    if (a.name == "value_float") return {c.scalar(c.real(a.name, 0), DType::float32())};
+    if (a.name == "value_int") return {known_scalar(scalar::imm(c.integer(a.name, 0)), DType::int64())};
+    if (a.name == "value_ints") {
+      Ints values = c.ints(a.name);
+      return {c.constant(Tensor::from_ints({static_cast<int64_t>(values.size())}, DType::int64(), values))};
+    }
+    if (a.name == "value_floats")
+      if (const std::vector<float>* values = std::get_if<std::vector<float>>(&a.value)) {
+        Tensor tensor = Tensor::empty({static_cast<int64_t>(values->size())}, DType::float32());
+        std::copy(values->begin(), values->end(), static_cast<float*>(tensor.mutable_data()));
+        return {c.constant(std::move(tensor))};
+      }
+    return c.unsupported("its value is given as {} (a {})", a.name, kind_name(a.value));
+  }
+  return c.bad("it has no value");
+}
+
+Values ConstantOfShape(Convert& c) {
+  std::optional<Dims> shape = c.dims(0, "the shape");
+  if (!shape) return {};
+  Tensor value = Tensor::scalar(0, DType::float32());
+  if (const Attribute* a = c.node.find("value")) {
+    const std::unique_ptr<TensorData>* data = std::get_if<std::unique_ptr<TensorData>>(&a->value);
+    if (!data) return c.bad("attribute value should be a tensor");
+    value = c.tensor(**data);
+    if (!value) return {};
+    if (value.elements() != 1) return c.bad("attribute value has {} elements instead of one", value.elements());
+  }
+  relay::Shape extents;
+  for (const Dim& d : *shape) {
+    if (is_int(d) && d->ivalue < 0) return c.bad("the shape has the dimension {}", d->ivalue);
+    if (is_int(d)) extents.push_back(d->ivalue);
+  }
+  std::optional<int64_t> count = element_count(extents);
+  if (!count || shape->size() > max_rank) return c.bad("the shape is too large");
+  if (extents.size() == shape->size() && *count <= max_known) {
+    Tensor full = Tensor::empty(extents, value.dtype());
+    for (int64_t i = 0; i < *count; ++i) value.dtype().is_float() ? full.set(i, value.at(0)) : full.set_int(i, value.int_at(0));
+    return {c.constant(std::move(full))};
+  }
+  return {c.broadcast_to(c.constant(value.reshaped({})), *shape)};
+}
+
+// --- padding ------------------------------------------------------------------------------------------------------------------
+
+// Amounts are an attribute before opset 11 and an input since, for the named axes since 18. A negative amount cuts.
+Values Pad(Convert& c) {
+  Expr x = c.input(0);
+  int64_t rank = c.rank(x);
+  std::optional<Ints> pads = c.ints_attribute_or_input(c.opset < 2 ? "paddings" : "pads", 1);
+  if (c.failed()) return {};
+  if (!pads) return c.bad("pads is missing");
+  std::optional<Ints> axes = Ints();
+  for (int64_t i = 0; i < rank; ++i) axes->push_back(i);
+  if (c.has(3)) {
+    std::optional<Ints> named = c.ints(3, "axes");
+    axes = named ? c.axes(*named, rank) : std::nullopt;
+  }
+  if (!axes) return {};
+  size_t n = axes->size();
+  if (pads->size() != 2 * n) return c.bad("pads is [{}], but {} are padded", join(*pads, ", "), plural(static_cast<int64_t>(n), "axis", "axes"));
+  ir::IntLists width(static_cast<size_t>(rank), Ints{0, 0});
+  Ints begin(static_cast<size_t>(rank), 0), end(static_cast<size_t>(rank), INT64_MAX);
+  bool pad = false, cut = false;
+  for (size_t i = 0; i < n; ++i)
+    for (size_t side = 0; side < 2; ++side) {
+      int64_t amount = (*pads)[i + side * n];
+      if (amount < -INT32_MAX || amount > INT32_MAX) return c.bad("pads is [{}]", join(*pads, ", "));
+      size_t axis = static_cast<size_t>((*axes)[i]);
+      if (amount > 0) width[axis][side] = amount, pad = true;
+      if (amount < 0) (side ? end[axis] : begin[axis]) = side ? amount : -amount, cut = true;
+    }
+  std::string mode = c.text("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect") return c.unsupported("mode is '{}'; constant, edge and reflect can be imported", mode);
+  if (cut) {
+    Ints cut_axes, from, to, ones;
+    for (int64_t i = 0; i < rank; ++i) {
+      if (begin[i] == 0 && end[i] == INT64_MAX) continue;
+      std::optional<int64_t> extent = c.extent(x, i);
+      if (!extent) return c.unsupported("negative padding needs a fixed size, but the data is {}", ir::str(x->type));
+      int64_t last = end[i] == INT64_MAX ? *extent : *extent + end[i];
+      if (begin[i] > last) return c.bad("pads [{}] cut more than there is of {}", join(*pads, ", "), ir::str(x->type));
+      cut_axes.push_back(i), from.push_back(begin[i]), to.push_back(last), ones.push_back(1);
+    }
+    x = c.emit("strided_slice", {x}, {{"begin", from}, {"end", to}, {"strides", ones}, {"axes", cut_axes}});
+  }
+  if (!pad) return {x};
+  Expr value = c.has(2) ? c.input(2) : c.scalar(c.real("value", 0), c.dtype(x));
+  if (c.rank(value) > 0) value = c.reshape(value, {});
+  return {c.emit("nn.pad", {x, value}, {{"pad_width", width}, {"pad_mode", mode}})};
+}
+
+}  // namespace relay::onnx::convert

@@ -1,0 +1,16 @@
+// The geometry that convolutions and pools share: extents, steps and paddings of a window that moves over the last axes.
+#pragma once
+
+#include "relay/frontend/onnx/convert.h"
+
+namespace relay::onnx {
+
+struct Window {
+  ir::Ints kernel, strides, dilations;
+  ir::Ints pads;  // before every axis, then after every axis: the order of ONNX and of Relay
+};
+
+// Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Nothing: reported.
+std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel);
+
+}  // namespace relay::onnx
