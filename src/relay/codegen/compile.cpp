@@ -15,8 +15,7 @@
 namespace relay::codegen {
 
 loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc&) {
-  loop::Kernel k = loop::vectorise(loop::unroll(kernel));
-  return loop::hoist(loop::simplify(k));
+  return loop::hoist(loop::simplify(loop::expand_math(loop::vectorise(loop::unroll(kernel)))));
 }
 
 // Arrays nest: one that is declared inside another's scope lies behind it. In a vectorised loop each lane has its own.

@@ -102,6 +102,7 @@ class KernelEmitter {
   std::vector<Local> locals_;
   std::unordered_multimap<const scalar::Node*, size_t> local_index_;
   std::unordered_map<const scalar::Node*, std::pair<Value*, int>> vars_;  // value and depth
+  std::unordered_map<const scalar::Node*, std::pair<scalar::Expr, bool>> is_index_;
   scalar::Bounds bounds_;
   Value* guard_ = nullptr;  // an i1 or one a lane: where the expression is evaluated; null: everywhere
   scalar::Expr guard_expr_;

@@ -175,9 +175,11 @@ bool KernelEmitter::is_index(const Expr& e) {
     default: return false;
   }
   if (e->dtype.element() != DType::int64() && !e->dtype.is_bool()) return false;
-  for (const Expr& a : e->args)
-    if (!is_index(a)) return false;
-  return true;
+  if (auto it = is_index_.find(e.get()); it != is_index_.end()) return it->second.second;
+  bool index = true;
+  for (const Expr& a : e->args) index = index && is_index(a);
+  is_index_.insert({e.get(), {e, index}});
+  return index;
 }
 
 llvm::Value* KernelEmitter::place(const Expr& e, Value* tag, int depth, function_ref<Value*()> make) {
@@ -229,6 +231,7 @@ llvm::Value* KernelEmitter::compute(const Expr& e) {
     case Kind::Binary: return binary(e);
     case Kind::Select: return select(e);
     case Kind::Cast: return values_.cast(emit(e->args[0]), e->args[0]->dtype, e->dtype);
+    case Kind::Reinterpret: return values_.reinterpret(emit(e->args[0]), e->args[0]->dtype, e->dtype);
     case Kind::Load: return load(e);
     case Kind::Ramp: {
       Value* base = values_.splat(emit(e->args[0]), e->dtype.lanes);
@@ -261,13 +264,13 @@ llvm::Value* KernelEmitter::contracted(const Expr& e) {
   auto is_product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };
   bool subtract = e->binary == BinaryOp::Sub;
   const Expr &a = e->args[0], &c = e->args[1];
-  if (is_product(c)) {  // a +- p * q
-    Value *p = emit(c->args[0]), *q = emit(c->args[1]), *sum = emit(a);
-    return values_.fma(subtract ? b_.CreateFNeg(p) : p, q, sum);
+  if (is_product(a)) {  // p * q +- c
+    Value *p = emit(a->args[0]), *q = emit(a->args[1]), *sum = emit(c);
+    return values_.fma(p, q, subtract ? b_.CreateFNeg(sum) : sum);
   }
-  if (!is_product(a)) return nullptr;
-  Value *p = emit(a->args[0]), *q = emit(a->args[1]), *sum = emit(c);
-  return values_.fma(p, q, subtract ? b_.CreateFNeg(sum) : sum);
+  if (!is_product(c)) return nullptr;
+  Value *p = emit(c->args[0]), *q = emit(c->args[1]), *sum = emit(a);  // a +- p * q
+  return values_.fma(subtract ? b_.CreateFNeg(p) : p, q, sum);
 }
 
 // A comparison of two index vectors base + stride * lane, of which only one has a stride and that is +-1: the lane number

@@ -338,6 +338,10 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
   return nullptr;
 }
 
+Value* Values::reinterpret(Value* v, DType from, DType to) {
+  return from_memory(b.CreateBitCast(to_memory(v, from), memory_type(to)), to);
+}
+
 Value* Values::cast(Value* v, DType from, DType to) {
   if (from == to) return v;
   Type* target = type(to.with_lanes(from.lanes));

@@ -30,6 +30,7 @@ class Values {
   // `a_negative`: a may be negative (integers; saves instructions in divisions when not).
   llvm::Value* binary(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative = true);
   llvm::Value* cast(llvm::Value* v, DType from, DType to);
+  llvm::Value* reinterpret(llvm::Value* v, DType from, DType to);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:

@@ -7,6 +7,7 @@
 // A load moves only if the loop runs at least once and the load is evaluated in every iteration, so nothing is read that
 // was not read before. Integer arithmetic needs no pass: code generation places it at the outermost loop that defines its
 // variables. Only innermost loops, because a value kept over an inner loop costs that loop a register.
+#include <unordered_map>
 #include <unordered_set>
 
 #include "relay/base/diagnostics.h"
@@ -61,17 +62,23 @@ class Hoister {
   }
 
  private:
-  // Replaces the largest movable parts of e. `always`: e is evaluated in every iteration.
+  // Replaces the largest movable parts of e. `always`: e is evaluated in every iteration. Shared nodes are done once.
   Expr expr(const Expr& e, bool always) {
     if (e->args.empty()) return e;
+    std::pair<const scalar::Node*, bool> key{e.get(), always};
+    if (auto it = done_.find(key); it != done_.end()) return it->second.second;
+    Expr result = replace(e, always);
+    done_.insert({key, {e, result}});
+    return result;
+  }
+
+  Expr replace(const Expr& e, bool always) {
     if (worth(e) && movable(e, always)) {
       for (const Moved& m : moved)
-        if (scalar::equal(m.value, e)) return m.var;
-      if (moved.size() < limit) {
-        moved.push_back({scalar::var("h", e->dtype), e});
-        return moved.back().var;
-      }
-      return e;
+        if (m.value == e || (m.value->kind == Kind::Load && scalar::equal(m.value, e))) return m.var;
+      if (moved.size() == limit) return e;
+      moved.push_back({scalar::var("h", e->dtype), e});
+      return moved.back().var;
     }
     Exprs args;
     for (size_t i = 0; i < e->args.size(); ++i)
@@ -86,19 +93,35 @@ class Hoister {
       case Kind::Unary:
       case Kind::Binary:
       case Kind::Select:
-      case Kind::Cast: return e->dtype.is_float();
+      case Kind::Cast:
+      case Kind::Reinterpret: return e->dtype.is_float();
       default: return false;
     }
   }
 
-  bool movable(const Expr& e, bool always) {
-    if (e->kind == Kind::Var) return !facts_.inner.count(e.get());
-    if (e->kind == Kind::Load && (!always || !facts_.loads_may_move || facts_.written.count(e->source.get()))) return false;
-    for (size_t i = 0; i < e->args.size(); ++i)
-      if (!movable(e->args[i], always)) return false;
-    return true;
+  bool movable(const Expr& root, bool always) {
+    bool loads = false, fixed = false;
+    auto it = movable_.find(root.get());
+    if (it == movable_.end()) {
+      scalar::visit(root, [&](const Expr& e) {
+        loads |= e->kind == Kind::Load;
+        fixed |= e->kind == Kind::Var && facts_.inner.count(e.get());
+        fixed |= e->kind == Kind::Load && facts_.written.count(e->source.get());
+      });
+      it = movable_.insert({root.get(), {root, loads, fixed}}).first;
+    }
+    return !it->second.fixed && (!it->second.loads || (always && facts_.loads_may_move));
   }
 
+  struct Movable {
+    Expr keep;  // the key's node
+    bool loads, fixed;
+  };
+  struct KeyHash {
+    size_t operator()(const std::pair<const scalar::Node*, bool>& k) const { return std::hash<const void*>()(k.first) * 2 + k.second; }
+  };
+  std::unordered_map<const scalar::Node*, Movable> movable_;
+  std::unordered_map<std::pair<const scalar::Node*, bool>, std::pair<Expr, Expr>, KeyHash> done_;
   const Facts& facts_;
 };
 

@@ -91,14 +91,17 @@ struct NoAttrs {
 
 template <class A>
 OpDef define(OpSpec<A> s, const char* attrs_name = "") {
-  static const ir::AttrsType type = ir::detail::describe<A>(format("relay.attrs.{}", attrs_name));
+  // One description an operator, never destroyed: attributes point to it.
+  const ir::AttrsType* type = std::tuple_size_v<decltype(A::fields)> == 0
+                                  ? nullptr
+                                  : new ir::AttrsType(ir::detail::describe<A>(format("relay.attrs.{}", attrs_name)));
   // Null attributes mean the defaults.
   auto get = [](const Attrs& a) -> const A& {
     static const A defaults{};
     return a ? *static_cast<const A*>(a->data()) : defaults;
   };
   return OpDef{std::move(s.name), std::move(s.doc), std::move(s.inputs), s.fusion,
-               std::tuple_size_v<decltype(A::fields)> == 0 ? nullptr : &type,
+               type,
                [get, f = s.infer](const Attrs& a, const Types& in) { return f(get(a), in); },
                [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
                std::move(s.oracle), std::move(s.examples), std::move(s.rejects)};

@@ -84,16 +84,18 @@ void exercise(const Artifact& artifact) {
     if (!elements || *elements > 1000000) return;
     in.push_back(Tensor::full(shape, port.dtype, 0));
   }
-  Result<std::vector<Shape>> shapes = (*e)->output_shapes([&] {
-    std::vector<Shape> s;
-    for (const Tensor& t : in) s.push_back(t.shape());
-    return s;
-  }());
+  std::vector<Shape> given;
+  for (const Tensor& t : in) given.push_back(t.shape());
+  Result<std::vector<Shape>> shapes = (*e)->output_shapes(given);
   if (!shapes) return;
   for (const Shape& s : *shapes) {
     std::optional<int64_t> elements = element_count(s);
     if (!elements || *elements > 1000000) return;
   }
+  Result<std::vector<int64_t>> variables = bind_variables(artifact.program->entry(), given);
+  if (!variables) return;
+  Result<Plan> planned = plan(*artifact.program, artifact.program->entry(), *variables);
+  if (!planned || planned->arena_bytes > (64 << 20) || planned->scratch_bytes > (64 << 20)) return;
   if ((*e)->runs_as_graph()) (void)(*e)->run(in);  // a changed jump may go round for ever
 }
 

@@ -55,7 +55,7 @@ static const std::set<std::string>& cpu_flags() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
       if (!starts_with(line, "flags") && !starts_with(line, "Features")) continue;
-      for (std::string_view flag : split(line.substr(line.find(':') + 1), ' '))
+      for (std::string_view flag : split(line, ' '))
         if (!flag.empty()) found.emplace(flag);
       break;
     }

@@ -42,7 +42,10 @@ te::Tensors compute(const PadAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& data = in[0];
   Ints before, after;
   for (const Ints& pair : a.pad_width) before.push_back(pair[0]), after.push_back(pair[1]);
-  if (a.pad_mode == "constant") return {padded(data, before, after, (*in[1])(Exprs(in[1]->shape.size(), dim(0))))};
+  if (a.pad_mode == "constant") {
+    te::Tensor t = padded(data, before, after, (*in[1])(Exprs(in[1]->shape.size(), dim(0))));
+    return {t == data ? elementwise("padded", data, [&](const Exprs& i) { return (*data)(i); }) : t};
+  }
   return {te::compute("padded", shape_of(out), [&](Exprs i) {
     for (size_t d = 0; d < i.size(); ++d) {
       if (before[d] == 0 && after[d] == 0) continue;

@@ -1,0 +1,44 @@
+// From lowered functions to something that runs: kernels compiled, constants packed, sizes translated, the program written.
+//
+//   Result<std::shared_ptr<runtime::Executable>> model = exec::build(lowered, {.target = target});
+//   exec::build_program(...) and exec::save(...) make the file of it (runtime/artifact.h).
+//
+// Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same kernels;
+// what it read is dropped unless something else reads it. The result has only what a run needs.
+#pragma once
+
+#include <optional>
+
+#include "relay/base/target_desc.h"
+#include "relay/codegen/codegen.h"
+#include "relay/lower/lower.h"
+#include "relay/runtime/executable.h"
+
+namespace relay::exec {
+
+struct BuildOptions {
+  TargetDesc target;
+  // What compiles and runs the work on constants when `target` is another machine; none: the target is this machine.
+  std::optional<TargetDesc> host{};
+  int threads = 0;        // of the executable and of compilation; 0: all
+  bool force_vm = false;  // run by the VM even where the program is straight-line
+};
+
+// A program and the loops of its kernels, by name; nothing compiled yet but what work on constants needed.
+struct Built {
+  std::shared_ptr<const runtime::Program> program;
+  std::vector<loop::Kernel> kernels;
+  // What was done, for people.
+  int64_t constant_steps = 0;       // run here
+  int64_t constant_bytes = 0;       // of the program
+  double constant_ms = 0;           // compiling and running them
+};
+Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOptions& options);
+
+// Compiles in process.
+Result<std::shared_ptr<runtime::Executable>> build(const lower::LoweredFunction& lowered, const BuildOptions& options);
+Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options);
+// Compiles to a shared object and writes the artifact.
+Status save(const Built& built, const BuildOptions& options, const std::string& path);
+
+}  // namespace relay::exec

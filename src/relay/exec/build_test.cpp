@@ -1,0 +1,209 @@
+#include "relay/exec/build.h"
+
+#include <gtest/gtest.h>
+
+#include "relay/exec/sizes.h"
+
+namespace relay::exec {
+namespace {
+
+using lower::Array;
+using lower::Layout;
+using lower::LoweredFunction;
+using lower::Step;
+using scalar::Expr;
+using scalar::Exprs;
+using scalar::imm;
+using scalar::load;
+using scalar::var;
+
+const DType f32 = DType::float32();
+
+TargetDesc here() {
+  TargetDesc t;
+#if defined(__x86_64__)
+  t.triple = "x86_64-unknown-linux-gnu", t.cpu = "x86-64";
+#elif defined(__aarch64__)
+  t.triple = "aarch64-unknown-linux-gnu", t.cpu = "generic";
+#endif
+  return t;
+}
+
+loop::BufferRef param(const std::string& name, Exprs shape) { return loop::buffer(name, f32, std::move(shape), loop::Scope::Param); }
+
+// out[i] = f(i) for each task i < n.
+loop::Kernel elementwise(const std::string& name, std::vector<loop::BufferRef> params, Exprs shape_vars, Expr n, Expr task, Exprs at, Expr value) {
+  loop::Kernel k;
+  k.name = name, k.params = params, k.shape_vars = std::move(shape_vars), k.task = task, k.tasks = std::move(n);
+  k.body = loop::store(params.back(), std::move(at), std::move(value));
+  return k;
+}
+
+Array array(Array::Kind kind, std::string name, Exprs shape, int index = -1) {
+  Array a;
+  a.kind = kind, a.name = std::move(name), a.dtype = f32, a.layout = Layout::row_major(static_cast<int>(shape.size()));
+  a.shape = std::move(shape), a.index = index;
+  return a;
+}
+
+Step step(int kernel, std::vector<int> reads, int write, bool constant = false) {
+  Step s;
+  s.kernel = kernel, s.reads = reads, s.writes = {write}, s.constant = constant;
+  s.args = std::move(reads);
+  s.args.push_back(write);
+  return s;
+}
+
+// fn (x) { (x + (w + w), x, w) }: w + w is a step on constants; another step is dead, with the constant that it reads.
+LoweredFunction folded() {
+  LoweredFunction f;
+  f.name = "folded";
+  f.input_types = {ir::tensor_type({4}, f32)};
+  f.input_names = {"x"};
+  Expr i = var("i"), n = imm(4);
+  loop::BufferRef a = param("a", {n}), b = param("b", {n}), c = param("c", {n});
+  f.kernels = {elementwise("add", {a, b, c}, {}, n, i, {i}, load(a, {i}) + load(b, {i}))};
+  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Constant, "w", {n}), array(Array::Kind::Temporary, "w2", {n}),
+              array(Array::Kind::Output, "y", {n}, 0), array(Array::Kind::Output, "same", {n}, 1), array(Array::Kind::Output, "weight", {n}, 2),
+              array(Array::Kind::Constant, "unused", {n}), array(Array::Kind::Temporary, "dead", {n})};
+  f.arrays[1].value = Tensor::from_doubles({4}, f32, std::vector<double>{1, 2, 3, 4});
+  f.arrays[6].value = Tensor::full({4}, f32, 9);
+  f.arrays[4].alias = 0;
+  f.arrays[5].alias = 1;
+  Step add_to_itself = step(0, {1}, 2, true);
+  add_to_itself.args = {1, 1, 2};
+  f.steps = {add_to_itself, step(0, {0, 6}, 7), step(0, {0, 2}, 3)};
+  return f;
+}
+
+void expect_folded(runtime::Executable& e) {
+  std::vector<Tensor> in = {Tensor::from_doubles({4}, f32, std::vector<double>{10, 20, 30, 40})};
+  Result<std::vector<Tensor>> out = e.run(in);
+  ASSERT_TRUE(out) << render(out.errors());
+  EXPECT_EQ((*out)[0].to_doubles(), (std::vector<double>{12, 24, 36, 48}));
+  EXPECT_EQ((*out)[1].data(), in[0].data());
+  EXPECT_EQ((*out)[2].to_doubles(), (std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST(Build, RunsWorkOnConstantsOnceAndDropsWhatIsDead) {
+  Result<Built> built = build_program(folded(), {.target = here()});
+  ASSERT_TRUE(built) << render(built.errors());
+  EXPECT_EQ(built->constant_steps, 1);
+  EXPECT_EQ(built->constant_bytes, 32);  // w, which is returned, and w + w
+  EXPECT_EQ(built->kernels.size(), 1u);
+  EXPECT_EQ(runtime::str(*built->program), R"(fn folded(x: float32[4]) {
+  output y: float32[4], 16 bytes
+  constant w: float32[4], 16 bytes
+  constant w2: float32[4], 16 bytes
+     0: kernel add(x, w2, y) tasks 4
+     1: return (y, x, w)
+}
+)");
+  Result<std::shared_ptr<runtime::Executable>> e = build(*built, {.target = here()});
+  ASSERT_TRUE(e) << render(e.errors());
+  EXPECT_EQ((*e)->outputs()[1].name, "same");
+  expect_folded(**e);
+}
+
+// y[i, j] = x[i, j] + bias[j] for any m rows; x is (m * 2, 3).
+TEST(Build, SymbolicShapes) {
+  LoweredFunction f;
+  f.name = "symbolic";
+  Expr m = var("m"), rows = m * 2, i = var("i"), j = var("j"), k = var("rows");
+  f.shape_vars = {m};
+  f.input_types = {ir::tensor_type({rows, imm(3)}, f32)};
+  f.input_names = {"x"};
+  loop::BufferRef a = param("a", {k, imm(3)}), b = param("b", {imm(3)}), c = param("c", {k, imm(3)});
+  loop::Kernel kernel = elementwise("add", {a, b, c}, {k}, k, i, {i, j}, load(a, {i, j}) + load(b, {j}));
+  kernel.body = loop::for_(j, imm(0), imm(3), loop::ForKind::Serial, kernel.body);
+  f.kernels = {kernel};
+  f.arrays = {array(Array::Kind::Input, "x", {rows, imm(3)}, 0), array(Array::Kind::Constant, "bias", {imm(3)}),
+              array(Array::Kind::Output, "y", {rows, imm(3)}, 0)};
+  f.arrays[1].value = Tensor::from_doubles({3}, f32, std::vector<double>{100, 200, 300});
+  f.steps = {step(0, {0, 1}, 2)};
+  f.steps[0].shape_values = {rows};
+  for (bool vm : {false, true}) {
+    Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here(), .force_vm = vm});
+    ASSERT_TRUE(e) << render(e.errors());
+    for (int64_t n : {2, 4, 100}) {
+      std::vector<Tensor> in = {Tensor::full({n, 3}, f32, 1)};
+      Result<std::vector<Tensor>> out = (*e)->run(in);
+      ASSERT_TRUE(out) << render(out.errors());
+      ASSERT_EQ((*out)[0].shape(), (Shape{n, 3}));
+      for (int64_t at = 0; at < n * 3; ++at) EXPECT_EQ((*out)[0].at(at), 101 + 100 * static_cast<double>(at % 3));
+    }
+    std::vector<Tensor> odd = {Tensor::full({5, 3}, f32, 1)};
+    EXPECT_EQ((*e)->run(odd).errors()[0].message, "input `x`: dimension 0 is 5, which is not of the form `m * 2`");
+  }
+}
+
+// A temporary with a border: out[i] = t[i - 1] + t[i + 1], where t is x and 0.5 outside.
+TEST(Build, BordersArePartOfAnArraysSize) {
+  LoweredFunction f;
+  f.input_types = {ir::tensor_type({4}, f32)};
+  f.input_names = {"x"};
+  Expr i = var("i"), n = imm(4);
+  loop::BufferRef x = param("x", {n}), t = param("t", {imm(6)}), y = param("y", {n});
+  loop::Kernel edge = elementwise("edge", {t}, {}, imm(2), i, {i * 5}, scalar::fimm(0.5));
+  f.kernels = {elementwise("inside", {x, t}, {}, n, i, {i + 1}, load(x, {i})), edge,
+               elementwise("around", {t, y}, {}, n, i, {i}, load(t, {i}) + load(t, {i + 2}))};
+  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Temporary, "t", {n}), array(Array::Kind::Output, "y", {n}, 0)};
+  f.arrays[1].layout.low = f.arrays[1].layout.high = {1};
+  f.steps = {step(0, {0}, 1), step(1, {}, 1), step(2, {1}, 2)};
+  Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here()});
+  ASSERT_TRUE(e) << render(e.errors());
+  std::vector<Tensor> in = {Tensor::from_doubles({4}, f32, std::vector<double>{1, 2, 3, 4})};
+  runtime::Report report;
+  Result<std::vector<Tensor>> out = (*e)->run(in, {.report = &report});
+  ASSERT_TRUE(out) << render(out.errors());
+  EXPECT_EQ((*out)[0].to_doubles(), (std::vector<double>{2.5, 4, 6, 3.5}));
+  EXPECT_EQ(report.arena_bytes, 64);
+  EXPECT_EQ(report.kernel_calls, 3);
+}
+
+TEST(Build, SaysWhichVariableCannotBeFound) {
+  LoweredFunction f;
+  Expr m = var("m"), n = var("n");
+  f.shape_vars = {m, n};
+  f.input_types = {ir::tensor_type({m + n}, f32)};
+  f.input_names = {"x"};
+  f.arrays = {array(Array::Kind::Input, "x", {m + n}, 0), array(Array::Kind::Output, "y", {m + n}, 0)};
+  f.arrays[1].alias = 0;
+  Result<Built> built = build_program(f, {.target = here()});
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.errors()[0].message, "the shape variable `m` cannot be read off the inputs' shapes");
+}
+
+TEST(Build, UnusedInputsAndReturnedInputsAreFine) {
+  LoweredFunction f;
+  Expr n = imm(2);
+  f.input_types = {ir::tensor_type({2}, f32), ir::tensor_type({3}, f32)};
+  f.input_names = {"x", "unused"};
+  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Output, "y", {n}, 0)};
+  f.arrays[1].alias = 0;
+  Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here()});
+  ASSERT_TRUE(e) << render(e.errors());
+  ASSERT_EQ((*e)->inputs().size(), 2u);
+  std::vector<Tensor> in = {Tensor::full({2}, f32, 3), Tensor::full({3}, f32, 4)};
+  Result<std::vector<Tensor>> out = (*e)->run(in);
+  ASSERT_TRUE(out) << render(out.errors());
+  EXPECT_EQ((*out)[0].data(), in[0].data());
+}
+
+TEST(Sizes, TranslateAsWritten) {
+  Expr m = var("m"), n = var("n");
+  SizeTranslator translate({m, n});
+  std::vector<int64_t> values = {7, 3};
+  std::vector<std::string> names = {"m", "n"};
+  for (const Expr& e : {m * 224 + n, scalar::floordiv(m + 1, int64_t{2}), scalar::min(m, n), scalar::floormod(m, int64_t{4}),
+                        scalar::select(scalar::lt(m, n), m, n), scalar::max(m - n, imm(5))}) {
+    Result<runtime::SizeExpr> size = translate(e);
+    ASSERT_TRUE(size) << render(size.errors());
+    EXPECT_EQ(runtime::evaluate(*size, values), scalar::evaluate(e, {{m, 7}, {n, 3}})) << scalar::str(e);
+  }
+  EXPECT_FALSE(translate(scalar::any_dim()));
+  EXPECT_FALSE(translate(var("k")));
+}
+
+}  // namespace
+}  // namespace relay::exec

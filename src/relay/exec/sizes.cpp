@@ -1,0 +1,94 @@
+#include "relay/exec/sizes.h"
+
+#include <functional>
+
+#include "relay/runtime/program.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::exec {
+
+using runtime::SizeExpr;
+using runtime::SizeOp;
+using scalar::BinaryOp;
+using scalar::Expr;
+using scalar::Kind;
+using scalar::UnaryOp;
+
+SizeTranslator::SizeTranslator(const scalar::Exprs& variables) {
+  for (const Expr& v : variables) index_.emplace(v, static_cast<int64_t>(index_.size()));
+}
+
+static std::optional<SizeOp> size_op(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Add: return SizeOp::Add;
+    case BinaryOp::Sub: return SizeOp::Sub;
+    case BinaryOp::Mul: return SizeOp::Mul;
+    case BinaryOp::FloorDiv: return SizeOp::FloorDiv;
+    case BinaryOp::FloorMod: return SizeOp::FloorMod;
+    case BinaryOp::TruncDiv: return SizeOp::TruncDiv;
+    case BinaryOp::TruncMod: return SizeOp::TruncMod;
+    case BinaryOp::Min: return SizeOp::Min;
+    case BinaryOp::Max: return SizeOp::Max;
+    case BinaryOp::Eq: return SizeOp::Eq;
+    case BinaryOp::Ne: return SizeOp::Ne;
+    case BinaryOp::Lt: return SizeOp::Lt;
+    case BinaryOp::Le: return SizeOp::Le;
+    case BinaryOp::And: return SizeOp::And;
+    case BinaryOp::Or: return SizeOp::Or;
+    default: return std::nullopt;
+  }
+}
+
+static std::optional<SizeOp> size_op(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::Neg: return SizeOp::Neg;
+    case UnaryOp::Not: return SizeOp::Not;
+    case UnaryOp::Abs: return SizeOp::Abs;
+    default: return std::nullopt;
+  }
+}
+
+Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
+  Expr root = scalar::simplify(given);
+  SizeExpr out;
+  Diagnostics errors;
+  auto refuse = [&](const std::string& why) {
+    if (errors.empty())
+      errors.push_back({DiagnosticKind::not_supported, format("the size `{}` cannot be computed at run time: {}", scalar::str(root), why)});
+  };
+  // Sizes are small (plan and program limit them), so this recurses.
+  std::function<void(const Expr&)> emit = [&](const Expr& e) {
+    if (out.words.size() > runtime::Limits::words) return refuse("it is too long");
+    for (const Expr& a : e->args)
+      if (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select || e->kind == Kind::Cast) emit(a);
+    switch (e->kind) {
+      case Kind::Int: out.words.push_back({SizeOp::Const, e->ivalue}); return;
+      case Kind::Var: {
+        std::unordered_map<Expr, int64_t>::const_iterator it = index_.find(e);
+        if (it == index_.end()) return refuse(format("`{}` is not a shape variable of the function", e->name));
+        out.words.push_back({SizeOp::Var, it->second});
+        return;
+      }
+      case Kind::Unary:
+        if (std::optional<SizeOp> op = size_op(e->unary)) out.words.push_back({*op, 0});
+        else refuse(format("it uses `{}`", scalar::name(e->unary)));
+        return;
+      case Kind::Binary:
+        if (std::optional<SizeOp> op = size_op(e->binary)) out.words.push_back({*op, 0});
+        else refuse(format("it uses `{}`", scalar::name(e->binary)));
+        return;
+      case Kind::Select: out.words.push_back({SizeOp::Select, 0}); return;
+      case Kind::Cast:
+        if (!e->dtype.is_int()) refuse("it is not an integer");
+        return;
+      case Kind::Any: return refuse("`?` is not known");
+      default: return refuse("it is not arithmetic on sizes");
+    }
+  };
+  emit(root);
+  if (errors.empty() && !runtime::is_well_formed(out, index_.size())) refuse("it is too deep");
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+}  // namespace relay::exec

@@ -1,0 +1,64 @@
+// arange: out[i] = start + i * step, while below stop (above it for a negative step)
+//
+// The bounds are inputs. Where they are constants they are attributes too, and the extent is known; else it is `?`.
+#include <cmath>
+
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ArangeAttrs {
+  OptFloat start;
+  OptFloat stop;
+  OptFloat step;
+  OptDType dtype;
+  static constexpr auto fields = std::tuple{field("start", &ArangeAttrs::start, "The first value, where it is constant."),
+                                            field("stop", &ArangeAttrs::stop, "The value not reached, where it is constant."),
+                                            field("step", &ArangeAttrs::step, "The distance between values, where it is constant."),
+                                            field("dtype", &ArangeAttrs::dtype, "The element type of the result; None: of the inputs.")};
+};
+
+Result<Type> infer(const ArangeAttrs& a, const Types& in) {
+  DType dtype;
+  const char* const names[] = {"start", "stop", "step"};
+  for (size_t k = 0; k < 3; ++k) {
+    RELAY_ASSIGN(const TensorType* bound, tensor_input(in, k, names[k]));
+    // (C1) The bounds are scalars, of numbers.
+    RELAY_RETURN_IF_ERROR(expect_rank("C1", bound, 0, names[k]));
+    if (bound->dtype.is_bool()) return constraint("C1", "{} must be a number, but is bool", names[k]);
+    dtype = bound->dtype;
+  }
+  if (a.dtype) dtype = *a.dtype;
+  if (!a.start || !a.stop || !a.step) return ir::tensor_type({scalar::any_dim()}, dtype);
+  // (C2) There is a step, and the number of values is finite.
+  double count = std::ceil((*a.stop - *a.start) / *a.step);
+  if (*a.step == 0 || !(std::abs(count) < 1e15)) return constraint("C2", "arange from {} to {} by {} has no end", *a.start, *a.stop, *a.step);
+  return ir::tensor_type({dim(std::max<int64_t>(0, static_cast<int64_t>(count)))}, dtype);
+}
+
+te::Tensors compute(const ArangeAttrs&, const te::Tensors& in, const Type& out) {
+  DType dtype = dtype_of(out);
+  return {te::compute("arange", shape_of(out), [&](const Exprs& i) {
+    return cast(dtype, (*in[0])({})) + cast(dtype, i[0]) * cast(dtype, (*in[2])({}));
+  })};
+}
+
+}  // namespace
+
+OpDef arange() {
+  return define<ArangeAttrs>({.name = "arange",
+                              .doc = "Evenly spaced values.",
+                              .inputs = {{"start", "the first value"}, {"stop", "the value not reached"}, {"step", "the distance between values"}},
+                              .fusion = Fusion::Injective,
+                              .infer = infer,
+                              .compute = compute,
+                              .oracle = "start + step * torch.arange(output_shape[0])",
+                              .examples = {{.inputs = {"()", "()", "()"}, .attrs = "start=1f, stop=4f, step=0.5f"},
+                                           {.inputs = {"() int32", "() int32", "() int32"}, .attrs = "start=5f, stop=-4f, step=-2f", .low = -9, .high = 9, .ulps = 0},
+                                           {.inputs = {"() int64", "() int64", "() int64"}, .attrs = "start=3f, stop=3f, step=1f", .low = -9, .high = 9}},
+                              .rejects = {{{"(1,)", "()", "()"}, "", "C1"}, {{"()", "()", "()"}, "start=0f, stop=1f, step=0f", "C2"}}},
+                             "ArangeAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,64 @@
+// shape_of: out[d] = the extent of data's axis d.  ndarray_size: out = their product.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ShapeOfAttrs {
+  OptDType dtype;
+  static constexpr auto fields = std::tuple{field("dtype", &ShapeOfAttrs::dtype, "The element type of the result; None: int32.")};
+};
+
+Result<Type> infer(const ShapeOfAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  return ir::tensor_type({dim(rank(data))}, a.dtype.value_or(DType::int32()));
+}
+
+te::Tensors compute(const ShapeOfAttrs&, const te::Tensors& in, const Type& out) {
+  const Exprs& shape = in[0]->shape;
+  DType dtype = dtype_of(out);
+  return {te::compute("shape_of", shape_of(out), [&](const Exprs& i) {
+    if (shape.empty()) return imm(0, dtype);
+    Expr value = cast(dtype, shape.back());
+    for (size_t d = shape.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), cast(dtype, shape[d]), value);
+    return value;
+  })};
+}
+
+Result<Type> infer_size(const ShapeOfAttrs& a, const Types& in) {
+  RELAY_RETURN_IF_ERROR(tensor_input(in, 0, "data"));
+  return ir::scalar_type(a.dtype.value_or(DType::int32()));
+}
+
+te::Tensors compute_size(const ShapeOfAttrs&, const te::Tensors& in, const Type& out) {
+  return {te::compute("ndarray_size", {}, [&](const Exprs&) { return cast(dtype_of(out), product(in[0]->shape)); })};
+}
+
+}  // namespace
+
+OpDef shape_of() {
+  return define<ShapeOfAttrs>({.name = "shape_of",
+                               .doc = "The shape of a tensor, as a tensor.",
+                               .inputs = {{"data", "any shape"}},
+                               .fusion = Fusion::Opaque,
+                               .infer = infer,
+                               .compute = compute,
+                               .oracle = "torch.tensor(data.shape)",
+                               .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0},
+                                            {.inputs = {"(5,)"}, .attrs = "dtype=\"int64\"", .symbolic = {"(n,)"}, .ulps = 0}}},
+                              "ShapeOfAttrs");
+}
+
+OpDef ndarray_size() {
+  return define<ShapeOfAttrs>({.name = "ndarray_size",
+                               .doc = "The number of elements of a tensor.",
+                               .inputs = {{"data", "any shape"}},
+                               .fusion = Fusion::Injective,
+                               .infer = infer_size,
+                               .compute = compute_size,
+                               .oracle = "torch.tensor(data.numel())",
+                               .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0}}},
+                              "NdarraySizeAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,135 @@
+#include "relay/op/image/resize.h"
+
+#include <algorithm>
+
+namespace relay::op::image {
+
+namespace {
+
+bool one_of(const std::string& word, const std::vector<std::string>& words) { return std::find(words.begin(), words.end(), word) != words.end(); }
+
+// A place in data along one axis: whole + part / parts with 0 <= part < parts, or for tf_crop_and_resize a float.
+struct Place {
+  Expr part, parts;  // numerator and denominator of the whole place
+  Expr real;         // float; set for tf_crop_and_resize instead
+
+  Expr floor() const { return real ? scalar::cast(DType::int64(), unary(UnaryOp::Floor, real)) : floordiv(part, parts); }
+  Expr fraction() const {
+    if (real) return real - unary(UnaryOp::Floor, real);
+    if (scalar::is_int(parts, 1)) return number(0, DType::float32());
+    return divide(scalar::cast(DType::float32(), floormod(part, parts)), scalar::cast(DType::float32(), parts));
+  }
+  // The nearest index as the rounding method says; halves go up with "round".
+  Expr rounded(const std::string& rounding) const {
+    if (real) {
+      Expr half = number(0.5, real->dtype);
+      Expr r = rounding == "floor"                ? unary(UnaryOp::Floor, real)
+               : rounding == "ceil"               ? unary(UnaryOp::Ceil, real)
+               : rounding == "round_prefer_floor" ? unary(UnaryOp::Ceil, real - half)
+                                                  : unary(UnaryOp::Floor, real + half);
+      return scalar::cast(DType::int64(), r);
+    }
+    if (rounding == "floor") return floordiv(part, parts);
+    if (rounding == "ceil") return floordiv(part + parts - 1, parts);
+    if (rounding == "round_prefer_floor") return floordiv(part * 2 + parts - 1, parts * 2);
+    return floordiv(part * 2 + parts, parts * 2);
+  }
+};
+
+// begin, end: of the region of tf_crop_and_resize along this axis.
+Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end) {
+  // Places in whole steps: in / out as a whole number, where it is one, makes affine indices.
+  if (mode == "asymmetric") {
+    if (scalar::prove_equal(floormod(in, out), dim(0)) == true) return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
+    if (scalar::prove_equal(floormod(out, in), dim(0)) == true) return {x, scalar::simplify(floordiv(out, in)), {}};
+    return {x * in, out, {}};
+  }
+  if (mode == "align_corners") return {x * (in - 1), max(out - 1, dim(1)), {}};
+  if (mode == "tf_half_pixel_for_nn") return {(x * 2 + 1) * in, out * 2, {}};
+  Place half_pixel{(x * 2 + 1) * in - out, out * 2, {}};
+  if (mode == "half_pixel") return half_pixel;
+  if (mode == "pytorch_half_pixel") return {scalar::select(lt(dim(1), out), half_pixel.part, dim(0)), half_pixel.parts, {}};
+  // tf_crop_and_resize
+  DType f = DType::float32();
+  Expr last = scalar::cast(f, in - 1);
+  if (scalar::prove(le(out, dim(1))) == true) return {{}, {}, last * number(0.5 * (begin + end), f)};
+  Expr step = divide(last * number(end - begin, f), scalar::cast(f, out - 1));
+  return {{}, {}, last * number(begin, f) + scalar::cast(f, x) * step};
+}
+
+Expr clamped(const Expr& index, const Expr& extent) { return max(min(index, extent - 1), dim(0)); }
+
+// A neighbour along one axis: where it is read, and what it weighs (null: all).
+struct Tap {
+  Expr index, weight;
+};
+
+std::vector<Tap> taps(const Resize& r, const Place& p, const Expr& extent) {
+  if (r.method == "nearest_neighbor") return {{clamped(p.rounded(r.rounding), extent), {}}};
+  Expr first = p.floor(), t = p.fraction(), one = number(1, t->dtype);
+  if (r.method == "linear") return {{clamped(first, extent), one - t}, {clamped(first + 1, extent), t}};
+  // The cubic convolution kernel with parameter a at distances 1 + t, t, 1 - t, 2 - t.
+  Expr a = number(r.cubic_alpha, t->dtype);
+  auto number_t = [&](double v) { return number(v, t->dtype); };
+  auto near = [&](const Expr& d) { return ((a + number_t(2)) * d - (a + number_t(3))) * d * d + one; };
+  auto far = [&](const Expr& d) { return ((a * d - number_t(5) * a) * d + number_t(8) * a) * d - number_t(4) * a; };
+  std::vector<Tap> out = {{first - 1, far(one + t)}, {first, near(t)}, {first + 1, near(one - t)}, {first + 2, far(number_t(2) - t)}};
+  if (r.cubic_exclude) {
+    Expr sum;
+    for (Tap& tap : out) {
+      tap.weight = scalar::select(logical_and(le(dim(0), tap.index), lt(tap.index, extent)), tap.weight, number_t(0));
+      sum = sum ? sum + tap.weight : tap.weight;
+    }
+    for (Tap& tap : out) tap.weight = divide(tap.weight, sum);
+  }
+  for (Tap& tap : out) tap.index = clamped(tap.index, extent);
+  return out;
+}
+
+}  // namespace
+
+Status check(const char* number, const Resize& r) {
+  if (!one_of(r.method, {"nearest_neighbor", "linear", "cubic"}))
+    return constraint(number, "method must be \"nearest_neighbor\", \"linear\" or \"cubic\", but is \"{}\"", r.method);
+  if (!one_of(r.coordinates, {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize"}))
+    return constraint(number, "coordinate_transformation_mode \"{}\" is none of half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+                              "tf_half_pixel_for_nn, tf_crop_and_resize", r.coordinates);
+  if (!one_of(r.rounding, {"", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}))
+    return constraint(number, "rounding_method \"{}\" is none of round, floor, ceil, round_prefer_floor, round_prefer_ceil", r.rounding);
+  if (r.coordinates == "tf_crop_and_resize" && r.roi.size() != 4) return constraint(number, "tf_crop_and_resize needs a roi of 4 numbers, but it has {}", r.roi.size());
+  return ok();
+}
+
+te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, const Resize& given) {
+  Resize r = given;
+  if (r.rounding.empty()) r.rounding = r.coordinates == "half_pixel" ? "round" : "floor";
+  size_t axes[2] = {r.layout.find('H'), r.layout.find('W')};
+  return te::compute(name, shape_of(out), [&](const Exprs& i) {
+    std::vector<Tap> along[2];
+    Expr inside = imm(1, DType::boolean());
+    for (size_t d = 0; d < 2; ++d) {
+      const Expr& extent = data->shape[axes[d]];
+      bool crop = r.coordinates == "tf_crop_and_resize";
+      Place p = place_of(r.coordinates, i[axes[d]], extent, shape_of(out)[axes[d]], crop ? r.roi[d] : 0, crop ? r.roi[d + 2] : 1);
+      along[d] = taps(r, p, extent);
+      if (crop) inside = logical_and(inside, logical_and(le(number(0, DType::float32()), p.real), le(p.real, scalar::cast(DType::float32(), extent - 1))));
+    }
+    Expr value;
+    for (const Tap& y : along[0])
+      for (const Tap& x : along[1]) {
+        Exprs at = i;
+        at[axes[0]] = y.index, at[axes[1]] = x.index;
+        Expr load = (*data)(at);
+        if (!y.weight) value = load;
+        else {
+          Expr term = scalar::cast(DType::float32(), load) * (y.weight * x.weight);
+          value = value ? value + term : term;
+        }
+      }
+    DType dtype = dtype_of(out);
+    if (!dtype.is_float() && value->dtype.is_float()) value = unary(UnaryOp::Round, value);
+    return scalar::select(inside, scalar::cast(dtype, value), number(r.extrapolation_value, dtype));
+  });
+}
+
+}  // namespace relay::op::image

@@ -1,0 +1,123 @@
+// gather:    out[i0, .., ia, ..] = data[i0, .., indices[i0, .., ia, ..], ..] along one axis
+// gather_nd: out[y.., x..] = data[y.. (batch_dims of them), indices[0, y..], .., indices[M - 1, y..], x..]
+//
+// Indices below zero count from the end; others outside of data read its nearest element (nothing is ever read outside).
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct GatherAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{required_field("axis", &GatherAttrs::axis, "The axis that is indexed.")};
+};
+
+struct GatherNDAttrs {
+  int64_t batch_dims = 0;
+  OptInt index_rank;
+  static constexpr auto fields = std::tuple{field("batch_dims", &GatherNDAttrs::batch_dims, "How many first axes data and the result share."),
+                                            field("index_rank", &GatherNDAttrs::index_rank, "The extent of indices' first axis, where it is unknown.")};
+};
+
+Expr place(const Expr& index, const Expr& extent) {
+  Expr k = cast(DType::int64(), index);
+  return max(min(select(lt(k, dim(0)), k + extent, k), extent - 1), dim(0));
+}
+
+Result<Type> infer(const GatherAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
+  // (C1) The indices are integers.
+  if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
+  // (C2) The axis exists.
+  RELAY_ASSIGN(int64_t axis, normal_axis("C2", a.axis, rank(data)));
+  // (C3) Both have as many axes, none but the indexed one longer in indices.
+  bool fits = rank(data) == rank(indices);
+  for (size_t d = 0; fits && d < data->shape.size(); ++d)
+    if (static_cast<int64_t>(d) != axis && !agree(data->shape[d], indices->shape[d])) fits = scalar::prove(le(indices->shape[d], data->shape[d])) == true;
+  if (!fits) return constraint("C3", "indices {} does not fit data {} along axis {}", text(indices->shape), text(data->shape), axis);
+  return ir::tensor_type(indices->shape, data->dtype);
+}
+
+te::Tensors compute(const GatherAttrs& a, const te::Tensors& in, const Type& out) {
+  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
+  return {te::compute("gather", shape_of(out), [&](Exprs i) {
+    i[axis] = place((*in[1])(i), in[0]->shape[axis]);
+    return (*in[0])(i);
+  })};
+}
+
+Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
+  // (C1) The indices are integers.
+  if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
+  // (C2) The first axis of indices has a known extent: how many axes of data are indexed.
+  if (indices->shape.empty()) return constraint("C2", "indices must have at least one axis");
+  Dim m = a.index_rank ? dim(*a.index_rank) : indices->shape[0];
+  if (!scalar::is_int(m)) return constraint("C2", "the first axis of indices {} must have a known extent", text(indices->shape));
+  // (C3) Data has that many axes behind the shared ones.
+  if (a.batch_dims < 0 || a.batch_dims > rank(indices) - 1 || a.batch_dims + m->ivalue > rank(data))
+    return constraint("C3", "{} indices behind {} shared axes do not fit data {}", m->ivalue, a.batch_dims, text(data->shape));
+  // (C4) The shared axes agree.
+  for (size_t d = 0; d < static_cast<size_t>(a.batch_dims); ++d)
+    if (!agree(data->shape[d], indices->shape[d + 1]))
+      return constraint("C4", "data {} and indices {} differ in the {} shared axes", text(data->shape), text(indices->shape), a.batch_dims);
+  Dims out(indices->shape.begin() + 1, indices->shape.end());
+  out.insert(out.end(), data->shape.begin() + a.batch_dims + m->ivalue, data->shape.end());
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+te::Tensors compute_nd(const GatherNDAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor &data = in[0], &indices = in[1];
+  int64_t m = a.index_rank.value_or(indices->shape[0]->ivalue), places = static_cast<int64_t>(indices->shape.size()) - 1;
+  return {te::compute("gather_nd", shape_of(out), [&](const Exprs& i) {
+    Exprs at(i.begin(), i.begin() + a.batch_dims);
+    for (int64_t k = 0; k < m; ++k) {
+      Exprs where = {dim(k)};
+      where.insert(where.end(), i.begin(), i.begin() + places);
+      at.push_back(place((*indices)(where), data->shape[at.size()]));
+    }
+    at.insert(at.end(), i.begin() + places, i.end());
+    return (*data)(at);
+  })};
+}
+
+}  // namespace
+
+OpDef gather() {
+  return define<GatherAttrs>(
+      {.name = "gather",
+       .doc = "Picks elements along an axis by a tensor of indices with as many axes.",
+       .inputs = {{"data", "any shape"}, {"indices", "integers; the shape of the result"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices).long())",
+       .examples = {{.inputs = {"(3, 5)", "(3, 4) int64"}, .attrs = "axis=1", .symbolic = {"(n, 5)", "(n, m) int64"}, .low = 0, .high = 4},
+                    {.inputs = {"(6, 2, 3)", "(4, 2, 3) int32"}, .attrs = "axis=-3", .low = -6, .high = 5},
+                    {.inputs = {"(3, 5)", "(2, 4) int64"}, .attrs = "axis=1", .low = 0, .high = 4}},
+       .rejects = {{{"(2, 3)", "(2, 3)"}, "axis=0", "C1"}, {{"(2, 3)", "(2, 3) int32"}, "axis=2", "C2"}, {{"(2, 3)", "(2,) int32"}, "axis=0", "C3"},
+                   {{"(2, 3)", "(5, 4) int32"}, "axis=0", "C3"}}},
+      "GatherAttrs");
+}
+
+OpDef gather_nd() {
+  return define<GatherNDAttrs>(
+      {.name = "gather_nd",
+       .doc = "Picks slices by tuples of indices, which stand along the first axis of indices.",
+       .inputs = {{"data", "any shape"}, {"indices", "integers, (M, ..)"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_nd,
+       .compute = compute_nd,
+       .oracle = "gather_nd(data, indices, batch_dims)",
+       .examples = {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 2, 3) int32"}, .low = -4, .high = 3},
+                    {.inputs = {"(3, 4, 5)", "(1, 3, 2) int64"}, .attrs = "batch_dims=1", .low = 0, .high = 3},
+                    {.inputs = {"(3, 4)", "(1, 5) int64"}, .low = 0, .high = 2}},
+       .rejects = {{{"(2, 3)", "(2, 3)"}, "", "C1"}, {{"(2, 3)", "() int32"}, "", "C2"}, {{"(2, 3)", "(3, 2) int32"}, "", "C3"},
+                   {{"(2, 3)", "(1, 4) int32"}, "batch_dims=1", "C4"}}},
+      "GatherNDAttrs");
+}
+
+}  // namespace relay::ops

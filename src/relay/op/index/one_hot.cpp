@@ -1,0 +1,62 @@
+// one_hot: out[.., k, ..] = indices[..] == k ? on_value : off_value, k along a new axis of extent depth
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct OneHotAttrs {
+  int64_t depth = 1;
+  int64_t axis = -1;
+  OptDType dtype;
+  static constexpr auto fields = std::tuple{field("depth", &OneHotAttrs::depth, "The extent of the new axis."),
+                                            field("axis", &OneHotAttrs::axis, "Where the new axis stands; -1: at the end."),
+                                            field("dtype", &OneHotAttrs::dtype, "The element type of the result; None: of on_value.")};
+};
+
+Result<Type> infer(const OneHotAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 0, "indices"));
+  RELAY_ASSIGN(const TensorType* on, tensor_input(in, 1, "on_value"));
+  RELAY_ASSIGN(const TensorType* off, tensor_input(in, 2, "off_value"));
+  // (C1) The indices are integers.
+  if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
+  // (C2) The two values are scalars.
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", on, 0, "on_value"));
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", off, 0, "off_value"));
+  // (C3) The new axis has a place and an extent.
+  RELAY_ASSIGN(int64_t axis, normal_axis("C3", a.axis, rank(indices) + 1));
+  if (a.depth < 1) return constraint("C3", "depth is {}, but must be positive", a.depth);
+  Dims out = indices->shape;
+  out.insert(out.begin() + axis, dim(a.depth));
+  return ir::tensor_type(std::move(out), a.dtype.value_or(on->dtype));
+}
+
+te::Tensors compute(const OneHotAttrs& a, const te::Tensors& in, const Type& out) {
+  int64_t axis = positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size()) + 1);
+  DType dtype = dtype_of(out);
+  return {te::compute("one_hot", shape_of(out), [&](const Exprs& i) {
+    Exprs rest = i;
+    rest.erase(rest.begin() + axis);
+    Expr hit = eq(cast(DType::int64(), (*in[0])(rest)), i[static_cast<size_t>(axis)]);
+    return select(hit, cast(dtype, (*in[1])({})), cast(dtype, (*in[2])({})));
+  })};
+}
+
+}  // namespace
+
+OpDef one_hot() {
+  return define<OneHotAttrs>(
+      {.name = "one_hot",
+       .doc = "Marks one place of a new axis for each index.",
+       .inputs = {{"indices", "integers, any shape"}, {"on_value", "the value at the place"}, {"off_value", "the value elsewhere"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "one_hot(indices, on_value, off_value, depth, axis)",
+       .examples = {{.inputs = {"(5,) int64", "()", "()"}, .attrs = "depth=4, dtype=\"float32\"", .symbolic = {"(n,) int64", "()", "()"}, .low = 0, .high = 5},
+                    {.inputs = {"(2, 3) int32", "() int32", "() int32"}, .attrs = "depth=4, axis=1", .low = 0, .high = 3, .ulps = 0}},
+       .rejects = {{{"(2,)", "()", "()"}, "depth=2", "C1"}, {{"(2,) int32", "(1,)", "()"}, "depth=2", "C2"},
+                   {{"(2,) int32", "()", "()"}, "depth=2, axis=2", "C3"}}},
+      "OneHotAttrs");
+}
+
+}  // namespace relay::ops
