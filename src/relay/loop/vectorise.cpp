@@ -57,6 +57,13 @@ Expr ramp_binary(BinaryOp op, const Expr& a, const Expr& b, int lanes) {
   }
 }
 
+// outer && mine, where mine is evaluated in the lanes of outer only (it may load).
+Expr both(const Expr& outer, const Expr& mine) {
+  bool loads = false;
+  scalar::visit(mine, [&](const Expr& e) { loads |= e->kind == Kind::Load; });
+  return loads ? scalar::select(outer, mine, scalar::imm(0, mine->dtype)) : scalar::logical_and(outer, mine);
+}
+
 class Vectoriser {
  public:
   Vectoriser(const Expr& var, const Expr& min, int lanes) : lanes_(lanes) {
@@ -97,7 +104,7 @@ class Vectoriser {
         Stmts parts;
         for (size_t i = 0; i < s->body.size(); ++i) {
           Expr mine = i == 0 ? condition : scalar::unary(scalar::UnaryOp::Not, condition);
-          mask_ = outer ? scalar::logical_and(outer, mine) : mine;
+          mask_ = outer ? both(outer, mine) : mine;
           parts.push_back(stmt(s->body[i]));
         }
         mask_ = outer;
@@ -139,7 +146,7 @@ class Vectoriser {
     }
     for (const Expr& e : indices) lanes = std::max<int>(lanes, e->dtype.lanes);
     Expr value = expr(s->value), mask = s->condition ? expr(s->condition) : Expr{};
-    if (mask_) mask = mask ? scalar::logical_and(widen(mask, lanes_), mask_) : mask_;
+    if (mask_) mask = mask ? both(mask_, widen(mask, lanes_)) : mask_;
     if (lanes == 1) {  // every lane stores to one place: fine only if they store the same and do not add up
       bool reads_itself = false;
       scalar::visit(value, [&](const Expr& e) { reads_itself |= e->kind == Kind::Load && e->source == s->buffer; });

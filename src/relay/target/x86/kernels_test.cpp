@@ -1,0 +1,204 @@
+// Compiled kernels against the interpreter: accesses, masks, guards, control flow, local arrays.
+#include "relay/target/x86/kernel_testing.h"
+
+namespace relay::target {
+namespace {
+
+using testing::compare_everywhere;
+
+TEST(Kernels, MaskedTail) {
+  for (int lanes : {4, 8, 16, 32})
+    for (int64_t n : {0, 1, 15, 16, 17, 50})
+      compare_everywhere(format(R"(kernel relu(x: float32[h, n] read, y: float32[h, n]), shape (h, n), task i < h {{
+  for j in 0..(n + {0} - 1) // {0} {{
+    for l in 0..{0} vectorised {{
+      if j * {0} + l < n {{
+        y[i, j * {0} + l] = max(x[i, j * {0} + l], 0f) + y[i, j * {0} + l]
+      }}
+    }}
+  }}
+}}
+)", lanes), {.shape = {3, n}, .edges = true});
+}
+
+TEST(Kernels, GuardedLoads) {
+  compare_everywhere(R"(kernel padded(x: float32[h, w] read, c: float32[3] read, y: float32[h, w], z: float32[h, w]), shape (h, w), task i < h {
+  for j in 0..(w + 7) // 8 {
+    for l in 0..8 vectorised {
+      if j * 8 + l < w {
+        y[i, j * 8 + l] = select(1 <= i && 1 <= j * 8 + l, x[i - 1, j * 8 + l - 1], 0f) + select(i + 1 < h && j * 8 + l + 1 < w, x[i + 1, j * 8 + l + 1] * c[2], -1f)
+      }
+    }
+  }
+  for j in 0..w {
+    z[i, j] = select(2 <= j, x[i, j - 2], 3f) + select(j + 100 < w, c[j + 100], select(1 <= i, x[i - 1, j], 0f))
+  }
+}
+)", {.shape = {4, 21}});
+}
+
+TEST(Kernels, GatherStrideReverse) {
+  compare_everywhere(R"(kernel gather(x: float32[n, 40] read, index: int32[64] read, y: float32[n, 16], z: int8[n, 8], b: int8[n, 16] read), shape (n), task i < n {
+  for l in 0..16 vectorised {
+    y[i, l] = x[i, 15 - l] + x[i, l * 2] * x[i, int64(index[l])] + x[i, l // 4] + x[i, l % 3]
+  }
+  for l in 0..8 vectorised {
+    z[i, 7 - l] = b[i, l * 2 + 1] + z[i, 7 - l]
+  }
+  for l in 0..8 vectorised {
+    y[i, l * 2] = y[i, l * 2] + select(index[l + 8] < 4i32, x[i, int64(index[l + 8]) + 36], 1f)
+  }
+}
+)", {.shape = {5}, .tolerance = 1e-5});
+}
+
+TEST(Kernels, RegistersStackScratch) {
+  compare_everywhere(R"(kernel sums(x: float32[n, 64] read, y: float32[n], z: float32[n, 64]), shape (n), task i < n {
+  alloc acc: float32[16] in register
+  for l in 0..16 vectorised {
+    acc[l] = 0f
+  }
+  for j in 0..4 {
+    for l in 0..16 vectorised {
+      acc[l] = acc[l] + x[i, j * 16 + l]
+    }
+  }
+  for l in 0..8 vectorised {
+    acc[l] = acc[l] + acc[l + 8]
+  }
+  for l in 0..4 vectorised {
+    acc[l] = acc[l] + acc[l + 4]
+  }
+  for l in 1 ..+ 3 unrolled {
+    acc[0] = acc[0] + acc[l]
+  }
+  y[i] = acc[0]
+  alloc s: float32[64] in stack
+  alloc t: float32[8, 9] in scratch
+  for j in 0..64 {
+    s[63 - j] = x[i, j] * y[i]
+    t[j % 8, j // 8] = x[i, j]
+  }
+  {
+    alloc u: int64[8] in scratch
+    for j in 0..8 {
+      u[j] = j * 3 % 8
+    }
+    for j in 0..8 {
+      for l in 0..8 vectorised {
+        z[i, j * 8 + l] = s[j * 8 + l] + t[u[j], l]
+      }
+    }
+  }
+}
+)", {.shape = {3}, .tolerance = 1e-5});
+}
+
+TEST(Kernels, MaskedRegisters) {
+  compare_everywhere(R"(kernel masked(x: float32[k, n] read, y: float32[n]), shape (k, n), task t < (n + 15) // 16 {
+  alloc acc: float32[16] in register
+  for l in 0..16 vectorised {
+    acc[l] = 0f
+  }
+  for p in 0..k {
+    for l in 0..16 vectorised {
+      if t * 16 + l < n {
+        if 0f < x[p, t * 16 + l] {
+          acc[l] = acc[l] + x[p, t * 16 + l]
+        } else {
+          acc[l] = acc[l] - 1f
+        }
+      }
+    }
+  }
+  for l in 0..16 vectorised {
+    if t * 16 + l < n {
+      y[t * 16 + l] = acc[l]
+    }
+  }
+}
+)", {.shape = {7, 37}, .tolerance = 1e-5});
+}
+
+TEST(Kernels, ControlFlow) {
+  compare_everywhere(R"(kernel control(x: int32[n, 8] read, count: int64[1], flag: bool[n], y: int32[n, 8], f: float32[n]), shape (n), task i < n {
+  for j in 0..8 {
+    if flag[i] && x[i, j] < 3i32 {
+      y[i, j] = x[i, j]
+    } else {
+      if j < 4 {
+        y[i, j] = -1i32
+      }
+    }
+  }
+  for j in 0..n - 5 {
+    y[i, 0] = y[i, 0] + int32(j)
+  }
+  for j in i ..+ 8 - i {
+    let v = x[i, j] * 2i32
+    y[i, j] = y[i, j] + v
+    let w = v + 1i32
+    y[i, 7] = y[i, 7] + w
+  }
+  flag[i] = 0f < f[i]
+  count[0] = count[0] + 1
+}
+)", {.shape = {6}});
+}
+
+TEST(Kernels, VectorFlags) {
+  compare_everywhere(R"(kernel flags(a: float32[n] read, b: float32[n] read, p: bool[n] read, q: bool[n], y: float32[n]), shape (n), task t < 1 {
+  for j in 0..(n + 15) // 16 {
+    for l in 0..16 vectorised {
+      if j * 16 + l < n {
+        q[j * 16 + l] = a[j * 16 + l] < b[j * 16 + l] && p[j * 16 + l] || q[j * 16 + l]
+        y[j * 16 + l] = select(p[j * 16 + l], a[j * 16 + l], select(not(q[j * 16 + l]), b[j * 16 + l], 1f))
+      }
+    }
+  }
+}
+)", {.shape = {41}, .edges = true});
+}
+
+TEST(Kernels, SeveralInThreads) {
+  std::vector<loop::Kernel> kernels;
+  for (int i = 0; i < 6; ++i)
+    kernels.push_back(testing::parse(format("kernel k{0}(x: float32[4]), shape (), task t < 4 {{ x[t] = x[t] + {0}f }}", i)));
+  Result<std::shared_ptr<codegen::KernelLibrary>> library = codegen::jit(kernels, testing::describe("native"), 2);
+  ASSERT_TRUE(library);
+  for (int i = 0; i < 6; ++i) {
+    float x[4] = {1, 2, 3, 4};
+    void* params[] = {x};
+    (*library)->find(format("k{}", i))(params, nullptr, 1, 3, nullptr);
+    EXPECT_EQ(x[0], 1);
+    EXPECT_EQ(x[1], 2 + static_cast<float>(i));
+    EXPECT_EQ(x[3], 4);
+  }
+  EXPECT_EQ((*library)->find("other"), nullptr);
+}
+
+TEST(Kernels, RegisterBuffersThatCannotBe) {
+  TargetDesc haswell = testing::describe("haswell");
+  auto refusal = [&](const char* text) {
+    Result<std::string> code = codegen::object_file({{testing::parse(text)}}, haswell);
+    return code ? "accepted" : render(code.errors());
+  };
+  EXPECT_NE(refusal(R"(kernel k(y: float32[4]), shape (), task t < 4 {
+  alloc r: float32[4] in register
+  for j in 0..4 { r[j] = 1f }
+  y[t] = r[0]
+})").find("r is accessed at r[j]"), std::string::npos);
+  EXPECT_NE(refusal(R"(kernel k(y: float32[16]), shape (), task t < 4 {
+  alloc r: float32[16] in register
+  for l in 0..8 vectorised { r[l] = 1f }
+  for l in 0..8 vectorised { y[l] = r[l + 4] }
+})").find("overlaps"), std::string::npos);
+  EXPECT_NE(refusal(R"(kernel k(y: float32[17, 8]), shape (), task t < 4 {
+  alloc r: float32[17, 8] in register
+  for i in 0..17 unrolled { for l in 0..8 vectorised { r[i, l] = 1f } }
+  for i in 0..17 unrolled { for l in 0..8 vectorised { y[i, l] = r[i, l] } }
+})").find("needs 17 vector registers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace relay::target
