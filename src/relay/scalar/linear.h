@@ -3,7 +3,7 @@
 //   8 * y + x - 3 * (m * n) + 5   ->   terms {x: 1, y: 8, m * n: -3}, constant 5
 //
 // A term's product is an Expr: an atom (variable, division, min, load, ...) or a left-nested product of atoms in canonical
-// order. simplify.cpp makes Linears by its rules; this file only adds, multiplies and converts. Private to scalar/.
+// order. simplify.cpp makes Linears by its rules; this file only adds, multiplies and converts. For scalar/ and eval/ only.
 #pragma once
 
 #include "relay/scalar/simplify.h"

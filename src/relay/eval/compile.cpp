@@ -1,0 +1,281 @@
+// A stage's body to instructions. See stage.h.
+#include <algorithm>
+#include <map>
+
+#include "relay/eval/stage.h"
+#include "relay/scalar/eval.h"
+#include "relay/scalar/linear.h"
+
+namespace relay::eval {
+
+using scalar::Bounds;
+using scalar::Expr;
+using scalar::Exprs;
+using scalar::Kind;
+using scalar::Linear;
+using scalar::Term;
+
+Holder holder(DType dtype) { return !dtype.is_float() ? Holder::I64 : dtype.bits == 64 ? Holder::F64 : Holder::F32; }
+
+namespace {
+
+class Compiler {
+ public:
+  Compiler(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& values, const EvalOptions& options)
+      : stage_(stage), shapes_(shapes), options_(options) {
+    for (const auto& [var, value] : values) known_.push_back({var, scalar::imm(value)});
+  }
+
+  StageProgram compile() {
+    program_.name = stage_->name;
+    program_.combiner = stage_->combiner;
+    program_.dtype = computed(stage_->dtype);
+    program_.shape = shapes_.at(stage_.get());
+    int64_t points = 1, reduced = 1;
+    for (int64_t e : program_.shape) points *= e;
+    std::vector<int64_t> reduce_extents;
+    for (const te::Axis& a : stage_->reduce_axes) {
+      std::optional<int64_t> e = scalar::evaluate(scalar::substitute(a.extent, known_), {});
+      RELAY_CHECK(e, "the extent {} of {} in {} is not known", str(a.extent), a.var->name, stage_->name);
+      reduce_extents.push_back(std::max<int64_t>(*e, 0));
+      reduced *= reduce_extents.back();
+    }
+    program_.swapped = points < 16 && reduced >= 32 && reduced > points * 4;
+    for (size_t d = 0; d < stage_->axes.size(); ++d) axis(stage_->axes[d].var, program_.shape[d], !program_.swapped);
+    for (size_t d = 0; d < reduce_extents.size(); ++d) axis(stage_->reduce_axes[d].var, reduce_extents[d], program_.swapped);
+    Expr body = scalar::substitute(stage_->body, known_);
+    if (!try_dot(body)) program_.result = expression(body, -1);
+    program_.levels.resize(program_.step_extents.size() + 1);
+    for (size_t i = 0; i < program_.code.size(); ++i) program_.levels[static_cast<size_t>(program_.code[i].level)].push_back(static_cast<int>(i));
+    return std::move(program_);
+  }
+
+ private:
+  DType computed(DType t) const { return options_.float64 && t.is_float() ? DType::float64() : t.element(); }
+
+  // An axis of extent 1 is 0; the others become lanes or steps.
+  void axis(const Expr& var, int64_t extent, bool lane) {
+    if (extent == 1) {
+      known_.push_back({var, scalar::imm(0)});
+      return;
+    }
+    bounds_.set(var, 0, extent);
+    (lane ? lane_vars_ : step_vars_).push_back(var);
+    (lane ? program_.lane_extents : program_.step_extents).push_back(extent);
+  }
+
+  int emit(Instruction in) {
+    bool uniform = in.code != Code::LaneAxis;
+    int level = in.code == Code::StepAxis ? static_cast<int>(in.extra) + 1 : 0;
+    auto use = [&](int r) {
+      if (r < 0) return;
+      uniform &= program_.code[static_cast<size_t>(r)].uniform;
+      level = std::max(level, program_.code[static_cast<size_t>(r)].level);
+    };
+    for (int r : in.args) use(r);
+    use(in.mask);
+    in.uniform = uniform, in.level = level;
+    program_.code.push_back(in);
+    return static_cast<int>(program_.code.size()) - 1;
+  }
+
+  bool has_load(const Expr& e) {
+    if (e->args.empty()) return e->kind == Kind::Load;
+    auto it = loads_.find(e.get());
+    if (it != loads_.end()) return it->second;
+    bool found = e->kind == Kind::Load || std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); });
+    kept_.push_back(e);
+    return loads_[e.get()] = found;
+  }
+
+  // The register of e where `mask` holds. Expressions without loads do not care for the mask.
+  int expression(const Expr& e, int mask) {
+    std::pair<const scalar::Node*, int> key{e.get(), has_load(e) ? mask : -1};
+    auto it = registers_.find(key);
+    if (it != registers_.end()) return it->second;
+    int r = make(e, mask);
+    kept_.push_back(e);
+    registers_[key] = r;
+    return r;
+  }
+
+  int make(const Expr& e, int mask) {
+    Instruction in;
+    in.dtype = computed(e->dtype);
+    switch (e->kind) {
+      case Kind::Int: {
+        in.integer = scalar::int_value(e->ivalue, e->dtype).i;
+        return emit(in);
+      }
+      case Kind::Float: in.value = scalar::round_to(e->dtype, e->fvalue); return emit(in);
+      case Kind::Var: return variable(e, in);
+      case Kind::Unary:
+        in.code = Code::Unary, in.unary = e->unary;
+        in.from = computed(e->args[0]->dtype);
+        in.args[0] = expression(e->args[0], mask);
+        return emit(in);
+      case Kind::Binary:
+        in.code = Code::Binary, in.binary = e->binary;
+        in.from = computed(e->args[0]->dtype);
+        in.args[0] = expression(e->args[0], mask);
+        in.args[1] = expression(e->args[1], mask);
+        return emit(in);
+      case Kind::Select: {
+        in.code = Code::Select;
+        in.args[0] = expression(e->args[0], mask);
+        in.args[1] = expression(e->args[1], has_load(e->args[1]) ? narrowed(Code::MaskAnd, mask, in.args[0]) : mask);
+        in.args[2] = expression(e->args[2], has_load(e->args[2]) ? narrowed(Code::MaskAndNot, mask, in.args[0]) : mask);
+        return emit(in);
+      }
+      case Kind::Cast:
+        in.from = computed(e->args[0]->dtype);
+        in.args[0] = expression(e->args[0], mask);
+        if (in.from == in.dtype) return in.args[0];
+        in.code = Code::Cast;
+        return emit(in);
+      case Kind::Reinterpret:
+        in.code = Code::Reinterpret, in.from = e->args[0]->dtype, in.to = e->dtype, in.extra = options_.float64;
+        in.args[0] = expression(e->args[0], mask);
+        return emit(in);
+      case Kind::Load: return load(e, mask);
+      default: break;
+    }
+    RELAY_CHECK(false, "{} in stage {}", str(e), stage_->name);
+    return -1;
+  }
+
+  int variable(const Expr& e, Instruction in) {
+    auto lane = std::find(lane_vars_.begin(), lane_vars_.end(), e);
+    auto step = std::find(step_vars_.begin(), step_vars_.end(), e);
+    if (lane != lane_vars_.end()) {
+      in.code = Code::LaneAxis, in.extra = lane - lane_vars_.begin();
+    } else {
+      RELAY_CHECK(step != step_vars_.end(), "variable {} of stage {} has no value", e->name, stage_->name);
+      in.code = Code::StepAxis, in.extra = step - step_vars_.begin();
+    }
+    return emit(in);
+  }
+
+  int narrowed(Code code, int mask, int condition) {
+    std::tuple<Code, int, int> key{code, mask, condition};
+    auto it = masks_.find(key);
+    if (it != masks_.end()) return it->second;
+    Instruction in;
+    in.code = code, in.dtype = DType::boolean();
+    in.args[0] = mask, in.args[1] = condition;
+    return masks_[key] = emit(in);
+  }
+
+  int tensor_number(const te::TensorNode* t) {
+    for (size_t i = 0; i < program_.tensors.size(); ++i)
+      if (program_.tensors[i].get() == t) return static_cast<int>(i);
+    program_.tensors.push_back(te::Tensor(t));
+    return static_cast<int>(program_.tensors.size()) - 1;
+  }
+
+  static bool uses(const Expr& e, const Exprs& vars) {
+    if (e->kind == Kind::Var) return std::find(vars.begin(), vars.end(), e) != vars.end();
+    return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return uses(a, vars); });
+  }
+
+  // The flat offset of a load as lane part + uniform part; `checks` are the dimensions that must be checked at run time.
+  struct Offset {
+    Linear lanes, uniform;
+    std::vector<size_t> checks;
+  };
+  Offset offset(const Expr& e) {
+    const Shape& dims = shapes_.at(static_cast<const te::TensorNode*>(e->source.get()));
+    RELAY_CHECK(dims.size() == e->args.size(), "{} indices for {} in stage {}", e->args.size(), e->source->name, stage_->name);
+    Offset out;
+    Linear flat;
+    int64_t stride = 1;
+    for (size_t d = dims.size(); d-- > 0;) {
+      Linear index = scalar::split(scalar::simplify(e->args[d], bounds_));
+      scalar::Interval range = scalar::range_of(index, bounds_);
+      if (!range.min || *range.min < 0 || !range.max || *range.max >= dims[d]) out.checks.push_back(d);
+      RELAY_CHECK(scalar::add(&flat, index, stride), "the offset into {} overflows", e->source->name);
+      stride *= dims[d];
+    }
+    if (dims.size() > 1) flat = scalar::split(scalar::simplify(scalar::join(flat), bounds_));
+    out.uniform.constant = flat.constant;
+    for (const Term& t : flat.terms) (uses(t.product, lane_vars_) ? out.lanes : out.uniform).terms.push_back(t);
+    return out;
+  }
+
+  int load(const Expr& e, int mask) {
+    const te::TensorNode* source = static_cast<const te::TensorNode*>(e->source.get());
+    Offset at = offset(e);
+    Instruction in;
+    in.code = Code::Load, in.dtype = computed(e->dtype), in.mask = mask, in.tensor = tensor_number(source);
+    for (size_t d : at.checks) {
+      Instruction check;
+      check.code = Code::Check, check.dtype = DType::boolean(), check.mask = mask, check.tensor = in.tensor;
+      check.args[0] = expression(e->args[d], mask);
+      check.extra = shapes_.at(source)[d], check.dimension = static_cast<int>(d);
+      emit(check);
+    }
+    if (!at.lanes.is_constant()) in.args[0] = expression(scalar::join(at.lanes), mask);
+    if (!at.uniform.is_constant() || at.uniform.constant != 0) in.args[1] = expression(scalar::join(at.uniform), mask);
+    return emit(in);
+  }
+
+  static const Expr& without_casts(const Expr& e, bool float64) {
+    return float64 && e->kind == Kind::Cast && e->dtype.is_float() && e->args[0]->dtype.is_float() ? e->args[0] : e;
+  }
+
+  // sum of load * load whose offsets are linear in the last step axis.
+  bool try_dot(const Expr& body) {
+    DType t = program_.dtype;
+    if (program_.combiner != te::Combiner::Sum || program_.swapped || step_vars_.empty()) return false;
+    if (t != DType::float32() && t != DType::float64()) return false;
+    if (body->kind != Kind::Binary || body->binary != BinaryOp::Mul) return false;
+    Dot dot;
+    const Expr last = step_vars_.back();
+    std::vector<Offset> offsets;
+    Exprs loads;
+    for (size_t s = 0; s < 2; ++s) {
+      Expr e = without_casts(body->args[s], options_.float64);
+      if (e->kind != Kind::Load || computed(e->dtype) != t || std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); })) return false;
+      Offset at = offset(e);
+      if (!at.checks.empty() || uses(scalar::join(at.lanes), {last})) return false;
+      dot.sides[s].step = 0;
+      for (size_t i = 0; i < at.uniform.terms.size(); ++i) {
+        if (at.uniform.terms[i].product == last) {
+          dot.sides[s].step = at.uniform.terms[i].coefficient;
+          at.uniform.terms.erase(at.uniform.terms.begin() + static_cast<std::ptrdiff_t>(i--));
+        } else if (uses(at.uniform.terms[i].product, {last})) {
+          return false;
+        }
+      }
+      offsets.push_back(std::move(at));
+      loads.push_back(std::move(e));
+    }
+    for (size_t s = 0; s < 2; ++s) {
+      dot.sides[s].tensor = tensor_number(static_cast<const te::TensorNode*>(loads[s]->source.get()));
+      dot.sides[s].lanes = offsets[s].lanes.is_constant() ? -1 : expression(scalar::join(offsets[s].lanes), -1);
+      dot.sides[s].uniform = expression(scalar::join(offsets[s].uniform), -1);
+    }
+    program_.dot = dot;
+    return true;
+  }
+
+  const te::Tensor& stage_;
+  const KnownShapes& shapes_;
+  const EvalOptions& options_;
+  std::vector<scalar::Binding> known_;
+  Bounds bounds_;
+  Exprs lane_vars_, step_vars_;
+  StageProgram program_;
+  std::unordered_map<const scalar::Node*, bool> loads_;
+  std::map<std::pair<const scalar::Node*, int>, int> registers_;
+  std::map<std::tuple<Code, int, int>, int> masks_;
+  Exprs kept_;  // keys of the maps stay alive
+};
+
+}  // namespace
+
+StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& values, const EvalOptions& options) {
+  return Compiler(stage, shapes, values, options).compile();
+}
+
+}  // namespace relay::eval

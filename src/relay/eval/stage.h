@@ -1,0 +1,84 @@
+// A te stage as instructions over lanes. Private to eval/.
+//
+//   C[i, j] = sum(k < K) A[i, k] * B[k, j]     lanes: points (i, j); one step axis: k
+//
+//     r0 = lane axis i;  r1 = lane axis j;  r2 = i * K (level 0);  r3 = step axis k (level 1, uniform) ...
+//
+// Level n instructions depend on the n-th step axis (and maybe earlier ones), so they run again only when it moves. A uniform
+// instruction has one value for all lanes. When there are few outputs the roles are swapped: lanes are points of the reduction.
+#pragma once
+
+#include <unordered_map>
+
+#include "relay/eval/te.h"
+
+namespace relay::eval {
+
+using scalar::BinaryOp;
+using scalar::UnaryOp;
+
+// How a register holds its values: float32 and the half precisions; float64; integers and Bool.
+enum class Holder : uint8_t { F32, F64, I64 };
+Holder holder(DType dtype);
+
+enum class Code : uint8_t {
+  LaneAxis,   // extra: which
+  StepAxis,   // extra: which
+  Constant,   // value
+  Unary, Binary, Select, Cast,
+  Reinterpret,  // extra: 1 when floats are held in double
+  MaskAnd,    // args[0] && args[1]; args[0] may be -1 (all lanes)
+  MaskAndNot,
+  Check,      // 0 <= args[0] < extra where mask holds; else an InternalError about dimension `dimension` of `tensor`
+  Load,       // tensor[args[0] + args[1]] (lane part, uniform part; -1: none) where mask holds, else 0
+};
+
+struct Instruction {
+  Code code = Code::Constant;
+  UnaryOp unary{};
+  BinaryOp binary{};
+  DType dtype;             // of the result, as computed (float64 when options.float64)
+  DType from;              // Cast, Reinterpret: the operand's; Reinterpret: both as in the program, not as computed
+  DType to;                // Reinterpret
+  int args[3] = {-1, -1, -1};
+  int mask = -1;
+  int tensor = -1;
+  int dimension = 0;
+  int64_t extra = 0;
+  double value = 0;
+  int64_t integer = 0;
+  bool uniform = false;
+  int level = 0;
+};
+
+// sum of a[..] * b[..] along the last step axis, done by a loop of its own.
+struct Dot {
+  struct Side {
+    int tensor;
+    int lanes, uniform;  // registers, as for Load
+    int64_t step;        // how far one step of the last axis moves
+  };
+  Side sides[2];
+};
+
+struct StageProgram {
+  std::string name;
+  std::vector<Instruction> code;
+  std::vector<std::vector<int>> levels;  // the instructions of each level, in order
+  std::vector<int64_t> lane_extents, step_extents;
+  bool swapped = false;                  // lanes are the reduction
+  te::Combiner combiner = te::Combiner::None;
+  DType dtype;                           // of the result, as computed
+  int result = -1;
+  std::optional<Dot> dot;                // then the last step axis is not in `levels`, and `result` is unused
+  Shape shape;
+  std::vector<te::Tensor> tensors;       // that loads read, by number
+};
+
+// `shapes`: the dimensions of every tensor of the program, by tensor; `shape` values are already in them.
+using KnownShapes = std::unordered_map<const te::TensorNode*, Shape>;
+StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& shape_values, const EvalOptions& options);
+// `inputs` as program.tensors.
+Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const EvalOptions& options);
+
+}  // namespace relay::eval
