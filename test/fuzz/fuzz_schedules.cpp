@@ -186,7 +186,7 @@ bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targ
     try {
       outcome = Case(seed + i, targets, verbose).run();
     } catch (const std::exception& e) {
-      outcome = {std::string(e.what()).find("malformed") != std::string::npos ? Outcome::Refused : Outcome::Different, e.what()};
+      outcome = {Outcome::Different, e.what()};
     }
     if (outcome.kind == Outcome::Different) {
       if (found) *found = seed + i;
