@@ -62,6 +62,7 @@ class ThreadPool {
   struct alignas(64) Slot {
     std::atomic<uint64_t> claimed{0};  // the last region whose range somebody took
     std::atomic<uint64_t> done{0};     // the last region whose range is finished
+    bool late = false;                 // the caller had to take its last range (the caller's to read and write)
   };
   struct Job {
     const RangeFn* fn = nullptr;
