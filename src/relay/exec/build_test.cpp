@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/exec/sizes.h"
+#include "relay/runtime/artifact.h"
 
 namespace relay::exec {
 namespace {
@@ -103,6 +104,19 @@ TEST(Build, RunsWorkOnConstantsOnceAndDropsWhatIsDead) {
   ASSERT_TRUE(e) << render(e.errors());
   EXPECT_EQ((*e)->outputs()[1].name, "same");
   expect_folded(**e);
+}
+
+TEST(Build, SavesAndLoads) {
+  Result<Built> built = build_program(folded(), {.target = here()});
+  ASSERT_TRUE(built) << render(built.errors());
+  std::string path = testing::TempDir() + "folded.rly";
+  Status saved = save(*built, {.target = here()}, path);
+  ASSERT_TRUE(saved) << render(saved.errors());
+  for (int turn = 0; turn < 2; ++turn) {
+    Result<std::shared_ptr<runtime::Executable>> e = runtime::load_executable(path);
+    ASSERT_TRUE(e) << render(e.errors());
+    expect_folded(**e);
+  }
 }
 
 // y[i, j] = x[i, j] + bias[j] for any m rows; x is (m * 2, 3).
