@@ -71,7 +71,7 @@ const TupleValue* as_tuple(const Value& value);  // null when it is none
 const DataValue* as_data(const Value& value);
 const ReferenceValue* as_reference(const Value& value);
 
-// "(Tensor[(2,), float32] [1, 2], Cons(...))"
+// "(Tensor[(2), float32] [1, 2], Cons(...))"
 std::string str(const Value& value, int64_t limit = 16);
 
 // Runs a function of a module, or one that uses no globals. Arguments must fit the parameters' annotations; shape variables

@@ -25,7 +25,7 @@ TEST(Eval, OperatorsAndSharing) {
   Expr twice = make("add", {x, x});
   Result<Value> r = run(ir::function({x}, ir::tuple({make("multiply", {twice, twice}), ir::get(ir::tuple({x, twice}), 1)})), {vector({1, 2, 3})});
   ASSERT_TRUE(r);
-  EXPECT_EQ(str(*r), "(Tensor[(3,), float32] [4, 16, 36], Tensor[(3,), float32] [2, 4, 6])");
+  EXPECT_EQ(str(*r), "(Tensor[(3), float32] [4, 16, 36], Tensor[(3), float32] [2, 4, 6])");
 }
 
 TEST(Eval, BothPrecisions) {
