@@ -6,7 +6,9 @@
 namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
-static double us_since(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
+static double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
 
 Diagnostic out_of_scratch() { return {DiagnosticKind::out_of_memory, "no memory for a kernel's scratch buffers"}; }
 
@@ -17,7 +19,8 @@ GraphRunner::GraphRunner(const LinkedProgram& linked, const Plan& plan) : linked
   for (const Instruction& in : f.code) slots += in.args.count;
   params_.resize(slots);  // never grows: calls point into it
   std::vector<uint32_t> output_of(f.arrays.size(), 0);
-  for (size_t i = f.outputs.size(); i-- > 0;) output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
+  for (size_t i = f.outputs.size(); i-- > 0;)
+    output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
   uint32_t slot = 0;
   for (uint32_t at = 0; at < f.code.size(); ++at) {
     const Instruction& in = f.code[at];

@@ -39,10 +39,10 @@ class GraphRunner {
 
  private:
   struct Call {
-    KernelFn kernel;       // null: copy
+    KernelFn kernel;  // null: copy
     void* const* params;
     const int64_t* shape;
-    int64_t tasks;         // copy: bytes
+    int64_t tasks;  // copy: bytes
     int64_t scratch_bytes;
     uint32_t instruction;
     ThreadChoice threads{};
@@ -69,8 +69,8 @@ class GraphRunner {
 };
 
 // Calls one kernel on the session's threads. Sets `failed` when a thread cannot get its scratch memory.
-inline void call_kernel(ThreadPool::Session& session, KernelFn kernel, void* const* params, const int64_t* shape, int64_t tasks,
-                        int64_t scratch_bytes, int limit, std::atomic<bool>& failed) {
+inline void call_kernel(ThreadPool::Session& session, KernelFn kernel, void* const* params, const int64_t* shape,
+                        int64_t tasks, int64_t scratch_bytes, int limit, std::atomic<bool>& failed) {
   auto range = [=, &failed](int64_t begin, int64_t end, int) {
     void* scratch = scratch_bytes > 0 ? thread_scratch(static_cast<size_t>(scratch_bytes)) : nullptr;
     if (scratch_bytes > 0 && scratch == nullptr) return failed.store(true, std::memory_order_relaxed);

@@ -88,7 +88,7 @@ class ThreadPool {
   int size_;
   std::unique_ptr<Slot[]> slots_;
   std::vector<std::thread> workers_;  // started when first needed
-  std::atomic<bool> owned_{false};  // by the session that has the workers
+  std::atomic<bool> owned_{false};    // by the session that has the workers
 };
 
 // Cores this process may use: physical cores (hwloc) within the affinity mask, no more than the CPU quota of the cgroup.

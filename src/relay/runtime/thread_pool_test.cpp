@@ -21,7 +21,8 @@ TEST(ThreadPool, EveryTaskRunsOnce) {
         EXPECT_LT(worker, 4);
         for (int64_t i = begin; i < end; ++i) ++runs[i];
       });
-      for (int64_t i = 0; i < tasks; ++i) EXPECT_EQ(runs[i], 1) << tasks << " tasks, " << threads << " threads, task " << i;
+      for (int64_t i = 0; i < tasks; ++i)
+        EXPECT_EQ(runs[i], 1) << tasks << " tasks, " << threads << " threads, task " << i;
     }
   }
 }

@@ -8,7 +8,8 @@ namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-Result<std::shared_ptr<const Plan>> PlanCache::find(const Program& program, uint32_t function, std::vector<int64_t> variables) {
+Result<std::shared_ptr<const Plan>> PlanCache::find(const Program& program, uint32_t function,
+                                                    std::vector<int64_t> variables) {
   std::pair<uint32_t, std::vector<int64_t>> key(function, variables);
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -41,7 +42,8 @@ Status Vm::enter(const Instruction& in) {
   const Frame& caller = frames_.back();
   const uint32_t* args = caller.function->operands.data() + in.args.begin;
   if (frames_.size() >= Limits::call_depth)
-    return Diagnostic{DiagnosticKind::limit_exceeded, format("`{}` calls itself more than {} levels deep", callee.name, Limits::call_depth)};
+    return Diagnostic{DiagnosticKind::limit_exceeded,
+                      format("`{}` calls itself more than {} levels deep", callee.name, Limits::call_depth)};
   std::vector<Shape> shapes;
   for (size_t i = 0; i < callee.inputs.size(); ++i) shapes.push_back(caller.plan->shapes[args[i]]);
   RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(callee, shapes));
@@ -54,10 +56,12 @@ Status Vm::enter(const Instruction& in) {
   for (size_t i = 0; i < callee.inputs.size(); ++i) all_fit &= fits(args[i], callee.inputs[i]);
   for (size_t i = 0; i < callee.outputs.size(); ++i) all_fit &= fits(args[callee.inputs.size() + i], callee.outputs[i]);
   if (!all_fit)
-    return Diagnostic{DiagnosticKind::wrong_input, format("a call of `{}` passes arrays of other sizes than it has", callee.name)};
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("a call of `{}` passes arrays of other sizes than it has", callee.name)};
   std::shared_ptr<std::byte> memory;
   if (plan->arena_bytes > 0) {
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(plan->arena_bytes))), [](std::byte* p) { std::free(p); });
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(plan->arena_bytes))),
+                 [](std::byte* p) { std::free(p); });
     if (!memory) return Diagnostic{DiagnosticKind::out_of_memory, format("no memory for a call of `{}`", callee.name)};
   }
   Frame made = frame(callee, plan, *plan, memory.get());
@@ -82,7 +86,8 @@ void Vm::leave() {
   for (size_t i = 0; i < callee.function->outputs.size(); ++i) {
     uint32_t output = callee.function->outputs[i];
     void* to = caller.arrays[results[i]];
-    if (callee.arrays[output] != to) std::memmove(to, callee.arrays[output], static_cast<size_t>(callee.plan->bytes[output]));
+    if (callee.arrays[output] != to)
+      std::memmove(to, callee.arrays[output], static_cast<size_t>(callee.plan->bytes[output]));
   }
 }
 
@@ -110,8 +115,9 @@ Status Vm::run(const RunState& state) {
         int limit = choice.limit();
         Clock::time_point start;
         if (timed || measured) start = Clock::now();
-        call_kernel(state.session, linked_.kernels[in.target], params_.data(), frame.plan->sizes.data() + in.sizes.begin, tasks,
-                    program.kernels[in.target].scratch_bytes, limit, out_of_scratch_);
+        call_kernel(state.session, linked_.kernels[in.target], params_.data(),
+                    frame.plan->sizes.data() + in.sizes.begin, tasks, program.kernels[in.target].scratch_bytes, limit,
+                    out_of_scratch_);
         if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
         if (state.report) ++state.report->kernel_calls;
         if (!timed && !measured) break;

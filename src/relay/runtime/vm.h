@@ -36,8 +36,8 @@ class Vm {
     const Plan* plan;
     std::shared_ptr<const Plan> owner;  // of a called function's plan
     std::vector<void*> arrays;
-    std::shared_ptr<std::byte> memory;  // of a called function's temporaries
-    std::vector<ThreadChoice>* threads; // by instruction
+    std::shared_ptr<std::byte> memory;   // of a called function's temporaries
+    std::vector<ThreadChoice>* threads;  // by instruction
     uint32_t pc = 0;
   };
   Frame frame(const Function& function, std::shared_ptr<const Plan> owner, const Plan& plan, std::byte* arena);
