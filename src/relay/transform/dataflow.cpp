@@ -1,0 +1,64 @@
+#include "relay/transform/dataflow.h"
+
+#include <algorithm>
+
+#include "relay/ir/rewrite.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+bool is_closed(const Expr& e) {
+  const Function* f = as<Function>(e);
+  return f && (f->is_primitive() || f->attrs.count("Compiler") != 0);
+}
+
+void for_each_open_child(const Expr& e, function_ref<void(const Expr&)> f) {
+  if (!is_closed(e)) for_each_child(e, f);
+}
+
+// Whether child number `i` of e is in a scope of its own.
+static bool opens_scope(const Expr& e, size_t i) {
+  switch (e->kind) {
+    case ExprKind::Function: return true;
+    case ExprKind::If:
+    case ExprKind::Match: return i > 0;
+    default: return false;
+  }
+}
+
+Dataflow::Dataflow(const Expr& root) {
+  struct Frame {
+    const Expr* e;
+    int scope;
+    bool leaving;
+  };
+  scope_parents.push_back(-1);
+  std::vector<Frame> frames{{&root, 0, false}};
+  while (!frames.empty()) {
+    Frame frame = frames.back();
+    const Expr& e = *frame.e;
+    if (indices.contains(e.get())) {
+      frames.pop_back();
+    } else if (frame.leaving) {
+      frames.pop_back();
+      indices[e.get()] = size();
+      nodes.push_back(e);
+      scopes.push_back(frame.scope);
+    } else {
+      frames.back().leaving = true;
+      size_t begin = frames.size(), i = 0;
+      for_each_open_child(e, [&](const Expr& child) {
+        int scope = frame.scope;
+        if (opens_scope(e, i++)) {
+          scope = static_cast<int>(scope_parents.size());
+          scope_parents.push_back(frame.scope);
+        }
+        frames.push_back({&child, scope, false});
+      });
+      std::reverse(frames.begin() + static_cast<ptrdiff_t>(begin), frames.end());
+    }
+  }
+}
+
+}  // namespace relay::transform

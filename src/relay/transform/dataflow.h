@@ -1,0 +1,36 @@
+// A function laid out flat: its nodes in post-order and, for each, the scope it is evaluated in. Passes that look at many
+// nodes at once work on these arrays.
+//
+// Scopes form a tree: bodies of functions, branches of an `if` and clauses of a `match` open one; the value and body of a
+// `let` are in the scope of the `let`. A node that several scopes share belongs to the one that reaches it first.
+// Primitive functions (the result of fuse_ops) and functions for an external compiler are leaves: nobody looks inside.
+#pragma once
+
+#include <vector>
+
+#include "relay/ir/expr.h"
+#include "relay/ir/node_map.h"
+
+namespace relay::transform {
+
+// Made of one kernel, or not ours to change.
+bool is_closed(const ir::Expr& e);
+// Calls f with the children, but those of closed functions.
+void for_each_open_child(const ir::Expr& e, function_ref<void(const ir::Expr&)> f);
+
+struct Dataflow {
+  explicit Dataflow(const ir::Expr& root);
+
+  std::vector<ir::Expr> nodes;    // inputs before users
+  std::vector<int> scopes;        // of each node
+  std::vector<int> scope_parents; // of each scope; -1 for the first
+  ir::NodeMap<int> indices;       // of nodes
+
+  int index(const ir::Expr& e) const {
+    const int* i = indices.find(e.get());
+    return i ? *i : -1;
+  }
+  int size() const { return static_cast<int>(nodes.size()); }
+};
+
+}  // namespace relay::transform

@@ -1,0 +1,154 @@
+// fold_constant: what depends on constants only is computed now.
+//
+//   add(%x, multiply(2f, 3f))          becomes    add(%x, 6f)
+//   if (True) { %x } else { %y }       becomes    %x
+//   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3]
+//
+// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more than
+// 64 Ki elements (option fold_constant.max_elements) stay: work on large constants is compiled and run once, when the
+// artifact is made. Operators without operands (zeros, arange) stay too: they are smaller than what they make.
+#include <algorithm>
+
+#include "relay/eval/te.h"
+#include "relay/ir/rewrite.h"
+#include "relay/op/op.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+std::optional<Shape> static_shape(const Type& type) {
+  const TensorType* t = as<TensorType>(type);
+  if (!t) return std::nullopt;
+  Shape shape;
+  for (const Dim& d : t->shape) {
+    if (!scalar::is_int(d)) return std::nullopt;
+    shape.push_back(d->ivalue);
+  }
+  return shape;
+}
+
+Type type_of(const Tensor& value) {
+  Dims shape;
+  for (int64_t d : value.shape()) shape.push_back(scalar::imm(d));
+  return tensor_type(std::move(shape), value.dtype());
+}
+
+Expr typed_constant(Tensor value, const Span& span) {
+  Type type = type_of(value);
+  Expr e = constant(std::move(value), span);
+  e->type = type;
+  return e;
+}
+
+class Folder {
+ public:
+  explicit Folder(int64_t max_elements) : max_elements_(max_elements) {}
+
+  Expr fold(const Expr& before, const Expr& now) const {
+    switch (now->kind) {
+      case ExprKind::Call: return fold_call(before, now);
+      case ExprKind::TupleGetItem: {
+        const TupleGetItem* item = as<TupleGetItem>(now);
+        const Tuple* t = as<Tuple>(item->tuple);
+        bool all_constant = t && std::all_of(t->elements.begin(), t->elements.end(), [](const Expr& e) { return e->kind == ExprKind::Constant; });
+        return all_constant ? t->elements[static_cast<size_t>(item->index)] : now;
+      }
+      case ExprKind::If: {
+        const If* branch = as<If>(now);
+        const Constant* c = as<Constant>(branch->condition);
+        return c ? (c->value.int_at(0) ? branch->then_branch : branch->else_branch) : now;
+      }
+      default: return now;
+    }
+  }
+
+ private:
+  // The values of the operands, tuples taken apart; false when one is no small constant.
+  bool operands(const Call& call, std::vector<Tensor>* values, Types* types) const {
+    auto add = [&](const Expr& e) {
+      const Constant* c = as<Constant>(e);
+      if (!c || c->value.elements() > max_elements_) return false;
+      values->push_back(c->value);
+      return true;
+    };
+    for (const Expr& a : call.args) {
+      Types fields;
+      if (const Tuple* t = as<Tuple>(a)) {
+        for (const Expr& e : t->elements) {
+          if (!add(e)) return false;
+          fields.push_back(type_of(values->back()));
+        }
+        types->push_back(tuple_type(std::move(fields)));
+      } else {
+        if (!add(a)) return false;
+        types->push_back(type_of(values->back()));
+      }
+    }
+    return !values->empty();
+  }
+
+  Expr fold_call(const Expr& before, const Expr& now) const {
+    const Call* call = as<Call>(now);
+    const Op* op = as<Op>(call->callee);
+    if (!op || !op->def || call->args.empty()) return now;
+    if (op->name == "shape_of") return fold_shape(now, before);
+    if (op->def->fusion == op::Fusion::Opaque || starts_with(op->name, "random.")) return now;
+    std::vector<Tensor> values;
+    Types types;
+    if (!operands(*call, &values, &types)) return now;
+    Result<Type> type = op->def->infer(call->attrs, types);
+    if (!type) return now;
+    Types results = as<TupleType>(*type) ? as<TupleType>(*type)->fields : Types{*type};
+    for (const Type& t : results) {
+      std::optional<Shape> shape = static_shape(t);
+      std::optional<int64_t> count = shape ? element_count(*shape) : std::nullopt;
+      if (!count || *count > max_elements_) return now;
+    }
+    return evaluated(*call, *op->def, values, *type, now->span, now);
+  }
+
+  static Expr evaluated(const Call& call, const op::OpDef& def, const std::vector<Tensor>& values, const Type& type, const Span& span, const Expr& otherwise) {
+    te::Tensors inputs;
+    eval::TensorBindings bindings;
+    for (const Tensor& v : values) {
+      te::Tensor input = te::placeholder(format("a{}", inputs.size()), as<TensorType>(type_of(v))->shape, v.dtype());
+      bindings.push_back({input, v});
+      inputs.push_back(std::move(input));
+    }
+    te::Tensors outputs = def.compute(call.attrs, inputs, type);
+    Result<std::vector<Tensor>> results = eval::evaluate(outputs, bindings);
+    if (!results) return otherwise;
+    if (!as<TupleType>(type)) return typed_constant(std::move((*results)[0]), span);
+    Exprs fields;
+    for (Tensor& t : *results) fields.push_back(typed_constant(std::move(t), span));
+    Expr e = tuple(std::move(fields), span);
+    e->type = type;
+    return e;
+  }
+
+  static Expr fold_shape(const Expr& now, const Expr& before) {
+    const Expr& operand = as<Call>(before)->args[0];
+    std::optional<Shape> shape = static_shape(operand->type);
+    const TensorType* result = as<TensorType>(before->type);
+    if (!shape || !result) return now;
+    return typed_constant(Tensor::from_ints({static_cast<int64_t>(shape->size())}, result->dtype, *shape), now->span);
+  }
+
+  int64_t max_elements_;
+};
+
+}  // namespace
+
+Result<Module> fold_constant(const Module& module, PassContext& context) {
+  Folder folder(context.int_option("fold_constant.max_elements", 64 << 10));
+  return for_each_function(module, [&](const FunctionRef& f) {
+    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) { return folder.fold(before, now); });
+    return FunctionRef(as<Function>(result));
+  });
+}
+
+}  // namespace relay::transform

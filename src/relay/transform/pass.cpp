@@ -1,0 +1,103 @@
+#include "relay/transform/pass.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "relay/ir/rewrite.h"
+#include "relay/transform/well_formed.h"
+#include "relay/typing/typing.h"
+
+namespace relay::transform {
+
+const std::vector<PassInfo>& all_passes() {
+  static const std::vector<PassInfo> table = {
+#define RELAY_PASS(name, doc) {#name, doc, name},
+#include "relay/transform/passes.def"
+#undef RELAY_PASS
+  };
+  return table;
+}
+
+// What `options` may name.
+static const std::vector<std::string>& option_names() {
+  static const std::vector<std::string> names = {"fuse_ops.max_group", "fuse_ops.reduce_epilogue", "fold_constant.max_elements"};
+  return names;
+}
+
+int64_t PassContext::int_option(const std::string& name, int64_t otherwise) const {
+  std::map<std::string, ir::AttrValue>::const_iterator found = options.find(name);
+  if (found == options.end() || !ir::AttrConvert<int64_t>::from(found->second, &otherwise)) return otherwise;
+  return otherwise;
+}
+bool PassContext::bool_option(const std::string& name, bool otherwise) const { return int_option(name, otherwise) != 0; }
+
+// "did you mean ..." or the list.
+static std::string suggestion(const std::string& name, const std::vector<std::string>& names, const char* what) {
+  if (std::optional<std::string> near = nearest(name, names)) return format("did you mean '{}'?", *near);
+  return format("the {} are: {}", what, join(names, ", "));
+}
+
+static Status check_names(const std::vector<std::string>& passes, const PassContext& context) {
+  Diagnostics errors;
+  std::vector<std::string> known;
+  for (const PassInfo& pass : all_passes()) known.push_back(pass.name);
+  for (const std::string& name : passes)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      errors.push_back({DiagnosticKind::unknown_pass, format("there is no pass '{}'", name), {}, {}, {}, suggestion(name, known, "passes")});
+  for (const auto& [name, value] : context.options) {
+    const std::vector<std::string>& names = option_names();
+    int64_t ignored;
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      errors.push_back({DiagnosticKind::bad_option, format("no pass has an option '{}'", name), {}, {}, {}, suggestion(name, names, "options of passes")});
+    else if (!ir::AttrConvert<int64_t>::from(value, &ignored) || ignored < 0)
+      errors.push_back({DiagnosticKind::bad_option, format("option '{}' must be a count, not {}", name, ir::str(value))});
+  }
+  if (!errors.empty()) return errors;
+  return ok();
+}
+
+// Types are caches in the nodes; without them inference looks at everything again.
+static void forget_types(const ir::Module& module) {
+  for (const auto& [name, function] : module.functions)
+    ir::visit(function, [](const ir::Expr& e) {
+      if (e->kind != ir::ExprKind::Op) e->type = nullptr;
+    });
+}
+
+// A pass must give a program that is well-formed and typed; if not, the pass is wrong and not the user.
+static Result<ir::Module> verified(const ir::Module& module, const std::string& pass) {
+  Diagnostics errors = well_formed(module);
+  if (errors.empty()) {
+    forget_types(module);
+    Result<ir::Module> typed = typing::infer(module);
+    if (typed) return typed;
+    errors = typed.errors();
+  }
+  throw InternalError(format("pass {} made a wrong program:\n{}This is a bug in Relay, not in your program.", pass, render(errors)));
+}
+
+Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context) {
+  RELAY_RETURN_IF_ERROR(check_names(names, context));
+  if (Diagnostics errors = well_formed(module); !errors.empty()) return errors;
+  RELAY_ASSIGN(ir::Module current, typing::infer(module));
+  for (const std::string& name : names) {
+    const PassInfo& pass = *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; });
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    RELAY_ASSIGN(ir::Module next, pass.run(current, context));
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    RELAY_ASSIGN(next, context.verify ? verified(next, name) : typing::infer(next));
+    if (context.trace) context.trace({pass, seconds, current, next});
+    current = std::move(next);
+  }
+  return current;
+}
+
+Result<ir::Module> for_each_function(const ir::Module& module, function_ref<ir::FunctionRef(const ir::FunctionRef&)> change) {
+  ir::Module result = module;
+  for (auto& [name, function] : result.functions) function = change(function);
+  return result;
+}
+
+Result<ir::Module> infer_type(const ir::Module& module, PassContext&) { return typing::infer(module); }
+
+}  // namespace relay::transform

@@ -1,0 +1,61 @@
+// Passes: free functions from a module to a module, and the one loop that runs them.
+//
+//   PassContext context;
+//   Result<ir::Module> better = run_passes(module, {"simplify_inference", "fold_constant", "fuse_ops"}, context);
+//
+// Every pass is one file and one line in passes.def. A pass gets a typed module, keeps the types of what it did not change
+// and may leave new nodes untyped: run_passes() infers them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "relay/ir/expr.h"
+
+namespace relay::transform {
+
+struct PassInfo;
+
+// One pass that has run, for `--trace`, the explorer and timing tables.
+struct PassTrace {
+  const PassInfo& pass;
+  double seconds;  // of the pass alone; inference and verification are not in it
+  const ir::Module& before;
+  const ir::Module& after;
+};
+
+struct PassContext {
+  DiagnosticSink warnings;
+  // "fuse_ops.max_group": 256. A name that no pass knows is a diagnostic (bad_option).
+  std::map<std::string, ir::AttrValue> options;
+#ifdef NDEBUG
+  bool verify = false;
+#else
+  bool verify = true;  // after every pass: well-formed, and all types inferred anew
+#endif
+  std::function<void(const PassTrace&)> trace;
+
+  int64_t int_option(const std::string& name, int64_t otherwise) const;
+  bool bool_option(const std::string& name, bool otherwise) const;
+};
+
+struct PassInfo {
+  const char* name;  // "fuse_ops"
+  const char* doc;
+  Result<ir::Module> (*run)(const ir::Module&, PassContext&);
+};
+const std::vector<PassInfo>& all_passes();  // sorted by name
+
+#define RELAY_PASS(name, doc) Result<ir::Module> name(const ir::Module& module, PassContext& context);
+#include "relay/transform/passes.def"
+#undef RELAY_PASS
+
+// Runs the passes in order on the module, which need not be typed yet; the result is.
+Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context);
+
+// A pass that treats every function on its own.
+Result<ir::Module> for_each_function(const ir::Module& module, function_ref<ir::FunctionRef(const ir::FunctionRef&)> change);
+
+}  // namespace relay::transform
