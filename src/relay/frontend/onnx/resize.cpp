@@ -16,6 +16,8 @@ struct Resizing {
   std::string mode = "nearest", transformation = "asymmetric", nearest = "floor";
   double cubic_alpha = -0.75;
   bool exclude_outside = false;
+  std::vector<double> roi;  // of tf_crop_and_resize, for the axes that change: where each starts, where each ends
+  double extrapolation = 0;
 };
 
 // x resized to `size` (all axes). Two or three axes in a row may change: those behind (N, C), or those between N and C.
@@ -31,27 +33,39 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
     Expr image = c.reshape(x, {scalar::imm(1), scalar::imm(1), c.shape(x)[0], c.shape(x)[1]});
     return c.reshape(image ? resized(c, image, wide, r) : image, size);
   }
-  if (!c.expect_rank(x, 3, 5, "the data")) return {};
-  bool last = changes(1) && !changes(rank - 1);  // channels are last
+  if (rank == 3) {
+    // One axis: a picture of one line.
+    Dims from{c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]}, to{size[0], size[1], scalar::imm(1), size[2]};
+    Resizing line = r;
+    if (!line.roi.empty()) line.roi = {0, r.roi[0], 1, r.roi[1]};
+    Expr picture = c.reshape(x, from);
+    return c.reshape(picture ? resized(c, picture, to, line) : picture, size);
+  }
+  if (!c.expect_rank(x, 4, 5, "the data")) return {};
+  bool last = changes(1) && !changes(rank - 1) && r.roi.empty();  // channels are last
   if (changes(0) || (changes(1) && changes(rank - 1))) return c.unsupported("it resizes batch or channels: {} to the shape [{}]", ir::str(x->type), [&] {
     std::string text;
     for (const ir::Dim& d : size) text += (text.empty() ? "" : ", ") + scalar::str(d);
     return text;
   }());
-  const char* const names[] = {"image.resize1d", "image.resize2d", "image.resize3d"};
-  const char* const layouts[2][3] = {{"NCW", "NCHW", "NCDHW"}, {"NWC", "NHWC", "NDHWC"}};
+  const char* const names[] = {"image.resize2d", "image.resize3d"};
+  const char* const layouts[2][2] = {{"NCHW", "NCDHW"}, {"NHWC", "NDHWC"}};
   Dims extents(size.begin() + (last ? 1 : 2), size.end() - (last ? 1 : 0));
   std::string method = r.mode == "nearest" ? "nearest_neighbor" : r.mode;
-  EmitAttrs attrs{{"size", extents}, {"layout", layouts[last][rank - 3]}, {"method", method}, {"coordinate_transformation_mode", r.transformation}, {"rounding_method", r.nearest}};
+  EmitAttrs attrs{{"size", extents}, {"layout", layouts[last][rank - 4]}, {"method", method}, {"coordinate_transformation_mode", r.transformation}, {"rounding_method", r.nearest}};
   Ints numbers;
   for (const ir::Dim& d : extents)
     if (is_int(d)) numbers.push_back(d->ivalue);
   if (numbers.size() == extents.size()) attrs[0].second = numbers;
+  if (!r.roi.empty()) {
+    attrs.push_back({"roi", ir::Floats(r.roi)});
+    attrs.push_back({"extrapolation_value", r.extrapolation});
+  }
   if (method == "cubic") {
     attrs.push_back({"cubic_alpha", r.cubic_alpha});
     attrs.push_back({"cubic_exclude", int64_t{r.exclude_outside}});
   }
-  return c.emit(names[rank - 3], {x}, attrs);
+  return c.emit(names[rank - 4], {x}, attrs);
 }
 
 // floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: nothing when
@@ -126,9 +140,14 @@ Values Resize(Convert& c) {
     r.nearest = c.text("nearest_mode", "round_prefer_floor");
     r.cubic_alpha = c.real("cubic_coeff_a", -0.75);
     r.exclude_outside = c.integer("exclude_outside", 0) != 0;
-    if (r.transformation == "pytorch_half_pixel") r.transformation = "half_pixel";  // different only for an extent of 1
-    if (r.transformation != "half_pixel" && r.transformation != "asymmetric" && r.transformation != "align_corners")
-      return c.unsupported("coordinate_transformation_mode is '{}'; half_pixel, asymmetric and align_corners can be imported", r.transformation);
+    if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // the same where sizes are exact
+    if (r.transformation == "tf_crop_and_resize") {
+      std::optional<std::vector<double>> roi = c.has(1) ? numbers(c, 1, "roi") : std::nullopt;
+      if (!roi || c.has_attribute("axes") || static_cast<int64_t>(roi->size()) != 2 * c.rank(x) || c.rank(x) < 3) return c.unsupported("tf_crop_and_resize needs a roi for every axis");
+      for (size_t side = 0; side < 2; ++side)
+        for (int64_t i = 2; i < c.rank(x); ++i) r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
+      r.extrapolation = c.real("extrapolation_value", 0);
+    }
     if (c.integer("antialias", 0)) return c.unsupported("antialias is 1");
     if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch") return c.unsupported("keep_aspect_ratio_policy is not 'stretch'");
   }
