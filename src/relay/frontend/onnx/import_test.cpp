@@ -77,7 +77,7 @@ TEST(OnnxImport, SizesInFloats) {
   TestFile file(g, 13);
   Result<ImportedModel> m = load(file.path);
   ASSERT_TRUE(m) << render(m.errors());
-  EXPECT_EQ(ir::str(main_of(*m).body->type), "Tensor[(1, 1, h / 2, w / 2), float32]");
+  EXPECT_EQ(ir::str(main_of(*m).body->type), "Tensor[(1, 1, h // 2, w // 2), float32]");
 }
 
 // A size that is used as data is computed when the model runs.

@@ -5,7 +5,7 @@ namespace relay::ops {
 namespace {
 
 struct Resize2DAttrs {
-  Ints size;
+  Dims size;
   std::vector<double> roi;
   std::string layout = "NCHW";
   std::string method = "linear";
@@ -41,9 +41,11 @@ Result<Type> infer(const Resize2DAttrs& a, const Types& in) {
   // (C2) The method and the modes are known ones.
   RELAY_RETURN_IF_ERROR(image::check("C2", options(a)));
   // (C3) The result has a size.
-  RELAY_ASSIGN(Ints size, per_axis("C3", "size", a.size, 2));
+  if (a.size.size() != 1 && a.size.size() != 2) return constraint("C3", "size must be one extent or two, but is {}", text(a.size));
+  for (const Dim& extent : a.size)
+    if (scalar::prove(le(extent, dim(0))) == true) return constraint("C3", "size must be positive, but is {}", text(a.size));
   Dims out = data->shape;
-  out[a.layout.find('H')] = dim(size[0]), out[a.layout.find('W')] = dim(size[1]);
+  out[a.layout.find('H')] = a.size.front(), out[a.layout.find('W')] = a.size.back();
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
