@@ -323,7 +323,10 @@ llvm::Value* KernelEmitter::any_lane(Value* mask) {
   Value*& any = any_[mask];
   if (any) return any;
   llvm::IRBuilderBase::InsertPointGuard restore(b_);
-  if (llvm::Instruction* made = llvm::dyn_cast<llvm::Instruction>(mask)) b_.SetInsertPoint(made->getNextNode());
+  if (llvm::Constant* known = llvm::dyn_cast<llvm::Constant>(mask)) return any = b_.getInt1(!known->isNullValue());
+  llvm::Instruction* made = llvm::cast<llvm::Instruction>(mask);
+  if (llvm::Instruction* next = made->getNextNode()) b_.SetInsertPoint(next);
+  else b_.SetInsertPoint(made->getParent());  // the block is still being written
   return any = b_.CreateOrReduce(mask);
 }
 

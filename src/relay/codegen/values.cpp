@@ -64,7 +64,7 @@ Value* Values::from_memory(Value* v, DType t) {
 Value* Values::to_memory(Value* v, DType t) {
   if (t.is_bool()) return b.CreateZExt(v, like(v, b.getInt8Ty()));
   if (!is_small_float(t)) return v;
-  Type* narrow = like(v, b.getInt16Ty());
+  Type* half = like(v, b.getInt16Ty());
   if (t.code == DType::Code::BFloat) {  // round half to even; a NaN keeps its top bits and stays one
     Type* wide = like(v, b.getInt32Ty());
     Value* bits = b.CreateBitCast(v, wide);
@@ -72,10 +72,17 @@ Value* Values::to_memory(Value* v, DType t) {
     Value* odd = b.CreateAnd(high, int_like(wide, 1));
     Value* rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, int_like(wide, 0x7FFF))), int_like(wide, 16));
     Value* nan = b.CreateFCmpUNO(v, v);
-    return b.CreateTrunc(b.CreateSelect(nan, b.CreateOr(high, int_like(wide, 0x40)), rounded), narrow);
+    return b.CreateTrunc(b.CreateSelect(nan, b.CreateOr(high, int_like(wide, 0x40)), rounded), half);
   }
-  if (f16c_) return b.CreateBitCast(b.CreateFPTrunc(v, like(v, b.getHalfTy())), narrow);
+  if (f16c_) return b.CreateBitCast(narrow(v, like(v, b.getHalfTy())), half);
   return half_bits(v);
+}
+
+// Rounds to a narrower float. Without "contract", which lets LLVM merge two roundings into one.
+Value* Values::narrow(Value* v, Type* type) {
+  llvm::IRBuilderBase::FastMathFlagGuard restore(b);
+  b.clearFastMathFlags();
+  return b.CreateFPTrunc(v, type);
 }
 
 // float16 bits to float by integer arithmetic, for machines without the conversion instruction.
@@ -116,7 +123,7 @@ Value* Values::round16(Value* v, DType t) { return is_small_float(t) ? from_memo
 // the double at once gives.
 Value* Values::to_odd_float(Value* v) {
   Type *wide = like(v, b.getInt32Ty()), *single = like(v, b.getFloatTy());
-  Value* near = b.CreateFPTrunc(v, single);
+  Value* near = narrow(v, single);
   Value* back = b.CreateFPExt(near, v->getType());
   Value* bits = b.CreateBitCast(near, wide);
   Value* above = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v));
@@ -357,7 +364,7 @@ Value* Values::cast(Value* v, DType from, DType to) {
     return round16(is_signed(from) ? b.CreateSIToFP(v, target) : b.CreateUIToFP(v, target), to);
   }
   if (to.is_float()) {
-    if (from.bits == 64 && to.bits == 32) return b.CreateFPTrunc(v, target);
+    if (from.bits == 64 && to.bits == 32) return narrow(v, target);
     if (from.bits == 64 && to.bits == 16) return round16(to_odd_float(v), to);
     if (to.bits == 64) return b.CreateFPExt(v, target);
     return round16(v, to);

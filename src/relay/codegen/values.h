@@ -39,6 +39,7 @@ class Values {
   llvm::Value* int_division(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative);
   llvm::Value* int_power(llvm::Value* a, llvm::Value* b, DType t);
   llvm::Value* round16(llvm::Value* v, DType t);
+  llvm::Value* narrow(llvm::Value* v, llvm::Type* type);
   llvm::Value* to_odd_float(llvm::Value* v);
   llvm::Value* half_bits(llvm::Value* v);
   llvm::Value* half_value(llvm::Value* bits);

@@ -37,7 +37,10 @@ Tensor aligned(const Tensor& t) {
 class Builder {
  public:
   Builder(const LoweredFunction& lowered, const BuildOptions& options)
-      : lowered_(lowered), options_(options), size_(lowered.shape_vars), builder_(lowered.name.empty() ? "main" : lowered.name) {}
+      : lowered_(lowered),
+        options_(options),
+        size_(lowered.shape_vars),
+        builder_(lowered.name.empty() ? "main" : lowered.name) {}
 
   Result<Built> run() {
     resolve_aliases();
@@ -83,11 +86,13 @@ class Builder {
   void find_live() {
     std::vector<bool> needed(lowered_.arrays.size());
     for (int output : outputs_)
-      if (output >= 0) needed[static_cast<size_t>(output)] = needed[static_cast<size_t>(holder_[static_cast<size_t>(output)])] = true;
+      if (output >= 0)
+        needed[static_cast<size_t>(output)] = needed[static_cast<size_t>(holder_[static_cast<size_t>(output)])] = true;
     live_.resize(lowered_.steps.size());
     for (size_t s = lowered_.steps.size(); s-- > 0;) {
       const Step& step = lowered_.steps[s];
-      live_[s] = std::any_of(step.writes.begin(), step.writes.end(), [&](int w) { return needed[static_cast<size_t>(w)]; });
+      live_[s] =
+          std::any_of(step.writes.begin(), step.writes.end(), [&](int w) { return needed[static_cast<size_t>(w)]; });
       if (live_[s])
         for (int r : step.reads) needed[static_cast<size_t>(r)] = true;
     }
@@ -117,7 +122,8 @@ class Builder {
     std::vector<loop::Kernel> loops;
     for (int k : kernels) loops.push_back(lowered_.kernels[static_cast<size_t>(k)]);
     int threads = options_.threads > 0 ? options_.threads : ThreadPool::global().size();
-    RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library, codegen::jit(loops, options_.host.value_or(options_.target), threads));
+    RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
+                 codegen::jit(loops, options_.host.value_or(options_.target), threads));
     // Reads that later constant steps do not repeat are dropped at once: transformed weights are large.
     std::map<int, size_t> last_read;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
@@ -147,7 +153,8 @@ class Builder {
         params.push_back(const_cast<void*>(stored(arg).data()));
         continue;
       }
-      RELAY_CHECK(a.kind == Kind::Temporary, "a step on constants uses {}, which is neither constant nor temporary", a.name);
+      RELAY_CHECK(a.kind == Kind::Temporary, "a step on constants uses {}, which is neither constant nor temporary",
+                  a.name);
       Tensor& t = stored_[arg];
       if (!t) {
         Shape shape;
@@ -170,7 +177,8 @@ class Builder {
     Expr tasks = scalar::simplify(task_count(step));
     RELAY_CHECK(scalar::is_int(tasks), "a step on constants has {} tasks", scalar::str(tasks));
     std::atomic<bool> failed = false;
-    runtime::call_kernel(session, fn, params.data(), sizes.data(), tasks->ivalue, codegen::scratch_bytes(kernel), 0, failed);
+    runtime::call_kernel(session, fn, params.data(), sizes.data(), tasks->ivalue, codegen::scratch_bytes(kernel), 0,
+                         failed);
     if (failed) return runtime::out_of_scratch();
     return ok();
   }
@@ -233,7 +241,8 @@ class Builder {
         }
       }
       if (!bound) {
-        Diagnostic d = not_supported(format("the shape variable `{}` cannot be read off the inputs' shapes", var->name));
+        Diagnostic d =
+            not_supported(format("the shape variable `{}` cannot be read off the inputs' shapes", var->name));
         d.help = format("give an input a dimension that is `{}` itself", var->name);
         return d;
       }
@@ -246,12 +255,15 @@ class Builder {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       RELAY_CHECK(outputs_[i] >= 0, "result {} of the function is no array", i);
       int output = outputs_[i], holder = holder_[static_cast<size_t>(output)];
-      const lower::Array &a = lowered_.arrays[static_cast<size_t>(output)], &h = lowered_.arrays[static_cast<size_t>(holder)];
+      const lower::Array &a = lowered_.arrays[static_cast<size_t>(output)],
+                         &h = lowered_.arrays[static_cast<size_t>(holder)];
       names.push_back(a.name.empty() ? format("output{}", i) : a.name);
       bool same_shape = a.shape.size() == h.shape.size();
-      for (size_t d = 0; d < a.shape.size() && same_shape; ++d) same_shape = scalar::prove_equal(a.shape[d], h.shape[d]).value_or(false);
+      for (size_t d = 0; d < a.shape.size() && same_shape; ++d)
+        same_shape = scalar::prove_equal(a.shape[d], h.shape[d]).value_or(false);
       bool made_here = h.kind == Kind::Constant || computed_.count(holder) > 0;
-      bool returned = same_shape && (h.kind == Kind::Output || h.kind == Kind::Input || (made_here && h.layout.is_row_major()));
+      bool returned =
+          same_shape && (h.kind == Kind::Output || h.kind == Kind::Input || (made_here && h.layout.is_row_major()));
       if (returned && holder != output) {
         RELAY_ASSIGN(uint32_t made, array(holder));
         builder_.result(made);
@@ -286,7 +298,8 @@ class Builder {
   Result<uint32_t> array(int index) {
     if (std::map<int, uint32_t>::iterator it = id_.find(index); it != id_.end()) return it->second;
     const lower::Array& a = lowered_.arrays[static_cast<size_t>(index)];
-    RELAY_CHECK(a.kind == Kind::Constant || a.kind == Kind::Temporary, "array {} is used before it is declared", a.name);
+    RELAY_CHECK(a.kind == Kind::Constant || a.kind == Kind::Temporary, "array {} is used before it is declared",
+                a.name);
     uint32_t made = 0;
     if (a.kind == Kind::Constant || computed_.count(index)) {
       made = constant(a.name, a.kind == Kind::Constant ? stored(index) : stored_.at(index));
@@ -304,15 +317,17 @@ class Builder {
 
   Expr task_count(const Step& step) const {
     const loop::Kernel& kernel = lowered_.kernels[static_cast<size_t>(step.kernel)];
-    RELAY_CHECK(kernel.shape_vars.size() == step.shape_values.size(), "kernel {} takes {} sizes, and {} are given", kernel.name,
-                kernel.shape_vars.size(), step.shape_values.size());
+    RELAY_CHECK(kernel.shape_vars.size() == step.shape_values.size(), "kernel {} takes {} sizes, and {} are given",
+                kernel.name, kernel.shape_vars.size(), step.shape_values.size());
     std::vector<scalar::Binding> values;
-    for (size_t i = 0; i < kernel.shape_vars.size(); ++i) values.push_back({kernel.shape_vars[i], step.shape_values[i]});
+    for (size_t i = 0; i < kernel.shape_vars.size(); ++i)
+      values.push_back({kernel.shape_vars[i], step.shape_values[i]});
     return scalar::substitute(kernel.tasks, values);
   }
 
   uint32_t kernel(int index) {
-    std::pair<std::map<int, uint32_t>::iterator, bool> entry = kernel_of_.try_emplace(index, static_cast<uint32_t>(built_.kernels.size()));
+    std::pair<std::map<int, uint32_t>::iterator, bool> entry =
+        kernel_of_.try_emplace(index, static_cast<uint32_t>(built_.kernels.size()));
     if (entry.second) {
       const loop::Kernel& k = lowered_.kernels[static_cast<size_t>(index)];
       built_.kernels.push_back(k);
@@ -354,12 +369,15 @@ class Builder {
 
 }  // namespace
 
-Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& options) { return Builder(lowered, options).run(); }
+Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& options) {
+  return Builder(lowered, options).run();
+}
 
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options) {
   int threads = options.threads > 0 ? options.threads : ThreadPool::global().size();
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library, codegen::jit(built.kernels, options.target, threads));
-  return runtime::Executable::create(built.program, library, {.threads = options.threads, .force_vm = options.force_vm});
+  return runtime::Executable::create(built.program, library,
+                                     {.threads = options.threads, .force_vm = options.force_vm});
 }
 
 Result<std::shared_ptr<runtime::Executable>> build(const LoweredFunction& lowered, const BuildOptions& options) {

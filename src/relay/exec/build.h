@@ -29,9 +29,9 @@ struct Built {
   std::shared_ptr<const runtime::Program> program;
   std::vector<loop::Kernel> kernels;
   // What was done, for people.
-  int64_t constant_steps = 0;       // run here
-  int64_t constant_bytes = 0;       // of the program
-  double constant_ms = 0;           // compiling and running them
+  int64_t constant_steps = 0;  // run here
+  int64_t constant_bytes = 0;  // of the program
+  double constant_ms = 0;      // compiling and running them
 };
 Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOptions& options);
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "relay/exec/sizes.h"
+#include "relay/runtime/artifact.h"
+#include "relay/runtime/relay_c.h"
 
 namespace relay::exec {
 namespace {
@@ -29,10 +31,13 @@ TargetDesc here() {
   return t;
 }
 
-loop::BufferRef param(const std::string& name, Exprs shape) { return loop::buffer(name, f32, std::move(shape), loop::Scope::Param); }
+loop::BufferRef param(const std::string& name, Exprs shape) {
+  return loop::buffer(name, f32, std::move(shape), loop::Scope::Param);
+}
 
 // out[i] = f(i) for each task i < n.
-loop::Kernel elementwise(const std::string& name, std::vector<loop::BufferRef> params, Exprs shape_vars, Expr n, Expr task, Exprs at, Expr value) {
+loop::Kernel elementwise(const std::string& name, std::vector<loop::BufferRef> params, Exprs shape_vars, Expr n,
+                         Expr task, Exprs at, Expr value) {
   loop::Kernel k;
   k.name = name, k.params = params, k.shape_vars = std::move(shape_vars), k.task = task, k.tasks = std::move(n);
   k.body = loop::store(params.back(), std::move(at), std::move(value));
@@ -63,8 +68,9 @@ LoweredFunction folded() {
   Expr i = var("i"), n = imm(4);
   loop::BufferRef a = param("a", {n}), b = param("b", {n}), c = param("c", {n});
   f.kernels = {elementwise("add", {a, b, c}, {}, n, i, {i}, load(a, {i}) + load(b, {i}))};
-  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Constant, "w", {n}), array(Array::Kind::Temporary, "w2", {n}),
-              array(Array::Kind::Output, "y", {n}, 0), array(Array::Kind::Output, "same", {n}, 1), array(Array::Kind::Output, "weight", {n}, 2),
+  f.arrays = {array(Array::Kind::Input, "x", {n}, 0),      array(Array::Kind::Constant, "w", {n}),
+              array(Array::Kind::Temporary, "w2", {n}),    array(Array::Kind::Output, "y", {n}, 0),
+              array(Array::Kind::Output, "same", {n}, 1),  array(Array::Kind::Output, "weight", {n}, 2),
               array(Array::Kind::Constant, "unused", {n}), array(Array::Kind::Temporary, "dead", {n})};
   f.arrays[1].value = Tensor::from_doubles({4}, f32, std::vector<double>{1, 2, 3, 4});
   f.arrays[6].value = Tensor::full({4}, f32, 9);
@@ -103,6 +109,44 @@ TEST(Build, RunsWorkOnConstantsOnceAndDropsWhatIsDead) {
   ASSERT_TRUE(e) << render(e.errors());
   EXPECT_EQ((*e)->outputs()[1].name, "same");
   expect_folded(**e);
+}
+
+TEST(Build, SavesAndLoads) {
+  Result<Built> built = build_program(folded(), {.target = here()});
+  ASSERT_TRUE(built) << render(built.errors());
+  std::string path = testing::TempDir() + "folded.rly";
+  Status saved = save(*built, {.target = here()}, path);
+  ASSERT_TRUE(saved) << render(saved.errors());
+  for (int turn = 0; turn < 2; ++turn) {
+    Result<std::shared_ptr<runtime::Executable>> e = runtime::load_executable(path);
+    ASSERT_TRUE(e) << render(e.errors());
+    expect_folded(**e);
+  }
+
+  // The same file through the C interface.
+  relay_model* model = nullptr;
+  ASSERT_EQ(relay_model_load(path.c_str(), nullptr, &model), RELAY_OK) << relay_last_error();
+  EXPECT_EQ(relay_model_input_count(model), 1u);
+  EXPECT_EQ(relay_model_output_count(model), 3u);
+  relay_port port;
+  ASSERT_EQ(relay_model_input(model, 0, &port), RELAY_OK);
+  EXPECT_STREQ(port.name, "x");
+  EXPECT_EQ(port.rank, 1);
+  EXPECT_EQ(port.dims[0], 4);
+  EXPECT_STREQ(port.dim_texts[0], "4");
+  EXPECT_EQ(relay_model_input(model, 1, &port), RELAY_BAD_ARGUMENT);
+  float x[4] = {10, 20, 30, 40}, y[4] = {};
+  int64_t shape[1] = {4}, wrong[1] = {3};
+  relay_tensor in = {x, shape, 1, RELAY_FLOAT32, nullptr}, bad = {x, wrong, 1, RELAY_FLOAT32, nullptr};
+  relay_tensor out[3] = {{y, shape, 1, RELAY_FLOAT32, nullptr}, {}, {}};
+  ASSERT_EQ(relay_model_run(model, &in, 1, out, 3), RELAY_OK) << relay_last_error();
+  EXPECT_EQ(y[3], 48);
+  EXPECT_EQ(static_cast<const float*>(out[2].data)[1], 2);
+  relay_tensor_release(&out[1]);
+  relay_tensor_release(&out[2]);
+  EXPECT_EQ(relay_model_run(model, &bad, 1, out, 3), RELAY_WRONG_INPUT);
+  EXPECT_NE(std::string(relay_last_error()).find("dimension 0 is 3, but it must be 4"), std::string::npos);
+  relay_model_free(model);
 }
 
 // y[i, j] = x[i, j] + bias[j] for any m rows; x is (m * 2, 3).
@@ -147,7 +191,8 @@ TEST(Build, BordersArePartOfAnArraysSize) {
   loop::Kernel edge = elementwise("edge", {t}, {}, imm(2), i, {i * 5}, scalar::fimm(0.5));
   f.kernels = {elementwise("inside", {x, t}, {}, n, i, {i + 1}, load(x, {i})), edge,
                elementwise("around", {t, y}, {}, n, i, {i}, load(t, {i}) + load(t, {i + 2}))};
-  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Temporary, "t", {n}), array(Array::Kind::Output, "y", {n}, 0)};
+  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Temporary, "t", {n}),
+              array(Array::Kind::Output, "y", {n}, 0)};
   f.arrays[1].layout.low = f.arrays[1].layout.high = {1};
   f.steps = {step(0, {0}, 1), step(1, {}, 1), step(2, {1}, 2)};
   Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here()});
@@ -195,8 +240,9 @@ TEST(Sizes, TranslateAsWritten) {
   SizeTranslator translate({m, n});
   std::vector<int64_t> values = {7, 3};
   std::vector<std::string> names = {"m", "n"};
-  for (const Expr& e : {m * 224 + n, scalar::floordiv(m + 1, int64_t{2}), scalar::min(m, n), scalar::floormod(m, int64_t{4}),
-                        scalar::select(scalar::lt(m, n), m, n), scalar::max(m - n, imm(5))}) {
+  for (const Expr& e :
+       {m * 224 + n, scalar::floordiv(m + 1, int64_t{2}), scalar::min(m, n), scalar::floormod(m, int64_t{4}),
+        scalar::select(scalar::lt(m, n), m, n), scalar::max(m - n, imm(5))}) {
     Result<runtime::SizeExpr> size = translate(e);
     ASSERT_TRUE(size) << render(size.errors());
     EXPECT_EQ(runtime::evaluate(*size, values), scalar::evaluate(e, {{m, 7}, {n, 3}})) << scalar::str(e);

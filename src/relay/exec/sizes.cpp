@@ -54,13 +54,15 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
   Diagnostics errors;
   auto refuse = [&](const std::string& why) {
     if (errors.empty())
-      errors.push_back({DiagnosticKind::not_supported, format("the size `{}` cannot be computed at run time: {}", scalar::str(root), why)});
+      errors.push_back({DiagnosticKind::not_supported,
+                        format("the size `{}` cannot be computed at run time: {}", scalar::str(root), why)});
   };
   // Sizes are small (plan and program limit them), so this recurses.
   std::function<void(const Expr&)> emit = [&](const Expr& e) {
     if (out.words.size() > runtime::Limits::words) return refuse("it is too long");
     for (const Expr& a : e->args)
-      if (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select || e->kind == Kind::Cast) emit(a);
+      if (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select || e->kind == Kind::Cast)
+        emit(a);
     switch (e->kind) {
       case Kind::Int: out.words.push_back({SizeOp::Const, e->ivalue}); return;
       case Kind::Var: {
@@ -70,12 +72,16 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
         return;
       }
       case Kind::Unary:
-        if (std::optional<SizeOp> op = size_op(e->unary)) out.words.push_back({*op, 0});
-        else refuse(format("it uses `{}`", scalar::name(e->unary)));
+        if (std::optional<SizeOp> op = size_op(e->unary))
+          out.words.push_back({*op, 0});
+        else
+          refuse(format("it uses `{}`", scalar::name(e->unary)));
         return;
       case Kind::Binary:
-        if (std::optional<SizeOp> op = size_op(e->binary)) out.words.push_back({*op, 0});
-        else refuse(format("it uses `{}`", scalar::name(e->binary)));
+        if (std::optional<SizeOp> op = size_op(e->binary))
+          out.words.push_back({*op, 0});
+        else
+          refuse(format("it uses `{}`", scalar::name(e->binary)));
         return;
       case Kind::Select: out.words.push_back({SizeOp::Select, 0}); return;
       case Kind::Cast:

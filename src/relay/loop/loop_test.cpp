@@ -1,5 +1,6 @@
 // Kernels as text, and every pass against the interpreter: the same arrays before and after.
 #include "relay/loop/loop.h"
+#include "relay/loop/random_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +34,8 @@ std::string run(const Kernel& k, const std::vector<int64_t>& shape, int seed) {
         float f = static_cast<float>(value) / 2;
         std::memcpy(&data[static_cast<size_t>(i * 4)], &f, 4);
       } else {
-        data[static_cast<size_t>(i * p->dtype.bytes())] = static_cast<char>(p->dtype.is_bool() ? value > 0 : p->name == "index" ? value + 4 : value);
+        int64_t bits = p->dtype.is_bool() ? value > 0 : p->name == "index" ? value + 4 : value;
+        std::memcpy(&data[static_cast<size_t>(i * p->dtype.bytes())], &bits, static_cast<size_t>(p->dtype.bytes()));
       }
     }
     arrays.push_back(std::move(data));
@@ -217,6 +219,24 @@ TEST(LoopPasses, KeepTheMeaning) {
     }
     // The result of the passes reads back, too.
     EXPECT_EQ(str(parse(str(all))), str(all));
+  }
+}
+
+TEST(LoopPasses, KeepTheMeaningOfRandomKernels) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Kernel k = random_kernel(seed);
+    ASSERT_TRUE(verify(k).empty()) << render(verify(k)) << str(k);
+    std::string expected = run(k, {3}, static_cast<int>(seed));
+    Kernel read = parse(str(k));
+    ASSERT_EQ(str(read), str(k));
+    ASSERT_EQ(run(read, {3}, static_cast<int>(seed)), expected) << str(k);
+    Kernel before = k;
+    for (Kernel (*pass)(const Kernel&) : {unroll, vectorise, simplify, hoist, simplify}) {
+      Kernel after = pass(before);
+      ASSERT_TRUE(verify(after).empty()) << render(verify(after)) << str(after);
+      ASSERT_EQ(run(after, {3}, static_cast<int>(seed)), expected) << "seed " << seed << "\n" << str(before) << "became\n" << str(after);
+      before = after;
+    }
   }
 }
 

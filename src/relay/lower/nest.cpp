@@ -23,12 +23,12 @@ Mutation planted() { return planted_mutation; }
 
 namespace {
 
-// What is left of an axis inside the loops opened so far: [min, min + extent). With `masked`, extent is a constant that may
-// reach beyond the axis: lanes at and past its end must not be stored. With `guarded`, a part of a required region may lie
+// What is left of an axis inside the loops opened so far: [min, min + extent). With a `limit`, extent is a constant that may
+// reach beyond it: lanes at and past the limit must not be stored. With `guarded`, a part of a required region may lie
 // outside of the stage, because its reader has a guard.
 struct Range {
   Expr min, extent;
-  bool masked = false;
+  Expr limit = {};
   bool guarded = false;
 };
 using Ranges = std::unordered_map<const scalar::Node*, Range>;  // by axis variable
@@ -146,6 +146,11 @@ class KernelBuilder {
       Range& r = counting[axis->var.get()];
       Expr count = scalar::simplify(floordiv(r.extent + (s.loops[i].step - 1), s.loops[i].step));
       digits.push_back({scalar::var(format("{}_task", s.loops[i].axis)), count, {}});
+      bool divides = scalar::is_int(scalar::simplify(floormod(r.extent, s.loops[i].step)), 0);
+      for (size_t j = i + 1; j < n; ++j)
+        if (!divides && s.loops[j].axis == s.loops[i].axis)
+          refuse("give the outer one a step that divides the extent", "two loops of stage '{}' are parallel over axis '{}', whose extent {} the step {} does not divide", root_->name, s.loops[i].axis,
+                 scalar::str(r.extent), s.loops[i].step);
       r.extent = imm(s.loops[i].step);
     }
     Expr rest = kernel.task;
@@ -189,6 +194,7 @@ class KernelBuilder {
     const StageSchedule& s = of(*stage);
     if (level == s.loops.size()) return element(stage, ranges, init);
     const Loop& l = s.loops[level];
+    if (lane_) refuse("write the vector loop last", "loop {}/{} of stage '{}' stands inside a vector loop", l.axis, l.step, stage->name);
     const te::Axis* axis = find_axis(*stage, l.axis);
     if (!axis) refuse("see the stage's axes with --emit te", "stage '{}' has no axis '{}'", stage->name, l.axis);
     bool reduce = is_reduce_axis(*stage, l.axis);
@@ -196,31 +202,31 @@ class KernelBuilder {
     if (init && reduce) return one_loop(stage, level + 1, ranges, true);
 
     Range range = ranges.at(axis->var.get());
-    auto with = [&](Expr min, Expr extent, bool masked) {
+    auto with = [&](Expr min, Expr extent, Expr limit = {}) {
       Ranges inner = ranges;
-      inner[axis->var.get()] = {scalar::simplify(min, bounds_), std::move(extent), masked};
+      inner[axis->var.get()] = {scalar::simplify(min, bounds_), std::move(extent), std::move(limit)};
       return inside(inner);
     };
-    if (l.kind == LoopKind::Vector) return vector_loop(stage, l, *axis, range, with);
+    if (l.kind == LoopKind::Vector) return vector_loop(stage, l, range, with);
     if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
     if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
     int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
     if (reduce && planted_mutation == Mutation::WrongKTail) tail = 0;
-    if (tail && range.masked) full += 1, tail = 0;  // the mask already covers what is too much
+    if (tail && range.limit) full += 1, tail = 0;  // the mask already covers what is too much
     loop::Stmts out;
-    if (full == 1) out.push_back(with(range.min, imm(l.step), range.masked));
+    if (full == 1) out.push_back(with(range.min, imm(l.step), range.limit));
     else if (full > 1) {
       Expr var = scalar::var(fresh(l.axis));
       bounds_.set(var, 0, full);
       out.push_back(loop::for_(var, imm(0), imm(full), l.kind == LoopKind::Unroll ? loop::ForKind::Unrolled : loop::ForKind::Serial,
-                               in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step), range.masked); })));
+                               in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step), range.limit); })));
     }
     if (tail) {
       if (!of_fold_at(stage, level + 1).empty() && full)
         refuse("give the loop a step that divides its extent (1 always does)", "stage '{}' slides over '{}' in a loop whose step {} does not divide its extent {}",
                stage->name, of_fold_at(stage, level + 1), l.step, extent);
-      out.push_back(with(range.min + full * l.step, imm(tail), false));
+      out.push_back(with(range.min + full * l.step, imm(tail)));
     }
     return loop::block(std::move(out));
   }
@@ -239,18 +245,18 @@ class KernelBuilder {
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, {0, std::nullopt});
     loop::ForKind serial = loop::ForKind::Serial;
-    if (l.step == 1) return loop::for_(var, imm(0), range.extent, serial, in_loop(var, [&] { return with(range.min + var, imm(1), false); }));
+    if (l.step == 1) return loop::for_(var, imm(0), range.extent, serial, in_loop(var, [&] { return with(range.min + var, imm(1)); }));
     Expr full = scalar::simplify(floordiv(range.extent, l.step));
-    loop::Stmt tiles = loop::for_(var, imm(0), full, serial, in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step), false); }));
+    loop::Stmt tiles = loop::for_(var, imm(0), full, serial, in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step)); }));
     Expr tail = scalar::simplify(floormod(range.extent, l.step));
     bool lanes_follow = false;
     for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
       lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
-    Expr begin = range.min + full * l.step;
-    if (lanes_follow) return loop::block({tiles, loop::if_(lt(imm(0), tail), with(begin, imm(l.step), true))});
+    Expr begin = range.min + full * l.step, end = scalar::simplify(range.min + range.extent, bounds_);
+    if (lanes_follow) return loop::block({tiles, loop::if_(lt(imm(0), tail), with(begin, imm(l.step), end))});
     Expr step = scalar::var(fresh(l.axis));
     bounds_.set(step, {0, l.step - 1});
-    return loop::block({tiles, loop::for_(step, imm(0), tail, serial, in_loop(step, [&] { return with(begin + step, imm(1), false); }))});
+    return loop::block({tiles, loop::for_(step, imm(0), tail, serial, in_loop(step, [&] { return with(begin + step, imm(1)); }))});
   }
 
   template <class With>
@@ -258,44 +264,44 @@ class KernelBuilder {
     if (stage != root_ || level >= parallel_digits_.size())
       refuse("put parallel loops first, at a root stage", "loop {} of stage '{}' is parallel, but other loops stand before it", l.axis, stage->name);
     Expr var = parallel_digits_[level];
-    if (l.step == 1) return with(range.min + var, imm(1), false);
+    if (l.step == 1) return with(range.min + var, imm(1));
     if (scalar::is_int(range.extent)) {
       int64_t full = range.extent->ivalue / l.step, tail = range.extent->ivalue % l.step;
-      if (tail == 0) return with(range.min + var * l.step, imm(l.step), false);
-      if (full == 0) return with(range.min, imm(tail), false);
-      return loop::if_(lt(var, imm(full)), with(range.min + var * l.step, imm(l.step), false), with(range.min + full * l.step, imm(tail), false));
+      if (tail == 0) return with(range.min + var * l.step, imm(l.step));
+      if (full == 0) return with(range.min, imm(tail));
+      return loop::if_(lt(var, imm(full)), with(range.min + var * l.step, imm(l.step)), with(range.min + full * l.step, imm(tail)));
     }
     Expr full = scalar::simplify(floordiv(range.extent, l.step));
     bool lanes_follow = false;
     for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
       lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
-    loop::Stmt whole = with(range.min + var * l.step, imm(l.step), false);
-    if (lanes_follow) return loop::if_(lt(var, full), whole, with(range.min + full * l.step, imm(l.step), true));
+    loop::Stmt whole = with(range.min + var * l.step, imm(l.step));
+    if (lanes_follow) return loop::if_(lt(var, full), whole, with(range.min + full * l.step, imm(l.step), scalar::simplify(range.min + range.extent, bounds_)));
     Expr step = scalar::var(fresh(l.axis));
     bounds_.set(step, {0, l.step - 1});
     loop::Stmt singles = loop::for_(step, imm(0), scalar::simplify(floormod(range.extent, l.step)), loop::ForKind::Serial,
-                                    in_loop(step, [&] { return with(range.min + full * l.step + step, imm(1), false); }));
+                                    in_loop(step, [&] { return with(range.min + full * l.step + step, imm(1)); }));
     return loop::if_(lt(var, full), whole, singles);
   }
 
   template <class With>
-  loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const te::Axis& axis, const Range& range, With with) {
+  loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const Range& range, With with) {
     if (is_reduce_axis(*stage, l.axis)) refuse("split the reduction into lanes first (rfactor)", "loop {} of stage '{}' is a vector over a reduction axis", l.axis, stage->name);
     if (l.step != 1) refuse("write ':vector' on the last loop of the axis, with step 1", "vector loop {} of stage '{}' has step {}", l.axis, stage->name, l.step);
     if (!scalar::is_int(range.extent)) refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has the extent {}, which is not a constant", l.axis, stage->name, scalar::str(range.extent));
     int64_t extent = range.extent->ivalue, lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
     if (lanes > 64) refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis, stage->name, extent);
-    if (extent == 1 && !range.masked) return with(range.min, imm(1), false);
+    if (extent == 1 && !range.limit) return with(range.min, imm(1));
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, 0, lanes);
     lane_ = var;
     if (lanes != extent) mask_ = lt(var, imm(extent));
-    if (range.masked) {
-      Expr exists = lt(scalar::simplify(range.min + var, bounds_), axis.extent);
+    if (range.limit) {
+      Expr exists = lt(scalar::simplify(range.min + var, bounds_), range.limit);
       mask_ = mask_ ? scalar::logical_and(mask_, exists) : exists;
     }
     if (planted_mutation == Mutation::LoseTailMask) mask_ = {};
-    loop::Stmt body = with(range.min + var, imm(1), false);
+    loop::Stmt body = with(range.min + var, imm(1));
     lane_ = {}, mask_ = {};
     return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);
   }
@@ -320,10 +326,9 @@ class KernelBuilder {
     }
     loop::Stmts before;
     std::vector<loop::BufferRef> buffers;
-    std::vector<const TensorNode*> placed;
     for (const te::Tensor& t : stages_) {  // topological: producers first
       if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;
-      placed.push_back(t.get());
+      if (lane_) refuse("place it before the vector loop", "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
       if (of(*t).fold.empty()) buffers.push_back(place(t, stage, level, ranges, before));
       else slide(t, stage, level, ranges, before);
     }
@@ -338,14 +343,14 @@ class KernelBuilder {
     std::vector<Range> dims;
   };
 
-  // The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A masked
-  // range stays as it is when lanes run along it, since the mask cuts it at the end of the axis.
+  // The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A limited
+  // range stays as it is when lanes run along it, since the mask cuts it at the limit.
   Range within(const Range& range, const te::TensorNode& t, size_t d) {
     const te::Axis& axis = t.axes[d];
-    if (range.masked)
+    if (range.limit)
       for (const Loop& l : of(t).loops)
         if (l.axis == axis.var->name && l.kind == LoopKind::Vector) return range;
-    if (!range.masked && !range.guarded) return range;
+    if (!range.limit && !range.guarded) return range;
     Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
     bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
     bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
@@ -410,16 +415,16 @@ class KernelBuilder {
         continue;
       }
       Expr min = affine->rest, extent = imm(1);
-      bool masked = false;
+      bool limited = false;
       for (size_t v = 0; v < vars.size(); ++v) {
         int64_t c = affine->coefficients[v];
         if (c == 0) continue;
         const Range& r = ranges.at(vars[v].get());
-        masked |= r.masked;
+        limited |= static_cast<bool>(r.limit);
         min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
         extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
       }
-      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), masked, bodies_.is_guarded(load)});
+      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load)});
     }
     return region;
   }
@@ -434,9 +439,9 @@ class KernelBuilder {
       Expr shift = scalar::simplify(b.min - a.min, bounds_);
       if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
         int64_t low = std::min<int64_t>(0, shift->ivalue), high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
-        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.masked || b.masked, a.guarded || b.guarded};
+        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit, a.guarded || b.guarded};
       } else if (scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent)) {
-        a.masked |= b.masked, a.guarded |= b.guarded;
+        a.limit = a.limit ? a.limit : b.limit, a.guarded |= b.guarded;
       } else {
         a = {imm(0), scalar::simplify(t.shape[d])};
       }
@@ -547,7 +552,7 @@ class KernelBuilder {
       Expr end = rows.min + rows.extent;
       Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
       Expr begin = scalar::select(scalar::eq(v, imm(0)), rows.min, scalar::simplify(scalar::max(rows.min, previous_end), bounds_));
-      rows = {begin, scalar::simplify(end - begin, bounds_), rows.masked, rows.guarded};
+      rows = {begin, scalar::simplify(end - begin, bounds_), rows.limit, rows.guarded};
     }
     before.push_back(loops(t, 0, region_ranges(t, region)));
   }

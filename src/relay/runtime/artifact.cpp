@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "relay/base/function_ref.h"
+
 namespace relay::runtime {
 
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
@@ -116,9 +118,9 @@ class Writer {
 
 }  // namespace
 
-std::string write_artifact(const Artifact& artifact) {
+// Hands the file to `put`, piece by piece: weights are written from where they lie.
+static void write_pieces(const Artifact& artifact, function_ref<void(std::string_view)> put) {
   const Program& program = *artifact.program;
-  // The description's length depends on no offset, so offsets are relative to where the constants begin.
   Writer w;
   w.text(artifact.producer);
   w.text(artifact.target.name);
@@ -133,7 +135,7 @@ std::string write_artifact(const Artifact& artifact) {
   w.list(program.constants, [&](const Tensor& t) {
     w.dtype(t.dtype());
     w.list(t.shape(), [&](int64_t d) { w.number(d); });
-    w.number(constants_bytes);
+    w.number(constants_bytes);  // its offset from where the constants begin
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
   w.list(program.functions, [&](const Function& f) { w.function(f); });
@@ -147,25 +149,29 @@ std::string write_artifact(const Artifact& artifact) {
   h.description_bytes = w.bytes.size();
   h.code_offset = aligned(h.description_offset + h.description_bytes);
   h.code_bytes = artifact.code.size();
-  uint64_t constants_offset = aligned(h.code_offset + h.code_bytes);
-  h.file_bytes = constants_offset + constants_bytes;
+  h.file_bytes = aligned(h.code_offset + h.code_bytes) + constants_bytes;
   h.checksum = checksum(w.bytes);
 
-  std::string out(h.file_bytes, '\0');
-  std::memcpy(out.data(), &h, sizeof(h));
-  std::memcpy(out.data() + h.description_offset, w.bytes.data(), w.bytes.size());
-  std::memcpy(out.data() + h.code_offset, artifact.code.data(), artifact.code.size());
-  uint64_t at = constants_offset;
-  for (const Tensor& t : program.constants) {
-    if (t.bytes() > 0) std::memcpy(out.data() + at, t.data(), t.bytes());
-    at = aligned(at + t.bytes());
-  }
+  auto put_padded = [&](std::string_view bytes) {
+    static constexpr char zeros[part_alignment] = {};
+    put(bytes);
+    put({zeros, aligned(bytes.size()) - bytes.size()});
+  };
+  put_padded({reinterpret_cast<const char*>(&h), sizeof(h)});
+  put_padded(w.bytes);
+  put_padded(artifact.code);
+  for (const Tensor& t : program.constants) put_padded({static_cast<const char*>(t.data()), t.bytes()});
+}
+
+std::string write_artifact(const Artifact& artifact) {
+  std::string out;
+  write_pieces(artifact, [&](std::string_view piece) { out.append(piece); });
   return out;
 }
 
 // Beside the target first, then renamed: a crash leaves no half artifact, and a program that has the old one mapped keeps it.
 Status save_artifact(const Artifact& artifact, const std::string& path) {
-  std::string bytes = write_artifact(artifact), draft = path + ".part";
+  std::string draft = path + ".part";
   auto failed = [&] {
     Diagnostic d{DiagnosticKind::file_not_found, format("cannot write `{}`: {}", path, std::strerror(errno))};
     std::remove(draft.c_str());
@@ -173,7 +179,10 @@ Status save_artifact(const Artifact& artifact, const std::string& path) {
   };
   std::FILE* file = std::fopen(draft.c_str(), "wb");
   if (file == nullptr) return failed();
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  bool written = true;
+  write_pieces(artifact, [&](std::string_view piece) {
+    written = written && std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
+  });
   written = std::fclose(file) == 0 && written;
   if (!written || std::rename(draft.c_str(), path.c_str()) != 0) return failed();
   return ok();
@@ -318,19 +327,25 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why)};
   };
   Header h;
-  if (bytes.size() < sizeof(h)) return corrupt(format("it has {}, fewer than the header", plural(bytes.size(), "byte", "bytes")));
+  if (bytes.size() < sizeof(h))
+    return corrupt(format("it has {}, fewer than the header", plural(bytes.size(), "byte", "bytes")));
   std::memcpy(&h, bytes.data(), sizeof(h));
   if (std::memcmp(h.magic, magic, sizeof(magic)) != 0) return corrupt("it does not begin as an artifact does");
   if (h.version != format_version)
-    return Diagnostic{DiagnosticKind::incompatible_artifact, format("`{}` has format version {}, and this runtime reads version {}", name,
-                                                                    h.version, format_version)};
+    return Diagnostic{
+        DiagnosticKind::incompatible_artifact,
+        format("`{}` has format version {}, and this runtime reads version {}", name, h.version, format_version)};
   if (h.header_bytes != sizeof(Header)) return corrupt("its header has another size");
   if (h.file_bytes != bytes.size())
-    return corrupt(format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes, bytes.size()));
-  auto inside = [&](uint64_t offset, uint64_t count) { return offset <= bytes.size() && count <= bytes.size() - offset; };
+    return corrupt(format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes,
+                          bytes.size()));
+  auto inside = [&](uint64_t offset, uint64_t count) {
+    return offset <= bytes.size() && count <= bytes.size() - offset;
+  };
   if (!inside(h.description_offset, h.description_bytes) || h.description_offset < sizeof(Header))
     return corrupt("its description lies outside the file");
-  if (!inside(h.code_offset, h.code_bytes) || h.code_offset % part_alignment != 0) return corrupt("its code lies outside the file");
+  if (!inside(h.code_offset, h.code_bytes) || h.code_offset % part_alignment != 0)
+    return corrupt("its code lies outside the file");
   std::string_view description = bytes.substr(h.description_offset, h.description_bytes);
   if (checksum(description) != h.checksum) return corrupt("the checksum of its description is wrong");
   if (h.code_offset < h.description_offset + h.description_bytes) return corrupt("its parts overlap");
@@ -354,8 +369,9 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     Shape shape = r.list<int64_t>(Limits::rank, 8, [&] { return r.number<int64_t>(); });
     uint64_t offset = r.number<uint64_t>();
     std::optional<int64_t> elements = element_count(shape);
-    bool sound = !r.failed() && elements && *elements <= Limits::array_bytes / dtype.bytes() && offset % part_alignment == 0 &&
-                 offset <= bytes.size() && inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
+    bool sound = !r.failed() && elements && *elements <= Limits::array_bytes / dtype.bytes() &&
+                 offset % part_alignment == 0 && offset <= bytes.size() &&
+                 inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
     if (!sound) return r.fail(), Tensor();
     return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
   });
@@ -375,7 +391,7 @@ Result<Artifact> open_artifact(const std::string& path) {
   };
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return unreadable();
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
     if (errno == 0 || !S_ISREG(info.st_mode)) errno = EINVAL;
     ::close(file);

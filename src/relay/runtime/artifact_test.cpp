@@ -33,7 +33,8 @@ Artifact sample() {
 }
 
 Result<Artifact> read(const std::string& bytes) {
-  std::shared_ptr<char> aligned(static_cast<char*>(std::aligned_alloc(64, (bytes.size() + 127) / 64 * 64)), [](char* p) { std::free(p); });
+  std::shared_ptr<char> aligned(static_cast<char*>(std::aligned_alloc(64, (bytes.size() + 127) / 64 * 64)),
+                                [](char* p) { std::free(p); });
   std::memcpy(aligned.get(), bytes.data(), bytes.size());
   return read_artifact({aligned.get(), bytes.size()}, aligned, "test");
 }
@@ -73,7 +74,8 @@ void exercise(const Artifact& artifact) {
       return [](void* const*, const int64_t*, int64_t, int64_t, void*) {};
     }
   };
-  Result<std::shared_ptr<Executable>> e = Executable::create(artifact.program, std::make_shared<Nothing>(), {.threads = 1});
+  Result<std::shared_ptr<Executable>> e =
+      Executable::create(artifact.program, std::make_shared<Nothing>(), {.threads = 1});
   if (!e) return;
   str(*artifact.program);
   std::vector<Tensor> in;
@@ -151,7 +153,10 @@ TEST(Artifact, RefusesAnotherMachine) {
 TEST(Artifact, BrokenCodeIsADiagnostic) {
   EXPECT_FALSE(load_code(""));
   EXPECT_FALSE(load_code(std::string(1000, 'x')));
-  EXPECT_FALSE(load_code(std::string("\x7f" "ELF\x02\x01\x01", 7) + std::string(57, '\0')));
+  EXPECT_FALSE(load_code(std::string("\x7f"
+                                     "ELF\x02\x01\x01",
+                                     7) +
+                         std::string(57, '\0')));
 }
 
 TEST(CApi, SaysWhatIsWrong) {

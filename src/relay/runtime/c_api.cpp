@@ -136,11 +136,13 @@ relay_status relay_model_run(relay_model* model, const relay_tensor* inputs, siz
     std::vector<Tensor> in, out;
     for (size_t i = 0; i < input_count; ++i) {
       in.push_back(from_c(inputs[i]));
-      if (!in.back() && inputs[i].data != nullptr) return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of input {} is not lawful", i));
+      if (!in.back() && inputs[i].data != nullptr)
+        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of input {} is not lawful", i));
     }
     for (size_t i = 0; i < output_count; ++i) {
       out.push_back(outputs[i].data ? from_c(outputs[i]) : Tensor());
-      if (!out.back() && outputs[i].data != nullptr) return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of output {} is not lawful", i));
+      if (!out.back() && outputs[i].data != nullptr)
+        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of output {} is not lawful", i));
     }
     Status status = model->executable->run_into(in, out);
     if (!status) return fail(status.errors());

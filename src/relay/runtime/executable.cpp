@@ -1,18 +1,17 @@
 #include "relay/runtime/executable.h"
 
-#include <sys/mman.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "relay/tensor/memory.h"
+
 namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-static constexpr size_t prepared_limit = 32;   // input shapes whose plans are kept
-static constexpr size_t huge_page = 2 << 20;
+static constexpr size_t prepared_limit = 32;  // input shapes whose plans are kept
 
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
@@ -30,7 +29,8 @@ static PortInfo port(const Function& f, uint32_t array, std::string name) {
   return info;
 }
 
-Executable::Executable(LinkedProgram linked, ExecutableOptions options) : linked_(std::move(linked)), options_(options) {
+Executable::Executable(LinkedProgram linked, ExecutableOptions options)
+    : linked_(std::move(linked)), options_(options) {
   const Function& f = linked_.program->entry();
   graph_ = is_straight_line(f) && !options.force_vm;
   for (const Tensor& c : linked_.program->constants) constant_bytes_ += static_cast<int64_t>(c.bytes());
@@ -42,12 +42,14 @@ Executable::Executable(LinkedProgram linked, ExecutableOptions options) : linked
 Executable::~Executable() = default;
 
 Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Program> program,
-                                                       std::shared_ptr<const KernelLibrary> library, ExecutableOptions options) {
+                                                       std::shared_ptr<const KernelLibrary> library,
+                                                       ExecutableOptions options) {
   RELAY_RETURN_IF_ERROR(validate(*program));
   LinkedProgram linked{program, library, {}};
   for (const KernelEntry& kernel : program->kernels) {
     KernelFn fn = library ? library->find(kernel.name) : nullptr;
-    if (fn == nullptr) return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name)};
+    if (fn == nullptr)
+      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name)};
     linked.kernels.push_back(fn);
   }
   return std::shared_ptr<Executable>(new Executable(std::move(linked), options));
@@ -55,13 +57,16 @@ Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Pro
 
 // --- inputs and outputs ------------------------------------------------------------------------------------------------
 
-static std::string typed(const PortInfo& info) { return format("`{}`: {}[{}]", info.name, info.dtype.str(), join(info.dim_texts, ", ")); }
+static std::string typed(const PortInfo& info) {
+  return format("`{}`: {}[{}]", info.name, info.dtype.str(), join(info.dim_texts, ", "));
+}
 
 // Count, type and presence; shapes are checked when they are bound.
 Status Executable::check_inputs(std::span<const Tensor> inputs) const {
   if (inputs.size() != inputs_.size()) {
-    Diagnostic d{DiagnosticKind::wrong_input, format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
-                                                     plural(inputs.size(), "was", "were"))};
+    Diagnostic d{DiagnosticKind::wrong_input,
+                 format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
+                        plural(inputs.size(), "was", "were"))};
     for (const PortInfo& info : inputs_) d.notes.push_back("input " + typed(info));
     return d;
   }
@@ -69,8 +74,9 @@ Status Executable::check_inputs(std::span<const Tensor> inputs) const {
     if (!inputs[i] && !(inputs[i].rank() > 0 && inputs[i].elements() == 0))
       return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", inputs_[i].name)};
     if (inputs[i].dtype() != inputs_[i].dtype) {
-      Diagnostic d{DiagnosticKind::wrong_input, format("input `{}` has elements of {}, but they must be {}", inputs_[i].name,
-                                                       inputs[i].dtype().str(), inputs_[i].dtype.str())};
+      Diagnostic d{DiagnosticKind::wrong_input,
+                   format("input `{}` has elements of {}, but they must be {}", inputs_[i].name,
+                          inputs[i].dtype().str(), inputs_[i].dtype.str())};
       d.notes.push_back("input " + typed(inputs_[i]));
       return d;
     }
@@ -84,16 +90,18 @@ static bool overlap(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && b.bytes() > 0 && p < q + b.bytes() && q < p + a.bytes();
 }
 
-Status Executable::check_output(size_t index, const Tensor& given, const Plan& plan, std::span<const Tensor> inputs) const {
+Status Executable::check_output(size_t index, const Tensor& given, const Plan& plan,
+                                std::span<const Tensor> inputs) const {
   uint32_t array = linked_.program->entry().outputs[index];
   if (given.dtype() != outputs_[index].dtype || given.shape() != plan.shapes[array])
-    return Diagnostic{DiagnosticKind::wrong_input, format("the array given for output `{}` is {}[{}], but it must be {}[{}]",
-                                                          outputs_[index].name, given.dtype().str(), join(given.shape(), ", "),
-                                                          outputs_[index].dtype.str(), join(plan.shapes[array], ", "))};
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("the array given for output `{}` is {}[{}], but it must be {}[{}]", outputs_[index].name,
+                             given.dtype().str(), join(given.shape(), ", "), outputs_[index].dtype.str(),
+                             join(plan.shapes[array], ", "))};
   for (size_t i = 0; i < inputs.size(); ++i)
     if (overlap(given, inputs[i]))
-      return Diagnostic{DiagnosticKind::wrong_input, format("the array given for output `{}` overlaps input `{}`", outputs_[index].name,
-                                                            inputs_[i].name)};
+      return Diagnostic{DiagnosticKind::wrong_input, format("the array given for output `{}` overlaps input `{}`",
+                                                            outputs_[index].name, inputs_[i].name)};
   return ok();
 }
 
@@ -126,8 +134,9 @@ Result<std::shared_ptr<Executable::Prepared>> Executable::prepare(std::span<cons
 Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> input_shapes) {
   const Function& f = linked_.program->entry();
   if (input_shapes.size() != f.inputs.size())
-    return Diagnostic{DiagnosticKind::wrong_input, format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
-                                                          plural(input_shapes.size(), "was", "were"))};
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
+                             plural(input_shapes.size(), "was", "were"))};
   RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(f, input_shapes));
   std::vector<Shape> shapes;
   for (uint32_t output : f.outputs) {
@@ -135,7 +144,8 @@ Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> inpu
     for (const SizeExpr& e : f.arrays[output].shape) {
       std::optional<int64_t> value = evaluate(e, variables);
       if (!value || *value < 0)
-        return Diagnostic{DiagnosticKind::wrong_input, format("dimension `{}` has no lawful value for these inputs", str(e, f.variables))};
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("dimension `{}` has no lawful value for these inputs", str(e, f.variables))};
       shape.push_back(*value);
     }
     shapes.push_back(std::move(shape));
@@ -155,16 +165,11 @@ Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
     }
   }
   Arena arena;
-  size_t alignment = static_cast<size_t>(bytes) >= huge_page ? huge_page : 64;
-  size_t rounded = (static_cast<size_t>(bytes) + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, std::max<size_t>(rounded, alignment));
+  void* memory = allocate_array(static_cast<size_t>(bytes));
   if (memory == nullptr)
     return Diagnostic{DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes)};
-#ifdef MADV_HUGEPAGE
-  if (alignment == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);
-#endif
   arena.memory = {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
-  arena.bytes = static_cast<int64_t>(rounded);
+  arena.bytes = bytes;
   return arena;
 }
 
@@ -192,8 +197,9 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   Clock::time_point start = Clock::now();
   RELAY_RETURN_IF_ERROR(check_inputs(given));
   if (outputs.size() != outputs_.size())
-    return Diagnostic{DiagnosticKind::wrong_input, format("the model has {}, but {} given", plural(outputs_.size(), "output", "outputs"),
-                                                          plural(outputs.size(), "array was", "arrays were"))};
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("the model has {}, but {} given", plural(outputs_.size(), "output", "outputs"),
+                             plural(outputs.size(), "array was", "arrays were"))};
   bool planned = false;
   RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
   const Plan& plan = prepared->plan;
@@ -212,7 +218,8 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
       RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan, given));
       for (size_t j = 0; j < i; ++j)
         if (overlap(outputs[i], outputs[j]))
-          return Diagnostic{DiagnosticKind::wrong_input, format("the arrays given for outputs {} and {} overlap", j, i)};
+          return Diagnostic{DiagnosticKind::wrong_input,
+                            format("the arrays given for outputs {} and {} overlap", j, i)};
     }
     if (a.kind != Array::Kind::Output) continue;
     bool repeated = false;
@@ -220,7 +227,8 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
     if (repeated) continue;
     if (!outputs[i] || reinterpret_cast<uintptr_t>(outputs[i].data()) % a.dtype.bytes() != 0) {
       if (outputs[i])
-        return Diagnostic{DiagnosticKind::wrong_input, format("the array given for output `{}` is not aligned to its elements", outputs_[i].name)};
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("the array given for output `{}` is not aligned to its elements", outputs_[i].name)};
       outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
     }
     output_data[i] = outputs[i].mutable_data();
@@ -279,8 +287,10 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
     }
     for (size_t j = 0; j < i && !from; ++j)
       if (f.outputs[j] == f.outputs[i]) from = outputs[j];
-    if (!outputs[i]) outputs[i] = from;
-    else if (from.bytes() > 0) std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
+    if (!outputs[i])
+      outputs[i] = from;
+    else if (from.bytes() > 0)
+      std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
   }
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   return ok();

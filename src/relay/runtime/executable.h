@@ -37,7 +37,8 @@ class Executable {
  public:
   // Validates the program and looks up its kernels.
   static Result<std::shared_ptr<Executable>> create(std::shared_ptr<const Program> program,
-                                                    std::shared_ptr<const KernelLibrary> library, ExecutableOptions options = {});
+                                                    std::shared_ptr<const KernelLibrary> library,
+                                                    ExecutableOptions options = {});
   ~Executable();
 
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, const RunOptions& options = {});
@@ -70,7 +71,7 @@ class Executable {
   int64_t constant_bytes_ = 0;
   std::vector<PortInfo> inputs_, outputs_;
   PlanCache plans_;
-  std::mutex mutex_;  // of the two below
+  std::mutex mutex_;                               // of the two below
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;
 };

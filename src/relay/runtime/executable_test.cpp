@@ -62,7 +62,8 @@ TEST(Executable, NamesWhatIsWrongWithAnInput) {
     return out ? std::string() : out.errors()[0].message;
   };
   EXPECT_EQ(message({iota({2, 2})}), "the model takes 2 inputs, but 1 was given");
-  EXPECT_EQ(message({iota({2, 2}), iota({2, 2}).cast(DType::float64())}), "input `y` has elements of float64, but they must be float32");
+  EXPECT_EQ(message({iota({2, 2}), iota({2, 2}).cast(DType::float64())}),
+            "input `y` has elements of float64, but they must be float32");
   EXPECT_EQ(message({iota({2, 2}), Tensor()}), "input `y` has no value");
   EXPECT_EQ(message({iota({2, 2}), iota({4})}), "input `y` has 1 dimension, but it must have 2");
   EXPECT_EQ(message({iota({2, 2}), iota({3, 2})}), "input `y`: dimension 0 is 3, but it must be 2 (m)");
@@ -77,7 +78,8 @@ TEST(Executable, WritesIntoGivenOutputs) {
   EXPECT_EQ(out[0].data(), data);
   expect_chain(out[0], in[0], in[1], 1);
   std::vector<Tensor> bad = {Tensor::empty({3, 2}, DType::float32())};
-  EXPECT_EQ(e->run_into(in, bad).errors()[0].message, "the array given for output `out` is float32[3, 2], but it must be float32[2, 3]");
+  EXPECT_EQ(e->run_into(in, bad).errors()[0].message,
+            "the array given for output `out` is float32[3, 2], but it must be float32[2, 3]");
   std::vector<Tensor> same = {in[1]};
   EXPECT_EQ(e->run_into(in, same).errors()[0].message, "the array given for output `out` overlaps input `y`");
 }

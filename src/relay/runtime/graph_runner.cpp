@@ -6,11 +6,9 @@
 namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
-static double us_since(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
-
-// Run 0 is cold and not measured; then kernels run on all threads, then the short ones serially, then the better is kept.
-static constexpr int parallel_runs_end = 4, serial_runs_end = 7;
-static constexpr float serial_candidate_us = 15;  // longer ones always pay
+static double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
 
 Diagnostic out_of_scratch() { return {DiagnosticKind::out_of_memory, "no memory for a kernel's scratch buffers"}; }
 
@@ -21,7 +19,8 @@ GraphRunner::GraphRunner(const LinkedProgram& linked, const Plan& plan) : linked
   for (const Instruction& in : f.code) slots += in.args.count;
   params_.resize(slots);  // never grows: calls point into it
   std::vector<uint32_t> output_of(f.arrays.size(), 0);
-  for (size_t i = f.outputs.size(); i-- > 0;) output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
+  for (size_t i = f.outputs.size(); i-- > 0;)
+    output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
   uint32_t slot = 0;
   for (uint32_t at = 0; at < f.code.size(); ++at) {
     const Instruction& in = f.code[at];
@@ -30,7 +29,6 @@ GraphRunner::GraphRunner(const LinkedProgram& linked, const Plan& plan) : linked
     Call c{};
     c.params = params_.data() + slot;
     c.instruction = at;
-    c.parallel_us = c.serial_us = 1e9f;
     for (uint32_t i = 0; i < in.args.count; ++i, ++slot) {
       uint32_t array = f.operands[in.args.begin + i];
       const Array& a = f.arrays[array];
@@ -62,52 +60,43 @@ void GraphRunner::bind(const RunState& state) {
   for (const OuterSlot& s : output_slots_) params_[s.slot] = state.outputs[s.index];
 }
 
-inline void GraphRunner::call(const Call& c, ThreadPool::Session& session, int limit) {
+inline void GraphRunner::call(const Call& c, ThreadPool::Session& session) {
   if (c.kernel == nullptr) {
     std::memcpy(c.params[1], c.params[0], static_cast<size_t>(c.tasks));
     return;
   }
-  call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, limit, out_of_scratch_);
-}
-
-void GraphRunner::decide(Call& c, double us) {
-  if (runs_ == 0) return;
-  float& best = runs_ < parallel_runs_end ? c.parallel_us : c.serial_us;
-  best = std::min(best, static_cast<float>(us));
-  if (runs_ == parallel_runs_end - 1) c.limit = c.parallel_us < serial_candidate_us ? 1 : 0;
-  if (runs_ == serial_runs_end - 1 && c.limit == 1 && c.parallel_us < c.serial_us) c.limit = 0;
+  call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads.limit(), out_of_scratch_);
 }
 
 void GraphRunner::run_measured(const RunState& state) {
   const Function& f = linked_.program->entry();
-  bool deciding = runs_ < serial_runs_end && state.session.threads() > 1;
+  bool measuring = measuring_ && state.session.threads() > 1;
+  if (measuring) measuring_ = false;
   for (Call& c : calls_) {
-    int limit = c.limit;
+    int limit = c.threads.limit();
     Clock::time_point start = Clock::now();
-    call(c, state.session, limit);
+    call(c, state.session);
     double us = us_since(start);
-    if (deciding) decide(c, us);
+    if (measuring && c.kernel) {
+      c.threads.record(us);
+      measuring_ |= !c.threads.decided();
+    }
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
     std::string name = c.kernel ? linked_.program->kernels[f.code[c.instruction].target].name : "copy";
     state.report->steps.push_back({std::move(name), us, c.tasks, c.kernel ? threads : 1});
   }
-  if (deciding) ++runs_;
 }
 
 Status GraphRunner::run(const RunState& state) {
   bind(state);
   if (state.report) state.report->kernel_calls = static_cast<int64_t>(calls_.size());
-  bool undecided = runs_ < serial_runs_end && state.session.threads() > 1;
-  if (undecided || (state.report && state.report->time_steps)) {
+  if ((measuring_ && state.session.threads() > 1) || (state.report && state.report->time_steps)) {
     run_measured(state);
   } else {
-    for (const Call& c : calls_) call(c, state.session, c.limit);
+    for (const Call& c : calls_) call(c, state.session);
   }
-  if (out_of_scratch_.load(std::memory_order_relaxed)) {
-    out_of_scratch_ = false;
-    return out_of_scratch();
-  }
+  if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
   return ok();
 }
 

@@ -1,8 +1,7 @@
 // Runs a straight-line function: everything is bound ahead, a run is a loop over a flat list of calls.
 //
 // The list is made once for given sizes. Parameters that point into the arena are written when the arena changes (in
-// practice once), those of inputs and outputs at every run; nothing else is left to do between two kernels. In its first
-// runs it also measures which kernels are too small for several threads to pay; results never depend on the answer.
+// practice once), those of inputs and outputs at every run; nothing else is left to do between two kernels.
 #pragma once
 
 #include <span>
@@ -10,6 +9,7 @@
 #include "relay/runtime/kernel.h"
 #include "relay/runtime/planner.h"
 #include "relay/runtime/report.h"
+#include "relay/runtime/thread_choice.h"
 #include "relay/runtime/thread_pool.h"
 
 namespace relay::runtime {
@@ -39,14 +39,13 @@ class GraphRunner {
 
  private:
   struct Call {
-    KernelFn kernel;       // null: copy
+    KernelFn kernel;  // null: copy
     void* const* params;
     const int64_t* shape;
-    int64_t tasks;         // copy: bytes
+    int64_t tasks;  // copy: bytes
     int64_t scratch_bytes;
-    int limit = 0;         // threads; 0: all
     uint32_t instruction;
-    float parallel_us, serial_us;  // the best measured so far
+    ThreadChoice threads{};
   };
   struct ArenaSlot {
     uint32_t slot;
@@ -55,10 +54,9 @@ class GraphRunner {
   struct OuterSlot {
     uint32_t slot, index;
   };
-  void call(const Call& c, ThreadPool::Session& session, int limit);
+  void call(const Call& c, ThreadPool::Session& session);
   void bind(const RunState& state);
   void run_measured(const RunState& state);
-  void decide(Call& c, double us);
 
   const LinkedProgram& linked_;
   std::vector<Call> calls_;
@@ -66,13 +64,13 @@ class GraphRunner {
   std::vector<ArenaSlot> arena_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::byte* arena_ = nullptr;
-  int runs_ = 0;
+  bool measuring_ = true;  // some call's number of threads is not decided
   std::atomic<bool> out_of_scratch_{false};
 };
 
 // Calls one kernel on the session's threads. Sets `failed` when a thread cannot get its scratch memory.
-inline void call_kernel(ThreadPool::Session& session, KernelFn kernel, void* const* params, const int64_t* shape, int64_t tasks,
-                        int64_t scratch_bytes, int limit, std::atomic<bool>& failed) {
+inline void call_kernel(ThreadPool::Session& session, KernelFn kernel, void* const* params, const int64_t* shape,
+                        int64_t tasks, int64_t scratch_bytes, int limit, std::atomic<bool>& failed) {
   auto range = [=, &failed](int64_t begin, int64_t end, int) {
     void* scratch = scratch_bytes > 0 ? thread_scratch(static_cast<size_t>(scratch_bytes)) : nullptr;
     if (scratch_bytes > 0 && scratch == nullptr) return failed.store(true, std::memory_order_relaxed);

@@ -22,18 +22,43 @@ struct FeatureName {
 };
 static constexpr FeatureName feature_names[] = {
 #if defined(__x86_64__)
-    {"sse3", "pni"},          {"ssse3", "ssse3"},           {"sse4.1", "sse4_1"},         {"sse4.2", "sse4_2"},
-    {"popcnt", "popcnt"},     {"avx", "avx"},               {"avx2", "avx2"},             {"fma", "fma"},
-    {"f16c", "f16c"},         {"bmi", "bmi1"},              {"bmi2", "bmi2"},             {"lzcnt", "abm"},
-    {"movbe", "movbe"},       {"avx512f", "avx512f"},       {"avx512cd", "avx512cd"},     {"avx512bw", "avx512bw"},
-    {"avx512dq", "avx512dq"}, {"avx512vl", "avx512vl"},     {"avx512ifma", "avx512ifma"}, {"avx512vbmi", "avx512vbmi"},
-    {"gfni", "gfni"},         {"avx512vbmi2", "avx512_vbmi2"}, {"avx512vnni", "avx512_vnni"}, {"avx512bitalg", "avx512_bitalg"},
-    {"vaes", "vaes"},         {"avx512vpopcntdq", "avx512_vpopcntdq"}, {"avx512bf16", "avx512_bf16"}, {"avx512fp16", "avx512_fp16"},
-    {"avxvnni", "avx_vnni"},  {"amx-tile", "amx_tile"},     {"amx-int8", "amx_int8"},     {"amx-bf16", "amx_bf16"},
-    {"amx-fp16", "amx_fp16"}, {"vpclmulqdq", "vpclmulqdq"},
+    {"sse3", "pni"},
+    {"ssse3", "ssse3"},
+    {"sse4.1", "sse4_1"},
+    {"sse4.2", "sse4_2"},
+    {"popcnt", "popcnt"},
+    {"avx", "avx"},
+    {"avx2", "avx2"},
+    {"fma", "fma"},
+    {"f16c", "f16c"},
+    {"bmi", "bmi1"},
+    {"bmi2", "bmi2"},
+    {"lzcnt", "abm"},
+    {"movbe", "movbe"},
+    {"avx512f", "avx512f"},
+    {"avx512cd", "avx512cd"},
+    {"avx512bw", "avx512bw"},
+    {"avx512dq", "avx512dq"},
+    {"avx512vl", "avx512vl"},
+    {"avx512ifma", "avx512ifma"},
+    {"avx512vbmi", "avx512vbmi"},
+    {"gfni", "gfni"},
+    {"avx512vbmi2", "avx512_vbmi2"},
+    {"avx512vnni", "avx512_vnni"},
+    {"avx512bitalg", "avx512_bitalg"},
+    {"vaes", "vaes"},
+    {"avx512vpopcntdq", "avx512_vpopcntdq"},
+    {"avx512bf16", "avx512_bf16"},
+    {"avx512fp16", "avx512_fp16"},
+    {"avxvnni", "avx_vnni"},
+    {"amx-tile", "amx_tile"},
+    {"amx-int8", "amx_int8"},
+    {"amx-bf16", "amx_bf16"},
+    {"amx-fp16", "amx_fp16"},
+    {"vpclmulqdq", "vpclmulqdq"},
 #elif defined(__aarch64__)
-    {"neon", "asimd"},        {"dotprod", "asimddp"},       {"fullfp16", "asimdhp"},      {"i8mm", "i8mm"},
-    {"bf16", "bf16"},         {"sve", "sve"},               {"sve2", "sve2"},             {"fp16fml", "asimdfhm"},
+    {"neon", "asimd"}, {"dotprod", "asimddp"}, {"fullfp16", "asimdhp"}, {"i8mm", "i8mm"},
+    {"bf16", "bf16"},  {"sve", "sve"},         {"sve2", "sve2"},        {"fp16fml", "asimdfhm"},
 #endif
 };
 
@@ -67,8 +92,9 @@ static const std::set<std::string>& cpu_flags() {
 Status check_machine(const ArtifactTarget& target) {
   std::string architecture = target.triple.substr(0, target.triple.find('-'));
   if (!architecture.empty() && architecture != this_architecture)
-    return Diagnostic{DiagnosticKind::incompatible_artifact,
-                      format("the artifact is for {} ({}), and this machine is {}", architecture, target.name, this_architecture)};
+    return Diagnostic{
+        DiagnosticKind::incompatible_artifact,
+        format("the artifact is for {} ({}), and this machine is {}", architecture, target.name, this_architecture)};
   std::vector<std::string> missing;
   for (const std::string& feature : target.features) {
     std::string_view name = starts_with(feature, "+") ? std::string_view(feature).substr(1) : std::string_view(feature);
@@ -94,7 +120,9 @@ class LoadedLibrary : public KernelLibrary {
     ::dlclose(handle_);
     ::close(file_);
   }
-  KernelFn find(const std::string& name) const override { return reinterpret_cast<KernelFn>(::dlsym(handle_, name.c_str())); }
+  KernelFn find(const std::string& name) const override {
+    return reinterpret_cast<KernelFn>(::dlsym(handle_, name.c_str()));
+  }
 
  private:
   int file_;  // stays open: the loader knows libraries by path, and the path is the descriptor's number
@@ -104,15 +132,19 @@ class LoadedLibrary : public KernelLibrary {
 }  // namespace
 
 Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf) {
-  auto failed = [](const std::string& why) { return Diagnostic{DiagnosticKind::corrupt_file, "the code cannot be loaded: " + why}; };
+  auto failed = [](const std::string& why) {
+    return Diagnostic{DiagnosticKind::corrupt_file, "the code cannot be loaded: " + why};
+  };
   Elf64_Ehdr header;
   if (elf.size() < sizeof(header)) return failed("it is too short");
   std::memcpy(&header, elf.data(), sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_type != ET_DYN)
     return failed("it is not a 64-bit shared object");
   if (header.e_machine != this_machine)
-    return Diagnostic{DiagnosticKind::incompatible_artifact, format("the code is for ELF machine {}, and this machine is {} ({})",
-                                                                    header.e_machine, this_machine, this_architecture)};
+    return Diagnostic{DiagnosticKind::incompatible_artifact,
+                      format("the code is for ELF machine {}, and this machine is {} ({})", header.e_machine,
+                             this_machine, this_architecture)};
   int file = ::memfd_create("relay-kernels", MFD_CLOEXEC);
   if (file < 0) {  // an old kernel or a strict sandbox
     std::string path = "/tmp/relay-kernels-XXXXXX";

@@ -21,7 +21,8 @@ Placement place(std::span<const Lifetime> lifetimes) {
     change[lifetimes[i].last + 1] -= aligned(lifetimes[i].bytes);
   }
   int64_t alive = 0;
-  for (const std::pair<const uint32_t, int64_t>& c : change) result.lower_bound = std::max(result.lower_bound, alive += c.second);
+  for (const std::pair<const uint32_t, int64_t>& c : change)
+    result.lower_bound = std::max(result.lower_bound, alive += c.second);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes : a < b;
   });
@@ -85,14 +86,15 @@ Result<Plan> plan(const Program& program, const Function& f, std::vector<int64_t
   Plan p;
   p.variables = std::move(variables);
   auto no_value = [&](const SizeExpr& e, const char* what) {
-    Diagnostic d{DiagnosticKind::wrong_input, format("function `{}`: {} `{}` has no lawful value for these inputs", f.name, what,
-                                                     str(e, f.variables))};
-    for (size_t v = 0; v < f.variables.size(); ++v) d.notes.push_back(format("`{}` is {}", f.variables[v], p.variables[v]));
+    Diagnostic d{DiagnosticKind::wrong_input, format("function `{}`: {} `{}` has no lawful value for these inputs",
+                                                     f.name, what, str(e, f.variables))};
+    for (size_t v = 0; v < f.variables.size(); ++v)
+      d.notes.push_back(format("`{}` is {}", f.variables[v], p.variables[v]));
     return d;
   };
   auto too_large = [&](const Array& a) {
-    return Diagnostic{DiagnosticKind::out_of_memory, format("function `{}`: array `{}` would need more than {} bytes", f.name, a.name,
-                                                            Limits::array_bytes)};
+    return Diagnostic{DiagnosticKind::out_of_memory, format("function `{}`: array `{}` would need more than {} bytes",
+                                                            f.name, a.name, Limits::array_bytes)};
   };
   for (const Array& a : f.arrays) {
     Shape shape;
@@ -117,11 +119,13 @@ Result<Plan> plan(const Program& program, const Function& f, std::vector<int64_t
   }
   for (const Instruction& in : f.code) {
     if (in.op == Op::Kernel) p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.target].scratch_bytes);
-    if (in.op == Op::BranchIf && p.bytes[f.operands[in.args.begin]] < 1) return no_value(f.arrays[f.operands[in.args.begin]].bytes, "size");
+    if (in.op == Op::BranchIf && p.bytes[f.operands[in.args.begin]] < 1)
+      return no_value(f.arrays[f.operands[in.args.begin]].bytes, "size");
     if (in.op != Op::Copy) continue;
     uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
     if (p.bytes[from] != p.bytes[to])
-      return Diagnostic{DiagnosticKind::wrong_input, format("function `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to])};
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("function `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to])};
   }
   std::vector<Lifetime> lives = lifetimes(f, p.bytes);
   int64_t total = 0;

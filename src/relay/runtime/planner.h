@@ -25,14 +25,13 @@ Placement place(std::span<const Lifetime> lifetimes);
 // All sizes of a function for given values of its shape variables.
 struct Plan {
   std::vector<int64_t> variables;
-  std::vector<Shape> shapes;     // of each array
+  std::vector<Shape> shapes;  // of each array
   std::vector<int64_t> bytes;
   std::vector<int64_t> offsets;  // in the arena; -1: not there (an input, an output, a constant, not used)
   std::vector<int64_t> sizes;    // Function::sizes
   int64_t arena_bytes = 0;
-  int64_t lower_bound = 0;       // no plan can need less
-  int64_t scratch_bytes = 0;     // the largest of its kernels
-
+  int64_t lower_bound = 0;    // no plan can need less
+  int64_t scratch_bytes = 0;  // the largest of its kernels
 };
 // `program` is valid. Fails with wrong_input or out_of_memory when a size is negative, too large or has no value.
 Result<Plan> plan(const Program& program, const Function& function, std::vector<int64_t> variables);

@@ -15,7 +15,8 @@ void expect_disjoint(std::span<const Lifetime> lives, const Placement& p) {
     EXPECT_LE(p.offsets[a] + lives[a].bytes, p.arena_bytes);
     for (size_t b = 0; b < a; ++b) {
       if (lives[a].last < lives[b].first || lives[b].last < lives[a].first) continue;
-      EXPECT_TRUE(p.offsets[a] + lives[a].bytes <= p.offsets[b] || p.offsets[b] + lives[b].bytes <= p.offsets[a]) << a << " and " << b;
+      EXPECT_TRUE(p.offsets[a] + lives[a].bytes <= p.offsets[b] || p.offsets[b] + lives[b].bytes <= p.offsets[a])
+          << a << " and " << b;
     }
   }
 }

@@ -18,7 +18,8 @@ class Validator {
     check(!program_.functions.empty(), "it has no function");
     for (const KernelEntry& kernel : program_.kernels) {
       text(kernel.name, "a kernel's name");
-      check(kernel.scratch_bytes >= 0 && kernel.scratch_bytes <= int64_t{1} << 32, "a kernel's scratch size is out of range");
+      check(kernel.scratch_bytes >= 0 && kernel.scratch_bytes <= int64_t{1} << 32,
+            "a kernel's scratch size is out of range");
     }
     for (const Function& f : program_.functions)
       if (!failed_) function(f);
@@ -35,7 +36,8 @@ class Validator {
     if (!condition) fail(DiagnosticKind::corrupt_file, std::string(message));
   }
   void limit(size_t count, size_t most, const char* what) {
-    if (count > most) fail(DiagnosticKind::limit_exceeded, format("it has {} {}, more than the limit of {}", count, what, most));
+    if (count > most)
+      fail(DiagnosticKind::limit_exceeded, format("it has {} {}, more than the limit of {}", count, what, most));
   }
   void text(const std::string& s, const char* what) {
     check(!s.empty(), format("{} is empty", what));
@@ -83,7 +85,8 @@ class Validator {
     }
     for (const SizeExpr& e : f.sizes) size(e, f.variables.size(), "a size");
     for (uint32_t operand : f.operands) check(operand < f.arrays.size(), "an operand is no array");
-    check(!f.code.empty() && (f.code.back().op == Op::Return || f.code.back().op == Op::Jump), "its code runs off the end");
+    check(!f.code.empty() && (f.code.back().op == Op::Return || f.code.back().op == Op::Jump),
+          "its code runs off the end");
     for (size_t i = 0; i < f.code.size() && !failed_; ++i) instruction(f, i);
   }
 
@@ -115,7 +118,8 @@ class Validator {
       check(b.factor != 0 && b.factor != -1, "a shape variable's factor is not lawful");
       bound[b.variable] = true;
     }
-    for (size_t v = 0; v < bound.size(); ++v) check(bound[v], format("shape variable `{}` is not bound", f.variables[v]));
+    for (size_t v = 0; v < bound.size(); ++v)
+      check(bound[v], format("shape variable `{}` is not bound", f.variables[v]));
     for (const std::string& name : f.variables) text(name, "a shape variable's name");
   }
 
@@ -142,7 +146,8 @@ class Validator {
         for (size_t i = 0; i < callee.inputs.size() && !failed_; ++i) {
           const Array& given = f.arrays[f.operands[in.args.begin + i]];
           check(callee.inputs[i] < callee.arrays.size(), "an input is no array");
-          if (!failed_) check(given.dtype == callee.arrays[callee.inputs[i]].dtype, "a call's argument has another type");
+          if (!failed_)
+            check(given.dtype == callee.arrays[callee.inputs[i]].dtype, "a call's argument has another type");
         }
         return;
       }
@@ -191,8 +196,8 @@ static Diagnostic wrong_dimension(const Function& f, size_t input, size_t dim, i
     if (b.input == input && b.dim == dim)
       d.message = format("input `{}`: dimension {} is {}, which is not of the form `{}`", a.name, dim, given, text);
     else
-      d.notes.push_back(format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable], values[b.variable], b.dim,
-                               f.arrays[f.inputs[b.input]].name));
+      d.notes.push_back(format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable],
+                               values[b.variable], b.dim, f.arrays[f.inputs[b.input]].name));
   }
   return d;
 }
@@ -203,8 +208,8 @@ Result<std::vector<int64_t>> bind_variables(const Function& f, std::span<const S
     const Array& a = f.arrays[f.inputs[i]];
     if (shapes[i].size() != a.shape.size())
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` has {}, but it must have {}", a.name, plural(shapes[i].size(), "dimension", "dimensions"),
-                               a.shape.size())};
+                        format("input `{}` has {}, but it must have {}", a.name,
+                               plural(shapes[i].size(), "dimension", "dimensions"), a.shape.size())};
   }
   std::vector<int64_t> values(f.variables.size());
   for (const VariableBinding& b : f.bindings) {
@@ -223,15 +228,17 @@ Result<std::vector<int64_t>> bind_variables(const Function& f, std::span<const S
   }
   for (size_t v = 0; v < values.size(); ++v)
     if (values[v] < 0)
-      return Diagnostic{DiagnosticKind::wrong_input, format("shape variable `{}` is {}, but it cannot be negative", f.variables[v], values[v])};
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("shape variable `{}` is {}, but it cannot be negative", f.variables[v], values[v])};
   for (const Check& c : f.checks) {
     std::optional<int64_t> holds = evaluate(c.condition, values);
     if (holds && *holds) continue;
     Diagnostic d{DiagnosticKind::wrong_input,
-                 format("{}: `{}` does not hold for these inputs", c.message.empty() ? f.name : c.message, str(c.condition, f.variables))};
+                 format("{}: `{}` does not hold for these inputs", c.message.empty() ? f.name : c.message,
+                        str(c.condition, f.variables))};
     for (const VariableBinding& b : f.bindings)
-      d.notes.push_back(format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable], values[b.variable], b.dim,
-                               f.arrays[f.inputs[b.input]].name));
+      d.notes.push_back(format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable],
+                               values[b.variable], b.dim, f.arrays[f.inputs[b.input]].name));
     return d;
   }
   return values;
@@ -263,7 +270,8 @@ static std::string str(const Program& program, const Function& f) {
   static constexpr const char* kinds[] = {"input", "output", "constant", "temporary"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
-      out += format("  {} {}, {} bytes\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i), str(f.arrays[i].bytes, f.variables));
+      out += format("  {} {}, {} bytes\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
+                    str(f.arrays[i].bytes, f.variables));
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
   for (size_t i = 0; i < f.code.size(); ++i) {
     const Instruction& in = f.code[i];

@@ -71,8 +71,8 @@ struct Check {
 struct Function {
   std::string name;
   std::vector<std::string> variables;
-  std::vector<uint32_t> inputs;   // arrays of kind Input
-  std::vector<uint32_t> outputs;  // arrays of any kind but Temporary; an Input or Constant is returned as it is
+  std::vector<uint32_t> inputs;           // arrays of kind Input
+  std::vector<uint32_t> outputs;          // arrays of any kind but Temporary; an Input or Constant is returned as it is
   std::vector<std::string> output_names;  // may be empty
   std::vector<VariableBinding> bindings;
   std::vector<Check> checks;
@@ -90,14 +90,16 @@ struct KernelEntry {
 struct Program {
   std::vector<Function> functions;  // the first is the entry
   std::vector<KernelEntry> kernels;
-  std::vector<Tensor> constants;    // as stored (packed), 64-byte aligned
+  std::vector<Tensor> constants;  // as stored (packed), 64-byte aligned
   const Function& entry() const { return functions[0]; }
 };
 
 // What a program may be at most. Far above any model; low enough that no count can exhaust memory before it is checked.
 struct Limits {
-  static constexpr size_t functions = 1 << 16, arrays = 1 << 20, instructions = 1 << 22, operands = 1 << 24, sizes = 1 << 22;
-  static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096, text = 1 << 16;
+  static constexpr size_t functions = 1 << 16, arrays = 1 << 20, instructions = 1 << 22, operands = 1 << 24,
+                          sizes = 1 << 22;
+  static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096,
+                          text = 1 << 16;
   static constexpr int64_t array_bytes = int64_t{1} << 46;
   static constexpr size_t call_depth = 10000;
 };

@@ -26,7 +26,9 @@ class FunctionBuilder {
   void bind(uint32_t variable, uint32_t input, uint32_t dim, int64_t factor = 1, int64_t offset = 0) {
     f_.bindings.push_back({variable, input, dim, factor, offset});
   }
-  void check(SizeExpr condition, std::string message) { f_.checks.push_back({std::move(condition), std::move(message)}); }
+  void check(SizeExpr condition, std::string message) {
+    f_.checks.push_back({std::move(condition), std::move(message)});
+  }
 
   uint32_t input(std::string name, DType dtype, std::vector<SizeExpr> shape) {
     uint32_t index = static_cast<uint32_t>(f_.inputs.size());
@@ -61,7 +63,9 @@ class FunctionBuilder {
     f_.code.push_back(in);
   }
   void copy(uint32_t from, uint32_t to) { f_.code.push_back({Op::Copy, 0, operands({from, to}), {}, 0}); }
-  void call(uint32_t function, const std::vector<uint32_t>& args) { f_.code.push_back({Op::Call, function, operands(args), {}, 0}); }
+  void call(uint32_t function, const std::vector<uint32_t>& args) {
+    f_.code.push_back({Op::Call, function, operands(args), {}, 0});
+  }
   // Both return where they stand, for set_target() once the target is known.
   uint32_t jump(uint32_t target = 0) {
     f_.code.push_back({Op::Jump, target, {}, {}, 0});

@@ -11,7 +11,8 @@ SizeExpr c(int64_t v) { return SizeExpr::constant(v); }
 
 TEST(SizeExpr, EvaluatesAsWritten) {
   SizeExpr m = SizeExpr::variable(0), n = SizeExpr::variable(1);
-  SizeExpr e = apply(SizeOp::Add, apply(SizeOp::Mul, m, c(224)), apply(SizeOp::FloorDiv, apply(SizeOp::Add, n, c(1)), c(2)));
+  SizeExpr e =
+      apply(SizeOp::Add, apply(SizeOp::Mul, m, c(224)), apply(SizeOp::FloorDiv, apply(SizeOp::Add, n, c(1)), c(2)));
   ASSERT_TRUE(is_well_formed(e, 2));
   EXPECT_FALSE(is_well_formed(e, 1));
   std::vector<int64_t> values = {3, 4};
@@ -44,7 +45,8 @@ TEST(Program, BindsVariablesAndChecksTheRest) {
   ASSERT_TRUE(bound);
   EXPECT_EQ(*bound, (std::vector<int64_t>{3, 4}));
   EXPECT_EQ(render(bind_variables(p->entry(), bad).errors()),
-            "error[R0601]: input `y`: dimension 1 is 5, but it must be 4 (n)\n  note: `n` is 4, from dimension 1 of input `x`\n");
+            "error[R0601]: input `y`: dimension 1 is 5, but it must be 4 (n)\n  note: `n` is 4, from dimension 1 of "
+            "input `x`\n");
   EXPECT_EQ(bind_variables(p->entry(), rank).errors()[0].message, "input `x` has 1 dimension, but it must have 2");
 }
 

@@ -30,19 +30,28 @@ extern "C" {
 
 typedef enum relay_status {
   RELAY_OK = 0,
-  RELAY_BAD_ARGUMENT = 1,  /* a null pointer, an index out of range */
-  RELAY_BAD_FILE = 2,      /* the file does not exist or is not a sound artifact */
-  RELAY_INCOMPATIBLE = 3,  /* made for another machine or version */
-  RELAY_WRONG_INPUT = 4,   /* inputs or outputs of a wrong count, type or shape */
+  RELAY_BAD_ARGUMENT = 1, /* a null pointer, an index out of range */
+  RELAY_BAD_FILE = 2,     /* the file does not exist or is not a sound artifact */
+  RELAY_INCOMPATIBLE = 3, /* made for another machine or version */
+  RELAY_WRONG_INPUT = 4,  /* inputs or outputs of a wrong count, type or shape */
   RELAY_OUT_OF_MEMORY = 5,
   RELAY_INTERNAL = 6
 } relay_status;
 
 typedef enum relay_dtype {
-  RELAY_FLOAT32 = 0, RELAY_FLOAT64, RELAY_FLOAT16, RELAY_BFLOAT16,
-  RELAY_INT8, RELAY_INT16, RELAY_INT32, RELAY_INT64,
-  RELAY_UINT8, RELAY_UINT16, RELAY_UINT32, RELAY_UINT64,
-  RELAY_BOOL  /* one byte */
+  RELAY_FLOAT32 = 0,
+  RELAY_FLOAT64,
+  RELAY_FLOAT16,
+  RELAY_BFLOAT16,
+  RELAY_INT8,
+  RELAY_INT16,
+  RELAY_INT32,
+  RELAY_INT64,
+  RELAY_UINT8,
+  RELAY_UINT16,
+  RELAY_UINT32,
+  RELAY_UINT64,
+  RELAY_BOOL /* one byte */
 } relay_dtype;
 
 /* Dense, row-major. */
@@ -51,12 +60,12 @@ typedef struct relay_tensor {
   const int64_t* shape;
   int32_t rank;
   relay_dtype dtype;
-  void* owner;  /* not null: the runtime's; give it back with relay_tensor_release() */
+  void* owner; /* not null: the runtime's; give it back with relay_tensor_release() */
 } relay_tensor;
 
 typedef struct relay_load_options {
-  uint32_t struct_bytes;  /* sizeof(relay_load_options) */
-  int32_t threads;        /* at most; 0: all cores this process may use */
+  uint32_t struct_bytes; /* sizeof(relay_load_options) */
+  int32_t threads;       /* at most; 0: all cores this process may use */
 } relay_load_options;
 
 /* An input or output of a model. Valid as long as the model. */
@@ -64,8 +73,8 @@ typedef struct relay_port {
   const char* name;
   relay_dtype dtype;
   int32_t rank;
-  const int64_t* dims;           /* -1: not fixed ... */
-  const char* const* dim_texts;  /* ... "m * 224" */
+  const int64_t* dims;          /* -1: not fixed ... */
+  const char* const* dim_texts; /* ... "m * 224" */
 } relay_port;
 
 typedef struct relay_model relay_model;

@@ -16,15 +16,15 @@ struct StepTime {
 };
 
 struct Report {
-  double us = 0;               // of the whole run
-  int threads = 1;             // of the session
+  double us = 0;    // of the whole run
+  int threads = 1;  // of the session
   int64_t kernel_calls = 0;
-  int64_t arena_bytes = 0;     // temporaries of the entry function
-  int64_t lower_bound = 0;     // the most bytes alive at one time: no plan needs less
+  int64_t arena_bytes = 0;  // temporaries of the entry function
+  int64_t lower_bound = 0;  // the most bytes alive at one time: no plan needs less
   int64_t constant_bytes = 0;
-  bool planned = false;        // the first run of these input shapes
-  bool time_steps = false;     // asks for `steps`; costs two clock readings a step
-  std::vector<StepTime> steps; // in order
+  bool planned = false;         // the first run of these input shapes
+  bool time_steps = false;      // asks for `steps`; costs two clock readings a step
+  std::vector<StepTime> steps;  // in order
 };
 
 }  // namespace relay::runtime

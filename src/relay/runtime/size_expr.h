@@ -13,10 +13,26 @@
 namespace relay::runtime {
 
 enum class SizeOp : uint8_t {
-  Const, Var,
-  Add, Sub, Mul, FloorDiv, FloorMod, TruncDiv, TruncMod, Min, Max,
-  Eq, Ne, Lt, Le, And, Or,   // 0 or 1
-  Neg, Not, Abs,
+  Const,
+  Var,
+  Add,
+  Sub,
+  Mul,
+  FloorDiv,
+  FloorMod,
+  TruncDiv,
+  TruncMod,
+  Min,
+  Max,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  And,
+  Or,  // 0 or 1
+  Neg,
+  Not,
+  Abs,
   Select,  // three operands: condition, then, otherwise
 };
 constexpr int size_op_count = static_cast<int>(SizeOp::Select) + 1;

@@ -49,8 +49,8 @@ inline void reverse_rows(void* const* p, const int64_t* shape, int64_t begin, in
 enum HandKernel : uint32_t { AddOne, Add, Less, ReverseRows };
 
 inline std::shared_ptr<const KernelLibrary> hand_library() {
-  return std::make_shared<HandLibrary>(
-      std::map<std::string, KernelFn>{{"add_one", add_one}, {"add", add}, {"less", less}, {"reverse_rows", reverse_rows}});
+  return std::make_shared<HandLibrary>(std::map<std::string, KernelFn>{
+      {"add_one", add_one}, {"add", add}, {"less", less}, {"reverse_rows", reverse_rows}});
 }
 inline std::shared_ptr<Program> hand_program() {
   std::shared_ptr<Program> p = std::make_shared<Program>();
@@ -96,7 +96,8 @@ inline std::shared_ptr<Program> loop_program() {
   FunctionBuilder b("main");
   uint32_t x = b.input("x", f32, {}), limit = b.input("limit", f32, {});
   uint32_t out = b.output("out", f32, {});
-  uint32_t now = b.temporary("now", f32, {}), next = b.temporary("next", f32, {}), goes_on = b.temporary("goes_on", DType::boolean(), {});
+  uint32_t now = b.temporary("now", f32, {}), next = b.temporary("next", f32, {}),
+           goes_on = b.temporary("goes_on", DType::boolean(), {});
   SizeExpr one = SizeExpr::constant(1);
   b.copy(x, now);
   uint32_t top = b.here();

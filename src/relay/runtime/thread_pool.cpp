@@ -19,7 +19,8 @@ static constexpr std::chrono::microseconds spin_after_session{100};
 // Polls (about 20 ns each) of a finished caller before it takes over the ranges of workers that have not begun. Late enough
 // not to compete with a worker on its way, early enough to hide a sleeping one.
 static constexpr int polls_before_stealing = 100;
-static constexpr int polls_between_yields = 4096;
+static constexpr int polls_before_stealing_again = 40;  // when the worker was late last time: the machine is busy
+static constexpr int polls_between_yields = 1024;
 
 static constexpr int part_bits = 12;
 static constexpr uint64_t part_mask = (1u << part_bits) - 1;
@@ -129,12 +130,15 @@ void ThreadPool::run(const Job& job) {
   run_range(0);
   for (int part = 1; part < job.parts; ++part) {
     Slot& slot = slots_[part];
+    int patience = slot.late ? polls_before_stealing_again : polls_before_stealing;
+    slot.late = false;
     for (int polls = 1; slot.done.load(std::memory_order_acquire) != word; ++polls) {
       relax();
-      if (polls == polls_before_stealing) {
+      if (polls == patience) {
         uint64_t claimed = slot.claimed.load(std::memory_order_relaxed);
         if (claimed < word && slot.claimed.compare_exchange_strong(claimed, word, std::memory_order_acq_rel)) {
           run_range(part);
+          slot.late = true;
           stolen_.fetch_add(1, std::memory_order_relaxed);
           break;
         }

@@ -62,6 +62,7 @@ class ThreadPool {
   struct alignas(64) Slot {
     std::atomic<uint64_t> claimed{0};  // the last region whose range somebody took
     std::atomic<uint64_t> done{0};     // the last region whose range is finished
+    bool late = false;                 // the caller had to take its last range (the caller's to read and write)
   };
   struct Job {
     const RangeFn* fn = nullptr;
@@ -87,7 +88,7 @@ class ThreadPool {
   int size_;
   std::unique_ptr<Slot[]> slots_;
   std::vector<std::thread> workers_;  // started when first needed
-  std::atomic<bool> owned_{false};  // by the session that has the workers
+  std::atomic<bool> owned_{false};    // by the session that has the workers
 };
 
 // Cores this process may use: physical cores (hwloc) within the affinity mask, no more than the CPU quota of the cgroup.

@@ -21,7 +21,8 @@ TEST(ThreadPool, EveryTaskRunsOnce) {
         EXPECT_LT(worker, 4);
         for (int64_t i = begin; i < end; ++i) ++runs[i];
       });
-      for (int64_t i = 0; i < tasks; ++i) EXPECT_EQ(runs[i], 1) << tasks << " tasks, " << threads << " threads, task " << i;
+      for (int64_t i = 0; i < tasks; ++i)
+        EXPECT_EQ(runs[i], 1) << tasks << " tasks, " << threads << " threads, task " << i;
     }
   }
 }
@@ -89,6 +90,11 @@ TEST(ThreadPool, IdleCostsNothing) {
 }
 
 TEST(ThreadPool, WorksInAForkedChild) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
+#endif
+#endif
   std::atomic<int64_t> total = 0;
   ThreadPool::global().parallel(10, 0, [&](int64_t b, int64_t e, int) { total += e - b; });
   pid_t child = fork();

@@ -36,10 +36,11 @@ class Vm {
     const Plan* plan;
     std::shared_ptr<const Plan> owner;  // of a called function's plan
     std::vector<void*> arrays;
-    std::shared_ptr<std::byte> memory;  // of a called function's temporaries
+    std::shared_ptr<std::byte> memory;   // of a called function's temporaries
+    std::vector<ThreadChoice>* threads;  // by instruction
     uint32_t pc = 0;
   };
-  Frame frame(const Function& function, const Plan& plan, std::byte* arena) const;
+  Frame frame(const Function& function, std::shared_ptr<const Plan> owner, const Plan& plan, std::byte* arena);
   Status enter(const Instruction& in);
   void leave();
 
@@ -47,6 +48,12 @@ class Vm {
   const Plan& plan_;
   PlanCache& plans_;
   std::vector<Frame> frames_;
+  // How many threads each kernel call of a function uses, by its plan (which is kept alive).
+  struct Choices {
+    std::shared_ptr<const Plan> owner;
+    std::vector<ThreadChoice> choices;
+  };
+  std::map<const Plan*, Choices> choices_;
   std::vector<void*> params_;
   std::atomic<bool> out_of_scratch_{false};
 };

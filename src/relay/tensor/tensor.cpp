@@ -8,6 +8,7 @@
 #include <new>
 
 #include "relay/tensor/half.h"
+#include "relay/tensor/memory.h"
 
 namespace relay {
 
@@ -34,8 +35,7 @@ Tensor Tensor::empty(Shape shape, DType dtype) {
               join(shape, ", "));
   Tensor t;
   t.shape_ = std::move(shape), t.dtype_ = dtype;
-  size_t bytes = std::max<size_t>(t.bytes(), 1);
-  void* data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  void* data = allocate_array(t.bytes());
   if (!data) throw std::bad_alloc();
   t.data_ = data;
   t.storage_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });

@@ -50,7 +50,7 @@ struct PrintOptions {
 std::string str(const ir::Module& module, const PrintOptions& options = {});
 // An expression: free variables are declared first (`free_var %x: T;`). No version header by default.
 std::string str(const ir::Expr& expr, PrintOptions options = {.version = false});
-std::string str(const ir::Type& type);
+std::string type_text(const ir::Type& type);  // what parse_type reads; ir::str is for messages
 // attributes of a call as in the text, defaults left out: "strides=[2, 2], groups=2"
 std::string str(const ir::Attrs& attrs);
 

@@ -76,10 +76,11 @@ inline void put(std::string& bytes, DType t, size_t i, const scalar::Value& v) {
 }
 
 // Ordinary values, and now and then one from the edges of the type. Arrays called index... hold 0 .. 7.
-inline scalar::Value random_value(DType t, const std::string& name, bool edges, std::mt19937_64& random) {
+inline scalar::Value random_value(DType t, const std::string& name, bool edges, bool halves, std::mt19937_64& random) {
   if (starts_with(name, "index")) return scalar::convert(t, scalar::int_value(static_cast<int64_t>(random() % 8)));
   bool edge = edges && random() % 4 == 0;
   if (t.is_bool()) return {t, static_cast<int64_t>(random() % 2), 0};
+  if (halves) return scalar::convert(t, scalar::float_value(static_cast<double>(random() % 9) / 2 - 2, DType::float64()));
   if (t.is_float()) {
     const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -2.5, 1e-40, -3e-8, 65504, 70000, 3e38, -1e10, 1e-5, 100};
     if (edge) return scalar::float_value(special[random() % std::size(special)], t);
@@ -100,6 +101,7 @@ struct Options {
   std::vector<int64_t> shape;
   double tolerance = 0;  // relative
   bool edges = false;
+  bool halves = false;   // floats are small multiples of one half
   uint64_t seed = 1;
 };
 
@@ -114,7 +116,7 @@ inline void compare(const loop::Kernel& k, const char* target_name, const Target
     int64_t n = 1;
     for (const scalar::Expr& e : p->shape) n *= *scalar::evaluate(e, sizes);
     std::string data(static_cast<size_t>(n * p->dtype.bytes()), '\0');
-    for (size_t i = 0; i < static_cast<size_t>(n); ++i) put(data, p->dtype, i, random_value(p->dtype, p->name, o.edges, random));
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i) put(data, p->dtype, i, random_value(p->dtype, p->name, o.edges, o.halves, random));
     inputs.push_back(data);
     bytes.push_back(static_cast<int64_t>(data.size()));
   }

@@ -1,4 +1,5 @@
 // Compiled kernels against the interpreter: accesses, masks, guards, control flow, local arrays.
+#include "relay/loop/random_kernel.h"
 #include "relay/target/x86/kernel_testing.h"
 
 namespace relay::target {
@@ -158,6 +159,15 @@ TEST(Kernels, VectorFlags) {
   }
 }
 )", {.shape = {41}, .edges = true});
+}
+
+TEST(Kernels, Random) {
+  std::vector<std::pair<const char*, TargetDesc>> targets = testing::runnable_targets();
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    const auto& [name, target] = targets[seed % targets.size()];
+    testing::compare(loop::random_kernel(seed), name, target, {.shape = {static_cast<int64_t>(seed % 5)}, .halves = true, .seed = seed});
+    if (HasFailure()) break;
+  }
 }
 
 TEST(Kernels, SeveralInThreads) {

@@ -1,92 +1,87 @@
-// The register tile of a matrix product: its assembly, its result, its speed.
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <cmath>
-#include <random>
-
-#include "relay/target/x86/x86.h"
+// The register tile of a matrix product: its assembly for several processors and its result on this one.
+#include "relay/target/x86/kernel_testing.h"
 
 namespace relay::target {
 namespace {
 
-using namespace relay::loop;
-using scalar::imm;
+using testing::describe;
 
-TargetDesc describe(const char* text) {
-  Result<TargetDesc> t = x86().describe(text);
-  EXPECT_TRUE(t) << render(t ? Diagnostics{} : t.errors());
-  return *t;
+// c = a * b by tiles of rows x (vectors * lanes), b packed in panels of that width; bias and relu on the tile. A task is
+// one tile of rows.
+std::string matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t vectors, int64_t lanes) {
+  return format(R"(kernel matmul(a: float32[{m}, {k}] read, b: float32[{n} // {width}, {k}, {width}] read, bias: float32[{n}] read, c: float32[{m}, {n}]), shape (), task t < {m} // {rows} {{
+  for j in 0..{n} // {width} {{
+    alloc acc: float32[{rows}, {width}] in register
+    for i in 0..{rows} unrolled {{ for v in 0..{vectors} unrolled {{ for l in 0..{lanes} vectorised {{
+      acc[i, v * {lanes} + l] = bias[j * {width} + v * {lanes} + l]
+    }} }} }}
+    for p in 0..{k} {{
+      for i in 0..{rows} unrolled {{ for v in 0..{vectors} unrolled {{ for l in 0..{lanes} vectorised {{
+        acc[i, v * {lanes} + l] = acc[i, v * {lanes} + l] + a[t * {rows} + i, p] * b[j, p, v * {lanes} + l]
+      }} }} }}
+    }}
+    for i in 0..{rows} unrolled {{ for v in 0..{vectors} unrolled {{ for l in 0..{lanes} vectorised {{
+      c[t * {rows} + i, j * {width} + v * {lanes} + l] = max(acc[i, v * {lanes} + l], 0f)
+    }} }} }}
+  }}
+}}
+)", fmt::arg("m", m), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("rows", rows), fmt::arg("vectors", vectors), fmt::arg("lanes", lanes),
+                fmt::arg("width", vectors * lanes));
 }
 
-// C[M, N] = A[M, K] * B[K, N] by tiles of rows x (vectors * lanes); a task is one tile of rows.
-Kernel matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t vectors, int64_t lanes) {
-  Kernel kernel;
-  kernel.name = "matmul";
-  BufferRef a = buffer("A", DType::float32(), {imm(m), imm(k)}, Scope::Param);
-  BufferRef b = buffer("B", DType::float32(), {imm(n / (vectors * lanes)), imm(k), imm(vectors * lanes)}, Scope::Param);
-  BufferRef c = buffer("C", DType::float32(), {imm(m), imm(n)}, Scope::Param);
-  BufferRef acc = buffer("acc", DType::float32(), {imm(rows), imm(vectors * lanes)}, Scope::Register);
-  kernel.params = {a, b, c};
-  kernel.task = scalar::var("t");
-  kernel.tasks = imm(m / rows);
-  Expr t = kernel.task, j = scalar::var("j"), kk = scalar::var("k");
-  auto tile = [&](auto body) {
-    Expr i = scalar::var("i"), v = scalar::var("v"), l = scalar::var("l");
-    Stmt inner = for_(l, imm(0), imm(lanes), ForKind::Vectorised, body(i, v * lanes + l));
-    return for_(i, imm(0), imm(rows), ForKind::Unrolled, for_(v, imm(0), imm(vectors), ForKind::Unrolled, inner));
+struct Counts {
+  int fma = 0, stack = 0, loads = 0, broadcasts = 0, max = 0, instructions = 0;
+};
+
+// Of the innermost loop: from the last label before the first multiply-add to the jump behind the last one. `max` and
+// `stack` are of the whole function.
+Counts count(const std::string& assembly) {
+  std::vector<std::string_view> lines = split(assembly, '\n');
+  auto has = [](std::string_view line, std::string_view part) { return line.find(part) != std::string_view::npos; };
+  size_t first = lines.size(), last = 0;
+  Counts c;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (has(lines[i], "vfmadd")) first = std::min(first, i), last = i;
+    bool vector = has(lines[i], "%zmm") || has(lines[i], "%ymm");
+    if (vector && (has(lines[i], "(%rsp") || has(lines[i], "(%rbp"))) ++c.stack;
+    if (vector && has(lines[i], "vmaxps")) ++c.max;
+  }
+  while (first > 0 && !starts_with(lines[first], ".LBB")) --first;
+  while (last < lines.size() && !has(lines[last], "\tj")) ++last;
+  for (size_t i = first; i <= last && i < lines.size(); ++i) {
+    if (has(lines[i], "vfmadd")) ++c.fma;
+    if (has(lines[i], "vbroadcastss")) ++c.broadcasts;
+    if (has(lines[i], "vmovups") && has(lines[i], "(%r")) ++c.loads;
+    if (starts_with(lines[i], "\t") && !starts_with(lines[i], "\t.")) ++c.instructions;
+  }
+  return c;
+}
+
+TEST(Matmul, TilesStayInRegisters) {
+  struct Tile {
+    const char* target;
+    int rows, vectors, lanes;
   };
-  Stmt zero = tile([&](Expr i, Expr x) { return store(acc, {i, x}, scalar::fimm(0)); });
-  Stmt step = tile([&](Expr i, Expr x) {
-    return store(acc, {i, x}, scalar::load(acc, {i, x}) + scalar::load(a, {t * rows + i, kk}) * scalar::load(b, {j, kk, x}));
-  });
-  Stmt finish = tile([&](Expr i, Expr x) {
-    return store(c, {t * rows + i, j * (vectors * lanes) + x}, scalar::max(scalar::load(acc, {i, x}), scalar::fimm(0)));
-  });
-  Stmt body = alloc(acc, block({zero, for_(kk, imm(0), imm(k), ForKind::Serial, step), finish}));
-  kernel.body = for_(j, imm(0), imm(n / (vectors * lanes)), ForKind::Serial, body);
-  return kernel;
+  for (Tile t : {Tile{"zen4", 14, 2, 16}, {"sapphirerapids", 14, 2, 16}, {"skylake-avx512", 9, 3, 16}, {"zen4", 6, 4, 16}, {"haswell", 6, 2, 8}, {"haswell", 4, 3, 8}, {"zen4,-avx512f", 6, 2, 8}}) {
+    loop::Kernel k = testing::parse(matmul(t.rows * 4, t.vectors * t.lanes * 3, 64, t.rows, t.vectors, t.lanes));
+    Result<std::string> assembly = codegen::assembly_text(k, describe(t.target));
+    ASSERT_TRUE(assembly) << render(assembly.errors());
+    SCOPED_TRACE(*assembly);
+    Counts c = count(*assembly);
+    EXPECT_EQ(c.fma, t.rows * t.vectors) << t.target;
+    EXPECT_EQ(c.broadcasts, t.rows) << t.target;
+    EXPECT_EQ(c.loads, t.vectors) << t.target;
+    EXPECT_EQ(c.stack, 0) << t.target;
+    EXPECT_EQ(c.max, t.rows * t.vectors) << "a relu is one instruction";
+    EXPECT_LE(c.instructions, t.rows * t.vectors + t.rows + t.vectors + 5) << t.target;
+  }
 }
 
-TEST(Matmul, Speed) {
-  TargetDesc t = describe("native");
-  Kernel k = matmul(14 * 9, 32 * 24, 768, 14, 2, 16);
-  if (getenv("SHOW")) {
-    puts(str(k).c_str());
-    puts(str(codegen::prepare(k, t)).c_str());
-    Result<std::string> ir = codegen::llvm_text(k, t);
-    puts(ir->c_str());
-    puts(codegen::assembly_text(k, t)->c_str());
+TEST(Matmul, Result) {
+  for (const auto& [name, target] : testing::runnable_targets()) {
+    int64_t lanes = target.vector_bytes / 4, rows = target.vector_registers == 32 ? 14 : 6;
+    testing::compare(testing::parse(matmul(rows * 2, 2 * lanes * 2, 33, rows, 2, lanes)), name, target, {.shape = {}, .tolerance = 1e-4});
   }
-  auto start = std::chrono::steady_clock::now();
-  std::vector<Kernel> many{k};
-  Result<std::shared_ptr<codegen::KernelLibrary>> first = codegen::jit(many, t);
-  ASSERT_TRUE(first) << render(first.errors());
-  auto second = std::chrono::steady_clock::now();
-  Result<std::shared_ptr<codegen::KernelLibrary>> library = codegen::jit(many, t);
-  auto third = std::chrono::steady_clock::now();
-  printf("first %f ms, second %f ms\n", std::chrono::duration<double>(second - start).count() * 1e3, std::chrono::duration<double>(third - second).count() * 1e3);
-  codegen::KernelFn fn = (*library)->find("matmul");
-  ASSERT_NE(fn, nullptr);
-  int64_t M = 14 * 9, N = 32 * 24, K = 768;
-  std::vector<float> A(M * K), B(K * N), C(M * N);
-  std::mt19937 random(1);
-  for (float& x : A) x = std::uniform_real_distribution<float>(-1, 1)(random);
-  for (float& x : B) x = std::uniform_real_distribution<float>(-1, 1)(random);
-  void* params[] = {A.data(), B.data(), C.data()};
-  double best = 1e9;
-  for (int i = 0; i < 20; ++i) {
-    auto begin = std::chrono::steady_clock::now();
-    fn(params, nullptr, 0, 9, nullptr);
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  printf("%f GFLOP/s\n", 2.0 * M * N * K / best * 1e-9);
-  for (int64_t y = 0; y < M; y += 13)
-    for (int64_t x = 0; x < N; x += 17) {
-      double sum = 0;
-      for (int64_t q = 0; q < K; ++q) sum += double(A[y * K + q]) * B[(x / 32 * K + q) * 32 + x % 32];
-      ASSERT_NEAR(C[y * N + x], std::max(0.0, sum), 1e-3) << y << " " << x;
-    }
 }
 
 }  // namespace

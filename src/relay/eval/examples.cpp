@@ -1,0 +1,140 @@
+#include "relay/eval/examples.h"
+
+#include <cmath>
+#include <random>
+
+namespace relay::eval {
+
+using ir::as;
+using ir::TensorType;
+using ir::TupleType;
+using ir::Type;
+using ir::Types;
+
+namespace {
+
+Types flat(const Types& types) {
+  Types out;
+  for (const Type& t : types) {
+    const TupleType* tuple = as<TupleType>(t);
+    if (tuple) out.insert(out.end(), tuple->fields.begin(), tuple->fields.end());
+    else out.push_back(t);
+  }
+  return out;
+}
+
+// Parses the texts and asks the relation; shape variables are shared by name.
+Result<ExampleCase> build(const op::OpDef& def, const std::vector<std::string>& inputs, const std::string& attrs) {
+  ExampleCase c;
+  c.def = &def;
+  text::DimNames names;
+  for (const std::string& input : inputs) {
+    RELAY_ASSIGN(Type type, text::parse_type(input, &names));
+    c.inputs.push_back(std::move(type));
+  }
+  if (c.inputs.size() != def.inputs.size())
+    return Diagnostic{DiagnosticKind::wrong_argument_count, format("{} has {} inputs, but the example gives {}", def.name, def.inputs.size(), c.inputs.size())};
+  if (def.attrs_type) {
+    typedef std::vector<std::pair<std::string, ir::AttrValue>> Values;
+    RELAY_ASSIGN(Values values, text::parse_attrs(attrs, &names));
+    RELAY_ASSIGN(c.attrs, def.attrs_type->create(*def.attrs_type, values));
+  }
+  RELAY_ASSIGN(c.output, def.infer(c.attrs, c.inputs));
+  return c;
+}
+
+// 53 random bits as a number in [0, 1): the same on every machine.
+double uniform(std::mt19937_64& random) { return std::ldexp(static_cast<double>(random() >> 11), -53); }
+
+Tensor random_tensor(const TensorType& type, const op::Example& example, std::mt19937_64& random) {
+  Shape shape;
+  for (const ir::Dim& d : type.shape) shape.push_back(d->ivalue);
+  Tensor t = Tensor::empty(std::move(shape), type.dtype);
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    double u = uniform(random);
+    if (type.dtype.is_float()) {
+      t.set(i, example.low + (example.high - example.low) * u);
+    } else {
+      double low = std::ceil(example.low), high = std::floor(example.high);
+      t.set_int(i, static_cast<int64_t>(low + std::floor((high - low + 1) * u)));
+    }
+  }
+  return t;
+}
+
+}  // namespace
+
+Result<ExampleCase> example_case(const op::OpDef& def, size_t i) {
+  const op::Example& example = def.examples[i];
+  RELAY_ASSIGN(ExampleCase c, build(def, example.inputs, example.attrs));
+  c.example = &example;
+  c.name = format("{}/{}", def.name, i);
+  return c;
+}
+
+Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
+  const op::Example& example = def.examples[i];
+  RELAY_CHECK(!example.symbolic.empty(), "example {} of {} has no symbolic form", i, def.name);
+  RELAY_ASSIGN(ExampleCase known, example_case(def, i));
+  RELAY_ASSIGN(ExampleCase c, build(def, example.symbolic, example.attrs));
+  c.example = &example;
+  c.name = format("{}/{} {}", def.name, i, join(example.symbolic, ", "));
+  Types symbolic = flat(c.inputs), values = flat(known.inputs);
+  RELAY_CHECK(symbolic.size() == values.size(), "{}: the symbolic form has {} tensors, the static one {}", c.name, symbolic.size(), values.size());
+  for (size_t k = 0; k < symbolic.size(); ++k) {
+    const ir::Dims &dims = as<TensorType>(symbolic[k])->shape, &sizes = as<TensorType>(values[k])->shape;
+    RELAY_CHECK(dims.size() == sizes.size(), "{}: input {} has another rank than in the static form", c.name, k);
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (scalar::is_var(dims[d])) c.shape.emplace_back(dims[d], sizes[d]->ivalue);
+  }
+  return c;
+}
+
+Result<Type> infer_reject(const op::OpDef& def, size_t i) {
+  RELAY_ASSIGN(ExampleCase c, build(def, def.rejects[i].inputs, def.rejects[i].attrs));
+  return c.output;
+}
+
+std::vector<Tensor> example_inputs(const ExampleCase& c) {
+  uint64_t seed = 14695981039346656037ull;  // FNV-1a of the name
+  for (char ch : c.name) seed = (seed ^ static_cast<unsigned char>(ch)) * 1099511628211ull;
+  std::mt19937_64 random(seed);
+  std::vector<Tensor> out;
+  for (const Type& type : flat(c.inputs)) out.push_back(random_tensor(*as<TensorType>(type), *c.example, random));
+  return out;
+}
+
+CaseExpressions expressions(const ExampleCase& c) {
+  CaseExpressions e;
+  for (const Type& type : flat(c.inputs)) {
+    const TensorType& tensor = *as<TensorType>(type);
+    e.inputs.push_back(te::placeholder(format("in{}", e.inputs.size()), tensor.shape, tensor.dtype));
+  }
+  e.outputs = c.def->compute(c.attrs, e.inputs, c.output);
+  return e;
+}
+
+Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vector<Tensor>& inputs, const EvalOptions& options) {
+  CaseExpressions e = expressions(c);
+  TensorBindings bindings;
+  for (size_t i = 0; i < inputs.size(); ++i) bindings.emplace_back(e.inputs[i], inputs[i]);
+  return evaluate(e.outputs, bindings, c.shape, options);
+}
+
+ir::FunctionRef function(const ExampleCase& c) {
+  std::vector<ir::VarRef> params;
+  ir::Exprs args;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const op::Input& input = c.def->inputs[i];
+    const TupleType* tuple = as<TupleType>(c.inputs[i]);
+    ir::Exprs fields;
+    for (const Type& type : tuple ? tuple->fields : Types{c.inputs[i]}) {
+      params.push_back(ir::var(tuple ? format("{}{}", input.name, fields.size()) : input.name, type));
+      fields.push_back(params.back());
+    }
+    args.push_back(tuple ? ir::tuple(fields) : fields[0]);
+  }
+  return ir::function(params, ir::call(op::node(*c.def), args, c.attrs), c.output);
+}
+
+}  // namespace relay::eval

@@ -1,0 +1,111 @@
+#include "relay/eval/eval.h"
+
+namespace relay::eval {
+
+Value tuple_value(Values fields) { return Value(Ref<const ValueNode>(new TupleValue(std::move(fields)))); }
+
+const TupleValue* as_tuple(const Value& value) {
+  return value.node && value.node->kind == ValueNode::Kind::Tuple ? static_cast<const TupleValue*>(value.node.get()) : nullptr;
+}
+const DataValue* as_data(const Value& value) {
+  return value.node && value.node->kind == ValueNode::Kind::Data ? static_cast<const DataValue*>(value.node.get()) : nullptr;
+}
+const ReferenceValue* as_reference(const Value& value) {
+  return value.node && value.node->kind == ValueNode::Kind::Reference ? static_cast<const ReferenceValue*>(value.node.get()) : nullptr;
+}
+
+std::string str(const Value& root, int64_t limit) {
+  // Pieces still to write, last first: a value or a text. A list may be long, so this does not recurse.
+  std::vector<std::variant<const Value*, const char*>> work{&root};
+  std::string out;
+  auto fields = [&](const Values& list, const char* open) {
+    out += open;
+    work.push_back(")");
+    for (size_t i = list.size(); i-- > 0;) {
+      work.push_back(&list[i]);
+      if (i > 0) work.push_back(", ");
+    }
+  };
+  while (!work.empty()) {
+    std::variant<const Value*, const char*> next = work.back();
+    work.pop_back();
+    if (const char** text = std::get_if<const char*>(&next)) {
+      out += *text;
+      continue;
+    }
+    const Value& v = **std::get_if<const Value*>(&next);
+    if (!v.node) {
+      out += v.tensor ? relay::str(v.tensor, limit) : "nothing";
+      continue;
+    }
+    switch (v.node->kind) {
+      case ValueNode::Kind::Tuple: fields(as_tuple(v)->fields, "("); break;
+      case ValueNode::Kind::Data:
+        out += as_data(v)->constructor->name;
+        if (!as_data(v)->fields.empty()) fields(as_data(v)->fields, "(");
+        break;
+      case ValueNode::Kind::Reference:
+        out += "ref(...)";  // may hold itself
+        break;
+      case ValueNode::Kind::Closure: out += "<function>"; break;
+      case ValueNode::Kind::Global: out += "@" + static_cast<const ir::GlobalVar*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name; break;
+      case ValueNode::Kind::Operator: out += static_cast<const ir::Op*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name; break;
+      case ValueNode::Kind::Constructor: out += static_cast<const ir::Constructor*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name; break;
+    }
+  }
+  return out;
+}
+
+static ir::Type type_of(const Value& v) {
+  if (const TupleValue* t = as_tuple(v)) {
+    ir::Types fields;
+    for (const Value& f : t->fields) fields.push_back(type_of(f));
+    return ir::tuple_type(std::move(fields));
+  }
+  RELAY_CHECK(v.tensor, "an operator's argument is {}", str(v));
+  ir::Dims dims;
+  for (int64_t d : v.tensor.shape()) dims.push_back(scalar::imm(d));
+  return ir::tensor_type(std::move(dims), v.dtype);
+}
+
+static void flatten(const Value& v, Values* out) {
+  if (const TupleValue* t = as_tuple(v)) {
+    for (const Value& f : t->fields) flatten(f, out);
+  } else {
+    out->push_back(v);
+  }
+}
+
+Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape, const EvalOptions& options) {
+  ir::Types types;
+  Values flat;
+  for (const Value& a : args) {
+    types.push_back(type_of(a));
+    flatten(a, &flat);
+  }
+  RELAY_ASSIGN(ir::Type type, def.infer(attrs, types));
+  if (!shape.empty()) {
+    std::vector<scalar::Binding> known;
+    for (const auto& [var, value] : shape) known.push_back({var, scalar::imm(value)});
+    type = ir::substitute(type, known);
+  }
+  te::Tensors placeholders;
+  TensorBindings bindings;
+  for (size_t i = 0; i < flat.size(); ++i) {
+    scalar::Exprs dims;
+    for (int64_t d : flat[i].tensor.shape()) dims.push_back(scalar::imm(d));
+    placeholders.push_back(te::placeholder(format("in{}", i), std::move(dims), flat[i].dtype));
+    bindings.push_back({placeholders.back(), flat[i].tensor});
+  }
+  te::Tensors outputs = def.compute(attrs, placeholders, type);
+  RELAY_ASSIGN(std::vector<Tensor> tensors, evaluate(outputs, bindings, shape, options));
+  if (!ir::as<ir::TupleType>(type)) {
+    RELAY_CHECK(tensors.size() == 1, "{} computes {} tensors for one", def.name, tensors.size());
+    return Value(std::move(tensors[0]), outputs[0]->dtype);
+  }
+  Values fields;
+  for (size_t i = 0; i < tensors.size(); ++i) fields.push_back(Value(std::move(tensors[i]), outputs[i]->dtype));
+  return tuple_value(std::move(fields));
+}
+
+}  // namespace relay::eval

@@ -1,0 +1,36 @@
+// How many threads one kernel call uses: all, or one where the work is too small to share. Measured, not guessed: the first
+// run is cold and not counted, then some use all threads, then those of short calls use one, then the better is kept. Results
+// never depend on the choice (thread_pool.h), only time does.
+#pragma once
+
+#include <algorithm>
+
+namespace relay::runtime {
+
+class ThreadChoice {
+ public:
+  bool decided() const { return runs_ >= serial_end; }
+  // For ThreadPool::Session::parallel: 0 all, 1 one.
+  int limit() const { return serial_ ? 1 : 0; }
+  // What the call took with limit() as it was.
+  void record(double us) {
+    if (decided()) return;
+    if (runs_ > 0) {
+      float& best = runs_ < parallel_end ? parallel_us_ : serial_us_;
+      best = std::min(best, static_cast<float>(us));
+    }
+    ++runs_;
+    if (runs_ == parallel_end) serial_ = parallel_us_ < short_us;
+    if (runs_ == serial_end && serial_) serial_ = serial_us_ <= parallel_us_;
+    if (!serial_ && runs_ >= parallel_end) runs_ = serial_end;
+  }
+
+ private:
+  static constexpr int parallel_end = 4, serial_end = 7;
+  static constexpr float short_us = 15;  // longer calls always pay
+  int runs_ = 0;
+  bool serial_ = false;
+  float parallel_us_ = 1e9f, serial_us_ = 1e9f;
+};
+
+}  // namespace relay::runtime

@@ -1,0 +1,121 @@
+// Descriptions of processors, and the code that they give without running it.
+#include "relay/target/x86/kernel_testing.h"
+
+#include <dlfcn.h>
+
+#include <fstream>
+
+namespace relay::target {
+namespace {
+
+using testing::describe;
+
+TEST(X86, Descriptions) {
+  TargetDesc zen4 = describe("zen4");
+  EXPECT_EQ(zen4.vector_bytes, 64);
+  EXPECT_EQ(zen4.vector_registers, 32);
+  EXPECT_EQ(zen4.fma_per_cycle, 1);
+  EXPECT_TRUE(zen4.has_fma && zen4.has_masks);
+  TargetDesc narrow = describe("zen4,-avx512f");
+  EXPECT_EQ(narrow.vector_bytes, 32);
+  EXPECT_EQ(narrow.vector_registers, 16);
+  EXPECT_FALSE(narrow.has_masks);
+  TargetDesc haswell = describe("haswell");
+  EXPECT_EQ(haswell.vector_bytes, 32);
+  TargetDesc old = describe("haswell,-avx");
+  EXPECT_EQ(old.vector_bytes, 16);
+  EXPECT_FALSE(old.has_fma);
+  EXPECT_EQ(describe("generic").vector_bytes, 16);
+  TargetDesc native = describe("native");
+  EXPECT_GE(native.cores, 1);
+  EXPECT_GE(native.l1_bytes, 16 << 10);
+}
+
+TEST(X86, UnknownNames) {
+  auto message = [](const char* text) {
+    Result<TargetDesc> t = x86().describe(text);
+    return t ? "accepted" : render(t.errors());
+  };
+  EXPECT_NE(message("zen44").find("did you mean 'zen4'?"), std::string::npos) << message("zen44");
+  EXPECT_NE(message("zen4,-avx512g").find("did you mean 'avx512f'?"), std::string::npos) << message("zen4,-avx512g");
+  EXPECT_NE(message("zen4,avx2").find("write +name or -name"), std::string::npos) << message("zen4,avx2");
+  EXPECT_NE(message("pentium").find("known: native, generic"), std::string::npos) << message("pentium");
+}
+
+const char* const elementwise = R"(kernel {0}(x: {1}[n] read, y: {1}[n]), shape (n), task t < 1 {{
+  for j in 0..(n + 15) // 16 {{
+    for l in 0..16 vectorised {{
+      if j * 16 + l < n {{
+        y[j * 16 + l] = {2}
+      }}
+    }}
+  }}
+}}
+)";
+
+loop::Kernel make(const char* name, const char* type, const char* value) {
+  return testing::parse(fmt::format(fmt::runtime(elementwise), name, type, value));
+}
+
+// What an object needs from elsewhere would be missing in a shared library, whose linking checks it.
+TEST(X86, NoLibraryIsNeeded) {
+  const char* functions[] = {"exp", "log", "tanh", "erf", "sin", "cos", "tan", "atan", "sqrt", "rsqrt", "floor", "ceil", "round", "trunc"};
+  std::vector<loop::Kernel> kernels;
+  auto add = [&](const char* f, const char* type, const char* value) {
+    kernels.push_back(testing::parse(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 vectorised {{ y[t * 8 + l] = {2} }} }}",
+                                            f, type, value)));
+  };
+  for (const char* f : functions)
+    for (const char* t : {"float32", "float64", "float16"}) add(f, t, format("{}(x[t * 8 + l])", f).c_str());
+  add("power", "float32", "power(x[t * 8 + l], y[t * 8 + l])");
+  add("copy", "float32", "x[t * 8 + l]");
+  add("fill", "int8", "0i8");
+  add("divide", "int64", "x[t * 8 + l] // y[t * 8 + l]");
+  for (const char* target : {"generic", "haswell", "zen4"}) {
+    Result<std::string> library = codegen::shared_library(kernels, describe(target));
+    ASSERT_TRUE(library) << render(library.errors());
+    EXPECT_EQ(library->substr(0, 4), "\x7f" "ELF");
+  }
+}
+
+TEST(X86, SameKernelsSameBytes) {
+  std::vector<loop::Kernel> kernels{make("exponential", "float32", "exp(x[j * 16 + l])"), make("twice", "int8", "x[j * 16 + l] * 2i8")};
+  Result<std::string> once = codegen::shared_library(kernels, describe("zen4")), again = codegen::shared_library(kernels, describe("zen4"));
+  ASSERT_TRUE(once && again);
+  EXPECT_EQ(*once, *again);
+}
+
+TEST(X86, SharedLibraryRuns) {
+  std::vector<loop::Kernel> kernels{make("twice", "float32", "x[j * 16 + l] * 2f")};
+  Result<std::string> library = codegen::shared_library(kernels, describe("generic"));
+  ASSERT_TRUE(library) << render(library.errors());
+  std::string path = ::testing::TempDir() + "relay_x86_test.so";
+  std::ofstream(path, std::ios::binary) << *library;
+  void* handle = dlopen(path.c_str(), RTLD_NOW);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  codegen::KernelFn twice = reinterpret_cast<codegen::KernelFn>(dlsym(handle, "twice"));
+  ASSERT_NE(twice, nullptr);
+  float x[19], y[20] = {};
+  for (int i = 0; i < 19; ++i) x[i] = static_cast<float>(i);
+  void* params[] = {x, y};
+  int64_t n = 19;
+  twice(params, &n, 0, 1, nullptr);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(y[i], i < 19 ? 2 * x[i] : 0);
+  dlclose(handle);
+  unlink(path.c_str());
+}
+
+TEST(X86, TextForPeople) {
+  loop::Kernel k = make("add", "float32", "x[j * 16 + l] + 1f");
+  Result<std::string> ir = codegen::llvm_text(k, describe("zen4")), assembly = codegen::assembly_text(k, describe("zen4"));
+  ASSERT_TRUE(ir && assembly);
+  EXPECT_NE(ir->find("define dso_local void @add("), std::string::npos);
+  EXPECT_NE(ir->find("llvm.masked.load"), std::string::npos);
+  EXPECT_NE(assembly->find("{%k"), std::string::npos) << "a tail by predicate registers";
+  Result<std::string> haswell = codegen::assembly_text(k, describe("haswell"));
+  ASSERT_TRUE(haswell);
+  EXPECT_NE(haswell->find("vmaskmovps"), std::string::npos) << *haswell;
+}
+
+}  // namespace
+}  // namespace relay::target

@@ -1,0 +1,54 @@
+// Files: .relay texts, with a safetensors file beside each that holds its large constants.
+#include <filesystem>
+#include <fstream>
+
+#include "relay/tensor/safetensors.h"
+#include "relay/text/text.h"
+
+namespace relay::text {
+
+static Diagnostic file_error(DiagnosticKind kind, std::string message) { return Diagnostic{.kind = kind, .message = std::move(message)}; }
+
+Result<ir::Module> load(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return file_error(DiagnosticKind::file_not_found, format("cannot read {}", path));
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  // The weights file is read when the first tensor of it is asked for.
+  std::map<std::string, std::map<std::string, Tensor>> files;
+  Diagnostics file_errors;
+  ParseOptions options;
+  options.find_tensor = [&](const std::string& file, const std::string& name) -> Tensor {
+    std::filesystem::path relative(file);
+    if (file.empty() || relative.is_absolute() || file.find("..") != std::string::npos) return {};  // only beside the text
+    auto [it, added] = files.try_emplace(file);
+    if (added) {
+      Result<NamedTensors> read = read_safetensors((std::filesystem::path(path).parent_path() / relative).string());
+      if (read) {
+        for (auto& [key, t] : *read) it->second.emplace(key, std::move(t));
+      } else {
+        file_errors.insert(file_errors.end(), read.errors().begin(), read.errors().end());
+      }
+    }
+    auto found = it->second.find(name);
+    return found == it->second.end() ? Tensor() : found->second;
+  };
+  Result<ir::Module> module = parse(std::make_shared<const Source>(Source{path, std::move(text)}), options);
+  if (!module && !file_errors.empty()) return file_errors;
+  return module;
+}
+
+Status save(const ir::Module& module, const std::string& path, bool inline_weights) {
+  NamedTensors weights;
+  std::filesystem::path beside = std::filesystem::path(path).replace_extension(".safetensors");
+  PrintOptions options;
+  if (!inline_weights) options.weights = &weights, options.weights_file = beside.filename().string();
+  std::string text = str(module, options);
+  if (!weights.empty()) RELAY_RETURN_IF_ERROR(write_safetensors(beside.string(), weights));
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return file_error(DiagnosticKind::file_not_found, format("cannot write {}", path));
+  return ok();
+}
+
+}  // namespace relay::text

@@ -1,0 +1,455 @@
+// Expressions. Nothing here recurses: every construct that has begun is an Entry on open_, every value that waits for its
+// user is on operands_, and the loop of expression() is in one of three states:
+//
+//   Item     a sequence begins: `let`, `%0 = ...`, `{ ... }`, `free_var`, or an operand
+//   Operand  a value must come: a literal, a variable, `(`, `fn`, `if`, ...
+//   After    a value has come: `(args)`, `.0`, an infix operator, or the end of the innermost open construct
+#include <algorithm>
+#include <charconv>
+
+#include "relay/op/registry.h"
+#include "relay/text/parser.h"
+
+namespace relay::text {
+
+using namespace ir;
+
+template <class T, class... Args>
+static Expr make_expr(Span span, Args&&... args) {
+  T* node = new T(std::forward<Args>(args)...);
+  Expr result(node);
+  node->span = std::move(span);
+  return result;
+}
+
+bool Parser::expression(Expr* out) {
+  push(Open::Root, peek().begin);
+  return run(Step::Item, open_.size() - 1, out);
+}
+
+// Until the entry at `outer` is closed (Root stays and is taken off here); its value.
+bool Parser::run(Step step, size_t outer, Expr* out) {
+  Entry first = open_[outer];
+  while (step != Step::Done && step != Step::Failed) {
+    switch (step) {
+      case Step::Item: step = item(); break;
+      case Step::Operand: step = operand(); break;
+      default: step = after(); break;
+    }
+  }
+  if (step == Step::Done) {
+    *out = std::move(operands_.back().expr);
+  } else {
+    functions_.clear(), lets_.clear(), matches_.clear();
+  }
+  operands_.resize(first.base);
+  leave_scopes(first);
+  open_.resize(outer);
+  return step == Step::Done;
+}
+
+// --- scopes -----------------------------------------------------------------------------------------------------------
+
+void Parser::push(Open open, uint32_t begin) {
+  open_.push_back(Entry{.open = open,
+                        .begin = begin,
+                        .base = static_cast<uint32_t>(operands_.size()),
+                        .locals = static_cast<uint32_t>(declared_.size()),
+                        .graphs = static_cast<uint32_t>(hidden_graphs_.size())});
+}
+
+void Parser::declare(const VarRef& var) {
+  std::vector<VarRef>& stack = locals_[var->name];
+  stack.push_back(var);
+  declared_.push_back(&stack);
+}
+
+void Parser::leave_scopes(const Entry& entry) {
+  for (; declared_.size() > entry.locals; declared_.pop_back()) declared_.back()->pop_back();
+  for (; hidden_graphs_.size() > entry.graphs; hidden_graphs_.pop_back()) graphs_[hidden_graphs_.back().first] = hidden_graphs_.back().second;
+}
+
+Expr Parser::stand_in(const Span& span) const { return ir::tuple({}, span); }
+
+Parser::Step Parser::push_operand(Expr expr, uint32_t begin) {
+  operands_.push_back({std::move(expr), begin});
+  return Step::After;
+}
+
+// --- Item -------------------------------------------------------------------------------------------------------------
+
+Parser::Step Parser::item() {
+  Token token = peek();
+  if (token.kind == Tok::LBrace) {
+    take();
+    push(Open::Brace, token.begin);
+    return Step::Item;
+  }
+  if (token.kind == Tok::Graph && peek(1).kind == Tok::Equal) {
+    take();
+    take();
+    push(Open::Graph, token.begin);
+    std::string_view digits = lexer_.text(token).substr(1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), open_.back().number).ec != std::errc())
+      report(DiagnosticKind::bad_literal, "the number of this graph variable is too large", span(token));
+    return Step::Operand;
+  }
+  if (at_word("let") && peek(1).kind == Tok::Local) return begin_let();
+  if (at_word("free_var") && peek(1).kind == Tok::Local) {
+    take();
+    Token name = take();
+    Type annotation;
+    if (accept(Tok::Colon) && !(annotation = type())) return Step::Failed;
+    if (!expect(Tok::Semicolon, "after the declaration of a free variable")) return Step::Failed;
+    declare(var(name_of(name), annotation, span(name)));
+    return Step::Item;
+  }
+  return Step::Operand;
+}
+
+// let %x: T = ...; the variable is visible in its own value only where that is a function.
+Parser::Step Parser::begin_let() {
+  Token word = take();
+  Token name = take();
+  Type annotation;
+  if (accept(Tok::Colon) && !(annotation = type())) return Step::Failed;
+  if (!expect(Tok::Equal, "after the variable of a let")) return Step::Failed;
+  push(Open::Let, word.begin);
+  lets_.push_back(var(name_of(name), annotation, span(name)));
+  if (at_word("fn")) declare(lets_.back());
+  return Step::Operand;
+}
+
+// --- functions -------------------------------------------------------------------------------------------------------
+
+// [A](%x: T, Primitive=1) -> R { ; on top of its entry. The body's scope begins here.
+bool Parser::function_head(FunctionHead* head) {
+  type_scopes_.emplace_back();
+  dim_scopes_.emplace_back();
+  if (!type_params(&head->type_params) || !expect(Tok::LParen, "before the parameters")) return false;
+  AttrValues attrs;
+  std::set<std::string> names;
+  while (!at(Tok::RParen)) {
+    if (at_attribute()) {
+      if (!attribute(&attrs, nullptr)) return false;
+    } else {
+      if (!at(Tok::Local)) return unexpected("a parameter such as %x");
+      Token name = take();
+      if (accept(Tok::LBrace)) {  // {virtual_device=meta[VirtualDevice][0]}: devices are chosen elsewhere
+        while (!at(Tok::RBrace) && !at(Tok::End)) take();
+        if (!expect(Tok::RBrace, "after the attributes of a parameter")) return false;
+      }
+      Type annotation;
+      if (accept(Tok::Colon) && !(annotation = type())) return false;
+      head->params.push_back(var(name_of(name), annotation, span(name)));
+      if (!names.insert(head->params.back()->name).second)
+        report(DiagnosticKind::duplicate_definition, format("two parameters are named %{}", head->params.back()->name), span(name));
+    }
+    if (!accept(Tok::Comma) && !at_attribute()) break;
+  }
+  if (!expect(Tok::RParen, "after the parameters")) return false;
+  if (accept(Tok::Arrow) && !(head->result = type())) return false;
+  if (!expect(Tok::LBrace, "before the body of a function")) return false;
+  for (auto& [key, value] : attrs) head->attrs.emplace(key, std::move(value));
+  for (const VarRef& param : head->params) declare(param);
+  return true;
+}
+
+// --- After ------------------------------------------------------------------------------------------------------------
+
+static int precedence(Tok kind) {
+  switch (kind) {
+    case Tok::Star:
+    case Tok::Slash: return 12;
+    case Tok::Plus:
+    case Tok::Minus: return 10;
+    case Tok::Less:
+    case Tok::LessEqual:
+    case Tok::Greater:
+    case Tok::GreaterEqual: return 8;
+    case Tok::EqualEqual:
+    case Tok::NotEqual: return 7;
+    default: return 0;
+  }
+}
+
+static const char* infix_operator(Tok kind) {
+  switch (kind) {
+    case Tok::Star: return "multiply";
+    case Tok::Slash: return "divide";
+    case Tok::Plus: return "add";
+    case Tok::Minus: return "subtract";
+    case Tok::Less: return "less";
+    case Tok::LessEqual: return "less_equal";
+    case Tok::Greater: return "greater";
+    case Tok::GreaterEqual: return "greater_equal";
+    case Tok::EqualEqual: return "equal";
+    default: return "not_equal";
+  }
+}
+
+Parser::Step Parser::after() {
+  Token token = peek();
+  if (token.kind == Tok::LParen) {
+    take();
+    push(Open::Args, operands_.back().begin);
+    open_.back().base -= 1;  // the callee
+    if (at(Tok::RParen) || at_attribute()) return finish_call();
+    return Step::Item;
+  }
+  if (token.kind == Tok::Dot) {
+    take();
+    Token number = peek();
+    std::string_view digits = lexer_.text(number);
+    int64_t index = 0;
+    if (number.kind != Tok::Number || std::from_chars(digits.data(), digits.data() + digits.size(), index).ptr != digits.data() + digits.size())
+      return unexpected("the index of a tuple field"), Step::Failed;
+    take();
+    Operand& top = operands_.back();
+    top.expr = get(std::move(top.expr), index, span_from(top.begin));
+    return Step::After;
+  }
+  if (int level = precedence(token.kind)) {
+    while (open_.back().open == Open::Binary && open_.back().precedence >= level) reduce_binary();
+    take();
+    push(Open::Binary, token.begin);
+    open_.back().precedence = static_cast<uint8_t>(level);
+    open_.back().op = token.kind;
+    return Step::Operand;
+  }
+  while (open_.back().open == Open::Binary) reduce_binary();
+  while (open_.back().open == Open::LetBody && token.kind != Tok::Semicolon) reduce_let();
+  return close(token);
+}
+
+void Parser::reduce_binary() {
+  Entry entry = open_.back();
+  open_.pop_back();
+  Operand right = std::move(operands_.back());
+  operands_.pop_back();
+  Operand& left = operands_.back();
+  std::string_view name = infix_operator(entry.op);
+  auto known = operators_.find(name);
+  Expr callee = known != operators_.end() ? known->second : operator_node(name, span(entry.begin, entry.begin + 1));
+  left.expr = ir::call(std::move(callee), {left.expr, std::move(right.expr)}, {}, span_from(left.begin));
+}
+
+// The operands on top are the value of a let and its body.
+void Parser::reduce_let() {
+  Entry entry = open_.back();
+  open_.pop_back();
+  Operand body = std::move(operands_.back());
+  operands_.pop_back();
+  Operand& value = operands_.back();
+  value.expr = let(lets_.back(), value.expr, std::move(body.expr), span(entry.begin, body.begin));
+  value.begin = entry.begin;
+  lets_.pop_back();
+  leave_scopes(entry);
+}
+
+// name(a, b, key=value): the arguments are on the operand stack; at an attribute or the closing parenthesis.
+Parser::Step Parser::finish_call() {
+  Entry entry = open_.back();
+  AttrValues attrs;
+  std::vector<Span> spans;
+  while (at_attribute()) {
+    if (!attribute(&attrs, &spans)) return Step::Failed;
+    if (!accept(Tok::Comma) && !at_attribute()) break;
+  }
+  if (!expect(Tok::RParen, "after the arguments of a call")) return Step::Failed;
+  Exprs args;
+  args.reserve(operands_.size() - entry.base - 1);
+  for (size_t i = entry.base + 1; i < operands_.size(); ++i) args.push_back(std::move(operands_[i].expr));
+  operands_.resize(entry.base + 1);
+  Operand& callee = operands_.back();
+  callee.expr = call_expr(callee, std::move(args), &attrs, spans, span_from(entry.begin));
+  callee.begin = entry.begin;
+  open_.pop_back();
+  return Step::After;
+}
+
+Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* given, const std::vector<Span>& spans, Span span) {
+  const Op* op = as<Op>(callee.expr);
+  AttrValues values;
+  for (const auto& value : *given)
+    if (value.first != "attrs_type_key") values.push_back(value);
+  if (!op || !op->def->attrs_type) {
+    if (!values.empty() && !(as<Tuple>(callee.expr) && sink_.has_errors()))
+      report(DiagnosticKind::bad_attribute,
+             op ? format("the operator {} has no attributes", op->name) : "only calls of operators have attributes", spans[0]);
+    return ir::call(callee.expr, std::move(args), {}, std::move(span));
+  }
+  Result<Attrs> attrs = op->def->attrs_type->create(*op->def->attrs_type, values);
+  if (attrs) return ir::call(callee.expr, std::move(args), *std::move(attrs), std::move(span));
+  for (Diagnostic d : attrs.errors()) {
+    d.span = span;
+    for (size_t i = 0; i < given->size(); ++i)
+      if (d.message.find("'" + (*given)[i].first + "'") != std::string::npos) d.span = spans[i];
+    d.notes.push_back(format("in a call of {}", op->name));
+    sink_.report(std::move(d));
+  }
+  return ir::call(callee.expr, std::move(args), {}, std::move(span));
+}
+
+Parser::Step Parser::begin_block(Open open, uint32_t begin, std::string_view context) {
+  if (!expect(Tok::LBrace, context)) return Step::Failed;
+  open_.back().open = open;
+  open_.back().begin = begin;
+  return Step::Item;
+}
+
+Parser::Step Parser::begin_arm() {
+  Pattern p = pattern();
+  if (!p || !expect(Tok::FatArrow, "after the pattern")) return Step::Failed;
+  matches_.back().pattern = std::move(p);
+  return Step::Item;
+}
+
+Parser::Step Parser::finish_function() {
+  take();
+  Entry entry = open_.back();
+  open_.pop_back();
+  FunctionHead head = std::move(functions_.back());
+  functions_.pop_back();
+  Operand body = std::move(operands_.back());
+  operands_.pop_back();
+  leave_scopes(entry);
+  type_scopes_.pop_back();
+  dim_scopes_.pop_back();
+  FunctionRef f = function(std::move(head.params), std::move(body.expr), std::move(head.result), std::move(head.type_params),
+                           std::move(head.attrs), span_from(entry.begin));
+  push_operand(f, entry.begin);
+  return head.global.empty() ? Step::After : Step::Done;
+}
+
+Parser::Step Parser::close(const Token& next) {
+  Entry& top = open_.back();
+  bool semicolon = next.kind == Tok::Semicolon, comma = next.kind == Tok::Comma;
+  switch (top.open) {
+    case Open::Let:
+      if (!expect(Tok::Semicolon, "after the value of a let")) return Step::Failed;
+      leave_scopes(top);
+      declare(lets_.back());
+      top.open = Open::LetBody;
+      return Step::Item;
+    case Open::Graph: {
+      if (!expect(Tok::Semicolon, "after the value of a graph variable")) return Step::Failed;
+      Expr& bound = graphs_[top.number];
+      if (bound) hidden_graphs_.emplace_back(top.number, bound);
+      bound = std::move(operands_.back().expr);
+      operands_.pop_back();
+      open_.pop_back();
+      return Step::Item;
+    }
+    default: break;
+  }
+  if (semicolon && top.open != Open::MatchData) {  // e1; e2
+    uint32_t begin = operands_.back().begin;
+    take();
+    push(Open::LetBody, begin);
+    open_.back().base -= 1;
+    lets_.push_back(var("_", {}, span(next)));
+    return Step::Item;
+  }
+  switch (top.open) {
+    case Open::Root: return Step::Done;
+    case Open::Paren: {
+      if (comma) {
+        take();
+        top.comma = true;
+        if (!at(Tok::RParen)) return Step::Item;
+      }
+      if (!expect(Tok::RParen, "after an expression in parentheses")) return Step::Failed;
+      Entry entry = top;
+      open_.pop_back();
+      if (entry.comma) {
+        Exprs elements;
+        for (size_t i = entry.base; i < operands_.size(); ++i) elements.push_back(std::move(operands_[i].expr));
+        operands_.resize(entry.base);
+        push_operand(make_expr<Tuple>(span_from(entry.begin), std::move(elements)), entry.begin);
+      }
+      operands_.back().begin = entry.begin;
+      return Step::After;
+    }
+    case Open::Args:
+      if (comma) {
+        take();
+        if (!at(Tok::RParen) && !at_attribute()) return Step::Item;
+      }
+      return finish_call();
+    case Open::Brace: {
+      if (!expect(Tok::RBrace, "after a block")) return Step::Failed;
+      Entry entry = top;
+      open_.pop_back();
+      leave_scopes(entry);
+      return Step::After;
+    }
+    case Open::Function:
+      if (next.kind != Tok::RBrace) return unexpected("'}' after the body of a function"), Step::Failed;
+      return finish_function();
+    case Open::IfCondition:
+      if (!expect(Tok::RParen, "after the condition of an if")) return Step::Failed;
+      return begin_block(Open::IfThen, top.begin, "before the first branch of an if");
+    case Open::IfThen:
+      if (!expect(Tok::RBrace, "after the first branch of an if")) return Step::Failed;
+      leave_scopes(top);
+      if (!at_word("else")) return unexpected("'else': an if has two branches"), Step::Failed;
+      take();
+      return begin_block(Open::IfElse, top.begin, "before the second branch of an if");
+    case Open::IfElse: {
+      if (!expect(Tok::RBrace, "after the second branch of an if")) return Step::Failed;
+      Entry entry = top;
+      open_.pop_back();
+      leave_scopes(entry);
+      Exprs three;
+      for (size_t i = entry.base; i < operands_.size(); ++i) three.push_back(std::move(operands_[i].expr));
+      operands_.resize(entry.base);
+      return push_operand(if_(three[0], three[1], three[2], span_from(entry.begin)), entry.begin);
+    }
+    case Open::RefCreate:
+    case Open::RefRead: {
+      if (!expect(Tok::RParen, "after the operand")) return Step::Failed;
+      Entry entry = top;
+      open_.pop_back();
+      Operand& value = operands_.back();
+      Expr made = entry.open == Open::RefCreate ? make_expr<RefCreate>(span_from(entry.begin), value.expr)
+                                                : make_expr<RefRead>(span_from(entry.begin), value.expr);
+      value = {std::move(made), entry.begin};
+      return Step::After;
+    }
+    case Open::RefWrite: {
+      if (operands_.size() - top.base == 1) return expect(Tok::Comma, "between a reference and what is written to it") ? Step::Item : Step::Failed;
+      if (!expect(Tok::RParen, "after the operands of ref_write")) return Step::Failed;
+      Entry entry = top;
+      open_.pop_back();
+      Expr value = std::move(operands_.back().expr);
+      operands_.pop_back();
+      Operand& ref = operands_.back();
+      ref = {make_expr<RefWrite>(span_from(entry.begin), ref.expr, std::move(value)), entry.begin};
+      return Step::After;
+    }
+    case Open::MatchData:
+      matches_.back().data = std::move(operands_.back().expr);
+      operands_.pop_back();
+      if (begin_block(Open::MatchArm, top.begin, "before the clauses of a match") == Step::Failed) return Step::Failed;
+      return begin_arm();
+    case Open::MatchArm: {
+      OpenMatch& match = matches_.back();
+      match.clauses.push_back({std::move(match.pattern), std::move(operands_.back().expr)});
+      operands_.pop_back();
+      leave_scopes(top);
+      if (accept(Tok::Comma) && !at(Tok::RBrace)) return begin_arm();
+      if (!expect(Tok::RBrace, "after the clauses of a match")) return Step::Failed;
+      Entry entry = top;
+      open_.pop_back();
+      Expr made = make_expr<Match>(span_from(entry.begin), std::move(match.data), std::move(match.clauses), match.complete);
+      matches_.pop_back();
+      return push_operand(std::move(made), entry.begin);
+    }
+    default: break;
+  }
+  RELAY_CHECK(false, "an open construct was not closed");
+  return Step::Failed;
+}
+
+}  // namespace relay::text

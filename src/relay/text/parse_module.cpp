@@ -1,0 +1,328 @@
+// Definitions, the metadata section, and the entry points of the parser.
+#include <algorithm>
+
+#include "relay/text/parser.h"
+
+namespace relay::text {
+
+using namespace ir;
+
+// The metadata section begins at a line `#[metadata]`; its JSON is the rest of the text.
+static constexpr std::string_view metadata_mark = "#[metadata]";
+static size_t find_metadata(const std::string& text) {
+  for (size_t at = text.rfind(metadata_mark); at != std::string::npos; at = at == 0 ? std::string::npos : text.rfind(metadata_mark, at - 1))
+    if (at == 0 || text[at - 1] == '\n') return at;
+  return text.size();
+}
+
+Parser::Parser(std::shared_ptr<const Source> source, const ParseOptions& options)
+    : source_(std::move(source)), options_(options), body_end_(find_metadata(source_->text)), lexer_(source_, body_end_, sink_) {
+  dim_scopes_.emplace_back();
+  type_scopes_.emplace_back();
+  if (options.definitions)
+    for (const auto& [name, def] : options.definitions->types) {
+      type_names_.insert(name);
+      for (const Ref<const Constructor>& c : def.constructors) constructors_[c->name] = c;
+    }
+}
+
+// --- tokens and errors ------------------------------------------------------------------------------------------------
+
+void Parser::report(DiagnosticKind kind, std::string message, Span span, std::string help) {
+  sink_.report(Diagnostic{.kind = kind, .message = std::move(message), .span = std::move(span), .help = std::move(help)});
+}
+
+bool Parser::unexpected(std::string_view wanted) {
+  const Token& token = peek();
+  if (token.kind == Tok::Error) return false;  // reported by the lexer
+  std::string_view text = lexer_.text(token);
+  std::string found = token.kind == Tok::End ? "the end of the text" : format("'{}'", text.substr(0, std::min<size_t>(text.size(), 40)));
+  report(DiagnosticKind::syntax, format("expected {}, found {}", wanted, found), span(token));
+  return false;
+}
+
+bool Parser::expect(Tok kind, std::string_view context) {
+  if (accept(kind)) return true;
+  return unexpected(format("{} {}", describe(kind), context));
+}
+
+bool Parser::at_end(std::string_view after) {
+  return at(Tok::End) || unexpected(format("the end of the text after {}", after));
+}
+
+std::string Parser::unquote(std::string_view quoted) const {
+  std::string out;
+  for (size_t i = 1; i + 1 < quoted.size(); ++i) {
+    char c = quoted[i];
+    if (c == '\\' && i + 2 < quoted.size()) {
+      switch (quoted[i + 1]) {
+        case '"': c = '"', ++i; break;
+        case '\\': c = '\\', ++i; break;
+        case 'n': c = '\n', ++i; break;
+        case 't': c = '\t', ++i; break;
+        case 'r': c = '\r', ++i; break;
+        default: break;  // version 0.0.5 had no escapes: a backslash alone is itself
+      }
+    }
+    out += c;
+  }
+  return out;
+}
+
+std::string Parser::name_of(const Token& token) const {
+  std::string_view text = lexer_.text(token);
+  if (token.kind == Tok::Local || token.kind == Tok::Global) text.remove_prefix(1);
+  return !text.empty() && text[0] == '"' ? unquote(text) : std::string(text);
+}
+
+Diagnostics Parser::all_errors() const {
+  Diagnostics all = sink_.all();
+  std::stable_sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  return all;
+}
+
+// --- definitions ------------------------------------------------------------------------------------------------------
+
+// #[version = "0.0.5"]
+bool Parser::version(bool required) {
+  if (!at(Tok::Hash)) {
+    if (required)
+      report(DiagnosticKind::bad_version, "a module begins with its version", span(peek()), "write #[version = \"0.0.5\"] in the first line");
+    return true;
+  }
+  take();
+  if (!expect(Tok::LBracket, "after '#'")) return false;
+  if (!at_word("version")) return unexpected("version");
+  take();
+  if (!expect(Tok::Equal, "after 'version'")) return false;
+  Token value = peek();
+  if (!expect(Tok::String, "that names a version")) return false;
+  std::string version = unquote(lexer_.text(value));
+  if (version != "0.0.5")
+    report(DiagnosticKind::bad_version, format("this text has version \"{}\"; only \"0.0.5\" can be read", version), span(value));
+  if (!expect(Tok::RBracket, "after the version")) return false;
+  return true;
+}
+
+// Types and constructors are visible in the whole text: their definitions are read first.
+void Parser::collect_types() {
+  std::string_view body = std::string_view(source_->text).substr(0, body_end_);
+  if (body.find("type") == std::string_view::npos) return;
+  size_t braces = 0;
+  while (!at(Tok::End)) {
+    if (at_word("def") && peek(1).kind == Tok::Global) braces = 0;  // also after a body that was never closed
+    if (at(Tok::LBrace)) ++braces;
+    if (at(Tok::RBrace) && braces > 0) --braces;
+    bool is_extern = braces == 0 && at_word("extern");
+    if (is_extern) take();
+    if (braces == 0 && at_word("type") && peek(1).kind == Tok::Ident) {
+      if (!type_definition(is_extern)) recover();
+      continue;
+    }
+    if (!is_extern && !at(Tok::End)) take();
+  }
+}
+
+// type List[A] { Cons(A, List[A]), Nil }
+bool Parser::type_definition(bool is_extern) {
+  uint32_t begin = take().begin;
+  Token name = take();
+  TypeDef def;
+  def.name = name_of(name);
+  def.is_extern = is_extern;
+  type_scopes_.emplace_back();
+  dim_scopes_.emplace_back();
+  struct Pop {
+    Parser& parser;
+    ~Pop() { parser.type_scopes_.pop_back(), parser.dim_scopes_.pop_back(); }
+  } pop{*this};
+  if (!type_params(&def.type_params)) return false;
+  if (accept(Tok::LBrace)) {
+    while (!at(Tok::RBrace)) {
+      if (!at(Tok::Ident)) return unexpected("the name of a constructor");
+      Token constructor = take();
+      Types inputs;
+      if (accept(Tok::LParen)) {
+        while (!at(Tok::RParen)) {
+          Type input = type();
+          if (!input) return false;
+          inputs.push_back(std::move(input));
+          if (!accept(Tok::Comma)) break;
+        }
+        if (!expect(Tok::RParen, "after the fields of a constructor")) return false;
+      }
+      Constructor* node = new Constructor(name_of(constructor), std::move(inputs), def.name, static_cast<int64_t>(def.constructors.size()));
+      Ref<const Constructor> made(node);
+      node->span = span_from(constructor.begin);
+      if (!constructors_.emplace(node->name, made).second)
+        report(DiagnosticKind::duplicate_definition, format("two constructors are named {}", node->name), span(constructor));
+      def.constructors.push_back(std::move(made));
+      if (!accept(Tok::Comma)) break;
+    }
+    if (!expect(Tok::RBrace, "after the constructors of a type")) return false;
+  }
+  if (is_extern && !def.constructors.empty())
+    report(DiagnosticKind::syntax, format("the extern type {} cannot have constructors", def.name), span_from(begin));
+  def.span = span_from(begin);
+  if (!type_names_.insert(def.name).second)
+    report(DiagnosticKind::duplicate_definition, format("the type {} is defined twice", def.name), span(name));
+  module_.types.emplace(def.name, std::move(def));
+  return true;
+}
+
+bool Parser::definition() {
+  uint32_t begin = take().begin;
+  Token name = peek();
+  if (!expect(Tok::Global, "after 'def'")) return false;
+  std::string global = name_of(name);
+  graphs_.clear(), hidden_graphs_.clear();
+  push(Open::Function, begin);
+  functions_.push_back({.global = global, .type_params = {}, .params = {}, .result = {}, .attrs = {}});
+  size_t outer = open_.size() - 1;
+  FunctionHead* head = &functions_.back();
+  Expr made;
+  if (!run(function_head(head) ? Step::Item : Step::Failed, outer, &made)) return false;
+  if (!module_.functions.emplace(global, FunctionRef(as<Function>(made))).second)
+    report(DiagnosticKind::duplicate_definition, format("@{} is defined twice", global), span(name));
+  return true;
+}
+
+// To the next definition: a line that begins with def, type, extern.
+void Parser::recover() {
+  std::string_view text = std::string_view(source_->text).substr(0, body_end_);
+  uint32_t at = peek().kind == Tok::End ? body_end_ : peek().begin;
+  while (at < text.size()) {
+    size_t line = text.find('\n', at);
+    if (line == std::string_view::npos) break;
+    at = static_cast<uint32_t>(line + 1);
+    std::string_view rest = text.substr(at, 8);
+    if (starts_with(rest, "def ") || starts_with(rest, "type ") || starts_with(rest, "extern ")) {
+      lexer_.seek(at);
+      break;
+    }
+    if (at >= text.size()) break;
+  }
+  if (lexer_.peek().begin < at) lexer_.seek(static_cast<uint32_t>(text.size()));
+  open_.clear(), operands_.clear(), functions_.clear(), lets_.clear(), matches_.clear();
+  locals_.clear(), declared_.clear();
+  type_scopes_.resize(1), dim_scopes_.resize(1);
+  depth_ = 0;
+}
+
+void Parser::check_type_names() {
+  for (const TypeUse& use : type_uses_) {
+    if (type_names_.count(use.name) != 0) continue;
+    std::vector<std::string> names(type_names_.begin(), type_names_.end());
+    for (const char* builtin : {"float32", "float16", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "Tensor"})
+      names.push_back(builtin);
+    std::optional<std::string> near = nearest(use.name, names);
+    report(DiagnosticKind::unknown_type, format("no type is named {}", use.name), use.span, near ? format("did you mean {}?", *near) : "");
+  }
+}
+
+// --- entry points -----------------------------------------------------------------------------------------------------
+
+Result<Module> Parser::parse_module() {
+  auto read = [&] {
+    if (body_end_ < source_->text.size()) {
+      Span place = span(static_cast<uint32_t>(body_end_), static_cast<uint32_t>(body_end_ + metadata_mark.size()));
+      Result<Metadata> read = read_metadata(std::string_view(source_->text).substr(body_end_ + metadata_mark.size()), place, options_);
+      if (read) {
+        metadata_ = *std::move(read);
+      } else {
+        sink_.report(read.errors());
+      }
+    }
+    if (!version(true)) return;
+    uint32_t body = peek().begin;
+    collect_types();
+    lexer_.seek(body);
+    while (!at(Tok::End)) {
+      bool good = false;
+      if (at_word("def")) {
+        good = definition();
+      } else if (at_word("type") || at_word("extern")) {  // read by collect_types
+        if (at_word("extern")) take();
+        take();
+        while (!at(Tok::End) && !at_word("def") && !at_word("type") && !at_word("extern")) take();
+        good = true;
+      } else {
+        good = unexpected("a definition: def or type");
+      }
+      if (!good) recover();
+    }
+  };
+  read();
+  check_type_names();
+  if (!sink_.has_errors() && !metadata_.module_attrs.empty()) {
+    Result<AttrValues> attrs = text::parse_attrs(metadata_.module_attrs);
+    if (!attrs) return attrs.errors();
+    for (auto& [key, value] : *attrs) module_.attrs.emplace(key, std::move(value));
+  }
+  if (sink_.has_errors()) return all_errors();
+  return std::move(module_);
+}
+
+Result<Expr> Parser::parse_expr() {
+  Expr result;
+  if (body_end_ < source_->text.size()) {
+    Result<Metadata> read = read_metadata(std::string_view(source_->text).substr(body_end_ + metadata_mark.size()), {}, options_);
+    if (!read) return read.errors();
+    metadata_ = *std::move(read);
+  }
+  if (version(false) && expression(&result)) at_end("an expression");
+  check_type_names();
+  if (sink_.has_errors()) return all_errors();
+  return result;
+}
+
+Result<Type> Parser::parse_type(DimNames* names, TypeForm form) {
+  if (names) dim_scopes_[0] = *names;
+  Type result = form == TypeForm::Short ? short_type() : type();
+  if (result) at_end("a type");
+  if (names) *names = dim_scopes_[0];
+  if (sink_.has_errors()) return all_errors();
+  return result;
+}
+
+Result<AttrValues> Parser::parse_attrs(DimNames* names) {
+  if (names) dim_scopes_[0] = *names;
+  AttrValues values;
+  while (at_attribute() && attribute(&values, nullptr))
+    if (!accept(Tok::Comma) && !at_attribute()) break;
+  if (!sink_.has_errors()) at_end("attributes");
+  if (names) *names = dim_scopes_[0];
+  if (sink_.has_errors()) return all_errors();
+  return values;
+}
+
+static std::shared_ptr<const Source> source_of(std::string text) {
+  return std::make_shared<const Source>(Source{"<text>", std::move(text)});
+}
+
+// Places are 32-bit offsets.
+static Status check_size(const Source& source) {
+  if (source.text.size() < (size_t{1} << 32) - 16) return ok();
+  return Diagnostic{DiagnosticKind::limit_exceeded, format("{} is larger than 4 GiB", source.name)};
+}
+
+Result<Module> parse(std::shared_ptr<const Source> source, const ParseOptions& options) {
+  RELAY_RETURN_IF_ERROR(check_size(*source));
+  return Parser(std::move(source), options).parse_module();
+}
+Result<Module> parse(std::string text, const ParseOptions& options) { return parse(source_of(std::move(text)), options); }
+Result<Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions& options) {
+  RELAY_RETURN_IF_ERROR(check_size(*source));
+  return Parser(std::move(source), options).parse_expr();
+}
+Result<Expr> parse_expr(std::string text, const ParseOptions& options) { return parse_expr(source_of(std::move(text)), options); }
+Result<Type> parse_type(std::string text, DimNames* names, TypeForm form) {
+  ParseOptions options;
+  return Parser(source_of(std::move(text)), options).parse_type(names, form);
+}
+Result<AttrValues> parse_attrs(std::string text, DimNames* names) {
+  ParseOptions options;
+  return Parser(source_of(std::move(text)), options).parse_attrs(names);
+}
+
+}  // namespace relay::text

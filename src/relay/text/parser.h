@@ -1,0 +1,183 @@
+// The parser, shared by its files: parse_expr.cpp and parse_operand.cpp (an explicit stack), parse_type.cpp (types, dimensions,
+// attribute values, patterns: recursive with a depth limit), parse_module.cpp (definitions, metadata, the entry points).
+//
+// A mistake of syntax ends the definition it is in, and reading goes on at the next one; a mistake of meaning (an unknown
+// variable, operator, attribute) is reported and a stand-in takes its place, so that one run reports them all.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+
+#include "relay/text/lexer.h"
+#include "relay/text/metadata.h"
+#include "relay/text/text.h"
+
+namespace relay::text {
+
+using AttrValues = std::vector<std::pair<std::string, ir::AttrValue>>;
+
+class Parser {
+ public:
+  Parser(std::shared_ptr<const Source> source, const ParseOptions& options);
+
+  Result<ir::Module> parse_module();
+  Result<ir::Expr> parse_expr();
+  Result<ir::Type> parse_type(DimNames* names, TypeForm form);
+  Result<AttrValues> parse_attrs(DimNames* names);
+
+ private:
+  // --- tokens and errors ---------------------------------------------------------------------------------------------
+  const Token& peek(size_t ahead = 0) { return lexer_.peek(ahead); }
+  bool at(Tok kind) { return peek().kind == kind; }
+  bool at_word(std::string_view word) { return at(Tok::Ident) && lexer_.text(peek()) == word; }
+  Token take() {
+    Token token = lexer_.take();
+    last_end_ = token.end;
+    return token;
+  }
+  bool accept(Tok kind) { return at(kind) ? (take(), true) : false; }
+  bool expect(Tok kind, std::string_view context);
+  Span span(uint32_t begin, uint32_t end) const { return {source_, begin, end, {}}; }
+  Span span(const Token& token) const { return span(token.begin, token.end); }
+  Span span_from(uint32_t begin) const { return span(begin, std::max(begin, last_end_)); }
+  void report(DiagnosticKind kind, std::string message, Span span, std::string help = "");
+  bool unexpected(std::string_view wanted);  // "expected ..., found ..." at the next token; false
+  std::string name_of(const Token& token) const;  // of %x, @f, %"a b", an identifier
+  std::string unquote(std::string_view quoted) const;
+  Diagnostics all_errors() const;
+
+  // --- definitions -----------------------------------------------------------------------------------------------------
+  bool version(bool required);
+  void collect_types();
+  bool type_definition(bool is_extern);
+  bool definition();
+  void recover();
+  void check_type_names();
+
+  // --- expressions -----------------------------------------------------------------------------------------------------
+  enum class Open : uint8_t {
+    Root, Binary, Paren, Args, Brace, Let, LetBody, Graph, Function, IfCondition, IfThen, IfElse, RefCreate, RefRead, RefWrite,
+    MatchData, MatchArm
+  };
+  // A construct that has begun and waits for the rest of its text.
+  struct Entry {
+    Open open;
+    uint8_t precedence = 0;  // Binary
+    bool comma = false;      // Paren: a tuple
+    Tok op = Tok::End;       // Binary
+    uint32_t begin = 0;      // where its text begins
+    uint32_t base = 0;       // its operands are those from here
+    uint32_t locals = 0, graphs = 0;  // marks of the scopes to go back to
+    int64_t number = 0;      // Graph
+  };
+  struct Operand {
+    ir::Expr expr;
+    uint32_t begin;
+  };
+  struct FunctionHead {
+    std::string global;  // of a def; empty: fn
+    ir::Types type_params;
+    std::vector<ir::VarRef> params;
+    ir::Type result;
+    ir::DictAttrs attrs;
+  };
+  struct OpenMatch {
+    bool complete;
+    ir::Expr data;
+    std::vector<ir::Clause> clauses;
+    ir::Pattern pattern;
+  };
+  enum class Step : uint8_t { Item, Operand, After, Done, Failed };
+
+  bool expression(ir::Expr* out);  // the next tokens up to one that belongs to no open construct
+  bool run(Step step, size_t outer, ir::Expr* out);
+  Step item();
+  Step operand();
+  Step word_operand();
+  Step after();
+  Step close(const Token& next);  // `next` ends the operand on top: give it to the innermost open construct
+  Step finish_call();
+  Step finish_function();
+  Step begin_let();
+  Step begin_arm();
+  Step begin_block(Open open, uint32_t begin, std::string_view context);
+  void reduce_binary();
+  void reduce_let();
+  bool function_head(FunctionHead* head);
+  Step push_operand(ir::Expr expr, uint32_t begin);
+  void push(Open open, uint32_t begin);
+  void leave_scopes(const Entry& entry);
+  void declare(const ir::VarRef& var);
+  ir::Expr call_expr(const Operand& callee, ir::Exprs args, const AttrValues* attrs, const std::vector<Span>& attr_spans, Span span);
+  ir::Expr operator_node(std::string_view name, const Span& span);
+  ir::Expr stand_in(const Span& span) const;
+  ir::Expr number_constant(const Token& token, bool negative, uint32_t begin);
+  ir::Expr meta_constant();
+
+  // --- types, dimensions, attributes, patterns ------------------------------------------------------------------------
+  ir::Type type();
+  ir::Type short_type();
+  ir::Type tensor_type();
+  bool type_params(ir::Types* out);
+  bool shape(ir::Dims* out);
+  ir::Dim dim();
+  ir::Dim dim_sum();
+  ir::Dim dim_product();
+  ir::Dim dim_factor();
+  ir::Dim dim_name(const std::string& name);
+  bool attribute(AttrValues* out, std::vector<Span>* spans);
+  bool attr_value(ir::AttrValue* out);
+  bool attr_list(ir::AttrValue* out, Tok close);
+  ir::Pattern pattern();
+  // key=, ns.key=, "any key"=
+  bool at_attribute() {
+    if (at(Tok::Ident) && peek(1).kind == Tok::Dot) return peek(2).kind == Tok::Ident && peek(3).kind == Tok::Equal;
+    return (at(Tok::Ident) || at(Tok::String)) && peek(1).kind == Tok::Equal;
+  }
+  bool at_end(std::string_view after);  // the whole text is read
+  bool enter();  // one level deeper; false and a report beyond the limit
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  };
+
+  std::shared_ptr<const Source> source_;
+  const ParseOptions& options_;
+  DiagnosticSink sink_;
+  size_t body_end_;  // where the metadata section begins
+  Lexer lexer_;
+  uint32_t last_end_ = 0;
+  int depth_ = 0;
+
+  ir::Module module_;
+  Metadata metadata_;
+  std::map<int64_t, ir::Expr> meta_nodes_;
+  std::map<std::string, Ref<const ir::Constructor>, std::less<>> constructors_;
+  std::set<std::string> type_names_;
+  struct TypeUse {
+    std::string name;
+    size_t args;
+    Span span;
+  };
+  std::vector<TypeUse> type_uses_;
+
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  std::unordered_map<std::string, std::vector<ir::VarRef>, Hash, std::equal_to<>> locals_;
+  std::vector<std::vector<ir::VarRef>*> declared_;  // what to undo when a scope ends
+  std::unordered_map<int64_t, ir::Expr> graphs_;
+  std::vector<std::pair<int64_t, ir::Expr>> hidden_graphs_;  // outer bindings that inner ones hide
+  std::unordered_map<std::string, ir::Expr, Hash, std::equal_to<>> operators_, globals_;
+  std::unordered_map<std::string, Tensor, Hash, std::equal_to<>> literals_;
+  std::vector<Entry> open_;
+  std::vector<Operand> operands_;
+  std::vector<FunctionHead> functions_;
+  std::vector<ir::VarRef> lets_;
+  std::vector<OpenMatch> matches_;
+  std::vector<std::map<std::string, ir::Type>> type_scopes_;
+  std::vector<DimNames> dim_scopes_;
+};
+
+}  // namespace relay::text

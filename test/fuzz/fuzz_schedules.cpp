@@ -1,0 +1,274 @@
+// relay_fuzz_schedules: random tensor expressions x random legal schedules, compiled, against the reference evaluator.
+//
+//   relay_fuzz_schedules --cases 2000             2,000 cases from seed 1; exit status 1 and the case's seed on a difference
+//   relay_fuzz_schedules --seed 77 --cases 1 -v   one case again, with its te, schedule and loops
+//   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
+//
+// This one test covers placing, rings, tails, masks, borders, vectors and parallel splits together. Values are small
+// integers, so results must be equal bit for bit. Tasks run in reverse order in uneven ranges: a race shows at one thread.
+// One case in eight runs in the loop interpreter as well, which checks every index; with --power all do, and only there: the
+// machine code of a planted bug may write anywhere.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "random_schedule.h"
+#include "relay/codegen/codegen.h"
+#include "relay/eval/te.h"
+#include "relay/lower/border.h"
+#include "relay/lower/nest.h"
+#include "relay/target/x86/x86.h"
+
+using namespace relay;
+using namespace relay::fuzz;
+
+namespace {
+
+struct Outcome {
+  enum { Equal, Refused, Different } kind = Equal;
+  std::string detail;
+};
+
+Tensor random_values(Random& random, const te::TensorNode& t, const Program& program) {
+  Shape shape;
+  for (const Expr& e : t.shape) shape.push_back(scalar::evaluate(e, program.symbols).value());
+  Tensor v = Tensor::empty(shape, t.dtype);
+  for (int64_t i = 0; i < v.elements(); ++i) v.set(i, static_cast<double>(random.in(-3, 3)));
+  return v;
+}
+
+// An array of a case in its physical form.
+struct Physical {
+  Tensor data;
+  Shape logical;
+};
+
+class Case {
+ public:
+  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool verbose) : random_(seed * 0x9E3779B97F4A7C15ull + 1), verbose_(verbose) {
+    program_ = ProgramGenerator(random_).generate();
+    program_.outputs = lower::unique_names(program_.outputs);
+    target_ = targets[static_cast<size_t>(random_.in(0, static_cast<int64_t>(targets.size()) - 1))];
+  }
+
+  Outcome run() {
+    GroupPlan plan;
+    plan.target = &target_;
+    plan.outputs = program_.outputs;
+    for (const te::Tensor& t : plan.stages())
+      if (t->is_placeholder()) values_.push_back({t, random_values(random_, *t, program_)});
+    bool by_rules = random_.chance(50);
+    schedule(plan, by_rules);
+    std::string text = lower::str(plan.schedule, plan.stages());
+    if (verbose_) std::printf("%s\n%s\n", te::str(plan.stages()).c_str(), text.c_str());
+    Result<Schedule> again = lower::parse_schedule(text, plan.stages());
+    if (!again) return {Outcome::Different, "the schedule's text cannot be read again:\n" + render(again.errors())};
+    if (lower::str(*again, plan.stages()) != text) return {Outcome::Different, "the schedule's text changes when it is read again"};
+
+    Result<std::vector<lower::BuiltKernel>> kernels = lower::build_kernels(plan.stages(), *again, plan.layouts, target_, "case");
+    if (!kernels) return {Outcome::Refused, render(kernels.errors())};
+    if (verbose_)
+      for (const lower::BuiltKernel& k : *kernels) std::printf("%s\n", loop::str(k.kernel).c_str());
+    std::vector<loop::Kernel> code;
+    for (const lower::BuiltKernel& k : *kernels) code.push_back(k.kernel);
+    for (const te::Tensor& t : plan.stages())
+      if (!t->is_placeholder() && plan.layouts.count(t->name) && plan.layouts.at(t->name).has_border()) {
+        code.push_back(lower::border_kernel(t->shape, t->dtype, plan.layouts.at(t->name), target_));
+        code.back().name = "border_" + t->name;
+      }
+    if (lower::planted() != lower::Mutation::None) return compare(plan, *kernels, code, nullptr);
+    Result<std::shared_ptr<codegen::KernelLibrary>> library = codegen::jit(code, target_);
+    if (!library) return {Outcome::Refused, render(library.errors())};
+    if (random_.chance(12))
+      if (Outcome o = compare(plan, *kernels, code, nullptr); o.kind == Outcome::Different) return o;
+    return compare(plan, *kernels, code, library->get());
+  }
+
+ private:
+  void schedule(GroupPlan& plan, bool by_rules) {
+    for (const te::Tensor& w : program_.weights) {
+      bool plain = true;
+      for (const Expr& e : w->shape) plain &= scalar::is_int(e);
+      if (plain && random_.chance(70)) plan.constants.insert(w->name);
+    }
+    ScheduleGenerator generator(random_, plan);
+    for (const te::Tensor& t : plan.stages())
+      if (t->is_placeholder()) plan.layouts[t->name] = generator.random_layout(t);
+    if (by_rules) {
+      for (const te::Tensor& o : plan.outputs)
+        if (!o->is_placeholder() && random_.chance(40)) plan.layouts[o->name] = Layout::channels_last(static_cast<int>(o->shape.size()));
+      lower::plan_group(plan);
+      if (random_.chance(60)) mutate_steps(random_, plan);
+    } else {
+      for (te::Tensor& o : plan.outputs)
+        if (o->is_placeholder()) o = lower::copy_stage(o, "copy_" + o->name);
+      generator.generate();
+    }
+    for (const te::Tensor& t : plan.stages())
+      if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+  }
+
+  Shape concrete(const Exprs& shape) const {
+    Shape out;
+    for (const Expr& e : shape) out.push_back(scalar::evaluate(e, program_.symbols).value());
+    return out;
+  }
+
+  Outcome compare(const GroupPlan& plan, const std::vector<lower::BuiltKernel>& kernels, const std::vector<loop::Kernel>& code,
+                  const codegen::KernelLibrary* library) {
+    // 64 bytes of a known pattern around every array: stores outside are seen.
+    constexpr size_t guard = 64;
+    constexpr unsigned char pattern = 0xA5;
+    std::map<std::string, std::vector<unsigned char>> memory;
+    std::string complaint;  // of the interpreter
+    auto call = [&](const loop::Kernel& k, const te::Tensors& tensors) {
+      std::vector<void*> params;
+      std::vector<int64_t> bytes;
+      for (const te::Tensor& t : tensors) {
+        params.push_back(memory[t->name].data() + guard);
+        bytes.push_back(static_cast<int64_t>(memory[t->name].size() - 2 * guard));
+      }
+      if (complaint.empty()) complaint = this->call(k, params, bytes, library);
+    };
+    auto allocate = [&](const te::Tensor& t, const Tensor* value) {
+      Shape physical = concrete(plan.layouts.at(t->name).physical_shape(t->shape));
+      size_t bytes = static_cast<size_t>(element_count(physical).value()) * t->dtype.bytes();
+      std::vector<unsigned char>& m = memory[t->name];
+      m.assign(bytes + 2 * guard, pattern);
+      if (value) {
+        Tensor packed = lower::pack(*value, plan.layouts.at(t->name));
+        std::memcpy(m.data() + guard, packed.data(), bytes);
+      }
+    };
+    for (const auto& [t, value] : values_) allocate(t, &value);
+    for (const lower::BuiltKernel& k : kernels) allocate(k.root, nullptr);
+    for (const lower::BuiltKernel& k : kernels) {
+      if (plan.layouts.at(k.root->name).has_border())
+        for (const loop::Kernel& border : code)
+          if (border.name == "border_" + k.root->name) call(border, {k.root});
+      call(k.kernel, k.params);
+    }
+    if (!complaint.empty()) return {Outcome::Different, complaint};
+    for (const auto& [name, m] : memory)
+      for (size_t i = 0; i < guard; ++i)
+        if (m[i] != pattern || m[m.size() - 1 - i] != pattern) return {Outcome::Different, format("a store outside of '{}'", name)};
+
+    Result<std::vector<Tensor>> expected = eval::evaluate(program_.outputs, values_, program_.symbols);
+    if (!expected) return {Outcome::Different, "the evaluator refuses:\n" + render(expected.errors())};
+    for (size_t o = 0; o < plan.outputs.size(); ++o) {
+      const te::Tensor& t = plan.outputs[o];
+      const Layout& layout = plan.layouts.at(t->name);
+      Tensor physical = Tensor::view(memory[t->name].data() + guard, concrete(layout.physical_shape(t->shape)), t->dtype, nullptr);
+      Tensor got = lower::unpack(physical, layout, (*expected)[o].shape());
+      for (int64_t i = 0; i < got.elements(); ++i)
+        if (got.at(i) != (*expected)[o].at(i))
+          return {Outcome::Different, format("output {} differs at element {}: {} instead of {}", o, i, got.at(i), (*expected)[o].at(i))};
+    }
+    return {};
+  }
+
+  // Empty, or what the interpreter found. `library` is null for the interpreter.
+  std::string call(const loop::Kernel& k, const std::vector<void*>& params, const std::vector<int64_t>& bytes, const codegen::KernelLibrary* library) {
+    std::vector<int64_t> shape;
+    for (const Expr& v : k.shape_vars) shape.push_back(scalar::evaluate(v, program_.symbols).value());
+    std::vector<unsigned char> scratch(static_cast<size_t>(codegen::scratch_bytes(codegen::prepare(k, target_))) + 64, 0xC3);
+    void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+    int64_t tasks = scalar::evaluate(k.tasks, program_.symbols).value();
+    for (int64_t end = tasks; end > 0;) {
+      int64_t begin = std::max<int64_t>(0, end - random_.in(1, 7));
+      if (library) library->find(k.name)(params.data(), shape.data(), begin, end, aligned);
+      else if (Status s = loop::interpret(k, params, bytes, shape, begin, end); !s) return render(s.errors());
+      end = begin;
+    }
+    return "";
+  }
+
+  Random random_;
+  bool verbose_;
+  Program program_;
+  TargetDesc target_;
+  std::vector<std::pair<te::Tensor, Tensor>> values_;
+};
+
+struct Tally {
+  int64_t equal = 0, refused = 0;
+};
+
+// True if all cases agree; prints the first that does not.
+bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool verbose, bool quiet, Tally& tally, uint64_t* found = nullptr) {
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < cases; ++i) {
+    Outcome outcome;
+    try {
+      outcome = Case(seed + i, targets, verbose).run();
+    } catch (const std::exception& e) {
+      outcome = {Outcome::Different, e.what()};
+    }
+    if (outcome.kind == Outcome::Different) {
+      if (found) *found = seed + i;
+      if (!quiet) std::printf("seed %llu: %s\nagain: relay_fuzz_schedules --seed %llu --cases 1 -v\n", static_cast<unsigned long long>(seed + i), outcome.detail.c_str(), static_cast<unsigned long long>(seed + i));
+      return false;
+    }
+    if (outcome.kind == Outcome::Refused && verbose) std::printf("refused: %s\n", outcome.detail.c_str());
+    ++(outcome.kind == Outcome::Refused ? tally.refused : tally.equal);
+    if (!quiet && std::chrono::steady_clock::now() - last > std::chrono::seconds(10)) {
+      last = std::chrono::steady_clock::now();
+      std::printf("%lld of %lld cases\n", static_cast<long long>(i + 1), static_cast<long long>(cases));
+      std::fflush(stdout);
+    }
+  }
+  return true;
+}
+
+int power(const std::vector<TargetDesc>& targets, int64_t cases) {
+  struct Bug {
+    lower::Mutation mutation;
+    const char* text;
+  };
+  const Bug bugs[] = {{lower::Mutation::LoseTailMask, "a lost tail mask"},      {lower::Mutation::RegionShort, "a region short by one"},
+                      {lower::Mutation::RingShort, "a ring too short"},         {lower::Mutation::Race, "a race on a reduction"},
+                      {lower::Mutation::WrongKTail, "a dropped tail of K"},     {lower::Mutation::UnwrittenBorder, "an unwritten border"},
+                      {lower::Mutation::AliasBuffers, "two buffers in one place"}};
+  int caught = 0;
+  for (const Bug& bug : bugs) {
+    lower::plant(bug.mutation);
+    Tally tally;
+    uint64_t seed = 0;
+    bool missed = run_cases(1, cases, targets, false, true, tally, &seed);
+    lower::plant(lower::Mutation::None);
+    if (missed) std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
+    else std::printf("caught %s at seed %llu\n", bug.text, static_cast<unsigned long long>(seed));
+    caught += !missed;
+  }
+  std::printf("%d passed, %d failed\n", caught, 7 - caught);
+  return caught == 7 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int64_t cases = 2000;
+  uint64_t seed = 1;
+  bool verbose = false, planting = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string arg = argv[i];
+    if (arg == "--cases" && i + 1 < argc) cases = std::atoll(argv[++i]);
+    else if (arg == "--seed" && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (arg == "--power") planting = true;
+    else if (arg == "-v") verbose = true;
+    else return std::printf("usage: relay_fuzz_schedules [--cases N] [--seed S] [-v] | --power [--cases N]\n"), 2;
+  }
+  // The machine's own features, and what it would be with less: other widths, other register counts.
+  std::vector<TargetDesc> targets;
+  for (const char* name : {"native", "native,-avx512f", "native,-avx512f,-avx2"})
+    if (Result<TargetDesc> t = target::x86().describe(name)) targets.push_back(*t);
+  if (targets.empty()) return std::printf("no target\n"), 2;
+  if (planting) return power(targets, cases);
+  Tally tally;
+  bool good = run_cases(seed, cases, targets, verbose, false, tally);
+  std::printf("%lld cases: %lld equal, %lld refused as illegal\n", static_cast<long long>(tally.equal + tally.refused + !good), static_cast<long long>(tally.equal), static_cast<long long>(tally.refused));
+  if (good && cases >= 100 && tally.refused * 2 > cases) return std::printf("more than half of the cases were refused: the fuzzer tests too little\n"), 1;
+  std::printf("%lld passed, %d failed\n", static_cast<long long>(tally.equal), good ? 0 : 1);
+  return good ? 0 : 1;
+}

@@ -1,0 +1,245 @@
+// Random tensor expressions whose exact result is known: all values are small integers, also in float32, so that any order
+// of summation gives the same bits and a schedule is right or wrong, never "close".
+#pragma once
+
+#include <random>
+
+#include "relay/base/text.h"
+#include "relay/te/te.h"
+
+namespace relay::fuzz {
+
+using scalar::Expr;
+using scalar::Exprs;
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
+  bool chance(int percent) { return in(0, 99) < percent; }
+  template <class T>
+  const T& of(const std::vector<T>& v) { return v[in(0, static_cast<int64_t>(v.size()) - 1)]; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Program {
+  te::Tensors outputs;
+  std::vector<std::pair<Expr, int64_t>> symbols;  // shape variables and the values to run with
+  std::vector<te::Tensor> weights;                // placeholders that a compiler may take for constants
+};
+
+class ProgramGenerator {
+ public:
+  explicit ProgramGenerator(Random& random) : random_(random) {}
+
+  Program generate() {
+    dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
+    if (random_.chance(30)) {
+      Expr n = scalar::var("n");
+      program_.symbols.push_back({n, random_.in(1, 11)});
+    }
+    te::Tensor t = new_placeholder(random_shape());
+    bound_ = 3;
+    int64_t steps = random_.in(1, 5);
+    for (int64_t i = 0; i < steps; ++i) {
+      te::Tensor next = step(t);
+      if (bound_ > (1 << 20)) break;  // sums would leave the integers that float32 holds exactly
+      all_.push_back(t);
+      t = next;
+    }
+    program_.outputs = {t};
+    if (!all_.empty() && random_.chance(15)) {
+      te::Tensor other = random_.of(all_);
+      if (!other->is_placeholder()) program_.outputs.push_back(other);
+    }
+    return program_;
+  }
+
+ private:
+  Exprs random_shape() {
+    Exprs shape;
+    int64_t rank = random_.in(1, 4);
+    for (int64_t d = 0; d < rank; ++d) {
+      bool last = d == rank - 1;
+      if (!program_.symbols.empty() && random_.chance(35)) shape.push_back(program_.symbols[0].first);
+      else shape.push_back(scalar::imm(random_.in(1, last || random_.chance(20) ? 40 : 9)));
+    }
+    return shape;
+  }
+  te::Tensor new_placeholder(Exprs shape) { return te::placeholder(format("x{}", placeholders_++), std::move(shape), dtype_); }
+  te::Tensor new_weight(Exprs shape) {
+    program_.weights.push_back(te::placeholder(format("w{}", placeholders_++), std::move(shape), dtype_));
+    return program_.weights.back();
+  }
+  Expr number(int64_t v) { return scalar::imm(v, dtype_); }
+  bool is_static(const Expr& e) const { return scalar::is_int(e); }
+
+  te::Tensor step(const te::Tensor& t) {
+    size_t rank = t->shape.size();
+    switch (rank == 0 ? 0 : random_.in(0, 13)) {
+      case 0: bound_ = bound_ * 2 + 1; return te::compute("twice", t->shape, [&](const Exprs& i) { return (*t)(i) * number(2) + number(1); });
+      case 1: return te::compute("relu", t->shape, [&](const Exprs& i) { return scalar::max((*t)(i), number(0)); });
+      case 2: return add(t);
+      case 3: return bias(t);
+      case 4: return pad(t);
+      case 5:
+      case 6: return window(t);
+      case 7:
+      case 8: return rank >= 3 ? convolution(t) : matmul(t);
+      case 9: return matmul(t);
+      case 10: return reduce_axis(t);
+      case 11: return move(t);
+      case 12: return concatenate(t);
+      default: return rank >= 2 ? centre(t) : reduce_axis(t);
+    }
+  }
+
+  te::Tensor add(const te::Tensor& t) {
+    te::Tensor other;
+    for (const te::Tensor& a : all_)
+      if (a->shape.size() == t->shape.size() && std::equal(a->shape.begin(), a->shape.end(), t->shape.begin(), scalar::equal)) other = a;
+    if (!other) other = new_placeholder(t->shape);
+    bound_ *= 2;
+    return te::compute("add", t->shape, [&](const Exprs& i) { return (*t)(i) + (*other)(i); });
+  }
+  te::Tensor bias(const te::Tensor& t) {
+    size_t d = random_.in(0, static_cast<int64_t>(t->shape.size()) - 1);
+    te::Tensor b = new_weight({t->shape[d]});
+    bound_ += 3;
+    return te::compute("bias", t->shape, [&](const Exprs& i) { return (*t)(i) + (*b)({i[d]}); });
+  }
+  te::Tensor pad(const te::Tensor& t) {
+    Exprs shape = t->shape;
+    std::vector<int64_t> low(shape.size()), high(shape.size());
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (random_.chance(60)) low[d] = random_.in(0, 2), high[d] = random_.in(0, 2), shape[d] = shape[d] + (low[d] + high[d]);
+    int64_t value = random_.chance(70) ? 0 : -2;
+    return te::compute("padded", shape, [&](const Exprs& i) {
+      Expr inside = scalar::imm(1, DType::boolean());
+      Exprs at = i;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        at[d] = i[d] - low[d];
+        if (low[d]) inside = scalar::logical_and(inside, scalar::le(scalar::imm(low[d]), i[d]));
+        if (high[d]) inside = scalar::logical_and(inside, scalar::lt(i[d], t->shape[d] + low[d]));
+      }
+      return scalar::select(inside, (*t)(at), number(value));
+    });
+  }
+  te::Tensor window(const te::Tensor& t) {
+    std::vector<size_t> dims;
+    for (size_t d = 0; d < t->shape.size(); ++d)
+      if (is_static(t->shape[d]) && t->shape[d]->ivalue >= 3) dims.push_back(d);
+    if (dims.empty()) return pad(t);
+    size_t d = random_.of(dims);
+    int64_t k = random_.in(2, 3), stride = random_.in(1, 2), extent = (t->shape[d]->ivalue - k) / stride + 1;
+    Exprs shape = t->shape;
+    shape[d] = scalar::imm(extent);
+    bool weighted = random_.chance(40), max = !weighted && random_.chance(50);
+    te::Tensor w = weighted ? new_weight({scalar::imm(k)}) : te::Tensor();
+    bound_ *= weighted ? 3 * k : max ? 1 : k;
+    return te::reduce("window", shape, {scalar::imm(k)}, max ? te::Combiner::Max : te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      Exprs at = i;
+      at[d] = i[d] * stride + r[0];
+      return w ? (*t)(at) * (*w)({r[0]}) : (*t)(at);
+    });
+  }
+  te::Tensor convolution(const te::Tensor& t) {
+    if (!is_static(t->shape[1]) || !is_static(t->shape[2]) || t->shape[2]->ivalue < 3) return matmul(t);
+    int64_t k = random_.in(1, 3), stride = random_.in(1, 2), out = random_.in(1, 40), channels = t->shape[1]->ivalue;
+    te::Tensor w = new_weight({scalar::imm(out), t->shape[1], scalar::imm(k)});
+    Exprs shape = t->shape;
+    shape[1] = scalar::imm(out), shape[2] = scalar::imm((t->shape[2]->ivalue - k) / stride + 1);
+    bound_ *= 3 * k * channels;
+    return te::reduce("conv", shape, {t->shape[1], scalar::imm(k)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      Exprs at = i;
+      at[1] = r[0], at[2] = i[2] * stride + r[1];
+      return (*t)(at) * (*w)({i[1], r[0], r[1]});
+    });
+  }
+  te::Tensor matmul(const te::Tensor& t) {
+    const Expr& k = t->shape.back();
+    Expr n = scalar::imm(random_.in(1, 50));
+    bool transposed = random_.chance(50);
+    te::Tensor w = random_.chance(70) ? new_weight(transposed ? Exprs{n, k} : Exprs{k, n}) : new_placeholder(transposed ? Exprs{n, k} : Exprs{k, n});
+    Exprs shape = t->shape;
+    shape.back() = n;
+    bound_ *= 3 * (is_static(k) ? k->ivalue : 11);
+    return te::reduce("matmul", shape, {k}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      Exprs at = i;
+      at.back() = r[0];
+      return (*t)(at) * (*w)(transposed ? Exprs{i.back(), r[0]} : Exprs{r[0], i.back()});
+    });
+  }
+  te::Tensor reduce_axis(const te::Tensor& t, bool last = false) {
+    size_t d = last || random_.chance(60) ? t->shape.size() - 1 : random_.in(0, static_cast<int64_t>(t->shape.size()) - 1);
+    Exprs shape = t->shape;
+    Expr extent = shape[d];
+    shape.erase(shape.begin() + static_cast<int64_t>(d));
+    bool max = random_.chance(50);
+    if (!max) bound_ *= is_static(extent) ? extent->ivalue : 11;
+    return te::reduce("row", shape, {extent}, max ? te::Combiner::Max : te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      Exprs at = i;
+      at.insert(at.begin() + static_cast<int64_t>(d), r[0]);
+      return (*t)(at);
+    });
+  }
+  // What softmax and normalisation look like: a row reduction and its rows again, twice.
+  te::Tensor centre(const te::Tensor& t) {
+    te::Tensor r = reduce_axis(t, true);
+    bound_ *= 2;
+    te::Tensor c = te::compute("centred", t->shape, [&](const Exprs& i) { return (*t)(i) - (*r)(Exprs(i.begin(), i.end() - 1)); });
+    if (random_.chance(50)) return c;
+    te::Tensor s = reduce_axis(c, true);
+    bound_ *= 2;
+    return te::compute("scaled", t->shape, [&](const Exprs& i) { return (*c)(i) + (*s)(Exprs(i.begin(), i.end() - 1)); });
+  }
+  te::Tensor move(const te::Tensor& t) {
+    size_t rank = t->shape.size();
+    if (rank >= 2 && random_.chance(60)) {
+      size_t a = random_.in(0, static_cast<int64_t>(rank) - 2);
+      Exprs shape = t->shape;
+      std::swap(shape[a], shape[a + 1]);
+      return te::compute("transposed", shape, [&](const Exprs& i) {
+        Exprs at = i;
+        std::swap(at[a], at[a + 1]);
+        return (*t)(at);
+      });
+    }
+    size_t d = random_.in(0, static_cast<int64_t>(rank) - 1);
+    if (random_.chance(50) || !is_static(t->shape[d]))
+      return te::compute("flipped", t->shape, [&](const Exprs& i) {
+        Exprs at = i;
+        at[d] = t->shape[d] - 1 - i[d];
+        return (*t)(at);
+      });
+    Exprs shape = t->shape;
+    shape[d] = scalar::imm((t->shape[d]->ivalue + 1) / 2);
+    return te::compute("strided", shape, [&](const Exprs& i) {
+      Exprs at = i;
+      at[d] = i[d] * 2;
+      return (*t)(at);
+    });
+  }
+  te::Tensor concatenate(const te::Tensor& t) {
+    size_t d = random_.in(0, static_cast<int64_t>(t->shape.size()) - 1);
+    te::Tensor other = new_placeholder(t->shape);
+    Exprs shape = t->shape;
+    shape[d] = shape[d] * 2;
+    return te::compute("concat", shape, [&](const Exprs& i) {
+      Exprs at = i;
+      at[d] = i[d] - t->shape[d];
+      return scalar::select(scalar::lt(i[d], t->shape[d]), (*t)(i), (*other)(at));
+    });
+  }
+
+  Random& random_;
+  Program program_;
+  DType dtype_;
+  int64_t bound_ = 3;
+  int placeholders_ = 0;
+  te::Tensors all_;
+};
+
+}  // namespace relay::fuzz

@@ -1,0 +1,178 @@
+// Random schedules: those of the rules with other tile sizes, and free ones that no rule would make.
+#pragma once
+
+#include "random_program.h"
+#include "relay/lower/nest.h"
+#include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::fuzz {
+
+using lower::GroupPlan;
+using lower::Layout;
+using lower::LoopKind;
+using lower::Place;
+using lower::Schedule;
+using lower::StageSchedule;
+using lower::Storage;
+
+// The rules' own schedule with some steps of its roots changed; everything below adapts to what is left of an axis.
+inline void mutate_steps(Random& random, GroupPlan& plan) {
+  for (auto& [name, s] : plan.schedule.stages)
+    if (s.place == Place::Root)
+      for (lower::Loop& l : s.loops)
+        if (l.step > 1 && random.chance(50)) l.step = l.kind == LoopKind::Unroll ? l.step : random.in(1, 2 * l.step);
+}
+
+class ScheduleGenerator {
+ public:
+  ScheduleGenerator(Random& random, GroupPlan& plan) : random_(random), plan_(plan) {}
+
+  void generate() {
+    te::Tensors stages = plan_.stages();
+    plan_.schedule.rule = "random";
+    for (size_t i = stages.size(); i-- > 0;) {
+      const te::Tensor& t = stages[i];
+      if (t->is_placeholder()) continue;
+      StageSchedule s;
+      bool output = std::find(plan_.outputs.begin(), plan_.outputs.end(), t) != plan_.outputs.end();
+      bool reduction = t->combiner != te::Combiner::None;
+      te::Tensor consumer = only_consumer(stages, t);
+      if (output || random_.chance(25)) s.place = Place::Root;
+      else if (!reduction && random_.chance(35)) s.place = Place::Inline;
+      else if (consumer) {
+        const StageSchedule& c = plan_.schedule.stages.at(consumer->name);
+        s.place = Place::At, s.consumer = consumer->name;
+        s.level = static_cast<int>(random_.in(0, static_cast<int64_t>(c.loops.size())));
+        size_t parallel = std::count_if(c.loops.begin(), c.loops.end(), [](const lower::Loop& l) { return l.kind == LoopKind::Parallel; });
+        s.level = std::max<int>(s.level, static_cast<int>(parallel));
+        s.storage = random_.chance(50) ? Storage::Stack : Storage::Scratch;
+        if (s.level > 0 && random_.chance(40) && c.loops[s.level - 1].kind == LoopKind::Serial && c.loops[s.level - 1].step == 1)
+          s.fold = folding_axis(*consumer, c.loops[s.level - 1].axis, *t);
+      } else {
+        s.place = Place::Root;
+      }
+      if (s.place != Place::Inline) s.loops = loops(*t, s.place == Place::Root);
+      if (s.place == Place::Root && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
+      plan_.schedule.stages[t->name] = s;
+    }
+    for (const te::Tensor& t : stages) add_border(stages, t);
+  }
+
+  Layout random_layout(const te::Tensor& t) {
+    Layout l = Layout::row_major(static_cast<int>(t->shape.size()));
+    if (random_.chance(40)) {
+      for (size_t i = l.dims.size(); i > 1; --i) std::swap(l.dims[i - 1], l.dims[random_.in(0, static_cast<int64_t>(i) - 1)]);
+    }
+    return l;
+  }
+
+ private:
+  // The stage that alone uses t, through inlined ones; null when there are several.
+  te::Tensor only_consumer(const te::Tensors& stages, const te::Tensor& t) {
+    te::Tensor found;
+    for (const te::Tensor& user : stages) {
+      if (user->is_placeholder()) continue;
+      te::Tensors in = te::inputs(user);
+      if (std::find(in.begin(), in.end(), t) == in.end()) continue;
+      te::Tensor real = plan_.schedule.stages.at(user->name).place == Place::Inline ? only_consumer(stages, user) : user;
+      if (!real || (found && !(found == real))) return {};
+      found = real;
+    }
+    return found;
+  }
+
+  // The axis of t that moves with the consumer's loop axis, when the consumer reads it directly.
+  std::string folding_axis(const te::TensorNode& consumer, const std::string& loop_axis, const te::TensorNode& t) {
+    std::string found;
+    scalar::visit(consumer.body, [&](const Expr& n) {
+      if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(&t)) return;
+      for (size_t d = 0; d < n->args.size(); ++d)
+        for (const Expr& v : scalar::free_vars(n->args[d]))
+          if (v->name == loop_axis) found = t.axes[d].var->name;
+    });
+    return found;
+  }
+
+  std::vector<lower::Loop> loops(const te::TensorNode& t, bool root) {
+    struct Axis {
+      std::string name;
+      bool reduce;
+      std::vector<lower::Loop> chain;  // outer to inner
+    };
+    std::vector<Axis> axes;
+    std::string vector_axis;
+    if (!t.axes.empty() && random_.chance(70)) vector_axis = random_.of(t.axes).var->name;
+    auto add = [&](const te::Axis& a, bool reduce) {
+      Axis axis{a.var->name, reduce, {}};
+      int64_t extent = lower::extent_or(a, 8);
+      if (random_.chance(50)) axis.chain.push_back({axis.name, random_.in(1, extent + 2)});
+      if (axis.name == vector_axis) {
+        axis.chain.push_back({axis.name, int64_t{1} << random_.in(1, 4)});
+        axis.chain.push_back({axis.name, 1, LoopKind::Vector});
+      } else {
+        axis.chain.push_back({axis.name, 1, scalar::is_int(a.extent) && extent <= 4 && random_.chance(40) ? LoopKind::Unroll : LoopKind::Serial});
+        // An unrolled loop must not run over an extent known at run time only.
+        if (!scalar::is_int(a.extent)) axis.chain.back().kind = LoopKind::Serial;
+      }
+      axes.push_back(axis);
+    };
+    for (const te::Axis& a : t.axes) add(a, false);
+    for (const te::Axis& a : t.reduce_axes) add(a, true);
+    std::vector<lower::Loop> out;
+    bool parallel = root;
+    lower::Loop vector;
+    for (;;) {
+      std::vector<size_t> left;
+      for (size_t i = 0; i < axes.size(); ++i)
+        if (!axes[i].chain.empty()) left.push_back(i);
+      if (left.empty()) break;
+      Axis& axis = axes[random_.of(left)];
+      lower::Loop l = axis.chain.front();
+      axis.chain.erase(axis.chain.begin());
+      if (l.kind == LoopKind::Vector) {
+        vector = l;
+        continue;
+      }
+      if (parallel && l.kind == LoopKind::Serial && random_.chance(60)) {
+        if (!axis.reduce || lower::planted() == lower::Mutation::Race) l.kind = LoopKind::Parallel;
+        else parallel = false;
+      } else {
+        parallel = false;
+      }
+      out.push_back(l);
+    }
+    if (!vector.axis.empty()) out.push_back(vector);
+    return out;
+  }
+
+  // Gives the input of a padding stage the border it wants, half of the time.
+  void add_border(const te::Tensors& stages, const te::Tensor& t) {
+    StageSchedule* s = t->is_placeholder() ? nullptr : &plan_.schedule.stages.at(t->name);
+    if (!s || s->place != Place::Inline) return;
+    std::optional<lower::Guarded> guard = lower::guarded(*t);
+    if (!guard || random_.chance(30)) return;
+    te::Tensor data(dynamic_cast<const te::TensorNode*>(guard->value->source.get()));
+    if (!data->is_placeholder() && plan_.schedule.stages.at(data->name).place != Place::Root) return;
+    if (std::find(plan_.outputs.begin(), plan_.outputs.end(), data) != plan_.outputs.end()) return;
+    Layout& layout = plan_.layouts[data->name];
+    if (layout.has_border()) return;
+    if (layout.dims.empty()) layout = Layout::row_major(static_cast<int>(data->shape.size()));
+    Layout with = layout;
+    with.low.assign(data->shape.size(), 0), with.high = with.low, with.border_value = guard->otherwise;
+    for (size_t d = 0; d < data->shape.size(); ++d) {
+      Expr low = scalar::simplify(t->axes[d].var - guard->value->args[d]);
+      Expr high = scalar::simplify(t->axes[d].extent - data->shape[d] - low);
+      if (!scalar::is_int(low) || !scalar::is_int(high)) return;
+      with.low[d] = low->ivalue, with.high[d] = high->ivalue;
+    }
+    layout = with;
+    s->from_border = true;
+    (void)stages;
+  }
+
+  Random& random_;
+  GroupPlan& plan_;
+};
+
+}  // namespace relay::fuzz
