@@ -46,12 +46,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   std::string error, features;
   llvm::Triple triple(target.triple);
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!found) return Diagnostic{.kind = DiagnosticKind::unknown_target, .message = format("no code generator for {}: {}", target.triple, error)};
+  if (!found)
+    return Diagnostic{.kind = DiagnosticKind::unknown_target,
+                      .message = format("no code generator for {}: {}", target.triple, error)};
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.cpu, features, options, llvm::Reloc::PIC_,
-                                                                          std::nullopt, llvm::CodeGenOptLevel::Default, jit));
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      triple, target.cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default, jit));
   return machine;
 }
 
@@ -69,7 +71,8 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
   if (!errors.empty()) return errors;
   std::string message;
   llvm::raw_string_ostream stream(message);
-  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of kernel {} is malformed: {}", kernels.empty() ? "" : kernels[0].name, message);
+  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of kernel {} is malformed: {}",
+              kernels.empty() ? "" : kernels[0].name, message);
   return module;
 }
 

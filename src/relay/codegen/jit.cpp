@@ -33,13 +33,16 @@ class Linked : public KernelLibrary {
       : session_(must(orc::SelfExecutorProcessControl::Create(), "start the linker")),
         linker_(session_, must(llvm::jitlink::InProcessMemoryManager::Create(), "memory for code")),
         library_(session_.createBareJITDylib("kernels")) {
-    library_.addGenerator(must(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "symbols of the process"));
+    library_.addGenerator(
+        must(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "symbols of the process"));
     for (const std::string& object : objects)
       must(linker_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, "kernel")), "add an object file");
     orc::SymbolLookupSet wanted;
     for (const std::string& name : names) wanted.add(session_.intern(name));
-    orc::SymbolMap found = must(session_.lookup({{&library_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted)), "link kernels");
-    for (const auto& [symbol, definition] : found) functions_[(*symbol).str()] = definition.getAddress().toPtr<KernelFn>();
+    orc::SymbolMap found = must(
+        session_.lookup({{&library_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted)), "link kernels");
+    for (const auto& [symbol, definition] : found)
+      functions_[(*symbol).str()] = definition.getAddress().toPtr<KernelFn>();
   }
   ~Linked() override { llvm::cantFail(session_.endSession()); }
 
@@ -57,9 +60,11 @@ class Linked : public KernelLibrary {
 
 }  // namespace
 
-Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads) {
+Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+                                           int threads) {
   size_t parallel = static_cast<size_t>(std::max(threads, 1));
-  size_t batch = std::clamp<size_t>(kernels.size() / (parallel * 4), 1, 16), batches = (kernels.size() + batch - 1) / batch;
+  size_t batch = std::clamp<size_t>(kernels.size() / (parallel * 4), 1, 16),
+         batches = (kernels.size() + batch - 1) / batch;
   std::vector<std::string> objects(batches);
   std::vector<Diagnostics> errors(batches);
   std::vector<std::exception_ptr> failures(batches);
@@ -67,7 +72,8 @@ Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels
   auto work = [&] {
     for (size_t i; (i = next++) < batches;) {
       try {
-        Result<std::string> object = compile_object(kernels.subspan(i * batch, std::min(batch, kernels.size() - i * batch)), target, true);
+        Result<std::string> object =
+            compile_object(kernels.subspan(i * batch, std::min(batch, kernels.size() - i * batch)), target, true);
         if (object)
           objects[i] = *std::move(object);
         else

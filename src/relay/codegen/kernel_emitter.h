@@ -4,9 +4,9 @@
 // Where values go. Statements nest in *scopes*: the body of a loop, of a branch, or the straight line after a let. An
 // integer expression without loads is placed at the outermost loop level that defines its variables (at the end of the
 // block before the next loop), and remembered there, so that index arithmetic leaves loops and is never repeated. An
-// address is a chain of such steps, one a loop level, and then a constant, which becomes the instruction's displacement.
-// Loads of arrays that the kernel never stores are remembered in their scope. Everything else is remembered within its
-// statement only.
+// address is a chain of such steps, one a loop level, and then a constant, which becomes the instruction's
+// displacement. Loads of arrays that the kernel never stores are remembered in their scope. Everything else is
+// remembered within its statement only.
 //
 // Guards. Where an expression is evaluated for some lanes only (under a select or a masked store), loads are masked: a
 // vector load by the lanes, a scalar load by reading zeros from a safe place instead.
@@ -22,7 +22,8 @@ namespace relay::codegen {
 
 class KernelEmitter {
  public:
-  KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers, llvm::Module& module);
+  KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
+                llvm::Module& module);
   void run();
 
  private:
@@ -46,7 +47,8 @@ class KernelEmitter {
 
   // --- statements (llvm_kernel.cpp)
   void stmt(const loop::Stmt& s);
-  void for_stmt(const scalar::Expr& var, Value* begin, Value* end, bool runs, scalar::Interval range, function_ref<void()> body);
+  void for_stmt(const scalar::Expr& var, Value* begin, Value* end, bool runs, scalar::Interval range,
+                function_ref<void()> body);
   void if_stmt(const loop::Stmt& s);
   void alloc_stmt(const loop::Stmt& s);
   void branch(Value* condition, function_ref<void()> then, function_ref<void()> otherwise);
@@ -69,9 +71,9 @@ class KernelEmitter {
 
   // --- memory (llvm_memory.cpp)
   struct Address {
-    Value* pointer = nullptr;  // of lane 0
-    int64_t stride = 0;        // between lanes, in elements; 0: one element for all
-    Value* pointers = nullptr; // of each lane, where there is no stride
+    Value* pointer = nullptr;   // of lane 0
+    int64_t stride = 0;         // between lanes, in elements; 0: one element for all
+    Value* pointers = nullptr;  // of each lane, where there is no stride
   };
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
@@ -86,7 +88,8 @@ class KernelEmitter {
   void prefetch(const loop::Stmt& s);
   Value* load_register(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
   void store_register(const loop::Buffer* buffer, const scalar::Exprs& indices, Value* value, Value* mask);
-  std::pair<const RegisterGroup*, llvm::AllocaInst*> register_of(const loop::Buffer* buffer, const RegisterGroup& access);
+  std::pair<const RegisterGroup*, llvm::AllocaInst*> register_of(const loop::Buffer* buffer,
+                                                                 const RegisterGroup& access);
   void annotate(Value* access, const loop::Buffer* buffer);
 
   const loop::Kernel& kernel_;
@@ -111,7 +114,7 @@ class KernelEmitter {
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;
-  llvm::GlobalVariable* zeros_ = nullptr;  // what a load reads where its guard is false
+  llvm::GlobalVariable* zeros_ = nullptr;   // what a load reads where its guard is false
   std::unordered_map<Value*, Value*> any_;  // of masks: whether any lane is set
   Value* scratch_ = nullptr;
   int64_t scratch_used_ = 0;

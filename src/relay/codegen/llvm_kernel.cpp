@@ -23,7 +23,8 @@ using scalar::Exprs;
 using scalar::Interval;
 using scalar::Kind;
 
-KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers, llvm::Module& module)
+KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
+                             llvm::Module& module)
     : kernel_(kernel),
       target_(target),
       registers_(registers),
@@ -57,7 +58,8 @@ void KernelEmitter::run() {
   scopes_.push_back({});
   setup_buffers();
   for (size_t i = 0; i < kernel_.shape_vars.size(); ++i)
-    define(kernel_.shape_vars[i], b_.CreateLoad(index, b_.CreateConstGEP1_64(index, function_->getArg(1), i), kernel_.shape_vars[i]->name));
+    define(kernel_.shape_vars[i],
+           b_.CreateLoad(index, b_.CreateConstGEP1_64(index, function_->getArg(1), i), kernel_.shape_vars[i]->name));
   b_.SetInsertPoint(start);
 
   Interval tasks = scalar::interval(kernel_.tasks);
@@ -71,9 +73,11 @@ void KernelEmitter::run() {
   llvm::PromoteMemToReg(promoted, dominators);
 }
 
-// --- statements -------------------------------------------------------------------------------------------------------
+// --- statements ------------------------------------------------------------------------------------------------------
 
-void KernelEmitter::define(const Expr& var, Value* value) { vars_[var.get()] = {value, static_cast<int>(scopes_.size()) - 1}; }
+void KernelEmitter::define(const Expr& var, Value* value) {
+  vars_[var.get()] = {value, static_cast<int>(scopes_.size()) - 1};
+}
 
 void KernelEmitter::stmt(const Stmt& s) {
   locals_.clear(), local_index_.clear();
@@ -107,11 +111,13 @@ void KernelEmitter::stmt(const Stmt& s) {
 }
 
 // for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom.
-void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, bool runs, Interval range, function_ref<void()> body) {
+void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, bool runs, Interval range,
+                             function_ref<void()> body) {
   BasicBlock* before = b_.GetInsertBlock();
   BasicBlock* loop = BasicBlock::Create(context_, var->name, function_);
   BasicBlock* exit = BasicBlock::Create(context_, "end_" + var->name, function_);
-  llvm::Instruction* jump = runs ? static_cast<llvm::Instruction*>(b_.CreateBr(loop)) : b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, exit);
+  llvm::Instruction* jump = runs ? static_cast<llvm::Instruction*>(b_.CreateBr(loop))
+                                 : b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, exit);
   b_.SetInsertPoint(loop);
   llvm::PHINode* phi = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
   phi->addIncoming(begin, before);
@@ -142,12 +148,14 @@ void KernelEmitter::branch(Value* condition, function_ref<void()> then, function
 }
 
 void KernelEmitter::if_stmt(const Stmt& s) {
-  branch(emit(s->condition), [&] { stmt(s->body[0]); }, [&] {
-    if (s->body.size() > 1) stmt(s->body[1]);
-  });
+  branch(
+      emit(s->condition), [&] { stmt(s->body[0]); },
+      [&] {
+        if (s->body.size() > 1) stmt(s->body[1]);
+      });
 }
 
-// --- placing ----------------------------------------------------------------------------------------------------------
+// --- placing ---------------------------------------------------------------------------------------------------------
 
 int KernelEmitter::depth(const Expr& e) {
   int deepest = 0;
@@ -205,7 +213,7 @@ llvm::Value* KernelEmitter::place(const Expr& e, Value* tag, int depth, function
   return value;
 }
 
-// --- expressions ------------------------------------------------------------------------------------------------------
+// --- expressions -----------------------------------------------------------------------------------------------------
 
 llvm::Value* KernelEmitter::emit(const Expr& e) {
   if (e->kind == Kind::Int) return values_.constant(e->ivalue, e->dtype);
@@ -273,8 +281,8 @@ llvm::Value* KernelEmitter::contracted(const Expr& e) {
   return values_.fma(subtract ? b_.CreateFNeg(p) : p, q, sum);
 }
 
-// A comparison of two index vectors base + stride * lane, of which only one has a stride and that is +-1: the lane number
-// against one scalar, in narrow lanes, instead of 64-bit vectors.
+// A comparison of two index vectors base + stride * lane, of which only one has a stride and that is +-1: the lane
+// number against one scalar, in narrow lanes, instead of 64-bit vectors.
 llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
   std::optional<loop::Lanes> x = loop::as_lanes(e->args[0]), y = loop::as_lanes(e->args[1]);
   if (!x || !y) return nullptr;
@@ -283,7 +291,8 @@ llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
   Expr distance = scalar::simplify(y->base - x->base, bounds_);  // stride * lane <op> distance
   if (stride == 0)
     return values_.splat(emit(scalar::simplify(scalar::binary(e->binary, scalar::imm(0), distance), bounds_)), lanes);
-  if ((stride != 1 && stride != -1) || lanes > 120 || (e->binary != BinaryOp::Lt && e->binary != BinaryOp::Le)) return nullptr;
+  if ((stride != 1 && stride != -1) || lanes > 120 || (e->binary != BinaryOp::Lt && e->binary != BinaryOp::Le))
+    return nullptr;
   if (stride == -1) distance = scalar::simplify(distance * int64_t{-1}, bounds_);
   // stride 1: lane < d, lane <= d;  stride -1: lane > -d, lane >= -d.
   Expr clamped = scalar::max(scalar::min(distance, scalar::imm(lanes)), scalar::imm(-1));
@@ -312,8 +321,10 @@ static bool is_zero(const Expr& e) {
 llvm::Value* KernelEmitter::both(Value* guard, Value* condition) {
   if (!guard) return condition;
   bool wide = guard->getType()->isVectorTy(), wide_condition = condition->getType()->isVectorTy();
-  if (wide && !wide_condition) condition = values_.splat(condition, llvm::cast<llvm::FixedVectorType>(guard->getType())->getNumElements());
-  if (!wide && wide_condition) guard = values_.splat(guard, llvm::cast<llvm::FixedVectorType>(condition->getType())->getNumElements());
+  if (wide && !wide_condition)
+    condition = values_.splat(condition, llvm::cast<llvm::FixedVectorType>(guard->getType())->getNumElements());
+  if (!wide && wide_condition)
+    guard = values_.splat(guard, llvm::cast<llvm::FixedVectorType>(condition->getType())->getNumElements());
   return b_.CreateAnd(guard, condition);
 }
 
@@ -325,8 +336,10 @@ llvm::Value* KernelEmitter::any_lane(Value* mask) {
   llvm::IRBuilderBase::InsertPointGuard restore(b_);
   if (llvm::Constant* known = llvm::dyn_cast<llvm::Constant>(mask)) return any = b_.getInt1(!known->isNullValue());
   llvm::Instruction* made = llvm::cast<llvm::Instruction>(mask);
-  if (llvm::Instruction* next = made->getNextNode()) b_.SetInsertPoint(next);
-  else b_.SetInsertPoint(made->getParent());  // the block is still being written
+  if (llvm::Instruction* next = made->getNextNode())
+    b_.SetInsertPoint(next);
+  else
+    b_.SetInsertPoint(made->getParent());  // the block is still being written
   return any = b_.CreateOrReduce(mask);
 }
 
@@ -353,7 +366,7 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
   return b_.CreateSelect(c, x, y);
 }
 
-// --- entry ------------------------------------------------------------------------------------------------------------
+// --- entry -----------------------------------------------------------------------------------------------------------
 
 Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module) {
   RELAY_ASSIGN(RegisterPlan registers, plan_registers(prepared, target));

@@ -32,7 +32,7 @@ static int64_t constant_elements(const Buffer& b) {
   return scalar::is_int(n) ? n->ivalue : -1;
 }
 
-// --- buffers ----------------------------------------------------------------------------------------------------------
+// --- buffers ---------------------------------------------------------------------------------------------------------
 
 // Different params are different arrays, and a local array is none of them: alias scopes say so.
 void KernelEmitter::setup_buffers() {
@@ -47,7 +47,8 @@ void KernelEmitter::setup_buffers() {
       kernel_.body,
       [&](const Stmt& s) {
         if (s->kind == StmtKind::Store) stored_[s->buffer.get()] = true;
-        if (s->kind != StmtKind::Alloc || s->buffer->scope == Scope::Register || scopes_of_.count(s->buffer.get())) return;
+        if (s->kind != StmtKind::Alloc || s->buffer->scope == Scope::Register || scopes_of_.count(s->buffer.get()))
+          return;
         stored_[s->buffer.get()] = true;
         scopes_of_[s->buffer.get()] = nullptr;
         buffers.push_back(s->buffer.get());
@@ -79,7 +80,9 @@ void KernelEmitter::alloc_stmt(const Stmt& s) {
   int64_t elements = constant_elements(*buffer), used = scratch_used_;
   llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
   if (buffer->scope == Scope::Stack && !bases_.count(buffer)) {
-    llvm::AllocaInst* array = entry.CreateAlloca(llvm::ArrayType::get(values_.memory_type(buffer->dtype), static_cast<uint64_t>(elements)), nullptr, buffer->name);
+    llvm::AllocaInst* array =
+        entry.CreateAlloca(llvm::ArrayType::get(values_.memory_type(buffer->dtype), static_cast<uint64_t>(elements)),
+                           nullptr, buffer->name);
     array->setAlignment(Align(64));
     bases_[buffer] = array;
   }
@@ -97,7 +100,7 @@ llvm::Value* KernelEmitter::base_of(const Buffer* buffer) {
   return it->second;
 }
 
-// --- addresses --------------------------------------------------------------------------------------------------------
+// --- addresses -------------------------------------------------------------------------------------------------------
 
 static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& constant) {
   if (e->kind == Kind::Int) {
@@ -132,7 +135,8 @@ llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
 
 KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes) {
   size_t rank = indices.size();
-  RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name, buffer->shape.size(), rank);
+  RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name,
+              buffer->shape.size(), rank);
   Exprs steps(rank);  // elements from one index to the next in each dimension
   Expr step = scalar::imm(1);
   for (size_t d = rank; d-- > 0;) steps[d] = step, step = scalar::simplify(step * buffer->shape[d]);
@@ -160,12 +164,13 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
   vector = scalar::simplify(vector, bounds_);
   Value* offsets = values_.splat(emit(vector), lanes);
   int64_t elements = constant_elements(*buffer);
-  if (elements >= 0 && elements < (int64_t{1} << 31)) offsets = b_.CreateTrunc(offsets, llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes)));
+  if (elements >= 0 && elements < (int64_t{1} << 31))
+    offsets = b_.CreateTrunc(offsets, llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes)));
   at.pointers = b_.CreateGEP(values_.memory_type(buffer->dtype.element()), base_of(buffer), offsets);
   return at;
 }
 
-// --- memory -----------------------------------------------------------------------------------------------------------
+// --- memory ----------------------------------------------------------------------------------------------------------
 
 llvm::Value* KernelEmitter::load(const Expr& e) {
   const Buffer* buffer = buffer_of(e);
@@ -189,7 +194,8 @@ llvm::Value* KernelEmitter::guarded(Value* pointer) {
   if (!guard_) return pointer;
   if (!zeros_) {
     llvm::ArrayType* type = llvm::ArrayType::get(b_.getInt8Ty(), zero_bytes);
-    zeros_ = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantAggregateZero::get(type), "zeros");
+    zeros_ = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
+                                      llvm::ConstantAggregateZero::get(type), "zeros");
     zeros_->setAlignment(Align(64));
   }
   return b_.CreateSelect(any_lane(guard_), pointer, zeros_);
@@ -212,7 +218,8 @@ llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indic
   Value* v = nullptr;
   if (!at.pointers && (at.stride == 1 || at.stride == -1)) {
     bool reverse = at.stride == -1;
-    Value* pointer = reverse ? b_.CreateGEP(one, at.pointer, b_.getInt64(static_cast<uint64_t>(1 - lanes))) : at.pointer;
+    Value* pointer =
+        reverse ? b_.CreateGEP(one, at.pointer, b_.getInt64(static_cast<uint64_t>(1 - lanes))) : at.pointer;
     if (guard_ && guard_->getType()->isVectorTy()) {
       Value* mask = reverse ? b_.CreateVectorReverse(guard_) : guard_;
       v = b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
@@ -222,8 +229,10 @@ llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indic
     annotate(v, buffer);
     if (reverse) v = b_.CreateVectorReverse(v);
   } else {
-    Value* pointers = at.pointers ? at.pointers : b_.CreateGEP(one, at.pointer, values_.iota(b_.getInt64Ty(), lanes, at.stride));
-    v = b_.CreateMaskedGather(type, pointers, align, mask_of(lanes), guard_ ? llvm::Constant::getNullValue(type) : nullptr);
+    Value* pointers =
+        at.pointers ? at.pointers : b_.CreateGEP(one, at.pointer, values_.iota(b_.getInt64Ty(), lanes, at.stride));
+    v = b_.CreateMaskedGather(type, pointers, align, mask_of(lanes),
+                              guard_ ? llvm::Constant::getNullValue(type) : nullptr);
     annotate(v, buffer);
   }
   return values_.from_memory(v, t);
@@ -262,9 +271,11 @@ void KernelEmitter::store_memory(const Buffer* buffer, const Address& at, Value*
       v = b_.CreateVectorReverse(v);
       if (mask) mask = b_.CreateVectorReverse(mask);
     }
-    access = mask ? static_cast<Value*>(b_.CreateMaskedStore(v, pointer, align, mask)) : b_.CreateAlignedStore(v, pointer, align);
+    access = mask ? static_cast<Value*>(b_.CreateMaskedStore(v, pointer, align, mask))
+                  : b_.CreateAlignedStore(v, pointer, align);
   } else {  // also stride 0: the last lane wins, as in the serial loop
-    Value* pointers = at.pointers ? at.pointers : b_.CreateGEP(one, at.pointer, values_.iota(b_.getInt64Ty(), t.lanes, at.stride));
+    Value* pointers =
+        at.pointers ? at.pointers : b_.CreateGEP(one, at.pointer, values_.iota(b_.getInt64Ty(), t.lanes, at.stride));
     access = b_.CreateMaskedScatter(v, pointers, align, mask);
   }
   annotate(access, buffer);
@@ -278,12 +289,14 @@ void KernelEmitter::prefetch(const Stmt& s) {
     first.push_back(lanes->base);
   }
   Address at = address(s->buffer.get(), first, 1);
-  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at.pointer, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {at.pointer, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
 }
 
-// --- register buffers -------------------------------------------------------------------------------------------------
+// --- register buffers ------------------------------------------------------------------------------------------------
 
-std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(const Buffer* buffer, const RegisterGroup& access) {
+std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(const Buffer* buffer,
+                                                                              const RegisterGroup& access) {
   const std::vector<RegisterGroup>& groups = registers_.groups.at(buffer);
   size_t g = 0;
   while (access.offset >= groups[g].offset + groups[g].lanes) ++g;
@@ -308,7 +321,9 @@ llvm::Value* KernelEmitter::load_register(const Buffer* buffer, const Exprs& ind
   Value* whole = b_.CreateLoad(slot->getAllocatedType(), slot);
   int first = static_cast<int>(access.offset - group->offset);
   Value* part = whole;
-  if (access.lanes != group->lanes) part = access.lanes == 1 ? b_.CreateExtractElement(whole, first) : b_.CreateShuffleVector(whole, lane_list(first, access.lanes));
+  if (access.lanes != group->lanes)
+    part = access.lanes == 1 ? b_.CreateExtractElement(whole, first)
+                             : b_.CreateShuffleVector(whole, lane_list(first, access.lanes));
   return values_.splat(part, t.lanes);
 }
 

@@ -34,7 +34,9 @@ class TemporaryFolder {
 };
 
 Diagnostic cannot_write(const std::string& what) {
-  return {.kind = DiagnosticKind::file_not_found, .message = format("cannot write {}", what), .help = "is the temporary folder full? TMPDIR names another"};
+  return {.kind = DiagnosticKind::file_not_found,
+          .message = format("cannot write {}", what),
+          .help = "is the temporary folder full? TMPDIR names another"};
 }
 
 }  // namespace
@@ -53,8 +55,10 @@ Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const 
   static std::mutex one_at_a_time;  // the linker keeps state of the process
   {
     std::lock_guard<std::mutex> lock(one_at_a_time);
-    const char* arguments[] = {"ld.lld",   "-shared",      "--no-undefined", "--build-id=none", "--hash-style=gnu", "--strip-debug",
-                               "--threads=1", input.c_str(), "-o",             output.c_str()};
+    const char* arguments[] = {"ld.lld",          "-shared",          "--no-undefined",
+                               "--build-id=none", "--hash-style=gnu", "--strip-debug",
+                               "--threads=1",     input.c_str(),      "-o",
+                               output.c_str()};
     lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
     lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
     RELAY_CHECK(result.retCode == 0, "linking kernels failed: {}", messages);

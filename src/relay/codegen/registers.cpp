@@ -73,8 +73,8 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
     if (buffer->scope != Scope::Register) return;
     std::optional<RegisterGroup> run = register_access(*buffer, indices);
     if (!run)
-      errors.push_back(illegal(format("register buffer {} is accessed at {}, which is not a constant run of elements", buffer->name,
-                                      access_text(*buffer, indices)),
+      errors.push_back(illegal(format("register buffer {} is accessed at {}, which is not a constant run of elements",
+                                      buffer->name, access_text(*buffer, indices)),
                                "unroll the loops that index it, or place it on the stack"));
     else
       accesses[buffer].push_back({*run, access_text(*buffer, indices)});
@@ -107,8 +107,9 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
         clash |= !inside && begin < before.offset + before.lanes;
       }
       if (clash)
-        return illegal(format("register buffer {} is accessed at {}, which overlaps another access in part", buffer->name, a.text),
-                       "use one vector width for it, and make its last dimension a multiple of that");
+        return illegal(
+            format("register buffer {} is accessed at {}, which overlaps another access in part", buffer->name, a.text),
+            "use one vector width for it, and make its last dimension a multiple of that");
       if (!inside) groups.insert({begin, a.run});
     }
     for (const auto& [offset, group] : groups) plan.groups[buffer].push_back(group);
@@ -118,8 +119,8 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
     std::string names;
     for (const auto& [buffer, groups] : plan.groups)
       names += format("{}{} {}", names.empty() ? "" : ", ", buffer->name, vectors_of(*buffer, groups, target));
-    return illegal(format("kernel {} needs {} vector registers for its register buffers ({}), {} has {}", kernel.name, live, names,
-                          target.name, target.vector_registers),
+    return illegal(format("kernel {} needs {} vector registers for its register buffers ({}), {} has {}", kernel.name,
+                          live, names, target.name, target.vector_registers),
                    "choose a smaller register tile");
   }
   return plan;

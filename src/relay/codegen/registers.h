@@ -3,8 +3,8 @@
 //   acc[0, ramp(0, 1, 16)], acc[0, ramp(16, 1, 16)], acc[1, ramp(0, 1, 16)], ... of acc: float32[14, 32]
 //   -> 28 groups of 16 lanes, each one SSA value
 //
-// A group is a run of elements that is always accessed as a whole or by parts that lie inside it (a horizontal sum reads
-// halves and single lanes). Precondition: loops are unrolled and vectorised, so that all indices are constant.
+// A group is a run of elements that is always accessed as a whole or by parts that lie inside it (a horizontal sum
+// reads halves and single lanes). Precondition: loops are unrolled and vectorised, so that all indices are constant.
 #pragma once
 
 #include <unordered_map>
@@ -23,7 +23,8 @@ struct RegisterPlan {
   std::unordered_map<const loop::Buffer*, std::vector<RegisterGroup>> groups;  // sorted by offset
 };
 
-// The elements that an access covers: offset and lanes; nothing when the indices are not constant or not one contiguous run.
+// The elements that an access covers: offset and lanes; nothing when the indices are not constant or not one contiguous
+// run.
 std::optional<RegisterGroup> register_access(const loop::Buffer& buffer, const scalar::Exprs& indices);
 
 // Refuses (illegal_schedule) indices that are not constant, runs that overlap in part, and more live vectors than the

@@ -1,9 +1,9 @@
 #include "relay/codegen/values.h"
 
-#include <algorithm>
-
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
+
+#include <algorithm>
 
 #include "relay/base/diagnostics.h"
 
@@ -13,9 +13,9 @@ using llvm::Constant;
 using llvm::ConstantFP;
 using llvm::ConstantInt;
 using llvm::FixedVectorType;
-using llvm::Intrinsic::ID;
 using llvm::Type;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 using scalar::BinaryOp;
 using scalar::UnaryOp;
 
@@ -23,17 +23,16 @@ static bool has(const TargetDesc& target, const char* feature) {
   return std::find(target.features.begin(), target.features.end(), feature) != target.features.end();
 }
 
-Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target)
-    : b(builder), f16c_(has(target, "+f16c")) {}
+Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target) : b(builder), f16c_(has(target, "+f16c")) {}
 
 static bool is_small_float(DType t) { return t.is_float() && t.bits == 16; }
 static bool is_signed(DType t) { return t.code == DType::Code::Int; }
 
 Type* Values::type(DType t) const {
-  Type* element = t.is_bool()                     ? b.getInt1Ty()
-                  : !t.is_float()                 ? b.getIntNTy(t.bits)
-                  : t.bits == 64                  ? b.getDoubleTy()
-                                                  : b.getFloatTy();
+  Type* element = t.is_bool()     ? b.getInt1Ty()
+                  : !t.is_float() ? b.getIntNTy(t.bits)
+                  : t.bits == 64  ? b.getDoubleTy()
+                                  : b.getFloatTy();
   return t.lanes == 1 ? element : FixedVectorType::get(element, t.lanes);
 }
 
@@ -93,7 +92,8 @@ Value* Values::half_value(Value* bits) {
   // Scaling by 2^112 moves the exponent bias and makes denormals normal; infinities and NaN get the full exponent.
   Value* scaled = b.CreateFMul(b.CreateBitCast(magnitude, single), ConstantFP::get(single, 0x1p112));
   Value* special = b.CreateICmpUGE(magnitude, int_like(wide, 0x7C00u << 13));
-  Value* value = b.CreateSelect(special, b.CreateOr(magnitude, int_like(wide, 0x7F800000)), b.CreateBitCast(scaled, wide));
+  Value* value =
+      b.CreateSelect(special, b.CreateOr(magnitude, int_like(wide, 0x7F800000)), b.CreateBitCast(scaled, wide));
   Value* sign = b.CreateShl(b.CreateAnd(h, int_like(wide, 0x8000)), int_like(wide, 16));
   return b.CreateBitCast(b.CreateOr(value, sign), single);
 }
@@ -119,14 +119,15 @@ Value* Values::half_bits(Value* v) {
 
 Value* Values::round16(Value* v, DType t) { return is_small_float(t) ? from_memory(to_memory(v, t), t) : v; }
 
-// A double as a float whose last bit is set when the conversion is not exact: rounding that to 16 bits gives what rounding
-// the double at once gives.
+// A double as a float whose last bit is set when the conversion is not exact: rounding that to 16 bits gives what
+// rounding the double at once gives.
 Value* Values::to_odd_float(Value* v) {
   Type *wide = like(v, b.getInt32Ty()), *single = like(v, b.getFloatTy());
   Value* near = narrow(v, single);
   Value* back = b.CreateFPExt(near, v->getType());
   Value* bits = b.CreateBitCast(near, wide);
-  Value* above = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v));
+  Value* above = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                                 b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v));
   Value* down = b.CreateSub(bits, b.CreateZExt(above, wide));
   Value* inexact = b.CreateFCmpONE(back, v);
   return b.CreateBitCast(b.CreateOr(down, b.CreateZExt(inexact, wide)), single);
@@ -142,7 +143,8 @@ Value* Values::constant(double value, DType t) const {
   if (is_small_float(t)) {  // round to the grid at compile time
     llvm::APFloat f(value);
     bool lossy = false;
-    f.convert(t.code == DType::Code::BFloat ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+    f.convert(t.code == DType::Code::BFloat ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf(),
+              llvm::APFloat::rmNearestTiesToEven, &lossy);
     f.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
     held = f.convertToDouble();
   }
@@ -196,7 +198,8 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
       if (!is_signed(t)) return b.CreateZExt(b.CreateICmpNE(a, zero), type);
       return b.CreateSub(b.CreateZExt(b.CreateICmpSGT(a, zero), type), b.CreateZExt(b.CreateICmpSLT(a, zero), type));
     case UnaryOp::Sqrt: return round16(intrinsic(llvm::Intrinsic::sqrt), t);
-    case UnaryOp::Rsqrt: return round16(b.CreateFDiv(ConstantFP::get(type, 1.0), round16(intrinsic(llvm::Intrinsic::sqrt), t)), t);
+    case UnaryOp::Rsqrt:
+      return round16(b.CreateFDiv(ConstantFP::get(type, 1.0), round16(intrinsic(llvm::Intrinsic::sqrt), t)), t);
     case UnaryOp::Floor: return real ? intrinsic(llvm::Intrinsic::floor) : a;
     case UnaryOp::Ceil: return real ? intrinsic(llvm::Intrinsic::ceil) : a;
     case UnaryOp::Round: return real ? intrinsic(llvm::Intrinsic::roundeven) : a;
@@ -217,8 +220,8 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
   return nullptr;
 }
 
-// A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand that
-// may be NaN and a first that cannot, one instruction does; otherwise a NaN in the first operand is put back.
+// A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand
+// that may be NaN and a first that cannot, one instruction does; otherwise a NaN in the first operand is put back.
 Value* Values::float_minmax(bool max, Value* x, Value* y) {
   auto never_nan = [](Value* v) {
     Constant* c = llvm::dyn_cast<Constant>(v);
@@ -290,7 +293,9 @@ Value* Values::int_power(Value* x, Value* y, DType t) {
   return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
 }
 
-Value* Values::fma(Value* x, Value* y, Value* z) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
+Value* Values::fma(Value* x, Value* y, Value* z) {
+  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+}
 
 Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative) {
   bool real = t.is_float(), sign = is_signed(t), logic = t.is_bool();
@@ -299,7 +304,8 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
     case BinaryOp::Add: return real ? round16(b.CreateFAdd(x, y), t) : logic ? b.CreateOr(x, y) : b.CreateAdd(x, y);
     case BinaryOp::Sub: return real ? round16(b.CreateFSub(x, y), t) : b.CreateSub(x, y);
     case BinaryOp::Mul: return real ? round16(b.CreateFMul(x, y), t) : logic ? b.CreateAnd(x, y) : b.CreateMul(x, y);
-    case BinaryOp::Div: return real ? round16(b.CreateFDiv(x, y), t) : int_division(BinaryOp::TruncDiv, x, y, t, x_negative);
+    case BinaryOp::Div:
+      return real ? round16(b.CreateFDiv(x, y), t) : int_division(BinaryOp::TruncDiv, x, y, t, x_negative);
     case BinaryOp::FloorDiv:
     case BinaryOp::FloorMod: {
       if (!real) return int_division(op, x, y, t, x_negative);
@@ -320,7 +326,8 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
       if (real) return float_minmax(max, x, y);
       if (logic) return max ? b.CreateOr(x, y) : b.CreateAnd(x, y);
       return b.CreateBinaryIntrinsic(sign ? (max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin)
-                                          : (max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin), x, y);
+                                          : (max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin),
+                                     x, y);
     }
     case BinaryOp::Pow: return real ? round16(libm("pow", {x, y}, t), t) : int_power(x, y, t);
     case BinaryOp::And:
@@ -354,7 +361,8 @@ Value* Values::cast(Value* v, DType from, DType to) {
   Type* target = type(to.with_lanes(from.lanes));
   Constant* zero = Constant::getNullValue(v->getType());
   if (to.is_bool()) return from.is_float() ? b.CreateFCmpUNE(v, zero) : b.CreateICmpNE(v, zero);
-  if (!from.is_float() && !to.is_float()) return is_signed(from) ? b.CreateSExtOrTrunc(v, target) : b.CreateZExtOrTrunc(v, target);
+  if (!from.is_float() && !to.is_float())
+    return is_signed(from) ? b.CreateSExtOrTrunc(v, target) : b.CreateZExtOrTrunc(v, target);
   if (!from.is_float()) {
     if (is_small_float(to) && from.bits > 16) {  // through double, exact for all but the largest 64-bit integers
       Type* wide = like(v, b.getDoubleTy());
@@ -378,7 +386,8 @@ Value* Values::cast(Value* v, DType from, DType to) {
     number = float_minmax(false, number, ConstantFP::get(v->getType(), high));
     return b.CreateTrunc(b.CreateFPToSI(number, like(v, b.getInt32Ty())), target);
   }
-  return b.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {target, v->getType()}, {v});
+  return b.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                           {target, v->getType()}, {v});
 }
 
 }  // namespace relay::codegen

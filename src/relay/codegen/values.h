@@ -1,8 +1,8 @@
 // Scalar and vector arithmetic of loop bodies as LLVM instructions. Internal to codegen/.
 //
-// A value of dtype float16 or bfloat16 is held as a float that lies on the grid of its type: it is widened when loaded and
-// every operation is rounded back, which gives the same bits as rounding once after an exact operation (float has more than
-// twice the digits). A Bool is an i1; in memory it is a byte.
+// A value of dtype float16 or bfloat16 is held as a float that lies on the grid of its type: it is widened when loaded
+// and every operation is rounded back, which gives the same bits as rounding once after an exact operation (float has
+// more than twice the digits). A Bool is an i1; in memory it is a byte.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

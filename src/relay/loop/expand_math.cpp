@@ -6,8 +6,7 @@ namespace relay::loop {
 
 Kernel expand_math(const Kernel& k) {
   Kernel out = k;
-  out.body = rewrite(
-      k.body, [](const Stmt& s) { return s; }, [](const Expr& e) { return scalar::expand_math(e); });
+  out.body = rewrite(k.body, [](const Stmt& s) { return s; }, [](const Expr& e) { return scalar::expand_math(e); });
   return out;
 }
 

@@ -4,9 +4,9 @@
 //   becomes
 //   let h = rsqrt(v[c] + 1e-5f)  for x in 0..n { y[x] = a[x] * h }
 //
-// A load moves only if the loop runs at least once and the load is evaluated in every iteration, so nothing is read that
-// was not read before. Integer arithmetic needs no pass: code generation places it at the outermost loop that defines its
-// variables. Only innermost loops, because a value kept over an inner loop costs that loop a register.
+// A load moves only if the loop runs at least once and the load is evaluated in every iteration, so nothing is read
+// that was not read before. Integer arithmetic needs no pass: code generation places it at the outermost loop that
+// defines its variables. Only innermost loops, because a value kept over an inner loop costs that loop a register.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -21,8 +21,8 @@ using scalar::Kind;
 constexpr size_t limit = 12;  // values kept over one loop
 
 struct Facts {
-  std::unordered_set<const scalar::Node*> inner;       // variables defined inside the loop
-  std::unordered_set<const scalar::Source*> written;   // arrays stored anywhere in the kernel, and local ones
+  std::unordered_set<const scalar::Node*> inner;      // variables defined inside the loop
+  std::unordered_set<const scalar::Source*> written;  // arrays stored anywhere in the kernel, and local ones
   bool loads_may_move = false;
 };
 
@@ -48,7 +48,8 @@ class Hoister {
         return let(s->var, value, stmt(s->body[0], always));
       }
       case StmtKind::If:
-        return if_(expr(s->condition, always), stmt(s->body[0], false), s->body.size() > 1 ? stmt(s->body[1], false) : Stmt{});
+        return if_(expr(s->condition, always), stmt(s->body[0], false),
+                   s->body.size() > 1 ? stmt(s->body[1], false) : Stmt{});
       case StmtKind::Alloc: return alloc(s->buffer, stmt(s->body[0], always));
       case StmtKind::Block: {
         Stmts parts;
@@ -118,7 +119,9 @@ class Hoister {
     bool loads, fixed;
   };
   struct KeyHash {
-    size_t operator()(const std::pair<const scalar::Node*, bool>& k) const { return std::hash<const void*>()(k.first) * 2 + k.second; }
+    size_t operator()(const std::pair<const scalar::Node*, bool>& k) const {
+      return std::hash<const void*>()(k.first) * 2 + k.second;
+    }
   };
   std::unordered_map<const scalar::Node*, Movable> movable_;
   std::unordered_map<std::pair<const scalar::Node*, bool>, std::pair<Expr, Expr>, KeyHash> done_;
@@ -160,7 +163,8 @@ Kernel hoist(const Kernel& k) {
         Stmt body = hoister.stmt(s->body[0], true);
         if (hoister.moved.empty()) return s;
         Stmt result = for_(s->var, s->min, s->extent, s->for_kind, body);
-        for (size_t i = hoister.moved.size(); i-- > 0;) result = let(hoister.moved[i].var, hoister.moved[i].value, result);
+        for (size_t i = hoister.moved.size(); i-- > 0;)
+          result = let(hoister.moved[i].var, hoister.moved[i].value, result);
         return result;
       },
       [](const Expr& e) { return e; });

@@ -1,5 +1,5 @@
-// The meaning of kernels: runs them statement by statement, lane by lane, and checks every index. Local arrays start with
-// garbage, so that a value that was never stored shows.
+// The meaning of kernels: runs them statement by statement, lane by lane, and checks every index. Local arrays start
+// with garbage, so that a value that was never stored shows.
 #include <cstring>
 #include <unordered_map>
 
@@ -24,11 +24,13 @@ class Interpreter {
  public:
   explicit Interpreter(const Kernel& k) : kernel_(k) {}
 
-  Status run(const std::vector<void*>& params, const std::vector<int64_t>& param_bytes, const std::vector<int64_t>& shape,
-             int64_t begin, int64_t end) {
-    if (params.size() != kernel_.params.size() || param_bytes.size() != params.size() || shape.size() != kernel_.shape_vars.size())
+  Status run(const std::vector<void*>& params, const std::vector<int64_t>& param_bytes,
+             const std::vector<int64_t>& shape, int64_t begin, int64_t end) {
+    if (params.size() != kernel_.params.size() || param_bytes.size() != params.size() ||
+        shape.size() != kernel_.shape_vars.size())
       return Diagnostic{.kind = DiagnosticKind::wrong_input,
-                        .message = format("kernel {} takes {} arrays and {} sizes", kernel_.name, kernel_.params.size(), kernel_.shape_vars.size())};
+                        .message = format("kernel {} takes {} arrays and {} sizes", kernel_.name, kernel_.params.size(),
+                                          kernel_.shape_vars.size())};
     for (size_t i = 0; i < shape.size(); ++i) vars_[kernel_.shape_vars[i].get()] = {scalar::int_value(shape[i])};
     for (size_t i = 0; i < params.size(); ++i) {
       Array a;
@@ -36,7 +38,9 @@ class Interpreter {
       int64_t bytes = kernel_.params[i]->dtype.bytes();
       for (const Expr& e : kernel_.params[i]->shape) a.shape.push_back(integer(e)), bytes *= a.shape.back();
       if (bytes > param_bytes[i])
-        return Diagnostic{.kind = DiagnosticKind::wrong_input, .message = format("{} needs {} bytes and has {}", kernel_.params[i]->name, bytes, param_bytes[i])};
+        return Diagnostic{
+            .kind = DiagnosticKind::wrong_input,
+            .message = format("{} needs {} bytes and has {}", kernel_.params[i]->name, bytes, param_bytes[i])};
       arrays_[kernel_.params[i].get()] = std::move(a);
     }
     for (int64_t t = begin; t < end && !failed_; ++t) {
@@ -49,7 +53,9 @@ class Interpreter {
 
  private:
   void fail(std::string message) {
-    if (!failed_) failed_ = Diagnostic{.kind = DiagnosticKind::illegal_schedule, .message = format("kernel {}: {}", kernel_.name, message)};
+    if (!failed_)
+      failed_ = Diagnostic{.kind = DiagnosticKind::illegal_schedule,
+                           .message = format("kernel {}: {}", kernel_.name, message)};
   }
 
   // The address of an element, or null after a complaint.
@@ -60,7 +66,9 @@ class Interpreter {
     int64_t offset = 0;
     for (size_t d = 0; d < a.shape.size(); ++d) {
       if (indices[d] < 0 || indices[d] >= a.shape[d])
-        return fail(format("{}[{}] is outside of {}", source.name, join(std::vector<int64_t>(indices.begin(), indices.end()), ", "), join(a.shape, " x "))), nullptr;
+        return fail(format("{}[{}] is outside of {}", source.name,
+                           join(std::vector<int64_t>(indices.begin(), indices.end()), ", "), join(a.shape, " x "))),
+               nullptr;
       offset = offset * a.shape[d] + indices[d];
     }
     return a.data + offset * source.dtype.bytes();
@@ -69,7 +77,8 @@ class Interpreter {
   Value eval(const Expr& e, int lane = 0) {
     auto var = [&](const Expr& v, int l) -> Value {
       auto it = vars_.find(v.get());
-      if (it == vars_.end()) return fail(format("variable {} is not in scope", v->name)), Value{v->dtype.element(), 0, 0};
+      if (it == vars_.end())
+        return fail(format("variable {} is not in scope", v->name)), Value{v->dtype.element(), 0, 0};
       return it->second[std::min<size_t>(static_cast<size_t>(l), it->second.size() - 1)];
     };
     auto load = [&](const scalar::Source& source, std::span<const int64_t> indices) -> Value {

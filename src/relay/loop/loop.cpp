@@ -15,7 +15,8 @@ Stmt for_(Expr var, Expr min, Expr extent, ForKind kind, Stmt body) {
 Stmt store(BufferRef buffer, Exprs indices, Expr value, Expr mask) {
   StmtNode n;
   n.kind = StmtKind::Store;
-  n.buffer = std::move(buffer), n.indices = std::move(indices), n.value = std::move(value), n.condition = std::move(mask);
+  n.buffer = std::move(buffer), n.indices = std::move(indices), n.value = std::move(value),
+  n.condition = std::move(mask);
   return build(std::move(n));
 }
 
@@ -100,8 +101,7 @@ void visit(const Stmt& s, function_ref<void(const Stmt&)> on_stmt, function_ref<
 }
 
 Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings) {
-  return rewrite(
-      s, [](const Stmt& n) { return n; }, [&](const Expr& e) { return scalar::substitute(e, bindings); });
+  return rewrite(s, [](const Stmt& n) { return n; }, [&](const Expr& e) { return scalar::substitute(e, bindings); });
 }
 
 }  // namespace relay::loop

@@ -1,11 +1,12 @@
 // Kernels as text, and every pass against the interpreter: the same arrays before and after.
 #include "relay/loop/loop.h"
-#include "relay/loop/random_kernel.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
+
+#include "relay/loop/random_kernel.h"
 
 namespace relay::loop {
 namespace {
@@ -66,7 +67,9 @@ const Case cases[] = {
   }
 }
 )"},
-    {"tile", {5}, R"(kernel tile(a: float32[6, k] read, b: float32[k, 8] read, c: float32[6, 8]), shape (k), task t < 2 {
+    {"tile",
+     {5},
+     R"(kernel tile(a: float32[6, k] read, b: float32[k, 8] read, c: float32[6, 8]), shape (k), task t < 2 {
   alloc acc: float32[3, 8] in register
   for i in 0..3 unrolled {
     for l in 0..8 vectorised {
@@ -97,7 +100,9 @@ const Case cases[] = {
   }
 }
 )"},
-    {"lets", {4, 6}, R"(kernel lets(x: float32[n, m, 2] read, y: float32[n, m], flag: bool[m]), shape (n, m), task i < n {
+    {"lets",
+     {4, 6},
+     R"(kernel lets(x: float32[n, m, 2] read, y: float32[n, m], flag: bool[m]), shape (n, m), task i < n {
   for j in 0..m {
     for l in 0..2 unrolled {
       let v = x[i, j, l] * 2f
@@ -110,7 +115,9 @@ const Case cases[] = {
   }
 }
 )"},
-    {"gather", {8}, R"(kernel gather(x: float32[9, n] read, index: uint8[n] read, y: float32[n]), shape (n), task t < 1 {
+    {"gather",
+     {8},
+     R"(kernel gather(x: float32[9, n] read, index: uint8[n] read, y: float32[n]), shape (n), task t < 1 {
   for l in 0..8 vectorised {
     let c = 7 - l
     y[c] = x[int64(index[l]), c] + x[l // 4, l % 4 * 2]
@@ -139,7 +146,9 @@ const Case cases[] = {
   }
 }
 )"},
-    {"hoisted", {6, 5}, R"(kernel hoisted(x: float32[n, 8] read, v: float32[n] read, y: float32[n, 8]), shape (n, m), task i < n {
+    {"hoisted",
+     {6, 5},
+     R"(kernel hoisted(x: float32[n, 8] read, v: float32[n] read, y: float32[n, 8]), shape (n, m), task i < n {
   for j in 0..8 {
     y[i, j] = x[i, j] * sqrt(abs(v[i]) + 1f) + select(m < 3, v[i + 100], 0f)
   }
@@ -162,7 +171,8 @@ TEST(LoopText, ClashingNamesAreNumbered) {
   Kernel k = parse("kernel k(a: float32[4]), shape (), task t < 1 { for i in 0..2 { a[i] = 1f } }");
   Expr i = scalar::var("i"), again = scalar::var("i");
   k.body = for_(i, scalar::imm(0), scalar::imm(2), ForKind::Serial,
-                for_(again, scalar::imm(0), scalar::imm(2), ForKind::Serial, store(k.params[0], {i * 2 + again}, scalar::fimm(1))));
+                for_(again, scalar::imm(0), scalar::imm(2), ForKind::Serial,
+                     store(k.params[0], {i * 2 + again}, scalar::fimm(1))));
   EXPECT_EQ(str(k.body), "for i in 0..2 {\n  for i_1 in 0..2 {\n    a[i * 2 + i_1] = 1f\n  }\n}\n");
   Kernel read = parse(str(k));
   EXPECT_EQ(str(read), str(k));
@@ -187,7 +197,8 @@ TEST(LoopText, Mistakes) {
 }
 
 TEST(LoopVerify, Mistakes) {
-  Kernel k = parse("kernel k(a: float32[4], b: float32[n] read), shape (n), task t < 1 { for i in 0..4 { a[i] = b[i] } }");
+  Kernel k =
+      parse("kernel k(a: float32[4], b: float32[n] read), shape (n), task t < 1 { for i in 0..4 { a[i] = b[i] } }");
   EXPECT_TRUE(verify(k).empty());
   Kernel bad = k;
   bad.body = store(k.params[1], {scalar::imm(0)}, scalar::fimm(1));
@@ -234,7 +245,9 @@ TEST(LoopPasses, KeepTheMeaningOfRandomKernels) {
     for (Kernel (*pass)(const Kernel&) : {unroll, vectorise, simplify, hoist, simplify}) {
       Kernel after = pass(before);
       ASSERT_TRUE(verify(after).empty()) << render(verify(after)) << str(after);
-      ASSERT_EQ(run(after, {3}, static_cast<int>(seed)), expected) << "seed " << seed << "\n" << str(before) << "became\n" << str(after);
+      ASSERT_EQ(run(after, {3}, static_cast<int>(seed)), expected) << "seed " << seed << "\n"
+                                                                   << str(before) << "became\n"
+                                                                   << str(after);
       before = after;
     }
   }

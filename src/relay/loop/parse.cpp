@@ -46,7 +46,8 @@ std::vector<Token> tokenise(const std::string& text) {
           break;
         }
     }
-    tokens.push_back({kind, text.substr(begin, i - begin), static_cast<uint32_t>(begin), static_cast<uint32_t>(i), first});
+    tokens.push_back(
+        {kind, text.substr(begin, i - begin), static_cast<uint32_t>(begin), static_cast<uint32_t>(i), first});
     first = false;
   }
   uint32_t end = static_cast<uint32_t>(text.size());
@@ -58,7 +59,9 @@ std::optional<DType> parse_lanes_dtype(const std::string& text) {
   if (std::optional<DType> t = parse_dtype(text)) return t;
   size_t x = text.rfind('x');
   int lanes = 0;
-  if (x == std::string::npos || std::from_chars(text.data() + x + 1, text.data() + text.size(), lanes).ptr != text.data() + text.size() || lanes < 2)
+  if (x == std::string::npos ||
+      std::from_chars(text.data() + x + 1, text.data() + text.size(), lanes).ptr != text.data() + text.size() ||
+      lanes < 2)
     return std::nullopt;
   std::optional<DType> t = parse_dtype(text.substr(0, x));
   return t ? std::optional(t->with_lanes(lanes)) : std::nullopt;
@@ -69,7 +72,8 @@ std::optional<DType> suffix_dtype(std::string_view s) {
   if (s == "f64") return DType::float64();
   if (s == "f16") return DType::float16();
   if (s == "bf16") return DType::bfloat16();
-  if (s.size() >= 2 && (s[0] == 'i' || s[0] == 'u')) return parse_dtype((s[0] == 'i' ? "int" : "uint") + std::string(s.substr(1)));
+  if (s.size() >= 2 && (s[0] == 'i' || s[0] == 'u'))
+    return parse_dtype((s[0] == 'i' ? "int" : "uint") + std::string(s.substr(1)));
   return std::nullopt;
 }
 
@@ -191,7 +195,9 @@ class Parser {
         extent = expr();
       else
         expect(".."), extent = same(expr(), min, at_) ? last_ - min : min;
-      ForKind kind = accept("unrolled") ? ForKind::Unrolled : accept("vectorised") ? ForKind::Vectorised : ForKind::Serial;
+      ForKind kind = accept("unrolled")     ? ForKind::Unrolled
+                     : accept("vectorised") ? ForKind::Vectorised
+                                            : ForKind::Serial;
       Stmt body = in_scope(vars_, var->name, var, [&] { return braces(); });
       return for_(var, min, extent, kind, body);
     }
@@ -223,7 +229,10 @@ class Parser {
     Expr value = expr(), mask;
     if (is("if") && !peek().first) ++at_, mask = expr();
     if (failed_) return block({});
-    if (indices.size() != b->shape.size()) complain(format("{} has {}, {} given", b->name, plural(static_cast<int64_t>(b->shape.size()), "dimension", "dimensions"), indices.size()), at);
+    if (indices.size() != b->shape.size())
+      complain(format("{} has {}, {} given", b->name,
+                      plural(static_cast<int64_t>(b->shape.size()), "dimension", "dimensions"), indices.size()),
+               at);
     return store(b, std::move(indices), value, mask);
   }
 
@@ -261,10 +270,10 @@ class Parser {
       BinaryOp op;
       int level;
     };
-    static const Operator operators[] = {{"||", BinaryOp::Or, 1},  {"&&", BinaryOp::And, 2}, {"==", BinaryOp::Eq, 3},
-                                         {"!=", BinaryOp::Ne, 3},  {"<", BinaryOp::Lt, 3},   {"<=", BinaryOp::Le, 3},
-                                         {"+", BinaryOp::Add, 4},  {"-", BinaryOp::Sub, 4},  {"*", BinaryOp::Mul, 5},
-                                         {"/", BinaryOp::Div, 5},  {"//", BinaryOp::FloorDiv, 5}, {"%", BinaryOp::FloorMod, 5}};
+    static const Operator operators[] = {
+        {"||", BinaryOp::Or, 1}, {"&&", BinaryOp::And, 2}, {"==", BinaryOp::Eq, 3},       {"!=", BinaryOp::Ne, 3},
+        {"<", BinaryOp::Lt, 3},  {"<=", BinaryOp::Le, 3},  {"+", BinaryOp::Add, 4},       {"-", BinaryOp::Sub, 4},
+        {"*", BinaryOp::Mul, 5}, {"/", BinaryOp::Div, 5},  {"//", BinaryOp::FloorDiv, 5}, {"%", BinaryOp::FloorMod, 5}};
     if (level > 5) return primary();
     Expr left = expr(level + 1);
     for (bool more = true; more && !failed_;) {
@@ -286,7 +295,8 @@ class Parser {
     size_t digits = 0;
     bool real = false;
     while (digits < text.size() && (isdigit(static_cast<unsigned char>(text[digits])) || text[digits] == '.' ||
-                                    (text[digits] == 'e' && digits + 1 < text.size() && text[digits + 1] != 'f') || text[digits] == '-' || text[digits] == '+'))
+                                    (text[digits] == 'e' && digits + 1 < text.size() && text[digits + 1] != 'f') ||
+                                    text[digits] == '-' || text[digits] == '+'))
       real |= !isdigit(static_cast<unsigned char>(text[digits++]));
     std::string suffix = text.substr(digits), body = (negative ? "-" : "") + text.substr(0, digits);
     std::optional<DType> t = suffix.empty() && !real ? std::optional(DType::int64()) : suffix_dtype(suffix);
@@ -332,7 +342,10 @@ class Parser {
       BufferRef b = buffer_use();
       expect("[");
       Exprs indices = list("]");
-      if (!failed_ && indices.size() != b->shape.size()) complain(format("{} has {}, {} given", b->name, plural(static_cast<int64_t>(b->shape.size()), "dimension", "dimensions"), indices.size()), at);
+      if (!failed_ && indices.size() != b->shape.size())
+        complain(format("{} has {}, {} given", b->name,
+                        plural(static_cast<int64_t>(b->shape.size()), "dimension", "dimensions"), indices.size()),
+                 at);
       return scalar::load(b, std::move(indices));
     }
     std::map<std::string, Expr>::iterator it = vars_.find(token.text);
@@ -347,11 +360,13 @@ class Parser {
     if (failed_) return zero;
     auto wrong = [&](const char* what) { return complain(format("{} {}", f, what), at), zero; };
     if (f == "select") {
-      if (args.size() != 3 || !args[0]->dtype.is_bool() || args[1]->dtype != args[2]->dtype) return wrong("needs a condition and two values of one type");
+      if (args.size() != 3 || !args[0]->dtype.is_bool() || args[1]->dtype != args[2]->dtype)
+        return wrong("needs a condition and two values of one type");
       return scalar::select(args[0], args[1], args[2]);
     }
     if (f == "ramp") {
-      if (args.size() != 3 || !scalar::is_int(args[1]) || !scalar::is_int(args[2])) return wrong("needs a base, a constant stride and the lanes");
+      if (args.size() != 3 || !scalar::is_int(args[1]) || !scalar::is_int(args[2]))
+        return wrong("needs a base, a constant stride and the lanes");
       return scalar::ramp(args[0], args[1]->ivalue, static_cast<int>(args[2]->ivalue));
     }
     if (f == "broadcast") {

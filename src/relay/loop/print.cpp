@@ -9,9 +9,9 @@
 //     }
 //   }
 //
-// `a..b` is a loop from a = 0, `a ..+ n` one of n steps from a. An alloc or let reaches to the end of its block; one that
-// ends earlier stands in braces of its own. Variables and buffers are nodes, so two may share a name: the printer numbers
-// the inner one.
+// `a..b` is a loop from a = 0, `a ..+ n` one of n steps from a. An alloc or let reaches to the end of its block; one
+// that ends earlier stands in braces of its own. Variables and buffers are nodes, so two may share a name: the printer
+// numbers the inner one.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -86,7 +86,7 @@ class Names {
     return name;
   }
 
-  std::unordered_set<std::string> used_{"for", "in",     "if",   "else",     "alloc",      "let",  "kernel", "shape",
+  std::unordered_set<std::string> used_{"for",  "in",     "if",   "else",      "alloc",    "let",  "kernel", "shape",
                                         "task", "select", "ramp", "broadcast", "prefetch", "true", "false",  "read"};
   std::unordered_map<const scalar::Node*, Expr> vars_;
   std::unordered_map<const scalar::Source*, BufferRef> buffers_;
@@ -104,7 +104,9 @@ class Printer {
         std::string min = text(s->min), extent = text(s->extent);
         std::string range = scalar::is_int(s->min, 0) ? "0.." + extent : min + " ..+ " + extent;
         Expr var = names.define(s->var);
-        const char* kind = s->for_kind == ForKind::Unrolled ? " unrolled" : s->for_kind == ForKind::Vectorised ? " vectorised" : "";
+        const char* kind = s->for_kind == ForKind::Unrolled     ? " unrolled"
+                           : s->for_kind == ForKind::Vectorised ? " vectorised"
+                                                                : "";
         out += format("{}for {} in {}{} {{\n", pad, var->name, range, kind);
         stmt(s->body[0], indent + 2, true);
         out += pad + "}\n";
@@ -128,7 +130,8 @@ class Printer {
           names.undefine(s->var);
         } else {
           BufferRef b = names.define(s->buffer);
-          out += format("{}alloc {}: {}[{}] in {}\n", pad, b->name, b->dtype.str(), list(b->shape), scope_name(b->scope));
+          out +=
+              format("{}alloc {}: {}[{}] in {}\n", pad, b->name, b->dtype.str(), list(b->shape), scope_name(b->scope));
           stmt(s->body[0], indent, true);
           names.undefine(s->buffer);
         }
@@ -145,7 +148,9 @@ class Printer {
       case StmtKind::Block:
         for (size_t i = 0; i < s->body.size(); ++i) stmt(s->body[i], indent, last && i + 1 == s->body.size());
         break;
-      case StmtKind::Prefetch: out += format("{}prefetch {}[{}]\n", pad, names.name(s->buffer), texts(s->indices)); break;
+      case StmtKind::Prefetch:
+        out += format("{}prefetch {}[{}]\n", pad, names.name(s->buffer), texts(s->indices));
+        break;
     }
   }
 
@@ -173,11 +178,12 @@ std::string str(const Kernel& kernel) {
   std::string params;
   for (const BufferRef& p : kernel.params) {
     BufferRef b = printer.names.define(p);
-    params += format("{}{}: {}[{}]{}", params.empty() ? "" : ", ", b->name, b->dtype.str(), list(b->shape), b->read_only ? " read" : "");
+    params += format("{}{}: {}[{}]{}", params.empty() ? "" : ", ", b->name, b->dtype.str(), list(b->shape),
+                     b->read_only ? " read" : "");
   }
   Expr task = printer.names.define(kernel.task);
-  printer.out = format("kernel {}({}), shape ({}), task {} < {} {{\n", kernel.name, params, list(shape_vars), task->name,
-                       scalar::str(printer.names.rename(kernel.tasks)));
+  printer.out = format("kernel {}({}), shape ({}), task {} < {} {{\n", kernel.name, params, list(shape_vars),
+                       task->name, scalar::str(printer.names.rename(kernel.tasks)));
   printer.stmt(kernel.body, 2, true);
   return printer.out + "}\n";
 }

@@ -23,8 +23,10 @@ class Generator {
     k.name = "random_kernel";
     Expr n = scalar::var("n");
     k.shape_vars = {n};
-    x_ = param("x", DType::float32(), {n, imm(columns)}, true), index_ = param("index", DType::int32(), {imm(columns)}, true);
-    y_ = param("y", DType::float32(), {n, imm(columns)}, false), z_ = param("z", DType::int32(), {n, imm(columns)}, false);
+    x_ = param("x", DType::float32(), {n, imm(columns)}, true),
+    index_ = param("index", DType::int32(), {imm(columns)}, true);
+    y_ = param("y", DType::float32(), {n, imm(columns)}, false),
+    z_ = param("z", DType::int32(), {n, imm(columns)}, false);
     k.params = {x_, index_, y_, z_};
     k.task = row_ = scalar::var("i"), k.tasks = n, rows_ = n;
     Stmts parts;
@@ -36,7 +38,9 @@ class Generator {
  private:
   static constexpr int64_t columns = 24;
 
-  int64_t pick(int64_t low, int64_t high) { return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1)); }
+  int64_t pick(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+  }
   bool chance(int64_t percent) { return pick(1, 100) <= percent; }
 
   static BufferRef param(const char* name, DType t, Exprs shape, bool read_only) {
@@ -60,7 +64,9 @@ class Generator {
     return e;
   }
 
-  Expr guarded(Expr condition, Expr value) { return select(std::move(condition), value, fimm(static_cast<double>(pick(-1, 1)))); }
+  Expr guarded(Expr condition, Expr value) {
+    return select(std::move(condition), value, fimm(static_cast<double>(pick(-1, 1))));
+  }
 
   Expr leaf() {
     switch (pick(0, 6)) {
@@ -73,7 +79,8 @@ class Generator {
       }
       case 3: {
         Expr c = column(false), r = row_ + pick(-1, 1);
-        return guarded(scalar::logical_and(inside(c), scalar::logical_and(scalar::le(imm(0), r), scalar::lt(r, rows_))), load(x_, {r, c}));
+        return guarded(scalar::logical_and(inside(c), scalar::logical_and(scalar::le(imm(0), r), scalar::lt(r, rows_))),
+                       load(x_, {r, c}));
       }
       case 4: return cast(DType::float32(), lane_);
       case 5:
@@ -112,7 +119,9 @@ class Generator {
     } else {
       s = store(y_, {row_, store_column_}, v);
     }
-    if (chance(25)) s = if_(scalar::lt(imm(pick(0, 4)), lane_ + outer_), s, chance(50) ? store(y_, {row_, store_column_}, fimm(2)) : Stmt{});
+    if (chance(25))
+      s = if_(scalar::lt(imm(pick(0, 4)), lane_ + outer_), s,
+              chance(50) ? store(y_, {row_, store_column_}, fimm(2)) : Stmt{});
     return if_(inside(store_column_), s);
   }
 
@@ -134,8 +143,11 @@ class Generator {
     int64_t rows = pick(1, 3), lanes = chance(50) ? 8 : pick(2, 9);
     Scope scope = static_cast<Scope>(pick(1, 3));
     ForKind outer = scope == Scope::Register ? ForKind::Unrolled : kind(false);
-    ForKind inner_kind = scope == Scope::Register && chance(60) ? ForKind::Vectorised : scope == Scope::Register ? ForKind::Unrolled : kind(true);
-    if (inner_kind == ForKind::Unrolled) rows = std::min<int64_t>(rows, 2), lanes = std::min<int64_t>(lanes, 6);  // they must fit
+    ForKind inner_kind = scope == Scope::Register && chance(60) ? ForKind::Vectorised
+                         : scope == Scope::Register             ? ForKind::Unrolled
+                                                                : kind(true);
+    if (inner_kind == ForKind::Unrolled)
+      rows = std::min<int64_t>(rows, 2), lanes = std::min<int64_t>(lanes, 6);  // they must fit
     BufferRef t = buffer("t", DType::float32(), {imm(rows), imm(lanes)}, scope);
     Stmts parts;
     auto set = [&] {

@@ -4,11 +4,11 @@
 //   becomes
 //   out[ramp(o, 1, 16)] = a[ramp(o, 1, 16)] * broadcast(s[0], 16) if ramp(o, 1, 16) < broadcast(n, 16)
 //
-// The loop variable becomes a ramp, and whatever depends on it a vector; index arithmetic on ramps stays a ramp where it
-// can, so that code generation sees contiguous accesses. A condition that differs between lanes becomes the mask of the
-// stores under it (masked-off lanes evaluate nothing, loads included). A local array of the body gets one more dimension,
-// the lanes. Precondition: the lanes are independent (whoever marked the loop promises it); a loop that visibly is not
-// (it adds to one place, or a loop bound inside it differs between lanes) is made serial instead.
+// The loop variable becomes a ramp, and whatever depends on it a vector; index arithmetic on ramps stays a ramp where
+// it can, so that code generation sees contiguous accesses. A condition that differs between lanes becomes the mask of
+// the stores under it (masked-off lanes evaluate nothing, loads included). A local array of the body gets one more
+// dimension, the lanes. Precondition: the lanes are independent (whoever marked the loop promises it); a loop that
+// visibly is not (it adds to one place, or a loop bound inside it differs between lanes) is made serial instead.
 #include <unordered_map>
 
 #include "relay/base/diagnostics.h"
@@ -40,8 +40,10 @@ Expr ramp_binary(BinaryOp op, const Expr& a, const Expr& b, int lanes) {
     case BinaryOp::Add: return from_lanes(x->base + y->base, x->stride + y->stride, lanes);
     case BinaryOp::Sub: return from_lanes(x->base - y->base, x->stride - y->stride, lanes);
     case BinaryOp::Mul:
-      if (y->stride == 0 && scalar::is_int(y->base)) return from_lanes(x->base * y->base, x->stride * y->base->ivalue, lanes);
-      if (x->stride == 0 && scalar::is_int(x->base)) return from_lanes(x->base * y->base, y->stride * x->base->ivalue, lanes);
+      if (y->stride == 0 && scalar::is_int(y->base))
+        return from_lanes(x->base * y->base, x->stride * y->base->ivalue, lanes);
+      if (x->stride == 0 && scalar::is_int(x->base))
+        return from_lanes(x->base * y->base, y->stride * x->base->ivalue, lanes);
       return {};
     case BinaryOp::FloorDiv:
     case BinaryOp::FloorMod: {
@@ -185,8 +187,7 @@ class Vectoriser {
         if (Expr ramp = ramp_binary(e->binary, args[0], args[1], lanes_)) return ramp;
         return scalar::binary(e->binary, widen(args[0], lanes_), widen(args[1], lanes_));
       }
-      case Kind::Select:
-        return scalar::select(args[0], widen(args[1], lanes_), widen(args[2], lanes_));
+      case Kind::Select: return scalar::select(args[0], widen(args[1], lanes_), widen(args[2], lanes_));
       case Kind::Ramp:
       case Kind::Broadcast: failed_ = true; return e;
       default: return scalar::with_args(e, std::move(args));

@@ -48,9 +48,11 @@ class Verifier {
   void access(const scalar::Source* buffer, const Exprs& indices) {
     if (!buffers_.count(buffer)) return wrong("array {} is not in scope", buffer->name);
     size_t rank = static_cast<const Buffer*>(buffer)->shape.size();
-    if (indices.size() != rank) wrong("array {} has {} dimensions and is given {} indices", buffer->name, rank, indices.size());
+    if (indices.size() != rank)
+      wrong("array {} has {} dimensions and is given {} indices", buffer->name, rank, indices.size());
     for (const Expr& i : indices)
-      if (i->dtype.element() != DType::int64()) wrong("index {} of {} has type {}", scalar::str(i), buffer->name, i->dtype.str());
+      if (i->dtype.element() != DType::int64())
+        wrong("index {} of {} has type {}", scalar::str(i), buffer->name, i->dtype.str());
   }
 
   void condition(const Expr& e, const char* where) {
@@ -62,7 +64,8 @@ class Verifier {
     switch (s->kind) {
       case StmtKind::For: {
         expr(s->min, "a loop bound"), expr(s->extent, "a loop bound");
-        if (s->min->dtype != DType::int64() || s->extent->dtype != DType::int64()) wrong("the bounds of loop {} are not int64", s->var->name);
+        if (s->min->dtype != DType::int64() || s->extent->dtype != DType::int64())
+          wrong("the bounds of loop {} are not int64", s->var->name);
         if (s->for_kind != ForKind::Serial && !scalar::is_int(scalar::simplify(s->extent)))
           wrong("loop {} is {} but its extent {} is not constant", s->var->name,
                 s->for_kind == ForKind::Unrolled ? "unrolled" : "vectorised", scalar::str(s->extent));
@@ -77,14 +80,19 @@ class Verifier {
         int lanes = 1;
         for (const Expr& e : s->indices) expr(e, "an index"), lanes = std::max<int>(lanes, e->dtype.lanes);
         if (s->buffer->read_only) wrong("{} is read-only and stored to", s->buffer->name);
-        if (s->value->dtype.element() != s->buffer->dtype) wrong("a value of type {} is stored to {}, of {}", s->value->dtype.str(), s->buffer->name, s->buffer->dtype.str());
-        if (s->value->dtype.lanes != 1 && s->value->dtype.lanes != lanes) wrong("{} lanes are stored to {} places of {}", s->value->dtype.lanes, lanes, s->buffer->name);
+        if (s->value->dtype.element() != s->buffer->dtype)
+          wrong("a value of type {} is stored to {}, of {}", s->value->dtype.str(), s->buffer->name,
+                s->buffer->dtype.str());
+        if (s->value->dtype.lanes != 1 && s->value->dtype.lanes != lanes)
+          wrong("{} lanes are stored to {} places of {}", s->value->dtype.lanes, lanes, s->buffer->name);
         if (s->condition) condition(s->condition, "a store's mask");
         break;
       }
       case StmtKind::Let:
         expr(s->value, "a let");
-        if (s->var->dtype != s->value->dtype) wrong("variable {} has type {} and a value of type {}", s->var->name, s->var->dtype.str(), s->value->dtype.str());
+        if (s->var->dtype != s->value->dtype)
+          wrong("variable {} has type {} and a value of type {}", s->var->name, s->var->dtype.str(),
+                s->value->dtype.str());
         vars_.insert(s->var.get());
         stmt(s->body[0]);
         vars_.erase(s->var.get());
@@ -97,7 +105,8 @@ class Verifier {
       case StmtKind::Alloc:
         if (s->buffer->scope == Scope::Param) wrong("local array {} is marked as the caller's", s->buffer->name);
         for (const Expr& e : s->buffer->shape)
-          if (!scalar::is_int(e)) wrong("local array {} has the size {}, which is not constant", s->buffer->name, scalar::str(e));
+          if (!scalar::is_int(e))
+            wrong("local array {} has the size {}, which is not constant", s->buffer->name, scalar::str(e));
         buffers_.insert(s->buffer.get());
         stmt(s->body[0]);
         buffers_.erase(s->buffer.get());

@@ -10,8 +10,10 @@ const char* const integers[] = {"int8", "int16", "int32", "int64", "uint8", "uin
 const char* const floats[] = {"float32", "float64", "float16", "bfloat16"};
 
 // y_i[j] = values[i] for all j, in vectors of `lanes` with a tail; a value is text over a[j] and b[j].
-std::string elementwise(const std::string& in, const std::vector<std::pair<std::string, std::string>>& values, int lanes) {
-  std::string params = format("a: {0}[n] read, b: {0}[n] read", in), body, at = lanes == 1 ? "j" : format("j * {} + l", lanes);
+std::string elementwise(const std::string& in, const std::vector<std::pair<std::string, std::string>>& values,
+                        int lanes) {
+  std::string params = format("a: {0}[n] read, b: {0}[n] read", in), body,
+              at = lanes == 1 ? "j" : format("j * {} + l", lanes);
   int i = 0;
   for (const auto& [type, value] : values) {
     params += format(", y{}: {}[n]", i, type);
@@ -19,14 +21,18 @@ std::string elementwise(const std::string& in, const std::vector<std::pair<std::
     for (size_t p; (p = text.find("$")) != std::string::npos;) text.replace(p, 1, "[" + at + "]");
     body += format("        y{}[{}] = {}\n", i++, at, text);
   }
-  if (lanes == 1) return format("kernel ops({}), shape (n), task t < 1 {{\n  for j in 0..n {{\n{}  }}\n}}\n", params, body);
-  return format("kernel ops({0}), shape (n), task t < 1 {{\n  for j in 0..(n + {1} - 1) // {1} {{\n    for l in 0..{1} vectorised {{\n      if j * {1} + l < n {{\n{2}      }}\n    }}\n  }}\n}}\n",
-                params, lanes, body);
+  if (lanes == 1)
+    return format("kernel ops({}), shape (n), task t < 1 {{\n  for j in 0..n {{\n{}  }}\n}}\n", params, body);
+  return format(
+      "kernel ops({0}), shape (n), task t < 1 {{\n  for j in 0..(n + {1} - 1) // {1} {{\n    for l in 0..{1} "
+      "vectorised {{\n      if j * {1} + l < n {{\n{2}      }}\n    }}\n  }}\n}}\n",
+      params, lanes, body);
 }
 
 void check(const std::string& in, const std::vector<std::pair<std::string, std::string>>& values, double tolerance) {
   for (int lanes : {1, 16}) {
-    compare_everywhere(elementwise(in, values, lanes), {.shape = {203}, .tolerance = tolerance, .edges = true, .seed = 5});
+    compare_everywhere(elementwise(in, values, lanes),
+                       {.shape = {203}, .tolerance = tolerance, .edges = true, .seed = 5});
   }
 }
 
@@ -35,7 +41,8 @@ TEST(Arithmetic, Integers) {
     std::vector<std::pair<std::string, std::string>> values;
     std::string suffix = t == "int64" ? "" : (t[0] == 'u' ? "u" : "i") + t.substr(t.find_first_of("1368"));
     for (const char* op : {"+", "-", "*", "//", "%"}) values.push_back({t, format("a$ {} b$", op)});
-    for (const char* f : {"truncdiv", "truncmod", "min", "max", "bitand", "bitor", "bitxor"}) values.push_back({t, format("{}(a$, b$)", f)});
+    for (const char* f : {"truncdiv", "truncmod", "min", "max", "bitand", "bitor", "bitxor"})
+      values.push_back({t, format("{}(a$, b$)", f)});
     for (const char* f : {"shl", "shr"}) values.push_back({t, format("{}(a$, bitand(b$, 15{}))", f, suffix)});
     for (const char* op : {"==", "!=", "<", "<="}) values.push_back({"bool", format("a$ {} b$", op)});
     for (const char* f : {"neg", "abs", "sign", "bitnot"}) values.push_back({t, format("{}(a$)", f)});
@@ -54,7 +61,8 @@ TEST(Arithmetic, Floats) {
     for (const char* op : {"+", "-", "*", "/"}) values.push_back({t, format("a$ {} b$", op)});
     for (const char* f : {"min", "max"}) values.push_back({t, format("{}(a$, b$)", f)});
     for (const char* op : {"==", "!=", "<", "<="}) values.push_back({"bool", format("a$ {} b$", op)});
-    for (const char* f : {"neg", "abs", "sign", "sqrt", "floor", "ceil", "round", "trunc"}) values.push_back({t, format("{}(a$)", f)});
+    for (const char* f : {"neg", "abs", "sign", "sqrt", "floor", "ceil", "round", "trunc"})
+      values.push_back({t, format("{}(a$)", f)});
     for (const char* f : {"isnan", "isinf"}) values.push_back({"bool", format("{}(a$)", f)});
     std::string zero = t == "float32" ? "0f" : t == "float64" ? "0f64" : t == "float16" ? "0f16" : "0bf16";
     values.push_back({t, format("max(a$, {})", zero)});

@@ -1,5 +1,5 @@
-// Runs a kernel compiled and interpreted on equal arrays and compares. The compiled run has its arrays next to pages that
-// cannot be touched, once before and once behind each, so that an access outside of an array ends the test.
+// Runs a kernel compiled and interpreted on equal arrays and compares. The compiled run has its arrays next to pages
+// that cannot be touched, once before and once behind each, so that an access outside of an array ends the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,8 @@ class Guarded {
     data_ = base_ + page + (at_end ? inner_ - size_ : 0);
     std::memcpy(data_, bytes.data(), size_);
   }
-  Guarded(Guarded&& o) noexcept : size_(o.size_), inner_(o.inner_), page_(o.page_), base_(std::exchange(o.base_, nullptr)), data_(o.data_) {}
+  Guarded(Guarded&& o) noexcept
+      : size_(o.size_), inner_(o.inner_), page_(o.page_), base_(std::exchange(o.base_, nullptr)), data_(o.data_) {}
   ~Guarded() {
     if (base_) munmap(base_, inner_ + 2 * page_);
   }
@@ -80,13 +81,16 @@ inline scalar::Value random_value(DType t, const std::string& name, bool edges, 
   if (starts_with(name, "index")) return scalar::convert(t, scalar::int_value(static_cast<int64_t>(random() % 8)));
   bool edge = edges && random() % 4 == 0;
   if (t.is_bool()) return {t, static_cast<int64_t>(random() % 2), 0};
-  if (halves) return scalar::convert(t, scalar::float_value(static_cast<double>(random() % 9) / 2 - 2, DType::float64()));
+  if (halves)
+    return scalar::convert(t, scalar::float_value(static_cast<double>(random() % 9) / 2 - 2, DType::float64()));
   if (t.is_float()) {
-    const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -2.5, 1e-40, -3e-8, 65504, 70000, 3e38, -1e10, 1e-5, 100};
+    const double special[] = {0,     -0.0,  INFINITY, -INFINITY, NAN,  1,     -1,   0.5, -2.5,
+                              1e-40, -3e-8, 65504,    70000,     3e38, -1e10, 1e-5, 100};
     if (edge) return scalar::float_value(special[random() % std::size(special)], t);
     return scalar::float_value(std::uniform_real_distribution<double>(-4, 4)(random), t);
   }
-  const int64_t special[] = {0, 1, -1, 2, -2, 7, 127, -128, 255, 32767, -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+  const int64_t special[] = {0,   1,     -1,     2,         -2,        7,         127,      -128,
+                             255, 32767, -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
   if (edge) return scalar::int_value(special[random() % std::size(special)], t);
   return scalar::int_value(static_cast<int64_t>(random() % 201) - 100, t);
 }
@@ -101,7 +105,7 @@ struct Options {
   std::vector<int64_t> shape;
   double tolerance = 0;  // relative
   bool edges = false;
-  bool halves = false;   // floats are small multiples of one half
+  bool halves = false;  // floats are small multiples of one half
   uint64_t seed = 1;
 };
 
@@ -116,7 +120,8 @@ inline void compare(const loop::Kernel& k, const char* target_name, const Target
     int64_t n = 1;
     for (const scalar::Expr& e : p->shape) n *= *scalar::evaluate(e, sizes);
     std::string data(static_cast<size_t>(n * p->dtype.bytes()), '\0');
-    for (size_t i = 0; i < static_cast<size_t>(n); ++i) put(data, p->dtype, i, random_value(p->dtype, p->name, o.edges, o.halves, random));
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i)
+      put(data, p->dtype, i, random_value(p->dtype, p->name, o.edges, o.halves, random));
     inputs.push_back(data);
     bytes.push_back(static_cast<int64_t>(data.size()));
   }
@@ -149,10 +154,12 @@ inline void compare(const loop::Kernel& k, const char* target_name, const Target
           DType qt = k.params[q]->dtype;
           size_t count = inputs[q].size() / static_cast<size_t>(qt.bytes());
           scalar::Value v = value_at(inputs[q], qt, i % std::max<size_t>(count, 1));
-          if (q != p && count) in += format(" {}={}", k.params[q]->name, qt.is_float() ? v.f : static_cast<double>(v.i));
+          if (q != p && count)
+            in += format(" {}={}", k.params[q]->name, qt.is_float() ? v.f : static_cast<double>(v.i));
         }
-        ADD_FAILURE() << k.params[p]->name << "[" << i << "] is " << (t.is_float() ? a.f : static_cast<double>(a.i)) << ", not "
-                      << (t.is_float() ? b.f : static_cast<double>(b.i)) << " (modulo their sizes:" << in << ")";
+        ADD_FAILURE() << k.params[p]->name << "[" << i << "] is " << (t.is_float() ? a.f : static_cast<double>(a.i))
+                      << ", not " << (t.is_float() ? b.f : static_cast<double>(b.i)) << " (modulo their sizes:" << in
+                      << ")";
       }
     }
   }

@@ -19,11 +19,14 @@ TEST(Kernels, MaskedTail) {
     }}
   }}
 }}
-)", lanes), {.shape = {3, n}, .edges = true});
+)",
+                                lanes),
+                         {.shape = {3, n}, .edges = true});
 }
 
 TEST(Kernels, GuardedLoads) {
-  compare_everywhere(R"(kernel padded(x: float32[h, w] read, c: float32[3] read, y: float32[h, w], z: float32[h, w]), shape (h, w), task i < h {
+  compare_everywhere(
+      R"(kernel padded(x: float32[h, w] read, c: float32[3] read, y: float32[h, w], z: float32[h, w]), shape (h, w), task i < h {
   for j in 0..(w + 7) // 8 {
     for l in 0..8 vectorised {
       if j * 8 + l < w {
@@ -35,11 +38,13 @@ TEST(Kernels, GuardedLoads) {
     z[i, j] = select(2 <= j, x[i, j - 2], 3f) + select(j + 100 < w, c[j + 100], select(1 <= i, x[i - 1, j], 0f))
   }
 }
-)", {.shape = {4, 21}});
+)",
+      {.shape = {4, 21}});
 }
 
 TEST(Kernels, GatherStrideReverse) {
-  compare_everywhere(R"(kernel gather(x: float32[n, 40] read, index: int32[64] read, y: float32[n, 16], z: int8[n, 8], b: int8[n, 16] read), shape (n), task i < n {
+  compare_everywhere(
+      R"(kernel gather(x: float32[n, 40] read, index: int32[64] read, y: float32[n, 16], z: int8[n, 8], b: int8[n, 16] read), shape (n), task i < n {
   for l in 0..16 vectorised {
     y[i, l] = x[i, 15 - l] + x[i, l * 2] * x[i, int64(index[l])] + x[i, l // 4] + x[i, l % 3]
   }
@@ -50,7 +55,8 @@ TEST(Kernels, GatherStrideReverse) {
     y[i, l * 2] = y[i, l * 2] + select(index[l + 8] < 4i32, x[i, int64(index[l + 8]) + 36], 1f)
   }
 }
-)", {.shape = {5}, .tolerance = 1e-5});
+)",
+      {.shape = {5}, .tolerance = 1e-5});
 }
 
 TEST(Kernels, RegistersStackScratch) {
@@ -92,7 +98,8 @@ TEST(Kernels, RegistersStackScratch) {
     }
   }
 }
-)", {.shape = {3}, .tolerance = 1e-5});
+)",
+                     {.shape = {3}, .tolerance = 1e-5});
 }
 
 TEST(Kernels, MaskedRegisters) {
@@ -118,11 +125,13 @@ TEST(Kernels, MaskedRegisters) {
     }
   }
 }
-)", {.shape = {7, 37}, .tolerance = 1e-5});
+)",
+                     {.shape = {7, 37}, .tolerance = 1e-5});
 }
 
 TEST(Kernels, ControlFlow) {
-  compare_everywhere(R"(kernel control(x: int32[n, 8] read, count: int64[1], flag: bool[n], y: int32[n, 8], f: float32[n]), shape (n), task i < n {
+  compare_everywhere(
+      R"(kernel control(x: int32[n, 8] read, count: int64[1], flag: bool[n], y: int32[n, 8], f: float32[n]), shape (n), task i < n {
   for j in 0..8 {
     if flag[i] && x[i, j] < 3i32 {
       y[i, j] = x[i, j]
@@ -144,11 +153,13 @@ TEST(Kernels, ControlFlow) {
   flag[i] = 0f < f[i]
   count[0] = count[0] + 1
 }
-)", {.shape = {6}});
+)",
+      {.shape = {6}});
 }
 
 TEST(Kernels, VectorFlags) {
-  compare_everywhere(R"(kernel flags(a: float32[n] read, b: float32[n] read, p: bool[n] read, q: bool[n], y: float32[n]), shape (n), task t < 1 {
+  compare_everywhere(
+      R"(kernel flags(a: float32[n] read, b: float32[n] read, p: bool[n] read, q: bool[n], y: float32[n]), shape (n), task t < 1 {
   for j in 0..(n + 15) // 16 {
     for l in 0..16 vectorised {
       if j * 16 + l < n {
@@ -158,14 +169,16 @@ TEST(Kernels, VectorFlags) {
     }
   }
 }
-)", {.shape = {41}, .edges = true});
+)",
+      {.shape = {41}, .edges = true});
 }
 
 TEST(Kernels, Random) {
   std::vector<std::pair<const char*, TargetDesc>> targets = testing::runnable_targets();
   for (uint64_t seed = 0; seed < 150; ++seed) {
     const auto& [name, target] = targets[seed % targets.size()];
-    testing::compare(loop::random_kernel(seed), name, target, {.shape = {static_cast<int64_t>(seed % 5)}, .halves = true, .seed = seed});
+    testing::compare(loop::random_kernel(seed), name, target,
+                     {.shape = {static_cast<int64_t>(seed % 5)}, .halves = true, .seed = seed});
     if (HasFailure()) break;
   }
 }
@@ -173,7 +186,8 @@ TEST(Kernels, Random) {
 TEST(Kernels, SeveralInThreads) {
   std::vector<loop::Kernel> kernels;
   for (int i = 0; i < 6; ++i)
-    kernels.push_back(testing::parse(format("kernel k{0}(x: float32[4]), shape (), task t < 4 {{ x[t] = x[t] + {0}f }}", i)));
+    kernels.push_back(
+        testing::parse(format("kernel k{0}(x: float32[4]), shape (), task t < 4 {{ x[t] = x[t] + {0}f }}", i)));
   Result<std::shared_ptr<codegen::KernelLibrary>> library = codegen::jit(kernels, testing::describe("native"), 2);
   ASSERT_TRUE(library);
   for (int i = 0; i < 6; ++i) {
@@ -197,17 +211,23 @@ TEST(Kernels, RegisterBuffersThatCannotBe) {
   alloc r: float32[4] in register
   for j in 0..4 { r[j] = 1f }
   y[t] = r[0]
-})").find("r is accessed at r[j]"), std::string::npos);
+})")
+                .find("r is accessed at r[j]"),
+            std::string::npos);
   EXPECT_NE(refusal(R"(kernel k(y: float32[16]), shape (), task t < 4 {
   alloc r: float32[16] in register
   for l in 0..8 vectorised { r[l] = 1f }
   for l in 0..8 vectorised { y[l] = r[l + 4] }
-})").find("overlaps"), std::string::npos);
+})")
+                .find("overlaps"),
+            std::string::npos);
   EXPECT_NE(refusal(R"(kernel k(y: float32[17, 8]), shape (), task t < 4 {
   alloc r: float32[17, 8] in register
   for i in 0..17 unrolled { for l in 0..8 vectorised { r[i, l] = 1f } }
   for i in 0..17 unrolled { for l in 0..8 vectorised { y[i, l] = r[i, l] } }
-})").find("needs 17 vector registers"), std::string::npos);
+})")
+                .find("needs 17 vector registers"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -6,10 +6,11 @@ namespace {
 
 using testing::describe;
 
-// c = a * b by tiles of rows x (vectors * lanes), b packed in panels of that width; bias and relu on the tile. A task is
-// one tile of rows.
+// c = a * b by tiles of rows x (vectors * lanes), b packed in panels of that width; bias and relu on the tile. A task
+// is one tile of rows.
 std::string matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t vectors, int64_t lanes) {
-  return format(R"(kernel matmul(a: float32[{m}, {k}] read, b: float32[{n} // {width}, {k}, {width}] read, bias: float32[{n}] read, c: float32[{m}, {n}]), shape (), task t < {m} // {rows} {{
+  return format(
+      R"(kernel matmul(a: float32[{m}, {k}] read, b: float32[{n} // {width}, {k}, {width}] read, bias: float32[{n}] read, c: float32[{m}, {n}]), shape (), task t < {m} // {rows} {{
   for j in 0..{n} // {width} {{
     alloc acc: float32[{rows}, {width}] in register
     for i in 0..{rows} unrolled {{ for v in 0..{vectors} unrolled {{ for l in 0..{lanes} vectorised {{
@@ -25,8 +26,9 @@ std::string matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t vector
     }} }} }}
   }}
 }}
-)", fmt::arg("m", m), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("rows", rows), fmt::arg("vectors", vectors), fmt::arg("lanes", lanes),
-                fmt::arg("width", vectors * lanes));
+)",
+      fmt::arg("m", m), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("rows", rows), fmt::arg("vectors", vectors),
+      fmt::arg("lanes", lanes), fmt::arg("width", vectors * lanes));
 }
 
 struct Counts {
@@ -62,7 +64,13 @@ TEST(Matmul, TilesStayInRegisters) {
     const char* target;
     int rows, vectors, lanes;
   };
-  for (Tile t : {Tile{"zen4", 14, 2, 16}, {"sapphirerapids", 14, 2, 16}, {"skylake-avx512", 9, 3, 16}, {"zen4", 6, 4, 16}, {"haswell", 6, 2, 8}, {"haswell", 4, 3, 8}, {"zen4,-avx512f", 6, 2, 8}}) {
+  for (Tile t : {Tile{"zen4", 14, 2, 16},
+                 {"sapphirerapids", 14, 2, 16},
+                 {"skylake-avx512", 9, 3, 16},
+                 {"zen4", 6, 4, 16},
+                 {"haswell", 6, 2, 8},
+                 {"haswell", 4, 3, 8},
+                 {"zen4,-avx512f", 6, 2, 8}}) {
     loop::Kernel k = testing::parse(matmul(t.rows * 4, t.vectors * t.lanes * 3, 64, t.rows, t.vectors, t.lanes));
     Result<std::string> assembly = codegen::assembly_text(k, describe(t.target));
     ASSERT_TRUE(assembly) << render(assembly.errors());
@@ -80,7 +88,8 @@ TEST(Matmul, TilesStayInRegisters) {
 TEST(Matmul, Result) {
   for (const auto& [name, target] : testing::runnable_targets()) {
     int64_t lanes = target.vector_bytes / 4, rows = target.vector_registers == 32 ? 14 : 6;
-    testing::compare(testing::parse(matmul(rows * 2, 2 * lanes * 2, 33, rows, 2, lanes)), name, target, {.shape = {}, .tolerance = 1e-4});
+    testing::compare(testing::parse(matmul(rows * 2, 2 * lanes * 2, 33, rows, 2, lanes)), name, target,
+                     {.shape = {}, .tolerance = 1e-4});
   }
 }
 

@@ -1,19 +1,18 @@
-// Descriptions of x86-64 processors. "native" asks the CPUID instruction; the figures that it does not know (bandwidths,
-// multiply-adds a cycle) are measured ones, one row a microarchitecture.
+// Descriptions of x86-64 processors. "native" asks the CPUID instruction; the figures that it does not know
+// (bandwidths, multiply-adds a cycle) are measured ones, one row a microarchitecture.
 //
 //   describe("zen4")             an AMD Zen 4, wherever this runs
 //   describe("native,-avx512f")  this machine as if it had no AVX-512
 #include "relay/target/x86/x86.h"
 
 #include <cpuid.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include <llvm/ADT/StringMap.h>
-#include <llvm/TargetParser/Host.h>
 
 namespace relay::target {
 namespace {
@@ -23,7 +22,7 @@ struct Model {
   const char* cpu;       // LLVM's name
   const char* features;  // beyond the level below it, by LLVM's names
   double fma_per_cycle, ghz;
-  int64_t l1, l2, l3;    // KiB
+  int64_t l1, l2, l3;  // KiB
   double l2_gbps, l3_gbps, dram_gbps;
   bool prefetch_weights;
 };
@@ -31,7 +30,8 @@ struct Model {
 constexpr const char* sse = "sse3 ssse3 sse4.1 sse4.2 popcnt cx16";
 constexpr const char* avx2 = "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe";
 constexpr const char* avx512 =
-    "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe avx512f avx512bw avx512cd avx512dq avx512vl";
+    "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe avx512f avx512bw avx512cd avx512dq "
+    "avx512vl";
 
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector.
 const Model models[] = {
@@ -60,14 +60,17 @@ const std::map<std::string, std::vector<std::string>> dependents = {
     {"avx2", {"avx512f", "avxvnni"}},
     {"fma", {"avx512f"}},
     {"f16c", {"avx512f"}},
-    {"avx512f", {"avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "avx512vp2intersect"}},
+    {"avx512f",
+     {"avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512fp16", "avx512vbmi",
+      "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq", "avx512vp2intersect"}},
     {"avx512bw", {"avx512bf16", "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512bitalg"}},
     {"avx512dq", {"avx512fp16"}},
     {"avx512vl", {"avx512fp16"}},
     {"amx-tile", {"amx-int8", "amx-bf16", "amx-fp16", "amx-complex"}},
 };
 // Other names of features.
-const std::map<std::string, std::string> aliases = {{"vnni", "avx512vnni"}, {"bf16", "avx512bf16"}, {"fp16", "avx512fp16"}, {"amx", "amx-tile"}, {"sse4", "sse4.2"}};
+const std::map<std::string, std::string> aliases = {
+    {"vnni", "avx512vnni"}, {"bf16", "avx512bf16"}, {"fp16", "avx512fp16"}, {"amx", "amx-tile"}, {"sse4", "sse4.2"}};
 
 std::vector<std::string> feature_names() {
   std::set<std::string> all;
@@ -125,9 +128,12 @@ const Model& host_model(const std::string& cpu, const std::set<std::string>& fea
   if (cpu == "emeraldrapids" || starts_with(cpu, "graniterapids")) return *find_model("sapphirerapids");
   if (cpu == "broadwell") return *find_model("haswell");
   if (cpu == "znver1") return *find_model("zen2");
-  if (cpu == "raptorlake" || cpu == "meteorlake" || starts_with(cpu, "arrowlake") || cpu == "lunarlake") return *find_model("alderlake");
+  if (cpu == "raptorlake" || cpu == "meteorlake" || starts_with(cpu, "arrowlake") || cpu == "lunarlake")
+    return *find_model("alderlake");
   if (starts_with(cpu, "icelake") || cpu == "rocketlake" || cpu == "tigerlake") return *find_model("icelake-server");
-  return *find_model(features.count("avx512f") ? "avx512" : features.count("avx2") && features.count("fma") ? "avx2" : "generic");
+  return *find_model(features.count("avx512f")                         ? "avx512"
+                     : features.count("avx2") && features.count("fma") ? "avx2"
+                                                                       : "generic");
 }
 
 Diagnostic unknown(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
@@ -156,7 +162,8 @@ Result<TargetDesc> describe(std::string_view text) {
     t.cpu = model->cpu;
     for (std::string_view f : split(model->features, ' ')) features.insert(std::string(f));
     if (starts_with(model->name, "sapphire"))
-      for (const char* f : {"avx512vnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"}) features.insert(f);
+      for (const char* f : {"avx512vnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"})
+        features.insert(f);
     for (const char* m : {"zen4", "zen5"})
       if (name == m || model == find_model(m)) features.insert({"avx512vnni", "avx512bf16"});
     for (const char* m : {"cascadelake", "icelake-server"})
@@ -168,7 +175,8 @@ Result<TargetDesc> describe(std::string_view text) {
     std::string feature(part.empty() ? part : part.substr(1));
     if (auto it = aliases.find(feature); it != aliases.end()) feature = it->second;
     std::vector<std::string> known = feature_names();
-    if (part.empty() || (part[0] != '+' && part[0] != '-') || std::find(known.begin(), known.end(), feature) == known.end()) {
+    if (part.empty() || (part[0] != '+' && part[0] != '-') ||
+        std::find(known.begin(), known.end(), feature) == known.end()) {
       if (part.empty() || (part[0] != '+' && part[0] != '-'))
         return Diagnostic{.kind = DiagnosticKind::unknown_target,
                           .message = format("'{}' is not a feature: write +name or -name", part),
@@ -193,7 +201,8 @@ Result<TargetDesc> describe(std::string_view text) {
   for (const std::string& f : features) t.features.push_back("+" + f);
   for (const std::string& f : off)
     if (!features.count(f)) t.features.push_back("-" + f);
-  bool wide = features.count("avx512f") && features.count("avx512bw") && features.count("avx512dq") && features.count("avx512vl");
+  bool wide = features.count("avx512f") && features.count("avx512bw") && features.count("avx512dq") &&
+              features.count("avx512vl");
   bool middle = features.count("avx2") && features.count("fma");
   t.vector_bytes = wide ? 64 : middle ? 32 : 16;
   t.vector_registers = wide ? 32 : 16;

@@ -1,9 +1,9 @@
 // Descriptions of processors, and the code that they give without running it.
-#include "relay/target/x86/kernel_testing.h"
-
 #include <dlfcn.h>
 
 #include <fstream>
+
+#include "relay/target/x86/kernel_testing.h"
 
 namespace relay::target {
 namespace {
@@ -59,11 +59,14 @@ loop::Kernel make(const char* name, const char* type, const char* value) {
 
 // What an object needs from elsewhere would be missing in a shared library, whose linking checks it.
 TEST(X86, NoLibraryIsNeeded) {
-  const char* functions[] = {"exp", "log", "tanh", "erf", "sin", "cos", "tan", "atan", "sqrt", "rsqrt", "floor", "ceil", "round", "trunc"};
+  const char* functions[] = {"exp",  "log",  "tanh",  "erf",   "sin",  "cos",   "tan",
+                             "atan", "sqrt", "rsqrt", "floor", "ceil", "round", "trunc"};
   std::vector<loop::Kernel> kernels;
   auto add = [&](const char* f, const char* type, const char* value) {
-    kernels.push_back(testing::parse(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 vectorised {{ y[t * 8 + l] = {2} }} }}",
-                                            f, type, value)));
+    kernels.push_back(
+        testing::parse(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 "
+                              "vectorised {{ y[t * 8 + l] = {2} }} }}",
+                              f, type, value)));
   };
   for (const char* f : functions)
     for (const char* t : {"float32", "float64", "float16"}) add(f, t, format("{}(x[t * 8 + l])", f).c_str());
@@ -74,13 +77,17 @@ TEST(X86, NoLibraryIsNeeded) {
   for (const char* target : {"generic", "haswell", "zen4"}) {
     Result<std::string> library = codegen::shared_library(kernels, describe(target));
     ASSERT_TRUE(library) << render(library.errors());
-    EXPECT_EQ(library->substr(0, 4), "\x7f" "ELF");
+    EXPECT_EQ(library->substr(0, 4),
+              "\x7f"
+              "ELF");
   }
 }
 
 TEST(X86, SameKernelsSameBytes) {
-  std::vector<loop::Kernel> kernels{make("exponential", "float32", "exp(x[j * 16 + l])"), make("twice", "int8", "x[j * 16 + l] * 2i8")};
-  Result<std::string> once = codegen::shared_library(kernels, describe("zen4")), again = codegen::shared_library(kernels, describe("zen4"));
+  std::vector<loop::Kernel> kernels{make("exponential", "float32", "exp(x[j * 16 + l])"),
+                                    make("twice", "int8", "x[j * 16 + l] * 2i8")};
+  Result<std::string> once = codegen::shared_library(kernels, describe("zen4")),
+                      again = codegen::shared_library(kernels, describe("zen4"));
   ASSERT_TRUE(once && again);
   EXPECT_EQ(*once, *again);
 }
@@ -107,7 +114,8 @@ TEST(X86, SharedLibraryRuns) {
 
 TEST(X86, TextForPeople) {
   loop::Kernel k = make("add", "float32", "x[j * 16 + l] + 1f");
-  Result<std::string> ir = codegen::llvm_text(k, describe("zen4")), assembly = codegen::assembly_text(k, describe("zen4"));
+  Result<std::string> ir = codegen::llvm_text(k, describe("zen4")),
+                      assembly = codegen::assembly_text(k, describe("zen4"));
   ASSERT_TRUE(ir && assembly);
   EXPECT_NE(ir->find("define dso_local void @add("), std::string::npos);
   EXPECT_NE(ir->find("llvm.masked.load"), std::string::npos);
