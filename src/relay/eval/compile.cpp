@@ -179,17 +179,22 @@ class Compiler {
   }
 
   // The flat offset of a load as lane part + uniform part; `checks` are the dimensions that must be checked at run time.
+  // Dimension `moved` counts as the innermost one (-1: none does).
   struct Offset {
     Linear lanes, uniform;
     std::vector<size_t> checks;
   };
-  Offset offset(const Expr& e) {
+  Offset offset(const Expr& e, int moved = -1) {
     const Shape& dims = shapes_.at(static_cast<const te::TensorNode*>(e->source.get()));
     RELAY_CHECK(dims.size() == e->args.size(), "{} indices for {} in stage {}", e->args.size(), e->source->name, stage_->name);
     Offset out;
     Linear flat;
     int64_t stride = 1;
-    for (size_t d = dims.size(); d-- > 0;) {
+    std::vector<size_t> order;  // innermost first
+    if (moved >= 0) order.push_back(static_cast<size_t>(moved));
+    for (size_t d = dims.size(); d-- > 0;)
+      if (static_cast<int>(d) != moved) order.push_back(d);
+    for (size_t d : order) {
       Linear index = scalar::split(scalar::simplify(e->args[d], bounds_));
       scalar::Interval range = scalar::range_of(index, bounds_);
       if (!range.min || *range.min < 0 || !range.max || *range.max >= dims[d]) out.checks.push_back(d);
@@ -219,6 +224,25 @@ class Compiler {
     return emit(in);
   }
 
+  // The dimension to move to the end so that the innermost lane axis walks through memory; -1 when it does, or cannot, or
+  // when there is too little work to pay for the copy.
+  int dimension_to_move(const Expr& e) {
+    const Shape& dims = shapes_.at(static_cast<const te::TensorNode*>(e->source.get()));
+    double work = 1, elements = 1;
+    for (int64_t n : program_.lane_extents) work *= static_cast<double>(n);
+    for (int64_t n : program_.step_extents) work *= static_cast<double>(n);
+    for (int64_t n : dims) elements *= static_cast<double>(n);
+    if (lane_vars_.empty() || work < 4 * elements) return -1;
+    int found = -1;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (!uses(e->args[d], {lane_vars_.back()})) continue;
+      std::optional<scalar::Affine> affine = scalar::as_affine(e->args[d], {lane_vars_.back()});
+      if (found >= 0 || !affine || affine->coefficients[0] != 1) return -1;
+      found = static_cast<int>(d);
+    }
+    return found + 1 == static_cast<int>(dims.size()) ? -1 : found;
+  }
+
   static const Expr& without_casts(const Expr& e, bool float64) {
     return float64 && e->kind == Kind::Cast && e->dtype.is_float() && e->args[0]->dtype.is_float() ? e->args[0] : e;
   }
@@ -236,7 +260,8 @@ class Compiler {
     for (size_t s = 0; s < 2; ++s) {
       Expr e = without_casts(body->args[s], options_.float64);
       if (e->kind != Kind::Load || computed(e->dtype) != t || std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); })) return false;
-      Offset at = offset(e);
+      dot.sides[s].moved = dimension_to_move(e);
+      Offset at = offset(e, dot.sides[s].moved);
       if (!at.checks.empty() || uses(scalar::join(at.lanes), {last})) return false;
       dot.sides[s].step = 0;
       for (size_t i = 0; i < at.uniform.terms.size(); ++i) {

@@ -82,7 +82,7 @@ TEST(Eval, DeepRecursionAndDeepChains) {
   for (int k = 0; k < 20000; ++k) chain = ir::get(ir::tuple({chain}), 0);
   VarRef last = x;
   std::vector<std::pair<VarRef, Expr>> steps;
-  for (int k = 0; k < 200000; ++k) {
+  for (int k = 0; k < 50000; ++k) {
     VarRef v = ir::var("v");
     steps.push_back({v, ir::tuple({last})});
     last = v;

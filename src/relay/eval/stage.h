@@ -57,6 +57,7 @@ struct Dot {
     int tensor;
     int lanes, uniform;  // registers, as for Load
     int64_t step;        // how far one step of the last axis moves
+    int moved = -1;      // the tensor is read with this dimension moved to the end, so that lanes lie side by side
   };
   Side sides[2];
 };

@@ -105,6 +105,14 @@ TEST(EvalTe, Matmul) {
   }
 }
 
+TEST(EvalTe, ProductsWithTheReductionInnermost) {
+  DType f = DType::float32();
+  te::Tensor a = te::placeholder("A", dims({3, 21, 19}), f), b = te::placeholder("B", dims({3, 45, 19}), f);
+  te::Tensor c = te::reduce("C", dims({3, 21, 45}), dims({19}), Combiner::Sum,
+                            [&](const Exprs& i, const Exprs& k) { return (*a)({i[0], i[1], k[0]}) * (*b)({i[0], i[2], k[0]}); });
+  expect_exact(c, {{a, random_tensor({3, 21, 19}, f, 12)}, {b, random_tensor({3, 45, 19}, f, 13)}});
+}
+
 TEST(EvalTe, FewOutputsOfLongReductions) {
   te::Tensor a = te::placeholder("A", dims({2, 3000}), DType::float32());
   Tensor value = random_tensor({2, 3000}, DType::float32(), 3);
