@@ -18,12 +18,13 @@ template <class T, int width, class Product>
   for (int l = 0; l < width; ++l) acc[l] = sum[l];
 }
 
-// `make(first)` gives the product for the lanes from `first`.
-template <class T, class Make>
+// `make(first)` gives the product for the lanes from `first`. Lanes that lie apart (`near` false) go four at a time: more of
+// them would push each other out of the cache when they are a power of two apart.
+template <bool near, class T, class Make>
 [[gnu::always_inline]] inline void tiles(T* acc, int64_t n, int64_t steps, Make make) {
   int64_t l = 0;
-  for (; l + 32 <= n; l += 32) tile<T, 32>(acc + l, steps, make(l));
-  for (; l + 8 <= n; l += 8) tile<T, 8>(acc + l, steps, make(l));
+  for (; near && l + 32 <= n; l += 32) tile<T, 32>(acc + l, steps, make(l));
+  for (; near && l + 8 <= n; l += 8) tile<T, 8>(acc + l, steps, make(l));
   for (; l + 4 <= n; l += 4) tile<T, 4>(acc + l, steps, make(l));
   for (; l < n; ++l) tile<T, 1>(acc + l, steps, make(l));
 }
@@ -32,17 +33,17 @@ template <class T>
 [[gnu::always_inline]] inline void multiply_add_of(T* acc, int64_t n, Stream<T> a, Stream<T> b, int64_t steps) {
   if (a.lane == 0 && b.lane == 1) std::swap(a, b);
   if (a.lane == 1 && b.lane == 0) {
-    tiles(acc, n, steps, [&](int64_t first) {
+    tiles<true>(acc, n, steps, [&](int64_t first) {
       const T* pa = a.data + first;
       return [=](int64_t k, int l) { return pa[k * a.step + l] * b.data[k * b.step]; };
     });
   } else if (a.lane == 1 && b.lane == 1) {
-    tiles(acc, n, steps, [&](int64_t first) {
+    tiles<true>(acc, n, steps, [&](int64_t first) {
       const T *pa = a.data + first, *pb = b.data + first;
       return [=](int64_t k, int l) { return pa[k * a.step + l] * pb[k * b.step + l]; };
     });
   } else {
-    tiles(acc, n, steps, [&](int64_t first) {
+    tiles<false>(acc, n, steps, [&](int64_t first) {
       const T *pa = a.data + first * a.lane, *pb = b.data + first * b.lane;
       return [=](int64_t k, int l) { return pa[k * a.step + l * a.lane] * pb[k * b.step + l * b.lane]; };
     });
