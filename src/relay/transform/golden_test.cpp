@@ -1,0 +1,74 @@
+// Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line
+// `# ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "relay/ir/rewrite.h"
+#include "relay/text/text.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+namespace {
+
+constexpr std::string_view separator = "# ---- expect\n";
+
+void run_text(const std::string& path) {
+  SCOPED_TRACE(path);
+  std::ifstream in(path);
+  std::string file = (std::stringstream() << in.rdbuf()).str();
+  size_t cut = file.find(separator);
+  ASSERT_NE(cut, std::string::npos) << "no line '# ---- expect'";
+  std::string program = file.substr(0, cut), expected = file.substr(cut + separator.size());
+
+  std::vector<std::string> passes;
+  PassContext context;
+  std::string text;
+  for (std::string_view line : split(program, '\n')) {
+    if (starts_with(line, "# pass:")) {
+      for (std::string_view name : split(trim(line.substr(7)), ' ')) passes.push_back(std::string(name));
+    } else if (starts_with(line, "# option:")) {
+      std::vector<std::string_view> parts = split(trim(line.substr(9)), '=');
+      context.options[std::string(parts.at(0))] = static_cast<int64_t>(std::atoll(std::string(parts.at(1)).c_str()));
+    } else if (!starts_with(line, "# ")) {
+      text += std::string(line) + "\n";
+    }
+  }
+  ASSERT_FALSE(passes.empty()) << "no line '# pass: ...'";
+  Result<ir::Module> module = text::parse(text);
+  ASSERT_TRUE(module) << render(module.errors());
+  Result<ir::Module> result = run_passes(*module, passes, context);
+  ASSERT_TRUE(result) << render(result.errors());
+  std::string printed = text::str(*result);
+  if (std::getenv("RELAY_BLESS")) {
+    std::ofstream(path) << program << separator << printed;
+    return;
+  }
+  EXPECT_EQ(printed, expected);
+  Result<ir::Module> again = text::parse(printed);
+  ASSERT_TRUE(again) << render(again.errors());
+  EXPECT_TRUE(ir::equal(*again, *result));
+}
+
+std::vector<std::string> files() {
+  std::vector<std::string> result;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator("src/relay/transform/testdata"))
+    if (entry.path().extension() == ".relay") result.push_back(entry.path().string());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+TEST(Golden, before_and_after) {
+  for (const std::string& path : files()) run_text(path);
+}
+
+TEST(Golden, every_pass_has_a_text) {
+  for (const PassInfo& pass : all_passes()) EXPECT_TRUE(std::filesystem::exists(format("src/relay/transform/testdata/{}.relay", pass.name))) << pass.name;
+}
+
+}  // namespace
+}  // namespace relay::transform

@@ -1,0 +1,226 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/transform/dataflow.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/well_formed.h"
+
+namespace relay::transform {
+namespace {
+
+using namespace ir;
+
+Type f32(std::initializer_list<int64_t> shape) { return tensor_type(shape, DType::float32()); }
+
+Module module_of(std::vector<VarRef> params, Expr body) {
+  Module m;
+  m.functions["main"] = function(std::move(params), std::move(body));
+  return m;
+}
+
+Module run(const Module& m, const std::vector<std::string>& passes) {
+  PassContext context;
+  Result<Module> r = run_passes(m, passes, context);
+  EXPECT_TRUE(r) << (r ? "" : render(r.errors()));
+  return r ? *r : m;
+}
+
+// The operators of each primitive function, "nn.conv2d add nn.relu", sorted.
+std::vector<std::string> groups(const Module& m) {
+  std::vector<std::string> result;
+  visit(m.functions.at("main"), [&](const Expr& e) {
+    if (!is_closed(e)) return;
+    std::string text;
+    visit(as<Function>(e)->body, [&](const Expr& n) {
+      if (const Call* c = as<Call>(n)) text += (text.empty() ? "" : " ") + as<Op>(c->callee)->name;
+    });
+    result.push_back(text);
+  });
+  std::sort(result.begin(), result.end());
+  return result;
+}
+using Groups = std::vector<std::string>;
+
+Expr relu(Expr x) { return op::make("nn.relu", {std::move(x)}); }
+Expr add(Expr a, Expr b) { return op::make("add", {std::move(a), std::move(b)}); }
+Expr conv(Expr x, Expr w) { return op::make("nn.conv2d", {std::move(x), std::move(w)}, {{"padding", Ints{1, 1}}}); }
+
+TEST(FuseOps, a_residual_block) {
+  VarRef x = var("x", f32({1, 8, 8, 8})), w1 = var("w1", f32({8, 8, 3, 3})), w2 = var("w2", f32({8, 8, 3, 3})), b = var("b", f32({8, 1, 1}));
+  Expr first = relu(add(conv(x, w1), b));
+  Expr second = relu(add(conv(first, w2), x));
+  Module m = run(module_of({x, w1, w2, b}, second), {"fuse_ops"});
+  EXPECT_EQ(groups(m), (Groups{"nn.conv2d add nn.relu", "nn.conv2d add nn.relu"}));
+}
+
+TEST(FuseOps, two_heavy_nodes_stay_apart) {
+  VarRef x = var("x", f32({1, 8, 8, 8})), w1 = var("w1", f32({8, 8, 3, 3})), w2 = var("w2", f32({8, 8, 3, 3}));
+  Module m = run(module_of({x, w1, w2}, relu(add(conv(x, w1), conv(x, w2)))), {"fuse_ops"});
+  EXPECT_EQ(groups(m).size(), 2u);
+}
+
+TEST(FuseOps, diamond_of_elementwise) {
+  VarRef x = var("x", f32({4, 4}));
+  Expr e = op::make("exp", {x});
+  Expr d = add(relu(e), op::make("sqrt", {e}));
+  EXPECT_EQ(groups(run(module_of({x}, d), {"fuse_ops"})), (Groups{"exp nn.relu sqrt add"}));
+}
+
+TEST(FuseOps, a_value_that_is_returned_ends_its_group) {
+  VarRef x = var("x", f32({4, 4}));
+  Expr e = op::make("exp", {x});
+  Module m = run(module_of({x}, tuple({e, relu(e)})), {"fuse_ops"});
+  EXPECT_EQ(groups(m), (Groups{"exp", "nn.relu"}));
+}
+
+TEST(FuseOps, reductions_take_their_producers) {
+  VarRef x = var("x", f32({4, 4}));
+  Module m = run(module_of({x}, relu(op::make("sum", {op::make("exp", {relu(x)})}, {{"axis", Ints{1}}}))), {"fuse_ops"});
+  EXPECT_EQ(groups(m), (Groups{"nn.relu", "nn.relu exp sum"}));
+}
+
+TEST(FuseOps, branches_stay_apart) {
+  VarRef x = var("x", f32({4})), c = var("c", scalar_type(DType::boolean()));
+  Expr e = op::make("exp", {x});
+  Module m = run(module_of({x, c}, if_(c, relu(relu(e)), op::make("sqrt", {e}))), {"fuse_ops"});
+  EXPECT_EQ(groups(m).size(), 3u);
+}
+
+TEST(FuseOps, groups_are_limited) {
+  VarRef x = var("x", f32({4}));
+  Expr e = x;
+  for (int i = 0; i < 1000; ++i) e = relu(e);
+  EXPECT_EQ(groups(run(module_of({x}, e), {"fuse_ops"})).size(), 4u);
+}
+
+TEST(CommonSubexpr, merges_within_scope) {
+  VarRef x = var("x", f32({4})), c = var("c", scalar_type(DType::boolean()));
+  Module m = run(module_of({x}, add(relu(x), relu(x))), {"common_subexpr"});
+  VarRef y = var("y", f32({4}));
+  Expr shared = relu(y);
+  EXPECT_TRUE(equal(m.functions["main"], run(module_of({y}, add(shared, shared)), {}).functions["main"]));
+  Module branches = module_of({x, c}, if_(c, relu(x), relu(x)));
+  EXPECT_TRUE(equal(run(branches, {"common_subexpr"}), run(branches, {})));
+}
+
+TEST(DeadCode, drops_unused_lets) {
+  VarRef x = var("x", f32({4})), a = var("a", f32({4})), b = var("b", f32({4}));
+  Module m = run(module_of({x}, let(a, relu(x), let(b, relu(a), x))), {"dead_code"});
+  EXPECT_EQ(m.functions["main"]->body, x);
+}
+
+TEST(DeadCode, keeps_writes) {
+  VarRef x = var("x", f32({})), r = var("r"), a = var("a");
+  Expr program = let(r, make<RefCreate>(x), let(a, make<RefWrite>(r, x), make<RefRead>(r)));
+  Module m = module_of({x}, program);
+  PassContext context;
+  Result<Module> result = dead_code(m, context);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->functions["main"], m.functions["main"]);
+}
+
+TEST(SimplifyExpr, rules) {
+  VarRef x = var("x", f32({4, 2}));
+  Expr e = add(op::make("multiply", {x, constant(1)}), constant(0));
+  EXPECT_EQ(run(module_of({x}, e), {"simplify_expr"}).functions["main"]->body, x);
+  Expr stretched = add(constant(0), var("y", f32({4, 2})));
+  VarRef one = var("one", f32({1}));
+  Expr kept = add(one, constant(Tensor::full({4, 2}, DType::float32(), 0)));
+  EXPECT_EQ(run(module_of({one}, kept), {"simplify_expr"}).functions["main"]->body, kept);
+}
+
+TEST(FoldConstant, evaluates) {
+  VarRef x = var("x", f32({2}));
+  Tensor two = Tensor::full({2}, DType::float32(), 2);
+  Expr e = add(x, op::make("multiply", {constant(two), op::make("sqrt", {constant(Tensor::full({}, DType::float32(), 9))})}));
+  Module m = run(module_of({x}, e), {"fold_constant"});
+  const Call* sum = as<Call>(m.functions["main"]->body);
+  ASSERT_TRUE(sum && as<Constant>(sum->args[1]));
+  EXPECT_TRUE(equal(as<Constant>(sum->args[1])->value, Tensor::full({2}, DType::float32(), 6)));
+  VarRef y = var("y", f32({2}));
+  Expr choice = if_(constant(1, DType::boolean()), x, y);
+  EXPECT_EQ(run(module_of({x, y}, choice), {"fold_constant"}).functions["main"]->body, x);
+}
+
+TEST(SimplifyInference, batch_norm_folds_to_multiply_and_add) {
+  VarRef x = var("x", f32({1, 3, 4, 4}));
+  auto vector = [](double v) { return constant(Tensor::full({3}, DType::float32(), v)); };
+  Expr norm = op::make("nn.batch_norm", {x, vector(2), vector(1), vector(3), vector(4)}, {{"epsilon", 0.0}});
+  Expr out = get(op::make("nn.dropout", {get(norm, 0)}), 0);
+  Module m = run(module_of({x}, out), {"simplify_inference", "fold_constant"});
+  Expr scale = constant(Tensor::full({3, 1, 1}, DType::float32(), 1)), shift = constant(Tensor::full({3, 1, 1}, DType::float32(), -2));
+  EXPECT_TRUE(equal(m.functions["main"]->body, add(op::make("multiply", {x, scale}), shift)));
+}
+
+TEST(Passes, unknown_names_are_diagnostics) {
+  PassContext context;
+  Result<Module> r = run_passes({}, {"fuse_op"}, context);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.errors()[0].kind, DiagnosticKind::unknown_pass);
+  EXPECT_EQ(r.errors()[0].help, "did you mean 'fuse_ops'?");
+  context.options["fuse_ops.max_grop"] = int64_t{3};
+  Result<Module> o = run_passes({}, {}, context);
+  ASSERT_FALSE(o);
+  EXPECT_EQ(o.errors()[0].help, "did you mean 'fuse_ops.max_group'?");
+}
+
+TEST(WellFormed, mistakes) {
+  VarRef x = var("x"), y = var("y");
+  EXPECT_TRUE(well_formed(function({x}, x)).empty());
+  EXPECT_EQ(well_formed(function({x}, y))[0].kind, DiagnosticKind::unknown_variable);
+  EXPECT_EQ(well_formed(function({x, x}, x))[0].kind, DiagnosticKind::duplicate_definition);
+  EXPECT_EQ(well_formed(tuple({let(x, constant(1), x), x}))[0].kind, DiagnosticKind::unknown_variable);
+  EXPECT_EQ(well_formed(let(x, x, x))[0].kind, DiagnosticKind::unknown_variable);
+  Module m;
+  m.functions["main"] = function({}, call(global("mian"), {}));
+  EXPECT_EQ(well_formed(m)[0].help, "did you mean @main?");
+}
+
+double seconds_of(const std::string& pass, const Module& m) {
+  PassContext context;
+  context.verify = false;
+  double seconds = 0;
+  context.trace = [&](const PassTrace& t) { seconds = t.seconds; };
+  Result<Module> r = run_passes(m, {pass}, context);
+  EXPECT_TRUE(r) << (r ? "" : render(r.errors()));
+  return seconds;
+}
+
+Module chain(int n) {
+  VarRef x = var("x", f32({4}));
+  Expr e = x;
+  for (int i = 0; i < n; ++i) e = i % 3 ? relu(e) : add(e, x);
+  return module_of({x}, e);
+}
+// Each value is used by its neighbour and by the far end, in the order that makes walks along the tree longest.
+Module ladder(int n) {
+  VarRef x = var("x", f32({4}));
+  Exprs up{x};
+  for (int i = 0; i < n; ++i) up.push_back(i % 2 ? relu(up.back()) : op::make("nn.softmax", {up.back()}));
+  Expr e = up.back();
+  for (int i = n; i-- > 0;) e = add(e, up[static_cast<size_t>(i)]);
+  return module_of({x}, e);
+}
+
+TEST(Passes, none_is_quadratic) {
+  for (const PassInfo& pass : all_passes()) {
+    EXPECT_LT(seconds_of(pass.name, chain(100'000)), 3) << pass.name;
+    EXPECT_LT(seconds_of(pass.name, ladder(50'000)), 3) << pass.name;
+  }
+}
+
+TEST(Passes, a_million_calls_deep) {
+  Module m = chain(1'000'000);
+  for (const PassInfo& pass : all_passes()) {
+    double seconds = seconds_of(pass.name, m);
+    EXPECT_LT(seconds, 30) << pass.name;
+    std::printf("%-24s %.2f s\n", pass.name, seconds);
+  }
+}
+
+}  // namespace
+}  // namespace relay::transform
