@@ -39,11 +39,17 @@ std::string str(const AttrValue& value) {
     std::string operator()(double v) { return float_text(v); }
     std::string operator()(const std::string& v) { return quoted(v); }
     std::string operator()(DType v) { return quoted(v.str()); }
-    std::string operator()(const Ints& v) { return list(v, [](int64_t i) { return format("{}", i); }); }
+    std::string operator()(const Ints& v) {
+      return list(v, [](int64_t i) { return format("{}", i); });
+    }
     std::string operator()(const Floats& v) { return list(v, float_text); }
     std::string operator()(const Strings& v) { return list(v, quoted); }
-    std::string operator()(const Dims& v) { return list(v, [](const Dim& d) { return scalar::str(d); }); }
-    std::string operator()(const IntLists& v) { return list(v, [this](const Ints& ints) { return (*this)(ints); }); }
+    std::string operator()(const Dims& v) {
+      return list(v, [](const Dim& d) { return scalar::str(d); });
+    }
+    std::string operator()(const IntLists& v) {
+      return list(v, [this](const Ints& ints) { return (*this)(ints); });
+    }
   } text;
   return std::visit(text, value);
 }
@@ -68,11 +74,21 @@ uint64_t hash(const AttrValue& value) {
     void operator()(double v) { add(std::isnan(v) ? 1 : std::hash<double>()(v)); }
     void operator()(const std::string& v) { add(std::hash<std::string>()(v)); }
     void operator()(DType v) { add(static_cast<uint64_t>(v.code) << 8 | v.bits); }
-    void operator()(const Ints& v) { for (int64_t i : v) add(static_cast<uint64_t>(i)); }
-    void operator()(const Floats& v) { for (double d : v) (*this)(d); }
-    void operator()(const Strings& v) { for (const std::string& s : v) (*this)(s); }
-    void operator()(const Dims& v) { for (const Dim& d : v) add(hash_dim(d)); }
-    void operator()(const IntLists& v) { for (const Ints& ints : v) add(ints.size()), (*this)(ints); }
+    void operator()(const Ints& v) {
+      for (int64_t i : v) add(static_cast<uint64_t>(i));
+    }
+    void operator()(const Floats& v) {
+      for (double d : v) (*this)(d);
+    }
+    void operator()(const Strings& v) {
+      for (const std::string& s : v) (*this)(s);
+    }
+    void operator()(const Dims& v) {
+      for (const Dim& d : v) add(hash_dim(d));
+    }
+    void operator()(const IntLists& v) {
+      for (const Ints& ints : v) add(ints.size()), (*this)(ints);
+    }
   } hasher{mix(0x41, value.index())};
   std::visit(hasher, value);
   return hasher.h;
@@ -221,7 +237,8 @@ static std::string_view short_name(const AttrsType& type) {
   return std::string_view(type.name).substr(dot == std::string::npos ? 0 : dot + 1);
 }
 
-Status detail::assign_fields(const AttrsType& type, void* data, const std::vector<std::pair<std::string, AttrValue>>& values) {
+Status detail::assign_fields(const AttrsType& type, void* data,
+                             const std::vector<std::pair<std::string, AttrValue>>& values) {
   Diagnostics errors;
   std::vector<std::string> names;
   for (const AttrField& f : type.fields) names.push_back(f.name);
@@ -230,9 +247,12 @@ Status detail::assign_fields(const AttrsType& type, void* data, const std::vecto
     int index = type.find(name);
     if (index < 0) {
       Diagnostic d{DiagnosticKind::bad_attribute, format("{} has no attribute '{}'", short_name(type), name)};
-      if (std::optional<std::string> near = nearest(name, names)) d.help = format("did you mean '{}'?", *near);
-      else if (names.empty()) d.help = "it takes no attributes";
-      else d.help = format("its attributes are: {}", join(names, ", "));
+      if (std::optional<std::string> near = nearest(name, names))
+        d.help = format("did you mean '{}'?", *near);
+      else if (names.empty())
+        d.help = "it takes no attributes";
+      else
+        d.help = format("its attributes are: {}", join(names, ", "));
       errors.push_back(std::move(d));
       continue;
     }
@@ -243,14 +263,16 @@ Status detail::assign_fields(const AttrsType& type, void* data, const std::vecto
     }
     given[static_cast<size_t>(index)] = true;
     if (!field.set(data, static_cast<size_t>(index), value)) {
-      Diagnostic d{DiagnosticKind::bad_attribute, format("attribute '{}' must be a {}, not {}", name, field.type_name, str(value))};
+      Diagnostic d{DiagnosticKind::bad_attribute,
+                   format("attribute '{}' must be a {}, not {}", name, field.type_name, str(value))};
       if (*field.doc) d.notes.push_back(format("{}: {}", name, field.doc));
       errors.push_back(std::move(d));
     }
   }
   for (size_t i = 0; i < type.fields.size(); ++i)
     if (type.fields[i].required && !given[i]) {
-      Diagnostic d{DiagnosticKind::bad_attribute, format("{} needs attribute '{}'", short_name(type), type.fields[i].name)};
+      Diagnostic d{DiagnosticKind::bad_attribute,
+                   format("{} needs attribute '{}'", short_name(type), type.fields[i].name)};
       if (*type.fields[i].doc) d.notes.push_back(format("{}: {}", type.fields[i].name, type.fields[i].doc));
       d.help = format("write {}=... ({})", type.fields[i].name, type.fields[i].type_name);
       errors.push_back(std::move(d));

@@ -30,7 +30,8 @@ using IntLists = std::vector<Ints>;
 
 // What an attribute can be. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints and
 // Dims are written [1, m, -1]; IntLists is [[0, 0], [1, 1]] (pad_width).
-using AttrValue = std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims, IntLists>;
+using AttrValue =
+    std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims, IntLists>;
 
 // Members that may be None: the axes of a reduction; an out_dtype that is the input's ("" and "void" are None too).
 using OptInts = std::optional<Ints>;
@@ -66,27 +67,27 @@ template <class T>
 struct AttrConvert;
 
 // The types a member can have: RELAY_ATTR_MEMBER(type, its name in messages and documentation).
-#define RELAY_ATTR_MEMBERS \
-  RELAY_ATTR_MEMBER(bool, "bool") \
-  RELAY_ATTR_MEMBER(int64_t, "int") \
-  RELAY_ATTR_MEMBER(double, "float") \
-  RELAY_ATTR_MEMBER(std::string, "string") \
-  RELAY_ATTR_MEMBER(DType, "dtype") \
-  RELAY_ATTR_MEMBER(Ints, "list of ints") \
-  RELAY_ATTR_MEMBER(Floats, "list of floats") \
-  RELAY_ATTR_MEMBER(Strings, "list of strings") \
-  RELAY_ATTR_MEMBER(Dims, "list of dimensions") \
-  RELAY_ATTR_MEMBER(OptInts, "list of ints or None") \
-  RELAY_ATTR_MEMBER(OptInt, "int or None") \
-  RELAY_ATTR_MEMBER(OptFloat, "float or None") \
-  RELAY_ATTR_MEMBER(OptDType, "dtype or None") \
+#define RELAY_ATTR_MEMBERS                             \
+  RELAY_ATTR_MEMBER(bool, "bool")                      \
+  RELAY_ATTR_MEMBER(int64_t, "int")                    \
+  RELAY_ATTR_MEMBER(double, "float")                   \
+  RELAY_ATTR_MEMBER(std::string, "string")             \
+  RELAY_ATTR_MEMBER(DType, "dtype")                    \
+  RELAY_ATTR_MEMBER(Ints, "list of ints")              \
+  RELAY_ATTR_MEMBER(Floats, "list of floats")          \
+  RELAY_ATTR_MEMBER(Strings, "list of strings")        \
+  RELAY_ATTR_MEMBER(Dims, "list of dimensions")        \
+  RELAY_ATTR_MEMBER(OptInts, "list of ints or None")   \
+  RELAY_ATTR_MEMBER(OptInt, "int or None")             \
+  RELAY_ATTR_MEMBER(OptFloat, "float or None")         \
+  RELAY_ATTR_MEMBER(OptDType, "dtype or None")         \
   RELAY_ATTR_MEMBER(IntLists, "list of lists of ints") \
   RELAY_ATTR_MEMBER(IntOrInts, "int or list of ints")
-#define RELAY_ATTR_MEMBER(type, text) \
-  template <> \
-  struct AttrConvert<type> { \
-    static const char* type_name() { return text; } \
-    static AttrValue to(const type& member); \
+#define RELAY_ATTR_MEMBER(type, text)                       \
+  template <>                                               \
+  struct AttrConvert<type> {                                \
+    static const char* type_name() { return text; }         \
+    static AttrValue to(const type& member);                \
     static bool from(const AttrValue& value, type* member); \
   };
 RELAY_ATTR_MEMBERS
@@ -111,7 +112,8 @@ struct AttrsType {
   std::vector<AttrField> fields;
   // A default-made struct with the values given by name; diagnostics for unknown names (with the nearest one), wrong types,
   // missing required ones.
-  Result<Attrs> (*create)(const AttrsType& type, const std::vector<std::pair<std::string, AttrValue>>& values) = nullptr;
+  Result<Attrs> (*create)(const AttrsType& type,
+                          const std::vector<std::pair<std::string, AttrValue>>& values) = nullptr;
   int find(std::string_view field) const;  // its index or -1
 };
 
@@ -149,19 +151,36 @@ AttrsType describe(std::string name) {
              [](const void* data, size_t index) {
                AttrValue out;
                size_t i = 0;
-               std::apply([&](const auto&... g) { ((i++ == index ? void(out = AttrConvert<std::remove_cvref_t<decltype(std::declval<T>().*g.member)>>::to(static_cast<const T*>(data)->*g.member)) : void()), ...); }, T::fields);
+               std::apply(
+                   [&](const auto&... g) {
+                     ((i++ == index
+                           ? void(out = AttrConvert<std::remove_cvref_t<decltype(std::declval<T>().*g.member)>>::to(
+                                      static_cast<const T*>(data)->*g.member))
+                           : void()),
+                      ...);
+                   },
+                   T::fields);
                return out;
              },
              [](void* data, size_t index, const AttrValue& value) {
                bool ok = false;
                size_t i = 0;
-               std::apply([&](const auto&... g) { ((i++ == index ? void(ok = AttrConvert<std::remove_cvref_t<decltype(std::declval<T>().*g.member)>>::from(value, &(static_cast<T*>(data)->*g.member))) : void()), ...); }, T::fields);
+               std::apply(
+                   [&](const auto&... g) {
+                     ((i++ == index
+                           ? void(ok = AttrConvert<std::remove_cvref_t<decltype(std::declval<T>().*g.member)>>::from(
+                                      value, &(static_cast<T*>(data)->*g.member)))
+                           : void()),
+                      ...);
+                   },
+                   T::fields);
                return ok;
              }}),
          ...);
       },
       T::fields);
-  type.create = [](const AttrsType& self, const std::vector<std::pair<std::string, AttrValue>>& values) -> Result<Attrs> {
+  type.create = [](const AttrsType& self,
+                   const std::vector<std::pair<std::string, AttrValue>>& values) -> Result<Attrs> {
     T value{};
     RELAY_RETURN_IF_ERROR(assign_fields(self, &value, values));
     return Attrs(new AttrsOf<T>(self, std::move(value)));

@@ -55,7 +55,8 @@ class Matcher {
     return dispatch(*a, [&](const auto& x) {
       using Node = std::remove_cvref_t<decltype(x)>;
       size_t begin = work_.size();
-      bool same = all_fields(x, static_cast<const Node&>(*b), [&](const auto& l, const auto& r) { return field(l, r); });
+      bool same =
+          all_fields(x, static_cast<const Node&>(*b), [&](const auto& l, const auto& r) { return field(l, r); });
       std::reverse(work_.begin() + static_cast<ptrdiff_t>(begin), work_.end());  // the first child is compared first
       return same;
     });
@@ -82,7 +83,8 @@ class Matcher {
   }
   bool field(const VarRef& a, const VarRef& b) { return bind(a, b); }
   bool field(const std::vector<VarRef>& a, const std::vector<VarRef>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const VarRef& x, const VarRef& y) { return bind(x, y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [&](const VarRef& x, const VarRef& y) { return bind(x, y); });
   }
   bool field(const Pattern& a, const Pattern& b) {
     if (a->kind != b->kind || a->patterns.size() != b->patterns.size() || !bind(a->var, b->var)) return false;
@@ -156,8 +158,10 @@ class Hasher {
  private:
   uint64_t of_node(const Expr& e) {
     h_ = mix(0x52, static_cast<uint64_t>(e->kind));
-    if (e->kind == ExprKind::Var) use(as_var(e));
-    else dispatch(*e, [&](const auto& node) { for_each_field(node, [&](const auto& field) { add(field); }); });
+    if (e->kind == ExprKind::Var)
+      use(as_var(e));
+    else
+      dispatch(*e, [&](const auto& node) { for_each_field(node, [&](const auto& field) { add(field); }); });
     return h_;
   }
   void use(const VarRef& v) {
@@ -222,8 +226,9 @@ bool equal(const Expr& a, const Expr& b, bool map_free) { return a == b || Match
 
 bool equal(const Module& a, const Module& b) {
   if (!TypeMatcher().equal(a.attrs, b.attrs)) return false;
-  return std::equal(a.types.begin(), a.types.end(), b.types.begin(), b.types.end(),
-                    [](const auto& x, const auto& y) { return x.first == y.first && equal_definition(x.second, y.second); }) &&
+  return std::equal(
+             a.types.begin(), a.types.end(), b.types.begin(), b.types.end(),
+             [](const auto& x, const auto& y) { return x.first == y.first && equal_definition(x.second, y.second); }) &&
          std::equal(a.functions.begin(), a.functions.end(), b.functions.begin(), b.functions.end(),
                     [](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); });
 }

@@ -29,7 +29,9 @@ static Span span_or(Span span, const Expr& first, const Exprs& rest = {}) {
 
 Expr constant(Tensor value, Span span) { return build<Constant>(std::move(span), std::move(value)); }
 Expr constant(double value, DType dtype) { return constant(Tensor::scalar(value, dtype)); }
-VarRef var(std::string name, Type annotation, Span span) { return build<Var>(std::move(span), std::move(name), std::move(annotation)); }
+VarRef var(std::string name, Type annotation, Span span) {
+  return build<Var>(std::move(span), std::move(name), std::move(annotation));
+}
 Expr tuple(Exprs elements, Span span) {
   span = span_or(std::move(span), nullptr, elements);
   return build<Tuple>(std::move(span), std::move(elements));
@@ -50,9 +52,11 @@ Expr if_(Expr condition, Expr then_branch, Expr else_branch, Span span) {
   span = span_or(std::move(span), condition);
   return build<If>(std::move(span), std::move(condition), std::move(then_branch), std::move(else_branch));
 }
-FunctionRef function(std::vector<VarRef> params, Expr body, Type result, Types type_params, DictAttrs attrs, Span span) {
+FunctionRef function(std::vector<VarRef> params, Expr body, Type result, Types type_params, DictAttrs attrs,
+                     Span span) {
   span = span_or(std::move(span), body);
-  return build<Function>(std::move(span), std::move(params), std::move(body), std::move(result), std::move(type_params), std::move(attrs));
+  return build<Function>(std::move(span), std::move(params), std::move(body), std::move(result), std::move(type_params),
+                         std::move(attrs));
 }
 Expr global(std::string name, Span span) { return build<GlobalVar>(std::move(span), std::move(name)); }
 

@@ -51,7 +51,7 @@ struct Tuple : ExprNode {
 struct Var : ExprNode {
   Var(std::string n, Type a) : ExprNode(ExprKind::Var), name(std::move(n)), annotation(std::move(a)) {}
   std::string name;
-  Type annotation;  // null: none
+  Type annotation;                                              // null: none
   static constexpr auto fields = std::tuple{&Var::annotation};  // compared as a binder or by identity, never by name
 };
 using VarRef = Ref<const Var>;
@@ -66,23 +66,34 @@ struct GlobalVar : ExprNode {
 // fn [A](%x: T, attr=1) -> R { body }
 struct Function : ExprNode {
   Function(std::vector<VarRef> p, Expr b, Type r = {}, Types t = {}, DictAttrs a = {})
-      : ExprNode(ExprKind::Function), type_params(std::move(t)), params(std::move(p)), result_type(std::move(r)), body(std::move(b)), attrs(std::move(a)) {}
-  Types type_params;            // TypeVar
+      : ExprNode(ExprKind::Function),
+        type_params(std::move(t)),
+        params(std::move(p)),
+        result_type(std::move(r)),
+        body(std::move(b)),
+        attrs(std::move(a)) {}
+  Types type_params;  // TypeVar
   std::vector<VarRef> params;
-  Type result_type;             // null: to be inferred
+  Type result_type;  // null: to be inferred
   Expr body;
   DictAttrs attrs;
-  static constexpr auto fields = std::tuple{&Function::type_params, &Function::params, &Function::result_type, &Function::body, &Function::attrs};
+  static constexpr auto fields =
+      std::tuple{&Function::type_params, &Function::params, &Function::result_type, &Function::body, &Function::attrs};
   bool is_primitive() const { return attrs.count("Primitive") != 0; }
 };
 using FunctionRef = Ref<const Function>;
 
 // callee(args, attributes)
 struct Call : ExprNode {
-  Call(Expr c, Exprs a, Attrs at = {}, Types t = {}) : ExprNode(ExprKind::Call), callee(std::move(c)), args(std::move(a)), attrs(std::move(at)), type_args(std::move(t)) {}
+  Call(Expr c, Exprs a, Attrs at = {}, Types t = {})
+      : ExprNode(ExprKind::Call),
+        callee(std::move(c)),
+        args(std::move(a)),
+        attrs(std::move(at)),
+        type_args(std::move(t)) {}
   Expr callee;
   Exprs args;
-  Attrs attrs;      // null unless the callee is an operator with attributes
+  Attrs attrs;  // null unless the callee is an operator with attributes
   Types type_args;
   static constexpr auto fields = std::tuple{&Call::callee, &Call::args, &Call::attrs, &Call::type_args};
 };
@@ -97,7 +108,8 @@ struct Let : ExprNode {
 
 // if (c) { a } else { b }; c is a bool scalar
 struct If : ExprNode {
-  If(Expr c, Expr t, Expr e) : ExprNode(ExprKind::If), condition(std::move(c)), then_branch(std::move(t)), else_branch(std::move(e)) {}
+  If(Expr c, Expr t, Expr e)
+      : ExprNode(ExprKind::If), condition(std::move(c)), then_branch(std::move(t)), else_branch(std::move(e)) {}
   Expr condition, then_branch, else_branch;
   static constexpr auto fields = std::tuple{&If::condition, &If::then_branch, &If::else_branch};
 };
@@ -146,7 +158,8 @@ struct Clause {
 
 // match (data) { pattern => body, ... }; `match?` when not complete
 struct Match : ExprNode {
-  Match(Expr d, std::vector<Clause> c, bool complete_) : ExprNode(ExprKind::Match), data(std::move(d)), clauses(std::move(c)), complete(complete_) {}
+  Match(Expr d, std::vector<Clause> c, bool complete_)
+      : ExprNode(ExprKind::Match), data(std::move(d)), clauses(std::move(c)), complete(complete_) {}
   Expr data;
   std::vector<Clause> clauses;
   bool complete;
@@ -155,7 +168,8 @@ struct Match : ExprNode {
 
 // A constructor of a type definition; callable. Identity is (type, name).
 struct Constructor : ExprNode {
-  Constructor(std::string n, Types i, std::string of, int64_t t) : ExprNode(ExprKind::Constructor), name(std::move(n)), inputs(std::move(i)), data_type(std::move(of)), tag(t) {}
+  Constructor(std::string n, Types i, std::string of, int64_t t)
+      : ExprNode(ExprKind::Constructor), name(std::move(n)), inputs(std::move(i)), data_type(std::move(of)), tag(t) {}
   std::string name;
   Types inputs;
   std::string data_type;
@@ -211,7 +225,8 @@ Expr get(Expr tuple, int64_t index, Span span = {});
 Expr call(Expr callee, Exprs args, Attrs attrs = {}, Span span = {});
 Expr let(VarRef var, Expr value, Expr body, Span span = {});
 Expr if_(Expr condition, Expr then_branch, Expr else_branch, Span span = {});
-FunctionRef function(std::vector<VarRef> params, Expr body, Type result = {}, Types type_params = {}, DictAttrs attrs = {}, Span span = {});
+FunctionRef function(std::vector<VarRef> params, Expr body, Type result = {}, Types type_params = {},
+                     DictAttrs attrs = {}, Span span = {});
 Expr global(std::string name, Span span = {});
 
 }  // namespace relay::ir

@@ -26,7 +26,9 @@ const AttrsType& test_attrs() {
   static const AttrsType type = detail::describe<TestAttrs>("relay.attrs.TestAttrs");
   return type;
 }
-Result<Attrs> make_attrs(const std::vector<std::pair<std::string, AttrValue>>& values) { return test_attrs().create(test_attrs(), values); }
+Result<Attrs> make_attrs(const std::vector<std::pair<std::string, AttrValue>>& values) {
+  return test_attrs().create(test_attrs(), values);
+}
 
 Expr op(const std::string& name) {
   static std::map<std::string, Expr> ops;
@@ -41,7 +43,11 @@ Expr chain(Expr e, int n) {
 }
 
 TEST(Attrs, from_values) {
-  Result<Attrs> a = make_attrs({{"units", int64_t{3}}, {"strides", int64_t{2}}, {"out_dtype", "int8"}, {"newshape", Ints{2, -1}}, {"epsilon", int64_t{1}}});
+  Result<Attrs> a = make_attrs({{"units", int64_t{3}},
+                                {"strides", int64_t{2}},
+                                {"out_dtype", "int8"},
+                                {"newshape", Ints{2, -1}},
+                                {"epsilon", int64_t{1}}});
   ASSERT_TRUE(a);
   const TestAttrs& t = static_cast<const AttrsOf<TestAttrs>&>(**a).value;
   EXPECT_EQ(t.units, 3);
@@ -49,7 +55,11 @@ TEST(Attrs, from_values) {
   EXPECT_EQ(t.out_dtype, DType::int8());
   EXPECT_EQ(t.newshape.size(), 2u);
   EXPECT_EQ(t.epsilon, 1);
-  Result<Attrs> b = make_attrs({{"units", int64_t{3}}, {"strides", Ints{2}}, {"out_dtype", DType::int8()}, {"newshape", Ints{2, -1}}, {"epsilon", 1.0}});
+  Result<Attrs> b = make_attrs({{"units", int64_t{3}},
+                                {"strides", Ints{2}},
+                                {"out_dtype", DType::int8()},
+                                {"newshape", Ints{2, -1}},
+                                {"epsilon", 1.0}});
   EXPECT_TRUE(equal(*a, *b));
   EXPECT_EQ(hash(*a), hash(*b));
   EXPECT_FALSE(equal(*a, *make_attrs({{"units", int64_t{3}}})));
@@ -82,10 +92,12 @@ TEST(Type, text_equality_hash) {
   Dim m = scalar::var("m");
   Type t = tensor_type(Dims{scalar::imm(1), m * 2}, DType::float32());
   EXPECT_EQ(str(t), "Tensor[(1, m * 2), float32]");
-  EXPECT_EQ(str(func_type({t}, tuple_type({scalar_type(DType::int8())}))), "fn (Tensor[(1, m * 2), float32]) -> (int8,)");
+  EXPECT_EQ(str(func_type({t}, tuple_type({scalar_type(DType::int8())}))),
+            "fn (Tensor[(1, m * 2), float32]) -> (int8,)");
   EXPECT_TRUE(equal(t, tensor_type(Dims{scalar::imm(1), m + m}, DType::float32())));
   EXPECT_FALSE(equal(t, tensor_type(Dims{scalar::imm(1), m}, DType::float32())));
-  EXPECT_TRUE(equal(tensor_type(Dims{scalar::any_dim()}, DType::int8()), tensor_type(Dims{scalar::any_dim()}, DType::int8())));
+  EXPECT_TRUE(
+      equal(tensor_type(Dims{scalar::any_dim()}, DType::int8()), tensor_type(Dims{scalar::any_dim()}, DType::int8())));
   Type a = make<TypeVar>("A"), b = make<TypeVar>("B");
   Type fa = func_type({a}, a, {a}), fb = func_type({b}, b, {b});
   EXPECT_TRUE(equal(fa, fb));
@@ -94,7 +106,8 @@ TEST(Type, text_equality_hash) {
   EXPECT_FALSE(equal(a, b));
   EXPECT_FALSE(is_complete(tuple_type({t, hole()})));
   EXPECT_TRUE(is_complete(fa));
-  EXPECT_EQ(str(substitute(tuple_type({t, a}), {{m, scalar::imm(4)}}, {{a, scalar_type(DType::int8())}})), "(Tensor[(1, 8), float32], int8)");
+  EXPECT_EQ(str(substitute(tuple_type({t, a}), {{m, scalar::imm(4)}}, {{a, scalar_type(DType::int8())}})),
+            "(Tensor[(1, 8), float32], int8)");
 }
 
 TEST(Rewrite, a_million_deep) {

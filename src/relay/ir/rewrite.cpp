@@ -30,7 +30,8 @@ Expr with_children(const Expr& e, const Exprs& children) {
     Node* copy = new Node(node);
     Ref<const ExprNode> owner(copy);
     size_t next = 0;
-    for_each_field(*copy, [&](auto& field) { for_each_child_of_field(field, [&](Expr& child) { child = children[next++]; }); });
+    for_each_field(
+        *copy, [&](auto& field) { for_each_child_of_field(field, [&](Expr& child) { child = children[next++]; }); });
     if (!keep_type) copy->type = nullptr;
     return owner;
   });

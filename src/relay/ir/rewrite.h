@@ -32,7 +32,7 @@ std::unordered_map<const ExprNode*, size_t> use_counts(const Expr& root);
 using VarMap = std::unordered_map<const ExprNode*, Expr>;
 Expr substitute(const Expr& e, const VarMap& values);  // free variables replaced; binders are not renamed
 
-std::vector<VarRef> free_vars(const Expr& e);   // in order of first use
+std::vector<VarRef> free_vars(const Expr& e);  // in order of first use
 std::vector<VarRef> bound_vars(const Expr& e);
 
 // Equal up to the names of bound variables ("alpha equality"); sharing must be the same too; spans and inferred types do not

@@ -109,7 +109,8 @@ bool TypeMatcher::equal(const Type& a, const Type& b) {
 bool TypeMatcher::equal(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
   if (const Dims* x = std::get_if<Dims>(&a)) return equal(*x, std::get<Dims>(b));
-  if (const double* x = std::get_if<double>(&a)) return *x == std::get<double>(b) || (std::isnan(*x) && std::isnan(std::get<double>(b)));
+  if (const double* x = std::get_if<double>(&a))
+    return *x == std::get<double>(b) || (std::isnan(*x) && std::isnan(std::get<double>(b)));
   return a == b;
 }
 
@@ -118,7 +119,8 @@ bool TypeMatcher::equal(const Attrs& a, const Attrs& b) {
   if (a && b && &a->type != &b->type) return false;
   const AttrsType& type = a ? a->type : b->type;
   for (size_t i = 0; i < type.fields.size(); ++i)
-    if (!equal(a ? a->get(i) : type.fields[i].default_value, b ? b->get(i) : type.fields[i].default_value)) return false;
+    if (!equal(a ? a->get(i) : type.fields[i].default_value, b ? b->get(i) : type.fields[i].default_value))
+      return false;
   return true;
 }
 
@@ -172,7 +174,8 @@ struct TypeHasher {
     auto found = done.find(t.get());
     if (found != done.end()) return found->second;
     if (const TupleType* tuple = as<TupleType>(t)) h = mix(h, (*this)(tuple->fields));
-    if (const FuncType* f = as<FuncType>(t)) h = mix(mix(mix(h, f->type_vars.size()), (*this)(f->args)), (*this)(f->result));
+    if (const FuncType* f = as<FuncType>(t))
+      h = mix(mix(mix(h, f->type_vars.size()), (*this)(f->args)), (*this)(f->result));
     if (const RefType* r = as<RefType>(t)) h = mix(h, (*this)(r->value));
     if (const TypeCall* c = as<TypeCall>(t)) h = mix(mix(h, (*this)(c->callee)), (*this)(c->args));
     return done[t.get()] = h;
@@ -223,7 +226,8 @@ struct Substituter {
     if (!t) return t;
     if (const TensorType* tensor = as<TensorType>(t)) {
       Dims shape;
-      for (const Dim& d : tensor->shape) shape.push_back(dims.empty() || scalar::is_int(d) ? d : scalar::substitute(d, dims));
+      for (const Dim& d : tensor->shape)
+        shape.push_back(dims.empty() || scalar::is_int(d) ? d : scalar::substitute(d, dims));
       return shape == tensor->shape ? t : tensor_type(std::move(shape), tensor->dtype);
     }
     if (t->kind == TypeKind::Var) {
@@ -283,7 +287,8 @@ std::string str(const Type& t) {
     }
     case TypeKind::Func: {
       const FuncType* f = as<FuncType>(t);
-      return format("fn {}({}) -> {}", f->type_vars.empty() ? "" : format("[{}]", list(f->type_vars)), list(f->args), str(f->result));
+      return format("fn {}({}) -> {}", f->type_vars.empty() ? "" : format("[{}]", list(f->type_vars)), list(f->args),
+                    str(f->result));
     }
     case TypeKind::Ref: return format("ref({})", str(as<RefType>(t)->value));
     case TypeKind::Var: return as<TypeVar>(t)->name;

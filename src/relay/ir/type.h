@@ -35,7 +35,8 @@ struct TupleType : TypeNode {
 
 // fn [A, B](T1, T2) -> R
 struct FuncType : TypeNode {
-  FuncType(Types a, Type r, Types v = {}) : TypeNode(TypeKind::Func), args(std::move(a)), result(std::move(r)), type_vars(std::move(v)) {}
+  FuncType(Types a, Type r, Types v = {})
+      : TypeNode(TypeKind::Func), args(std::move(a)), result(std::move(r)), type_vars(std::move(v)) {}
   Types args;
   Type result;
   Types type_vars;  // TypeVar, bound here
@@ -81,14 +82,38 @@ Type hole();
 // The node as a T, or null when it is of another kind.
 template <class T>
 const T* as(const Type& type);
-template <> inline const TensorType* as(const Type& t) { return t && t->kind == TypeKind::Tensor ? static_cast<const TensorType*>(t.get()) : nullptr; }
-template <> inline const TupleType* as(const Type& t) { return t && t->kind == TypeKind::Tuple ? static_cast<const TupleType*>(t.get()) : nullptr; }
-template <> inline const FuncType* as(const Type& t) { return t && t->kind == TypeKind::Func ? static_cast<const FuncType*>(t.get()) : nullptr; }
-template <> inline const RefType* as(const Type& t) { return t && t->kind == TypeKind::Ref ? static_cast<const RefType*>(t.get()) : nullptr; }
-template <> inline const TypeVar* as(const Type& t) { return t && t->kind == TypeKind::Var ? static_cast<const TypeVar*>(t.get()) : nullptr; }
-template <> inline const DataTypeName* as(const Type& t) { return t && t->kind == TypeKind::Data ? static_cast<const DataTypeName*>(t.get()) : nullptr; }
-template <> inline const TypeCall* as(const Type& t) { return t && t->kind == TypeKind::Call ? static_cast<const TypeCall*>(t.get()) : nullptr; }
-template <> inline const HoleType* as(const Type& t) { return t && t->kind == TypeKind::Hole ? static_cast<const HoleType*>(t.get()) : nullptr; }
+template <>
+inline const TensorType* as(const Type& t) {
+  return t && t->kind == TypeKind::Tensor ? static_cast<const TensorType*>(t.get()) : nullptr;
+}
+template <>
+inline const TupleType* as(const Type& t) {
+  return t && t->kind == TypeKind::Tuple ? static_cast<const TupleType*>(t.get()) : nullptr;
+}
+template <>
+inline const FuncType* as(const Type& t) {
+  return t && t->kind == TypeKind::Func ? static_cast<const FuncType*>(t.get()) : nullptr;
+}
+template <>
+inline const RefType* as(const Type& t) {
+  return t && t->kind == TypeKind::Ref ? static_cast<const RefType*>(t.get()) : nullptr;
+}
+template <>
+inline const TypeVar* as(const Type& t) {
+  return t && t->kind == TypeKind::Var ? static_cast<const TypeVar*>(t.get()) : nullptr;
+}
+template <>
+inline const DataTypeName* as(const Type& t) {
+  return t && t->kind == TypeKind::Data ? static_cast<const DataTypeName*>(t.get()) : nullptr;
+}
+template <>
+inline const TypeCall* as(const Type& t) {
+  return t && t->kind == TypeKind::Call ? static_cast<const TypeCall*>(t.get()) : nullptr;
+}
+template <>
+inline const HoleType* as(const Type& t) {
+  return t && t->kind == TypeKind::Hole ? static_cast<const HoleType*>(t.get()) : nullptr;
+}
 
 // Structural; null equals null; type variables bound inside are matched up, dimensions are compared after normalising, `?` equals `?`.
 bool equal(const Type& a, const Type& b);

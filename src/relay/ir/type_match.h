@@ -33,8 +33,8 @@ class TypeMatcher {
 
   bool match_dims_;
   std::unordered_map<const TypeNode*, const TypeNode*> vars_, reverse_vars_;
-  std::unordered_map<const scalar::Node*, Dim> dims_, reverse_dims_;   // of a -> of b, and back
-  std::set<std::pair<const TypeNode*, const TypeNode*>> proven_;       // pairs of compound types: types are DAGs
+  std::unordered_map<const scalar::Node*, Dim> dims_, reverse_dims_;  // of a -> of b, and back
+  std::set<std::pair<const TypeNode*, const TypeNode*>> proven_;      // pairs of compound types: types are DAGs
 };
 
 // The same for dimensions that TypeMatcher can find equal: constants by value, all others alike.

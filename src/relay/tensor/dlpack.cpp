@@ -11,7 +11,8 @@ static std::optional<DType> to_dtype(dlpack::DataType t) {
   switch (t.code) {
     case dlpack::Int: return integer_bits ? std::optional(DType{DType::Code::Int, t.bits}) : std::nullopt;
     case dlpack::UInt: return integer_bits ? std::optional(DType{DType::Code::UInt, t.bits}) : std::nullopt;
-    case dlpack::Float: return integer_bits && t.bits != 8 ? std::optional(DType{DType::Code::Float, t.bits}) : std::nullopt;
+    case dlpack::Float:
+      return integer_bits && t.bits != 8 ? std::optional(DType{DType::Code::Float, t.bits}) : std::nullopt;
     case dlpack::BFloat: return t.bits == 16 ? std::optional(DType::bfloat16()) : std::nullopt;
     case dlpack::Bool: return t.bits == 8 ? std::optional(DType::boolean()) : std::nullopt;
     default: return std::nullopt;
@@ -62,15 +63,21 @@ static Result<Tensor> import(Managed* managed) {
   constexpr DiagnosticKind kind = DiagnosticKind::wrong_input;
   const dlpack::TensorView& view = managed->tensor;
   if (view.device.type != dlpack::Cpu && view.device.type != dlpack::CudaHost)
-    return Diagnostic{kind, format("the DLPack tensor is on device type {}, not on the CPU", view.device.type), {}, {}, {}, "copy it to the CPU first"};
+    return Diagnostic{kind, format("the DLPack tensor is on device type {}, not on the CPU", view.device.type),
+                      {},   {},
+                      {},   "copy it to the CPU first"};
   std::optional<DType> dtype = to_dtype(view.dtype);
   if (!dtype)
-    return Diagnostic{kind, format("the DLPack tensor has elements of code {}, {} bits, {} lanes, which Relay has no type for", view.dtype.code, view.dtype.bits, view.dtype.lanes)};
-  if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && !view.shape)) return Diagnostic{kind, format("the DLPack tensor has rank {}", view.ndim)};
+    return Diagnostic{
+        kind, format("the DLPack tensor has elements of code {}, {} bits, {} lanes, which Relay has no type for",
+                     view.dtype.code, view.dtype.bits, view.dtype.lanes)};
+  if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && !view.shape))
+    return Diagnostic{kind, format("the DLPack tensor has rank {}", view.ndim)};
   Shape shape(view.shape, view.shape + view.ndim);
   std::optional<int64_t> count = element_count(shape);
   int64_t bytes = 0;
-  if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes)) return Diagnostic{kind, format("the DLPack tensor has shape ({})", join(shape, ", "))};
+  if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes))
+    return Diagnostic{kind, format("the DLPack tensor has shape ({})", join(shape, ", "))};
   if (bytes > 0 && !view.data) return Diagnostic{kind, "the DLPack tensor has no data"};
 
   auto release = [](Managed* m) {
@@ -79,10 +86,14 @@ static Result<Tensor> import(Managed* managed) {
   char* data = static_cast<char*>(view.data) + (view.data ? view.byte_offset : 0);
   bool aligned = reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(dtype->bytes()) == 0;
   bool row_major = is_row_major(view, shape);
-  if (bytes > 0 && row_major && aligned) return Tensor::view(data, std::move(shape), *dtype, std::shared_ptr<const void>(managed, [release](Managed* m) { release(m); }));
+  if (bytes > 0 && row_major && aligned)
+    return Tensor::view(data, std::move(shape), *dtype,
+                        std::shared_ptr<const void>(managed, [release](Managed* m) { release(m); }));
   Tensor copy = Tensor::empty(std::move(shape), *dtype);
-  if (row_major && bytes > 0) std::memcpy(copy.mutable_data(), data, static_cast<size_t>(bytes));
-  else if (bytes > 0) copy_strided(view, data, &copy);
+  if (row_major && bytes > 0)
+    std::memcpy(copy.mutable_data(), data, static_cast<size_t>(bytes));
+  else if (bytes > 0)
+    copy_strided(view, data, &copy);
   release(managed);
   return copy;
 }
@@ -90,7 +101,8 @@ static Result<Tensor> import(Managed* managed) {
 Result<Tensor> from_dlpack(dlpack::ManagedTensor* managed) { return import(managed); }
 Result<Tensor> from_dlpack(dlpack::ManagedTensorVersioned* managed) {
   if (managed->version.major != 1)
-    return Diagnostic{DiagnosticKind::wrong_input, format("the DLPack tensor has version {}.{}; Relay reads version 1", managed->version.major, managed->version.minor)};
+    return Diagnostic{DiagnosticKind::wrong_input, format("the DLPack tensor has version {}.{}; Relay reads version 1",
+                                                          managed->version.major, managed->version.minor)};
   return import(managed);
 }
 
@@ -112,7 +124,13 @@ static Managed* export_tensor(const Tensor& tensor) {
   e->strides.resize(e->shape.size());
   int64_t stride = 1;
   for (size_t d = e->shape.size(); d-- > 0;) e->strides[d] = stride, stride *= e->shape[d];
-  e->managed.tensor = {const_cast<void*>(tensor.data()), {}, tensor.rank(), from_dtype(tensor.dtype()), e->shape.data(), e->strides.data(), 0};
+  e->managed.tensor = {const_cast<void*>(tensor.data()),
+                       {},
+                       tensor.rank(),
+                       from_dtype(tensor.dtype()),
+                       e->shape.data(),
+                       e->strides.data(),
+                       0};
   e->managed.context = e;
   e->managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
   return &e->managed;

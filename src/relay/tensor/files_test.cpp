@@ -20,7 +20,8 @@ void write_file(const std::string& path, const std::string& header, const std::s
 TEST(Safetensors, write_and_read) {
   std::string path = temporary("a.safetensors");
   Tensor w = Tensor::from_doubles({2, 2}, DType::float32(), std::vector<double>{1, 2, 3, 4});
-  Tensor b = Tensor::full({3}, DType::int8(), -7), z = Tensor::full({0, 4}, DType::bfloat16(), 0), odd = Tensor::scalar(2.5, DType::float64());
+  Tensor b = Tensor::full({3}, DType::int8(), -7), z = Tensor::full({0, 4}, DType::bfloat16(), 0),
+         odd = Tensor::scalar(2.5, DType::float64());
   ASSERT_TRUE(write_safetensors(path, {{"w", w}, {"a \"b\"\n", b}, {"z", z}, {"odd", odd}}));
   Result<NamedTensors> read = read_safetensors(path);
   ASSERT_TRUE(read) << render(read.errors());
@@ -36,14 +37,22 @@ TEST(Safetensors, write_and_read) {
 TEST(Safetensors, corrupt_files_are_refused) {
   std::string path = temporary("b.safetensors");
   std::string good = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-  const char* bad[] = {
-      R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",          R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
-      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",          R"({"w":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}})",
-      R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",         R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0]}})",
-      R"({"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})", R"({"w":{"dtype":"F32","shape":[2]}})",
-      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})",           R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}x)",
-      R"({"w":{"dtype":"F32","shape":[2,"data_offsets":[0,8]}})",           R"([])", R"({"w\u12":1})", R"({"w)", "",
-      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})"};
+  const char* bad[] = {R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
+                       R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                       R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
+                       R"({"w":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}})",
+                       R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
+                       R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0]}})",
+                       R"({"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}})",
+                       R"({"w":{"dtype":"F32","shape":[2]}})",
+                       R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})",
+                       R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}x)",
+                       R"({"w":{"dtype":"F32","shape":[2,"data_offsets":[0,8]}})",
+                       R"([])",
+                       R"({"w\u12":1})",
+                       R"({"w)",
+                       "",
+                       R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,99999999999999999999]}})"};
   for (const char* header : bad) {
     write_file(path, header, "12345678", std::strlen(header));
     Result<NamedTensors> r = read_safetensors(path);

@@ -16,9 +16,10 @@ namespace relay {
 static constexpr struct {
   const char* name;
   DType dtype;
-} dtypes[] = {{"F64", DType::float64()}, {"F32", DType::float32()}, {"F16", DType::float16()}, {"BF16", DType::bfloat16()},
-              {"I64", DType::int64()},   {"I32", DType::int32()},   {"I16", DType::int16()},   {"I8", DType::int8()},
-              {"U64", DType::uint64()},  {"U32", DType::uint32()},  {"U16", DType::uint16()},  {"U8", DType::uint8()},
+} dtypes[] = {{"F64", DType::float64()},   {"F32", DType::float32()}, {"F16", DType::float16()},
+              {"BF16", DType::bfloat16()}, {"I64", DType::int64()},   {"I32", DType::int32()},
+              {"I16", DType::int16()},     {"I8", DType::int8()},     {"U64", DType::uint64()},
+              {"U32", DType::uint32()},    {"U16", DType::uint16()},  {"U8", DType::uint8()},
               {"BOOL", DType::boolean()}};
 
 static constexpr uint64_t header_limit = 100'000'000;  // as the format says
@@ -45,7 +46,8 @@ class Header {
     return false;
   }
   bool peek(char c) {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
+      ++at_;
     return at_ < text_.size() && text_[at_] == c;
   }
   bool accept(char c) { return peek(c) && ++at_; }
@@ -59,8 +61,10 @@ class Header {
       char c = text_[at_++];
       if (c == '"') return true;
       if (static_cast<unsigned char>(c) < 0x20) return fail("a control character in a string");
-      if (c != '\\') out->push_back(c);
-      else if (!escape(out)) return false;
+      if (c != '\\')
+        out->push_back(c);
+      else if (!escape(out))
+        return false;
     }
     return fail("a string does not end");
   }
@@ -92,7 +96,8 @@ class Header {
   bool hex(uint32_t* out) {
     if (text_.size() - at_ < 4) return fail("a \\u escape is cut off");
     std::from_chars_result r = std::from_chars(text_.data() + at_, text_.data() + at_ + 4, *out, 16);
-    if (r.ec != std::errc() || r.ptr != text_.data() + at_ + 4) return fail("a \\u escape is not four hexadecimal digits");
+    if (r.ec != std::errc() || r.ptr != text_.data() + at_ + 4)
+      return fail("a \\u escape is not four hexadecimal digits");
     at_ += 4;
     return true;
   }
@@ -100,7 +105,9 @@ class Header {
     if (at_ == text_.size()) return fail("a string does not end");
     char c = text_[at_++];
     switch (c) {
-      case '"': case '\\': case '/': out->push_back(c); return true;
+      case '"':
+      case '\\':
+      case '/': out->push_back(c); return true;
       case 'b': out->push_back('\b'); return true;
       case 'f': out->push_back('\f'); return true;
       case 'n': out->push_back('\n'); return true;
@@ -118,10 +125,16 @@ class Header {
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
     // UTF-8
-    if (code < 0x80) out->push_back(static_cast<char>(code));
-    else if (code < 0x800) *out += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
-    else if (code < 0x10000) *out += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
-    else *out += {static_cast<char>(0xF0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 63)), static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
+    if (code < 0x80)
+      out->push_back(static_cast<char>(code));
+    else if (code < 0x800)
+      *out += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
+    else if (code < 0x10000)
+      *out += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)),
+               static_cast<char>(0x80 | (code & 63))};
+    else
+      *out += {static_cast<char>(0xF0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 63)),
+               static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
     return true;
   }
   std::string_view text_;
@@ -139,14 +152,19 @@ bool read_entry(Header& in, Entry* entry) {
   do {
     std::string key;
     if (!in.string(&key) || !in.expect(':')) return false;
-    if (key == "dtype" && !dtype) dtype = in.string(&entry->dtype);
-    else if (key == "shape" && !shape) shape = in.integers(&entry->shape, rank_limit);
-    else if (key == "data_offsets" && !offsets) offsets = in.integers(&entry->offsets, 2);
-    else return in.fail(format("unexpected key '{}'", key));
+    if (key == "dtype" && !dtype)
+      dtype = in.string(&entry->dtype);
+    else if (key == "shape" && !shape)
+      shape = in.integers(&entry->shape, rank_limit);
+    else if (key == "data_offsets" && !offsets)
+      offsets = in.integers(&entry->offsets, 2);
+    else
+      return in.fail(format("unexpected key '{}'", key));
     if (!in.mistake.empty()) return false;
   } while (in.accept(','));
   if (!in.expect('}')) return false;
-  return (dtype && shape && offsets && entry->offsets.size() == 2) || in.fail("an entry needs dtype, shape and two data_offsets");
+  return (dtype && shape && offsets && entry->offsets.size() == 2) ||
+         in.fail("an entry needs dtype, shape and two data_offsets");
 }
 
 bool read_metadata(Header& in) {
@@ -162,9 +180,11 @@ bool read_metadata(Header& in) {
 }  // namespace
 
 Result<NamedTensors> read_safetensors(const std::string& path) {
-  auto corrupt = [&](std::string what) { return Diagnostic{DiagnosticKind::corrupt_file, format("{} is not a whole safetensors file: {}", path, what)}; };
+  auto corrupt = [&](std::string what) {
+    return Diagnostic{DiagnosticKind::corrupt_file, format("{} is not a whole safetensors file: {}", path, what)};
+  };
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status {};
+  struct stat status{};
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     std::string why = file < 0 ? std::strerror(errno) : "not a regular file";
     if (file >= 0) close(file);
@@ -178,12 +198,14 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
   std::shared_ptr<Mapping> mapping = std::make_shared<Mapping>();
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   close(file);
-  if (data == MAP_FAILED) return Diagnostic{DiagnosticKind::file_not_found, format("cannot map {}: {}", path, std::strerror(errno))};
+  if (data == MAP_FAILED)
+    return Diagnostic{DiagnosticKind::file_not_found, format("cannot map {}: {}", path, std::strerror(errno))};
   mapping->data = static_cast<char*>(data), mapping->size = size;
 
   uint64_t header_size = 0;
   for (int i = 7; i >= 0; --i) header_size = header_size << 8 | static_cast<unsigned char>(mapping->data[i]);
-  if (header_size > header_limit || header_size > size - 8) return corrupt(format("its header would have {} bytes, the file has {}", header_size, size));
+  if (header_size > header_limit || header_size > size - 8)
+    return corrupt(format("its header would have {} bytes, the file has {}", header_size, size));
   char* base = mapping->data + 8 + header_size;
   uint64_t available = size - 8 - header_size;
 
@@ -205,10 +227,14 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
       std::optional<DType> dtype;
       for (const auto& known : dtypes)
         if (entry.dtype == known.name) dtype = known.dtype;
-      if (!dtype) return Diagnostic{DiagnosticKind::not_supported, format("{}: tensor '{}' has elements of type {}, which Relay cannot hold", path, name, entry.dtype)};
+      if (!dtype)
+        return Diagnostic{
+            DiagnosticKind::not_supported,
+            format("{}: tensor '{}' has elements of type {}, which Relay cannot hold", path, name, entry.dtype)};
       std::optional<int64_t> count = element_count(entry.shape);
       int64_t bytes = 0, begin = entry.offsets[0], end = entry.offsets[1];
-      if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes)) return corrupt(format("'{}' has shape ({})", name, join(entry.shape, ", ")));
+      if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes))
+        return corrupt(format("'{}' has shape ({})", name, join(entry.shape, ", ")));
       if (begin > end || static_cast<uint64_t>(end) > available || end - begin != bytes)
         return corrupt(format("'{}' has {} bytes at [{}, {}) of {}", name, bytes, begin, end, available));
       char* where = base + begin;
@@ -229,9 +255,12 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
 static std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (char c : text)
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (static_cast<unsigned char>(c) < 0x20) out += format("\\u{:04x}", static_cast<int>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += format("\\u{:04x}", static_cast<int>(c));
+    else
+      out += c;
   return out + "\"";
 }
 
@@ -243,13 +272,14 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   std::unordered_set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     if (name == "__metadata__" || !names.insert(name).second)
-      return Diagnostic{DiagnosticKind::duplicate_definition, format("two tensors of {} would be named '{}'", path, name)};
+      return Diagnostic{DiagnosticKind::duplicate_definition,
+                        format("two tensors of {} would be named '{}'", path, name)};
     const char* dtype = nullptr;
     for (const auto& known : dtypes)
       if (known.dtype == tensor.dtype()) dtype = known.name;
     RELAY_CHECK(dtype && tensor, "safetensors has no {}", tensor.dtype().str());
-    header += format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", header.size() > 1 ? "," : "", quoted(name), dtype,
-                     join(tensor.shape(), ","), offset, offset + tensor.bytes());
+    header += format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", header.size() > 1 ? "," : "",
+                     quoted(name), dtype, join(tensor.shape(), ","), offset, offset + tensor.bytes());
     offset += tensor.bytes();
   }
   header += "}";
@@ -259,8 +289,10 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   bool good = file != nullptr;
   unsigned char length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(static_cast<uint64_t>(header.size()) >> 8 * i);
-  good = good && std::fwrite(length, 1, 8, file) == 8 && std::fwrite(header.data(), 1, header.size(), file) == header.size();
-  for (const auto& [name, tensor] : tensors) good = good && std::fwrite(tensor.data(), 1, tensor.bytes(), file) == tensor.bytes();
+  good = good && std::fwrite(length, 1, 8, file) == 8 &&
+         std::fwrite(header.data(), 1, header.size(), file) == header.size();
+  for (const auto& [name, tensor] : tensors)
+    good = good && std::fwrite(tensor.data(), 1, tensor.bytes(), file) == tensor.bytes();
   std::string why = std::strerror(errno);
   if (file) good = std::fclose(file) == 0 && good;
   good = good && std::rename(temporary.c_str(), path.c_str()) == 0;  // a reader never sees half a file

@@ -100,9 +100,12 @@ int64_t Tensor::int_at(int64_t i) const {
 void Tensor::set(int64_t i, double value) {
   switch (dtype_.code) {
     case DType::Code::Float:
-      if (dtype_.bits == 32) static_cast<float*>(data_)[i] = static_cast<float>(value);
-      else if (dtype_.bits == 64) static_cast<double*>(data_)[i] = value;
-      else static_cast<uint16_t*>(data_)[i] = float_to_float16(static_cast<float>(value));
+      if (dtype_.bits == 32)
+        static_cast<float*>(data_)[i] = static_cast<float>(value);
+      else if (dtype_.bits == 64)
+        static_cast<double*>(data_)[i] = value;
+      else
+        static_cast<uint16_t*>(data_)[i] = float_to_float16(static_cast<float>(value));
       return;
     case DType::Code::BFloat: static_cast<uint16_t*>(data_)[i] = float_to_bfloat16(static_cast<float>(value)); return;
     case DType::Code::Bool: static_cast<uint8_t*>(data_)[i] = value != 0; return;
@@ -156,14 +159,16 @@ Tensor Tensor::full(Shape shape, DType dtype, double value) {
 
 Tensor Tensor::from_doubles(Shape shape, DType dtype, std::span<const double> values) {
   Tensor t = empty(std::move(shape), dtype);
-  RELAY_CHECK(t.elements() == static_cast<int64_t>(values.size()), "{} values for a tensor of {}", values.size(), t.elements());
+  RELAY_CHECK(t.elements() == static_cast<int64_t>(values.size()), "{} values for a tensor of {}", values.size(),
+              t.elements());
   for (size_t i = 0; i < values.size(); ++i) t.set(static_cast<int64_t>(i), values[i]);
   return t;
 }
 
 Tensor Tensor::from_ints(Shape shape, DType dtype, std::span<const int64_t> values) {
   Tensor t = empty(std::move(shape), dtype);
-  RELAY_CHECK(t.elements() == static_cast<int64_t>(values.size()), "{} values for a tensor of {}", values.size(), t.elements());
+  RELAY_CHECK(t.elements() == static_cast<int64_t>(values.size()), "{} values for a tensor of {}", values.size(),
+              t.elements());
   for (size_t i = 0; i < values.size(); ++i) t.set_int(static_cast<int64_t>(i), values[i]);
   return t;
 }
@@ -182,10 +187,12 @@ Tensor Tensor::cast(DType dtype) const {
   bool exact = !dtype_.is_float() && !dtype.is_float();  // integer to integer: no way through double
   bool unsigned64 = dtype_ == DType::uint64() && dtype.is_float();
   for (int64_t i = 0; i < count; ++i)
-    if (exact) t.set_int(i, int_at(i));
+    if (exact)
+      t.set_int(i, int_at(i));
     else if (!dtype_.is_float() && !unsigned64 && dtype.bits == 32 && dtype.code == DType::Code::Float)
       static_cast<float*>(t.data_)[i] = static_cast<float>(int_at(i));  // one rounding, not two
-    else t.set(i, at(i));
+    else
+      t.set(i, at(i));
   return t;
 }
 
@@ -241,11 +248,16 @@ std::string str(const Tensor& t, int64_t limit) {
   int64_t count = t.elements();
   for (int64_t i = 0; i < std::min(count, limit); ++i) {
     if (i) values += ", ";
-    if (t.dtype().is_bool()) values += t.int_at(i) ? "True" : "False";
-    else if (t.dtype() == DType::uint64()) values += format("{}", static_cast<uint64_t>(t.int_at(i)));
-    else if (t.dtype().is_int()) values += format("{}", t.int_at(i));
-    else if (t.dtype().bits == 64) values += format("{}", t.at(i));
-    else values += format("{}", static_cast<float>(t.at(i)));
+    if (t.dtype().is_bool())
+      values += t.int_at(i) ? "True" : "False";
+    else if (t.dtype() == DType::uint64())
+      values += format("{}", static_cast<uint64_t>(t.int_at(i)));
+    else if (t.dtype().is_int())
+      values += format("{}", t.int_at(i));
+    else if (t.dtype().bits == 64)
+      values += format("{}", t.at(i));
+    else
+      values += format("{}", static_cast<float>(t.at(i)));
   }
   if (count > limit) values += limit > 0 ? ", ..." : "...";
   return format("Tensor[({}), {}] [{}]", join(t.shape(), ", "), t.dtype().str(), values);

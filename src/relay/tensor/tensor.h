@@ -56,8 +56,8 @@ class Tensor {
   void set(int64_t index, double value);
   void set_int(int64_t index, int64_t value);
 
-  Tensor reshaped(Shape shape) const;     // shares storage; same number of elements
-  Tensor cast(DType dtype) const;         // a copy (or itself when the type is the same)
+  Tensor reshaped(Shape shape) const;  // shares storage; same number of elements
+  Tensor cast(DType dtype) const;      // a copy (or itself when the type is the same)
   std::vector<double> to_doubles() const;
   std::vector<int64_t> to_ints() const;
 

@@ -15,7 +15,8 @@ TEST(Half, every_float16_reads_back) {
     uint16_t h = static_cast<uint16_t>(bits);
     float value = float16_to_float(h);
     if (std::isnan(value)) {
-      EXPECT_TRUE(std::isnan(static_cast<float>(std::bit_cast<_Float16>(h))) && std::isnan(float16_to_float(float_to_float16(value))));
+      EXPECT_TRUE(std::isnan(static_cast<float>(std::bit_cast<_Float16>(h))) &&
+                  std::isnan(float16_to_float(float_to_float16(value))));
     } else {
       EXPECT_EQ(value, static_cast<float>(std::bit_cast<_Float16>(h)));
       EXPECT_EQ(float_to_float16(value), h);

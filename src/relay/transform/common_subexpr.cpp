@@ -43,7 +43,9 @@ static uint64_t key_of(const Expr& e) {
     case ExprKind::Tuple:
       for (const Expr& a : as<Tuple>(e)->elements) h = mix(h, reinterpret_cast<uintptr_t>(a.get()));
       return h;
-    case ExprKind::TupleGetItem: return mix(mix(h, reinterpret_cast<uintptr_t>(as<TupleGetItem>(e)->tuple.get())), static_cast<uint64_t>(as<TupleGetItem>(e)->index));
+    case ExprKind::TupleGetItem:
+      return mix(mix(h, reinterpret_cast<uintptr_t>(as<TupleGetItem>(e)->tuple.get())),
+                 static_cast<uint64_t>(as<TupleGetItem>(e)->index));
     default: return 0;
   }
 }
@@ -57,7 +59,9 @@ static bool same(const Expr& a, const Expr& b) {
       return x->callee == y->callee && x->args == y->args && equal(x->attrs, y->attrs);
     }
     case ExprKind::Tuple: return as<Tuple>(a)->elements == as<Tuple>(b)->elements;
-    case ExprKind::TupleGetItem: return as<TupleGetItem>(a)->tuple == as<TupleGetItem>(b)->tuple && as<TupleGetItem>(a)->index == as<TupleGetItem>(b)->index;
+    case ExprKind::TupleGetItem:
+      return as<TupleGetItem>(a)->tuple == as<TupleGetItem>(b)->tuple &&
+             as<TupleGetItem>(a)->index == as<TupleGetItem>(b)->index;
     default: return false;
   }
 }
@@ -71,14 +75,16 @@ Result<Module> common_subexpr(const Module& module, PassContext&) {
     for (int i = 0; i < flow.size(); ++i) {
       const Expr& before = flow.nodes[static_cast<size_t>(i)];
       children.clear();
-      for_each_open_child(before, [&](const Expr& c) { children.push_back(result[static_cast<size_t>(flow.index(c))]); });
+      for_each_open_child(before,
+                          [&](const Expr& c) { children.push_back(result[static_cast<size_t>(flow.index(c))]); });
       Expr now = is_closed(before) ? before : with_children(before, children);
       Expr& place = result[static_cast<size_t>(i)];
       place = now;
       uint64_t key = key_of(now);
       if (key == 0) continue;
       int steps = 0;
-      for (int scope = flow.scopes[static_cast<size_t>(i)]; scope >= 0 && steps < max_scopes && place == now; scope = flow.scope_parents[static_cast<size_t>(scope)], ++steps) {
+      for (int scope = flow.scopes[static_cast<size_t>(i)]; scope >= 0 && steps < max_scopes && place == now;
+           scope = flow.scope_parents[static_cast<size_t>(scope)], ++steps) {
         auto [begin, end] = known.equal_range(mix(key, static_cast<uint64_t>(scope)));
         for (; begin != end; ++begin)
           if (same(begin->second, now)) place = begin->second;

@@ -21,10 +21,10 @@ void for_each_open_child(const ir::Expr& e, function_ref<void(const ir::Expr&)> 
 struct Dataflow {
   explicit Dataflow(const ir::Expr& root);
 
-  std::vector<ir::Expr> nodes;    // inputs before users
-  std::vector<int> scopes;        // of each node
-  std::vector<int> scope_parents; // of each scope; -1 for the first
-  ir::NodeMap<int> indices;       // of nodes
+  std::vector<ir::Expr> nodes;     // inputs before users
+  std::vector<int> scopes;         // of each node
+  std::vector<int> scope_parents;  // of each scope; -1 for the first
+  ir::NodeMap<int> indices;        // of nodes
 
   int index(const ir::Expr& e) const {
     const int* i = indices.find(e.get());

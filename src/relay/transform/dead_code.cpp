@@ -44,7 +44,8 @@ Result<Module> dead_code(const Module& module, PassContext&) {
     Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
       if (const Let* let = as<Let>(before); let && !live.contains(let->var.get())) return as<Let>(now)->body;
       if (const TupleGetItem* item = as<TupleGetItem>(now))
-        if (const Tuple* t = as<Tuple>(item->tuple); t && static_cast<size_t>(item->index) < t->elements.size() && !effects.has_effect(before))
+        if (const Tuple* t = as<Tuple>(item->tuple);
+            t && static_cast<size_t>(item->index) < t->elements.size() && !effects.has_effect(before))
           return t->elements[static_cast<size_t>(item->index)];
       return now;
     });

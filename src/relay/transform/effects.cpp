@@ -45,7 +45,8 @@ void Effects::look_at(const FunctionRef& f) {
   nodes_ = {}, bodies_ = {}, let_functions_ = {};
   // Variables bound to functions are known before the bodies that call them are looked at.
   visit(f, [&](const Expr& e) {
-    if (const Let* let = as<Let>(e); let && let->value->kind == ExprKind::Function) let_functions_[let->var.get()] = let->value.get();
+    if (const Let* let = as<Let>(e); let && let->value->kind == ExprKind::Function)
+      let_functions_[let->var.get()] = let->value.get();
   });
   visit(f, [&](const Expr& e) {
     bool effect = e->kind == ExprKind::RefWrite;

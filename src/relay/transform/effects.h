@@ -25,9 +25,9 @@ class Effects {
   bool calls_with_effect(const ir::Expr& callee) const;
 
   std::map<std::string, bool> globals_;
-  ir::NodeMap<bool> nodes_;                          // evaluating it has an effect
-  ir::NodeMap<bool> bodies_;                         // functions: calling it has one
-  ir::NodeMap<const ir::ExprNode*> let_functions_;   // variables bound to function values
+  ir::NodeMap<bool> nodes_;                         // evaluating it has an effect
+  ir::NodeMap<bool> bodies_;                        // functions: calling it has one
+  ir::NodeMap<const ir::ExprNode*> let_functions_;  // variables bound to function values
 };
 
 }  // namespace relay::transform

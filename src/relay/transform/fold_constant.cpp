@@ -54,7 +54,8 @@ class Folder {
       case ExprKind::TupleGetItem: {
         const TupleGetItem* item = as<TupleGetItem>(now);
         const Tuple* t = as<Tuple>(item->tuple);
-        bool all_constant = t && std::all_of(t->elements.begin(), t->elements.end(), [](const Expr& e) { return e->kind == ExprKind::Constant; });
+        bool all_constant = t && std::all_of(t->elements.begin(), t->elements.end(),
+                                             [](const Expr& e) { return e->kind == ExprKind::Constant; });
         return all_constant ? t->elements[static_cast<size_t>(item->index)] : now;
       }
       case ExprKind::If: {
@@ -111,7 +112,8 @@ class Folder {
     return evaluated(*call, *op->def, values, *type, now->span, now);
   }
 
-  static Expr evaluated(const Call& call, const op::OpDef& def, const std::vector<Tensor>& values, const Type& type, const Span& span, const Expr& otherwise) {
+  static Expr evaluated(const Call& call, const op::OpDef& def, const std::vector<Tensor>& values, const Type& type,
+                        const Span& span, const Expr& otherwise) {
     te::Tensors inputs;
     eval::TensorBindings bindings;
     for (const Tensor& v : values) {

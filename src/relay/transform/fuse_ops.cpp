@@ -35,8 +35,10 @@ namespace {
 template <class F>
 void for_each_operand(const Call& call, F f) {
   for (const Expr& a : call.args)
-    if (const Tuple* t = as<Tuple>(a)) for (const Expr& e : t->elements) f(e);
-    else f(a);
+    if (const Tuple* t = as<Tuple>(a))
+      for (const Expr& e : t->elements) f(e);
+    else
+      f(a);
 }
 
 const Call* op_call(const Expr& e) {
@@ -67,7 +69,8 @@ struct Dominators {
     const Entry& p = at(parent);
     e.parent = parent, e.depth = p.depth + 1, e.to_parent = edge;
     // Jump twice as far when the parent's two last jumps are of one length.
-    bool twice = p.jump >= 0 && at(p.jump).jump >= 0 && p.depth - at(p.jump).depth == at(p.jump).depth - at(at(p.jump).jump).depth;
+    bool twice = p.jump >= 0 && at(p.jump).jump >= 0 &&
+                 p.depth - at(p.jump).depth == at(p.jump).depth - at(at(p.jump).jump).depth;
     e.jump = twice ? at(p.jump).jump : parent;
     e.to_jump = twice ? std::max({edge, p.to_jump, at(p.jump).to_jump}) : edge;
   }
@@ -98,7 +101,8 @@ struct Dominators {
 
 class Fuser {
  public:
-  Fuser(const FunctionRef& f, int max_group, bool reduce_epilogue) : flow_(f), max_group_(max_group), reduce_epilogue_(reduce_epilogue) {
+  Fuser(const FunctionRef& f, int max_group, bool reduce_epilogue)
+      : flow_(f), max_group_(max_group), reduce_epilogue_(reduce_epilogue) {
     nodes_.resize(flow_.nodes.size());
   }
 
@@ -118,12 +122,12 @@ class Fuser {
   struct Node {
     Fusion kind = Fusion::Opaque;
     bool is_call = false;
-    bool escapes = false;         // used by something that is no operator call of this scope
+    bool escapes = false;  // used by something that is no operator call of this scope
     std::vector<Edge> users;
     // Union-find; of a root: what the group is.
     int group = -1, size = 1;
     Fusion group_kind = Fusion::Opaque;
-    int stamp = 0;                // the number of the last path search that came by
+    int stamp = 0;  // the number of the last path search that came by
   };
   Node& at(int n) { return nodes_[static_cast<size_t>(n)]; }
   const Expr& expr(int n) const { return flow_.nodes[static_cast<size_t>(n)]; }
@@ -171,7 +175,8 @@ class Fuser {
       Node& node = at(flow_.index(x));
       if (node.escapes) continue;
       node.escapes = true;
-      if (const Tuple* t = as<Tuple>(x)) for (const Expr& f : t->elements) work.push_back(&f);
+      if (const Tuple* t = as<Tuple>(x))
+        for (const Expr& f : t->elements) work.push_back(&f);
     }
   }
 
@@ -228,8 +233,10 @@ class Fuser {
     int target = root(to);
     Fusion kind = at(target).group_kind;
     for (int r : roots_) {
-      if (at(r).group_kind == Fusion::OutputFusable || at(r).group_kind == Fusion::Reduce) kind = std::max(kind, at(r).group_kind);
-      else if (kind < Fusion::Reduce) kind = std::max(kind, at(r).group_kind);
+      if (at(r).group_kind == Fusion::OutputFusable || at(r).group_kind == Fusion::Reduce)
+        kind = std::max(kind, at(r).group_kind);
+      else if (kind < Fusion::Reduce)
+        kind = std::max(kind, at(r).group_kind);
       if (r == target) continue;
       at(r).group = target;
       at(target).size += at(r).size;
@@ -244,20 +251,25 @@ class Fuser {
     bool allowed = false;
     switch (at(root(n)).group_kind) {
       case Fusion::OutputFusable:
-        allowed = phase == 0 && way == Fusion::Elementwise && path(n, d.parent, [](Fusion g, bool) { return g <= Fusion::Broadcast; });
+        allowed = phase == 0 && way == Fusion::Elementwise &&
+                  path(n, d.parent, [](Fusion g, bool) { return g <= Fusion::Broadcast; });
         break;
       case Fusion::Reduce:
-        allowed = reduce_epilogue_ && phase == 0 && way == Fusion::Elementwise && path(n, d.parent, [](Fusion g, bool) { return g <= Fusion::Broadcast; });
+        allowed = reduce_epilogue_ && phase == 0 && way == Fusion::Elementwise &&
+                  path(n, d.parent, [](Fusion g, bool) { return g <= Fusion::Broadcast; });
         break;
       case Fusion::Elementwise:
       case Fusion::Broadcast:
-        allowed = way <= Fusion::Reduce && path(n, d.parent, [way](Fusion g, bool is_end) {
-          // What a heavy node's followers read beside its result must come from one place of each operand, without moves.
-          return g <= Fusion::Injective || (is_end && (g == Fusion::Reduce || (g == Fusion::OutputFusable && way <= Fusion::Broadcast)));
-        });
+        allowed =
+            way <= Fusion::Reduce && path(n, d.parent, [way](Fusion g, bool is_end) {
+              // What a heavy node's followers read beside its result must come from one place of each operand, without moves.
+              return g <= Fusion::Injective ||
+                     (is_end && (g == Fusion::Reduce || (g == Fusion::OutputFusable && way <= Fusion::Broadcast)));
+            });
         break;
       case Fusion::Injective:
-        allowed = phase == 1 && way <= Fusion::Injective && path(n, d.parent, [](Fusion g, bool) { return g <= Fusion::Injective; });
+        allowed = phase == 1 && way <= Fusion::Injective &&
+                  path(n, d.parent, [](Fusion g, bool) { return g <= Fusion::Injective; });
         break;
       case Fusion::Opaque: break;
     }
@@ -301,7 +313,7 @@ class Fuser {
 
   // A call of a primitive function that computes the group.
   Expr make_group(const std::vector<int>& group) {
-    NodeMap<Expr> inner;                 // nodes of the group and operands from outside -> what they are in the function
+    NodeMap<Expr> inner;  // nodes of the group and operands from outside -> what they are in the function
     std::vector<VarRef> params;
     Exprs args;
     auto parameter = [&](const Expr& value, const Type& type) -> Expr {
@@ -353,7 +365,8 @@ class Fuser {
     Expr body = *inner.find(last.get());
     Types types;
     for (const VarRef& p : params) types.push_back(p->annotation);
-    FunctionRef f = function(std::move(params), std::move(body), last->type, {}, {{"Primitive", int64_t{1}}}, last->span);
+    FunctionRef f =
+        function(std::move(params), std::move(body), last->type, {}, {{"Primitive", int64_t{1}}}, last->span);
     f->type = func_type(std::move(types), last->type);
     Expr result = call(f, std::move(args), {}, last->span);
     result->type = last->type;
@@ -376,9 +389,8 @@ Result<Module> fuse_ops(const Module& module, PassContext& context) {
   RELAY_ASSIGN(Module typed, typing::infer(module));
   int max_group = static_cast<int>(std::clamp<int64_t>(context.int_option("fuse_ops.max_group", 256), 1, 1 << 20));
   bool reduce_epilogue = context.bool_option("fuse_ops.reduce_epilogue", false);
-  return for_each_function(typed, [&](const FunctionRef& f) {
-    return is_closed(f) ? f : Fuser(f, max_group, reduce_epilogue).run();
-  });
+  return for_each_function(
+      typed, [&](const FunctionRef& f) { return is_closed(f) ? f : Fuser(f, max_group, reduce_epilogue).run(); });
 }
 
 }  // namespace relay::transform

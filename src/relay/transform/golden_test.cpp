@@ -56,7 +56,8 @@ void run_text(const std::string& path) {
 
 std::vector<std::string> files() {
   std::vector<std::string> result;
-  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator("src/relay/transform/testdata"))
+  for (const std::filesystem::directory_entry& entry :
+       std::filesystem::directory_iterator("src/relay/transform/testdata"))
     if (entry.path().extension() == ".relay") result.push_back(entry.path().string());
   std::sort(result.begin(), result.end());
   return result;
@@ -67,7 +68,8 @@ TEST(Golden, before_and_after) {
 }
 
 TEST(Golden, every_pass_has_a_text) {
-  for (const PassInfo& pass : all_passes()) EXPECT_TRUE(std::filesystem::exists(format("src/relay/transform/testdata/{}.relay", pass.name))) << pass.name;
+  for (const PassInfo& pass : all_passes())
+    EXPECT_TRUE(std::filesystem::exists(format("src/relay/transform/testdata/{}.relay", pass.name))) << pass.name;
 }
 
 }  // namespace

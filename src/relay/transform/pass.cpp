@@ -20,7 +20,8 @@ const std::vector<PassInfo>& all_passes() {
 
 // What `options` may name.
 static const std::vector<std::string>& option_names() {
-  static const std::vector<std::string> names = {"fuse_ops.max_group", "fuse_ops.reduce_epilogue", "fold_constant.max_elements"};
+  static const std::vector<std::string> names = {"fuse_ops.max_group", "fuse_ops.reduce_epilogue",
+                                                 "fold_constant.max_elements"};
   return names;
 }
 
@@ -29,7 +30,9 @@ int64_t PassContext::int_option(const std::string& name, int64_t otherwise) cons
   if (found == options.end() || !ir::AttrConvert<int64_t>::from(found->second, &otherwise)) return otherwise;
   return otherwise;
 }
-bool PassContext::bool_option(const std::string& name, bool otherwise) const { return int_option(name, otherwise) != 0; }
+bool PassContext::bool_option(const std::string& name, bool otherwise) const {
+  return int_option(name, otherwise) != 0;
+}
 
 // "did you mean ..." or the list.
 static std::string suggestion(const std::string& name, const std::vector<std::string>& names, const char* what) {
@@ -43,14 +46,25 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
   for (const PassInfo& pass : all_passes()) known.push_back(pass.name);
   for (const std::string& name : passes)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      errors.push_back({DiagnosticKind::unknown_pass, format("there is no pass '{}'", name), {}, {}, {}, suggestion(name, known, "passes")});
+      errors.push_back({DiagnosticKind::unknown_pass,
+                        format("there is no pass '{}'", name),
+                        {},
+                        {},
+                        {},
+                        suggestion(name, known, "passes")});
   for (const auto& [name, value] : context.options) {
     const std::vector<std::string>& names = option_names();
     int64_t ignored;
     if (std::find(names.begin(), names.end(), name) == names.end())
-      errors.push_back({DiagnosticKind::bad_option, format("no pass has an option '{}'", name), {}, {}, {}, suggestion(name, names, "options of passes")});
+      errors.push_back({DiagnosticKind::bad_option,
+                        format("no pass has an option '{}'", name),
+                        {},
+                        {},
+                        {},
+                        suggestion(name, names, "options of passes")});
     else if (!ir::AttrConvert<int64_t>::from(value, &ignored) || ignored < 0)
-      errors.push_back({DiagnosticKind::bad_option, format("option '{}' must be a count, not {}", name, ir::str(value))});
+      errors.push_back(
+          {DiagnosticKind::bad_option, format("option '{}' must be a count, not {}", name, ir::str(value))});
   }
   if (!errors.empty()) return errors;
   return ok();
@@ -73,7 +87,8 @@ static Result<ir::Module> verified(const ir::Module& module, const std::string& 
     if (typed) return typed;
     errors = typed.errors();
   }
-  throw InternalError(format("pass {} made a wrong program:\n{}This is a bug in Relay, not in your program.", pass, render(errors)));
+  throw InternalError(
+      format("pass {} made a wrong program:\n{}This is a bug in Relay, not in your program.", pass, render(errors)));
 }
 
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context) {
@@ -81,7 +96,8 @@ Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::s
   if (Diagnostics errors = well_formed(module); !errors.empty()) return errors;
   RELAY_ASSIGN(ir::Module current, typing::infer(module));
   for (const std::string& name : names) {
-    const PassInfo& pass = *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; });
+    const PassInfo& pass =
+        *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; });
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     RELAY_ASSIGN(ir::Module next, pass.run(current, context));
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -92,7 +108,8 @@ Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::s
   return current;
 }
 
-Result<ir::Module> for_each_function(const ir::Module& module, function_ref<ir::FunctionRef(const ir::FunctionRef&)> change) {
+Result<ir::Module> for_each_function(const ir::Module& module,
+                                     function_ref<ir::FunctionRef(const ir::FunctionRef&)> change) {
   ir::Module result = module;
   for (auto& [name, function] : result.functions) function = change(function);
   return result;

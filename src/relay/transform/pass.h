@@ -56,6 +56,7 @@ const std::vector<PassInfo>& all_passes();  // sorted by name
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context);
 
 // A pass that treats every function on its own.
-Result<ir::Module> for_each_function(const ir::Module& module, function_ref<ir::FunctionRef(const ir::FunctionRef&)> change);
+Result<ir::Module> for_each_function(const ir::Module& module,
+                                     function_ref<ir::FunctionRef(const ir::FunctionRef&)> change);
 
 }  // namespace relay::transform

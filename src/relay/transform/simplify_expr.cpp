@@ -120,7 +120,8 @@ Expr build(const Term& term, const Letters& letters, const Type& type, const Spa
     if (!tensor || std::any_of(tensor->shape.begin(), tensor->shape.end(), scalar::is_any)) return nullptr;
     attrs.push_back({"newshape", tensor->shape});
     // In newshape 0 means "as in the input": a tensor without elements keeps its reshapes.
-    if (std::any_of(tensor->shape.begin(), tensor->shape.end(), [](const Dim& d) { return scalar::is_int(d, 0); })) return nullptr;
+    if (std::any_of(tensor->shape.begin(), tensor->shape.end(), [](const Dim& d) { return scalar::is_int(d, 0); }))
+      return nullptr;
   }
   Expr e = op::make(term.name, std::move(args), attrs, span);
   const op::OpDef* def = as<Op>(as<Call>(e)->callee)->def;

@@ -16,7 +16,8 @@ using namespace ir;
 
 // A vector along `axis` of a tensor of `rank`, as something that broadcasts with it: (C,) -> (C, 1, 1).
 static Expr along(const Expr& vector, int64_t axis, int64_t rank) {
-  return axis == rank - 1 ? vector : op::make("expand_dims", {vector}, {{"axis", int64_t{1}}, {"num_newaxis", rank - 1 - axis}});
+  return axis == rank - 1 ? vector
+                          : op::make("expand_dims", {vector}, {{"axis", int64_t{1}}, {"num_newaxis", rank - 1 - axis}});
 }
 
 static Expr batch_norm(const Call& now, const Type& data_type) {
@@ -26,10 +27,12 @@ static Expr batch_norm(const Call& now, const Type& data_type) {
   int64_t rank = static_cast<int64_t>(data->shape.size());
   int64_t axis = attribute<int64_t>(now, "axis", 1);
   if (axis < 0) axis += rank;
-  Expr scale = op::make("rsqrt", {op::make("add", {variance, constant(attribute<double>(now, "epsilon", 1e-5), data->dtype)})});
+  Expr scale =
+      op::make("rsqrt", {op::make("add", {variance, constant(attribute<double>(now, "epsilon", 1e-5), data->dtype)})});
   if (attribute<bool>(now, "scale", true)) scale = op::make("multiply", {gamma, scale});
   Expr moved = op::make("multiply", {mean, scale});
-  Expr shift = attribute<bool>(now, "center", true) ? op::make("subtract", {beta, moved}) : op::make("negative", {moved});
+  Expr shift =
+      attribute<bool>(now, "center", true) ? op::make("subtract", {beta, moved}) : op::make("negative", {moved});
   Expr scaled = op::make("multiply", {now.args[0], along(scale, axis, rank)}, {}, now.span);
   return op::make("add", {std::move(scaled), along(shift, axis, rank)}, {}, now.span);
 }
@@ -43,8 +46,9 @@ Result<Module> simplify_inference(const Module& module, PassContext&) {
       if (!op) return now;
       if (op->name == "nn.dropout" && item->index == 0) return call->args[0];
       if (op->name != "nn.batch_norm") return now;
-      if (item->index > 0) return call->args[static_cast<size_t>(item->index) + 2];  // the moving mean and variance, as given
-      Expr simple = batch_norm(*call, before->type);  // the type of the result is that of data
+      if (item->index > 0)
+        return call->args[static_cast<size_t>(item->index) + 2];  // the moving mean and variance, as given
+      Expr simple = batch_norm(*call, before->type);              // the type of the result is that of data
       return simple ? simple : now;
     });
     return FunctionRef(as<Function>(result));

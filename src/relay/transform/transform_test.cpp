@@ -50,7 +50,8 @@ Expr add(Expr a, Expr b) { return op::make("add", {std::move(a), std::move(b)});
 Expr conv(Expr x, Expr w) { return op::make("nn.conv2d", {std::move(x), std::move(w)}, {{"padding", Ints{1, 1}}}); }
 
 TEST(FuseOps, a_residual_block) {
-  VarRef x = var("x", f32({1, 8, 8, 8})), w1 = var("w1", f32({8, 8, 3, 3})), w2 = var("w2", f32({8, 8, 3, 3})), b = var("b", f32({8, 1, 1}));
+  VarRef x = var("x", f32({1, 8, 8, 8})), w1 = var("w1", f32({8, 8, 3, 3})), w2 = var("w2", f32({8, 8, 3, 3})),
+         b = var("b", f32({8, 1, 1}));
   Expr first = relu(add(conv(x, w1), b));
   Expr second = relu(add(conv(first, w2), x));
   Module m = run(module_of({x, w1, w2, b}, second), {"fuse_ops"});
@@ -79,7 +80,8 @@ TEST(FuseOps, a_value_that_is_returned_ends_its_group) {
 
 TEST(FuseOps, reductions_take_their_producers) {
   VarRef x = var("x", f32({4, 4}));
-  Module m = run(module_of({x}, relu(op::make("sum", {op::make("exp", {relu(x)})}, {{"axis", Ints{1}}}))), {"fuse_ops"});
+  Module m =
+      run(module_of({x}, relu(op::make("sum", {op::make("exp", {relu(x)})}, {{"axis", Ints{1}}}))), {"fuse_ops"});
   EXPECT_EQ(groups(m), (Groups{"nn.relu", "nn.relu exp sum"}));
 }
 
@@ -136,7 +138,8 @@ TEST(SimplifyExpr, rules) {
 TEST(FoldConstant, evaluates) {
   VarRef x = var("x", f32({2}));
   Tensor two = Tensor::full({2}, DType::float32(), 2);
-  Expr e = add(x, op::make("multiply", {constant(two), op::make("sqrt", {constant(Tensor::full({}, DType::float32(), 9))})}));
+  Expr e = add(
+      x, op::make("multiply", {constant(two), op::make("sqrt", {constant(Tensor::full({}, DType::float32(), 9))})}));
   Module m = run(module_of({x}, e), {"fold_constant"});
   const Call* sum = as<Call>(m.functions["main"]->body);
   ASSERT_TRUE(sum && as<Constant>(sum->args[1]));
@@ -152,7 +155,8 @@ TEST(SimplifyInference, batch_norm_folds_to_multiply_and_add) {
   Expr norm = op::make("nn.batch_norm", {x, vector(2), vector(1), vector(3), vector(4)}, {{"epsilon", 0.0}});
   Expr out = get(op::make("nn.dropout", {get(norm, 0)}), 0);
   Module m = run(module_of({x}, out), {"simplify_inference", "fold_constant"});
-  Expr scale = constant(Tensor::full({3, 1, 1}, DType::float32(), 1)), shift = constant(Tensor::full({3, 1, 1}, DType::float32(), -2));
+  Expr scale = constant(Tensor::full({3, 1, 1}, DType::float32(), 1)),
+       shift = constant(Tensor::full({3, 1, 1}, DType::float32(), -2));
   EXPECT_TRUE(equal(m.functions["main"]->body, add(op::make("multiply", {x, scale}), shift)));
 }
 

@@ -47,7 +47,8 @@ class Checker {
 
   void open(const VarRef& v) {
     State& state = state_[v.get()];
-    if (state != State::Free) fail(DiagnosticKind::duplicate_definition, format("variable %{} is bound twice", v->name), v->span);
+    if (state != State::Free)
+      fail(DiagnosticKind::duplicate_definition, format("variable %{} is bound twice", v->name), v->span);
     state = State::Open;
   }
 
@@ -113,16 +114,20 @@ class Checker {
     std::vector<std::string> names;
     for (const auto& [name, function] : module_->functions) names.push_back(name);
     fail(DiagnosticKind::unknown_global, format("the module has no function @{}", g.name), g.span);
-    if (std::optional<std::string> near = nearest(g.name, names); near && !errors.empty()) errors.back().help = format("did you mean @{}?", *near);
+    if (std::optional<std::string> near = nearest(g.name, names); near && !errors.empty())
+      errors.back().help = format("did you mean @{}?", *near);
   }
 
   void constructor(const Expr& e) {
     const Constructor* c = as<Constructor>(e);
     if (!module_) return;
     std::map<std::string, TypeDef>::const_iterator found = module_->types.find(c->data_type);
-    bool known = found != module_->types.end() && c->tag >= 0 && static_cast<size_t>(c->tag) < found->second.constructors.size() &&
+    bool known = found != module_->types.end() && c->tag >= 0 &&
+                 static_cast<size_t>(c->tag) < found->second.constructors.size() &&
                  found->second.constructors[static_cast<size_t>(c->tag)]->name == c->name;
-    if (!known) fail(DiagnosticKind::unknown_type, format("the module has no type {} with a constructor {}", c->data_type, c->name), e->span);
+    if (!known)
+      fail(DiagnosticKind::unknown_type,
+           format("the module has no type {} with a constructor {}", c->data_type, c->name), e->span);
   }
   void constructors(const Pattern& p) {
     if (p->constructor && as<Constructor>(p->constructor)) constructor(p->constructor);
