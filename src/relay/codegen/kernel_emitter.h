@@ -12,6 +12,7 @@
 // vector load by the lanes, a scalar load by reading zeros from a safe place instead.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -85,6 +86,8 @@ class KernelEmitter {
   void store(const loop::Stmt& s);
   void store_memory(const loop::Buffer* buffer, const Address& at, Value* value, Value* mask, DType t);
   Value* mask_of(int lanes);
+  bool has_masked_access(int bytes) const;
+  Value* lane_by_lane(llvm::Type* type, Value* pointer, Value* mask, Value* stored);
   void prefetch(const loop::Stmt& s);
   Value* load_register(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
   void store_register(const loop::Buffer* buffer, const scalar::Exprs& indices, Value* value, Value* mask);
@@ -114,8 +117,9 @@ class KernelEmitter {
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;
-  llvm::GlobalVariable* zeros_ = nullptr;   // what a load reads where its guard is false
-  std::unordered_map<Value*, Value*> any_;  // of masks: whether any lane is set
+  std::map<std::pair<llvm::Type*, bool>, llvm::AllocaInst*> lane_copies_;  // of lane_by_lane: data, flags
+  llvm::GlobalVariable* zeros_ = nullptr;                                  // what a load reads where its guard is false
+  std::unordered_map<Value*, Value*> any_;                                 // of masks: whether any lane is set
   Value* scratch_ = nullptr;
   int64_t scratch_used_ = 0;
 };

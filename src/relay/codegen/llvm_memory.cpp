@@ -204,6 +204,50 @@ llvm::Value* KernelEmitter::guarded(Value* pointer) {
 // The guard as a mask of `lanes` lanes; null: all of them.
 llvm::Value* KernelEmitter::mask_of(int lanes) { return guard_ ? values_.splat(guard_, lanes) : nullptr; }
 
+// Whether the machine loads and stores vectors of such elements under a mask in one instruction.
+bool KernelEmitter::has_masked_access(int bytes) const {
+  return target_.has_masks || (target_.vector_bytes >= 32 && bytes >= 4);
+}
+
+// A masked vector load (zeros elsewhere), or the store of `stored`, as a small loop over the lanes between the array and
+// a copy on the stack. LLVM would make a branch a lane of it.
+llvm::Value* KernelEmitter::lane_by_lane(Type* type, Value* pointer, Value* mask, Value* stored) {
+  unsigned lanes = llvm::cast<llvm::FixedVectorType>(type)->getNumElements();
+  Type *one = type->getScalarType(), *flag = b_.getInt8Ty(), *flags = llvm::FixedVectorType::get(flag, lanes);
+  auto local = [&](Type* t, bool is_flags) {
+    llvm::AllocaInst*& slot = lane_copies_[{t, is_flags}];
+    if (!slot) {
+      slot = llvm::IRBuilder<>(function_->getEntryBlock().getTerminator()).CreateAlloca(t);
+      slot->setAlignment(Align(64));
+    }
+    return slot;
+  };
+  Value *copy = local(type, false), *active = local(flags, true);
+  b_.CreateStore(b_.CreateZExt(mask, flags), active);
+  b_.CreateStore(stored ? stored : llvm::Constant::getNullValue(type), copy);
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *loop = llvm::BasicBlock::Create(context_, "lane", function_),
+                   *move = llvm::BasicBlock::Create(context_, "active_lane", function_),
+                   *next = llvm::BasicBlock::Create(context_, "next_lane", function_),
+                   *after = llvm::BasicBlock::Create(context_, "after_lanes", function_);
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* lane = b_.CreatePHI(b_.getInt64Ty(), 2);
+  lane->addIncoming(b_.getInt64(0), before);
+  Value* on = b_.CreateLoad(flag, b_.CreateGEP(flag, active, lane));
+  b_.CreateCondBr(b_.CreateICmpNE(on, b_.getInt8(0)), move, next);
+  b_.SetInsertPoint(move);
+  Value *there = b_.CreateGEP(one, pointer, lane), *here = b_.CreateGEP(one, copy, lane);
+  Align align(one->getScalarSizeInBits() / 8);
+  b_.CreateAlignedStore(b_.CreateAlignedLoad(one, stored ? here : there, align), stored ? there : here, align);
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
+  Value* following = b_.CreateAdd(lane, b_.getInt64(1));
+  lane->addIncoming(following, next);
+  b_.CreateCondBr(b_.CreateICmpULT(following, b_.getInt64(lanes)), loop, after);
+  b_.SetInsertPoint(after);
+  return stored ? nullptr : b_.CreateLoad(type, copy);
+}
+
 llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indices, DType t) {
   DType element = buffer->dtype.element();
   int lanes = t.lanes;
@@ -222,7 +266,9 @@ llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indic
         reverse ? b_.CreateGEP(one, at.pointer, b_.getInt64(static_cast<uint64_t>(1 - lanes))) : at.pointer;
     if (guard_ && guard_->getType()->isVectorTy()) {
       Value* mask = reverse ? b_.CreateVectorReverse(guard_) : guard_;
-      v = b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type));
+      v = has_masked_access(element.bytes())
+              ? b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type))
+              : lane_by_lane(type, pointer, mask, nullptr);
     } else {
       v = b_.CreateAlignedLoad(type, guarded(pointer), align);
     }
@@ -270,6 +316,10 @@ void KernelEmitter::store_memory(const Buffer* buffer, const Address& at, Value*
       pointer = b_.CreateGEP(one, pointer, b_.getInt64(static_cast<uint64_t>(1 - t.lanes)));
       v = b_.CreateVectorReverse(v);
       if (mask) mask = b_.CreateVectorReverse(mask);
+    }
+    if (mask && !has_masked_access(t.bytes())) {
+      lane_by_lane(v->getType(), pointer, mask, v);
+      return;
     }
     access = mask ? static_cast<Value*>(b_.CreateMaskedStore(v, pointer, align, mask))
                   : b_.CreateAlignedStore(v, pointer, align);

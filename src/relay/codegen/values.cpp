@@ -161,23 +161,6 @@ Value* Values::iota(Type* element, int lanes, int64_t stride) const {
   return llvm::ConstantVector::get(steps);
 }
 
-// Stop-gap for functions without an expansion: one call a lane.
-Value* Values::libm(const char* name, llvm::ArrayRef<Value*> args, DType t) {
-  Type* element = t.bits == 64 ? b.getDoubleTy() : b.getFloatTy();
-  llvm::Module* module = b.GetInsertBlock()->getModule();
-  llvm::SmallVector<Type*, 2> types(args.size(), element);
-  std::string symbol = std::string(name) + (t.bits == 64 ? "" : "f");
-  llvm::FunctionCallee callee = module->getOrInsertFunction(symbol, llvm::FunctionType::get(element, types, false));
-  if (t.lanes == 1) return b.CreateCall(callee, args);
-  Value* result = llvm::PoisonValue::get(FixedVectorType::get(element, t.lanes));
-  for (int i = 0; i < t.lanes; ++i) {
-    llvm::SmallVector<Value*, 2> lane;
-    for (Value* a : args) lane.push_back(b.CreateExtractElement(a, i));
-    result = b.CreateInsertElement(result, b.CreateCall(callee, lane), i);
-  }
-  return result;
-}
-
 Value* Values::unary(UnaryOp op, Value* a, DType t) {
   Type* type = a->getType();
   auto intrinsic = [&](ID id) -> Value* { return b.CreateUnaryIntrinsic(id, a); };
@@ -215,9 +198,9 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
     case UnaryOp::Sin:
     case UnaryOp::Cos:
     case UnaryOp::Tan:
-    case UnaryOp::Atan: return round16(libm(scalar::name(op), {a}, t), t);
+    case UnaryOp::Atan: break;
   }
-  return nullptr;
+  RELAY_CHECK(false, "{} of {} has no instruction; expand_math() replaces it", scalar::name(op), t.str());
 }
 
 // A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand
@@ -329,7 +312,9 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
                                           : (max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin),
                                      x, y);
     }
-    case BinaryOp::Pow: return real ? round16(libm("pow", {x, y}, t), t) : int_power(x, y, t);
+    case BinaryOp::Pow:
+      RELAY_CHECK(!real, "power of {} has no instruction; expand_math() replaces it", t.str());
+      return int_power(x, y, t);
     case BinaryOp::And:
     case BinaryOp::BitAnd: return b.CreateAnd(x, y);
     case BinaryOp::Or:

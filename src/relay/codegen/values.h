@@ -43,7 +43,6 @@ class Values {
   llvm::Value* to_odd_float(llvm::Value* v);
   llvm::Value* half_bits(llvm::Value* v);
   llvm::Value* half_value(llvm::Value* bits);
-  llvm::Value* libm(const char* name, llvm::ArrayRef<llvm::Value*> args, DType t);
 
   llvm::IRBuilder<>& b;
   bool f16c_;
