@@ -17,8 +17,10 @@ Types flat(const Types& types) {
   Types out;
   for (const Type& t : types) {
     const TupleType* tuple = as<TupleType>(t);
-    if (tuple) out.insert(out.end(), tuple->fields.begin(), tuple->fields.end());
-    else out.push_back(t);
+    if (tuple)
+      out.insert(out.end(), tuple->fields.begin(), tuple->fields.end());
+    else
+      out.push_back(t);
   }
   return out;
 }
@@ -33,7 +35,8 @@ Result<ExampleCase> build(const op::OpDef& def, const std::vector<std::string>& 
     c.inputs.push_back(std::move(type));
   }
   if (c.inputs.size() != def.inputs.size())
-    return Diagnostic{DiagnosticKind::wrong_argument_count, format("{} has {} inputs, but the example gives {}", def.name, def.inputs.size(), c.inputs.size())};
+    return Diagnostic{DiagnosticKind::wrong_argument_count, format("{} has {} inputs, but the example gives {}",
+                                                                   def.name, def.inputs.size(), c.inputs.size())};
   if (def.attrs_type) {
     typedef std::vector<std::pair<std::string, ir::AttrValue>> Values;
     RELAY_ASSIGN(Values values, text::parse_attrs(attrs, &names));
@@ -80,7 +83,8 @@ Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
   c.example = &example;
   c.name = format("{}/{} {}", def.name, i, join(example.symbolic, ", "));
   Types symbolic = flat(c.inputs), values = flat(known.inputs);
-  RELAY_CHECK(symbolic.size() == values.size(), "{}: the symbolic form has {} tensors, the static one {}", c.name, symbolic.size(), values.size());
+  RELAY_CHECK(symbolic.size() == values.size(), "{}: the symbolic form has {} tensors, the static one {}", c.name,
+              symbolic.size(), values.size());
   for (size_t k = 0; k < symbolic.size(); ++k) {
     const ir::Dims &dims = as<TensorType>(symbolic[k])->shape, &sizes = as<TensorType>(values[k])->shape;
     RELAY_CHECK(dims.size() == sizes.size(), "{}: input {} has another rank than in the static form", c.name, k);
@@ -114,7 +118,8 @@ CaseExpressions expressions(const ExampleCase& c) {
   return e;
 }
 
-Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vector<Tensor>& inputs, const EvalOptions& options) {
+Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vector<Tensor>& inputs,
+                                          const EvalOptions& options) {
   CaseExpressions e = expressions(c);
   TensorBindings bindings;
   for (size_t i = 0; i < inputs.size(); ++i) bindings.emplace_back(e.inputs[i], inputs[i]);

@@ -16,11 +16,11 @@ namespace relay::eval {
 struct ExampleCase {
   const op::OpDef* def = nullptr;
   const op::Example* example = nullptr;
-  std::string name;                // "nn.conv2d/3", with " (n, 3, h, w)" for the symbolic form
+  std::string name;  // "nn.conv2d/3", with " (n, 3, h, w)" for the symbolic form
   ir::Attrs attrs;
   ir::Types inputs;
-  ir::Type output;                 // what the relation gives
-  ShapeValues shape;               // symbolic form: the variables with their values in the static form
+  ir::Type output;    // what the relation gives
+  ShapeValues shape;  // symbolic form: the variables with their values in the static form
 };
 
 // The i-th example, and the same with symbolic dimensions (only where example.symbolic is given).
@@ -38,10 +38,11 @@ struct CaseExpressions {
 };
 CaseExpressions expressions(const ExampleCase& c);
 // The values of the outputs, flat.
-Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vector<Tensor>& inputs, const EvalOptions& options = {});
+Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vector<Tensor>& inputs,
+                                          const EvalOptions& options = {});
 
-// fn (%data: ..., %weight: ...) { op(%data, %weight, attributes) }; a tuple input is a parameter for each of its tensors. For
-// the compiler's tests.
+// fn (%data: ..., %weight: ...) { op(%data, %weight, attributes) }; a tuple input is a parameter for each of its
+// tensors. For the compiler's tests.
 ir::FunctionRef function(const ExampleCase& c);
 
 }  // namespace relay::eval

@@ -1,8 +1,11 @@
-// Every operator's examples and rejects: the relation, the shapes and types of the tensor expressions, and that the symbolic form
-// has the values of the static one. test/python/test_operators.py compares the values with each operator's oracle.
+// Every operator's examples and rejects: the relation, the shapes and types of the tensor expressions, and that the
+// symbolic form has the values of the static one. test/python/test_operators.py compares the values with each
+// operator's oracle.
 #include "relay/eval/examples.h"
 
 #include <gtest/gtest.h>
+
+#include <functional>
 
 #include "relay/scalar/simplify.h"
 
@@ -25,7 +28,8 @@ void expect_typed(const ExampleCase& c) {
     EXPECT_EQ(outputs[k]->dtype, type.dtype) << c.name << "\n" << te::str(outputs[k]);
     ASSERT_EQ(outputs[k]->shape.size(), type.shape.size()) << c.name;
     for (size_t d = 0; d < type.shape.size(); ++d)
-      EXPECT_EQ(scalar::prove_equal(outputs[k]->shape[d], type.shape[d]), std::optional(true)) << c.name << ": " << ir::str(types[k]);
+      EXPECT_EQ(scalar::prove_equal(outputs[k]->shape[d], type.shape[d]), std::optional(true))
+          << c.name << ": " << ir::str(types[k]);
   }
 }
 
@@ -53,7 +57,41 @@ TEST_P(Operator, Examples) {
       ASSERT_EQ((*same)[k].shape(), (*values)[k].shape()) << symbolic->name << ": " << ir::str(symbolic->output);
       // A symbolic cumsum adds in another order.
       for (int64_t n = 0; n < (*values)[k].elements(); ++n)
-        ASSERT_NEAR((*same)[k].at(n), (*values)[k].at(n), 1e-5 * (1 + std::abs((*values)[k].at(n)))) << symbolic->name << " element " << n;
+        ASSERT_NEAR((*same)[k].at(n), (*values)[k].at(n), 1e-5 * (1 + std::abs((*values)[k].at(n))))
+            << symbolic->name << " element " << n;
+    }
+  }
+}
+
+// The case with its float32 inputs, and what follows from them, in another float type; nothing where the relation
+// refuses it.
+std::optional<ExampleCase> in_float_type(ExampleCase c, DType dtype) {
+  std::function<ir::Type(const ir::Type&)> changed = [&](const ir::Type& type) {
+    if (const ir::TupleType* tuple = ir::as<ir::TupleType>(type)) {
+      ir::Types fields;
+      for (const ir::Type& field : tuple->fields) fields.push_back(changed(field));
+      return ir::tuple_type(fields);
+    }
+    const ir::TensorType& tensor = *ir::as<ir::TensorType>(type);
+    return tensor.dtype == DType::float32() ? ir::tensor_type(tensor.shape, dtype) : type;
+  };
+  for (ir::Type& input : c.inputs) input = changed(input);
+  Result<ir::Type> output = c.def->infer(c.attrs, c.inputs);
+  if (!output) return {};
+  c.output = *output;
+  return c;
+}
+
+TEST_P(Operator, FloatTypes) {
+  for (size_t i = 0; i < GetParam()->examples.size(); ++i) {
+    if (GetParam()->examples[i].bench) continue;
+    ExampleCase c = *example_case(*GetParam(), i);
+    for (DType dtype : {DType::float16(), DType::bfloat16(), DType::float64()}) {
+      std::optional<ExampleCase> other = in_float_type(c, dtype);
+      ASSERT_TRUE(other) << c.name << " is refused in " << dtype.str();
+      expect_typed(*other);
+      Result<std::vector<Tensor>> values = evaluate_case(*other, example_inputs(*other));
+      EXPECT_TRUE(values) << c.name << " in " << dtype.str() << "\n" << render(values.errors());
     }
   }
 }

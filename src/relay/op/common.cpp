@@ -5,7 +5,7 @@
 
 namespace relay::op {
 
-// --- input types ------------------------------------------------------------------------------------------------------------
+// --- input types -----------------------------------------------------------------------------------------------------
 
 Result<const TensorType*> tensor_input(const Types& in, size_t i, const char* name) {
   RELAY_CHECK(i < in.size(), "the relation reads input {} ({}) of {}", i, name, in.size());
@@ -17,7 +17,8 @@ Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, co
   RELAY_CHECK(i < in.size(), "the relation reads input {} ({}) of {}", i, name, in.size());
   const TupleType* tuple = as<TupleType>(in[i]);
   if (!tuple || tuple->fields.empty())
-    return Diagnostic{DiagnosticKind::type_mismatch, format("{} must be a tuple of tensors, but is {}", name, ir::str(in[i]))};
+    return Diagnostic{DiagnosticKind::type_mismatch,
+                      format("{} must be a tuple of tensors, but is {}", name, ir::str(in[i]))};
   std::vector<const TensorType*> tensors;
   for (size_t k = 0; k < tuple->fields.size(); ++k) {
     RELAY_ASSIGN(const TensorType* tensor, tensor_input(tuple->fields, k, name));
@@ -28,10 +29,12 @@ Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, co
 
 Status expect_rank(const char* number, const TensorType* type, size_t rank, const char* name) {
   if (type->shape.size() == rank) return ok();
-  return constraint(number, "{} must have {}, but its shape is {}", name, plural(static_cast<int64_t>(rank), "axis", "axes"), text(type->shape));
+  return constraint(number, "{} must have {}, but its shape is {}", name,
+                    plural(static_cast<int64_t>(rank), "axis", "axes"), text(type->shape));
 }
 
-Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b, const char* b_name) {
+Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b,
+                         const char* b_name) {
   if (a->dtype == b->dtype) return ok();
   Diagnostic d = constraint(number, "{} is {}, but {} is {}", a_name, a->dtype.str(), b_name, b->dtype.str());
   d.help = "convert one of them with cast";
@@ -46,14 +49,15 @@ std::string text(const Dims& shape) {
 
 std::string text(const Ints& values) { return format("[{}]", join(values, ", ")); }
 
-// --- dimensions -------------------------------------------------------------------------------------------------------------
+// --- dimensions ------------------------------------------------------------------------------------------------------
 
 bool agree(const Dim& a, const Dim& b) {
   return scalar::is_any(a) || scalar::is_any(b) || scalar::prove_equal(a, b) == std::optional(true);
 }
 
 bool agree(const Dims& a, const Dims& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const Dim& x, const Dim& y) { return agree(x, y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](const Dim& x, const Dim& y) { return agree(x, y); });
 }
 
 Dim meet(const Dim& a, const Dim& b) { return scalar::is_any(a) || (scalar::is_int(b) && !scalar::is_int(a)) ? b : a; }
@@ -75,14 +79,20 @@ Result<Dims> broadcast_shape(const char* number, const Dims& a, const Dims& b) {
     Dim x = i < a.size() ? a[a.size() - 1 - i] : dim(1);
     Dim y = i < b.size() ? b[b.size() - 1 - i] : dim(1);
     Dim& d = out[out.size() - 1 - i];
-    if (scalar::is_int(x, 1)) d = y;
-    else if (scalar::is_int(y, 1)) d = x;
-    else if (scalar::is_any(x)) d = scalar::is_int(y) ? y : x;  // `?` is 1 or the other's extent
-    else if (scalar::is_any(y)) d = scalar::is_int(x) ? x : y;
-    else if (agree(x, y)) d = meet(x, y);
+    if (scalar::is_int(x, 1))
+      d = y;
+    else if (scalar::is_int(y, 1))
+      d = x;
+    else if (scalar::is_any(x))
+      d = scalar::is_int(y) ? y : x;  // `?` is 1 or the other's extent
+    else if (scalar::is_any(y))
+      d = scalar::is_int(x) ? x : y;
+    else if (agree(x, y))
+      d = meet(x, y);
     else {
-      Diagnostic error = constraint(number, "shapes {} and {} do not broadcast: {} and {} at axis {} from the end are different and neither is 1",
-                                    text(a), text(b), scalar::str(x), scalar::str(y), i + 1);
+      Diagnostic error = constraint(
+          number, "shapes {} and {} do not broadcast: {} and {} at axis {} from the end are different and neither is 1",
+          text(a), text(b), scalar::str(x), scalar::str(y), i + 1);
       if (!scalar::is_int(x) || !scalar::is_int(y)) error.help = "if the two are one size, give them one name";
       return error;
     }
@@ -93,7 +103,8 @@ Result<Dims> broadcast_shape(const char* number, const Dims& a, const Dims& b) {
 Exprs broadcast_indices(const te::Tensor& tensor, const Exprs& axes) {
   Exprs indices;
   size_t skip = axes.size() - tensor->shape.size();
-  for (size_t i = 0; i < tensor->shape.size(); ++i) indices.push_back(scalar::is_int(tensor->shape[i], 1) ? dim(0) : axes[skip + i]);
+  for (size_t i = 0; i < tensor->shape.size(); ++i)
+    indices.push_back(scalar::is_int(tensor->shape[i], 1) ? dim(0) : axes[skip + i]);
   return indices;
 }
 
@@ -113,7 +124,7 @@ Result<Ints> normal_axes(const char* number, const Ints& axes, int64_t rank) {
   return out;
 }
 
-// --- windows ------------------------------------------------------------------------------------------------------------------
+// --- windows ---------------------------------------------------------------------------------------------------------
 
 Status expect_layout(const char* number, const char* attribute, const std::string& layout, const std::string& letters) {
   if (std::is_permutation(layout.begin(), layout.end(), letters.begin(), letters.end())) return ok();
@@ -124,8 +135,10 @@ Ints per_axis(const Ints& values, size_t axes) { return values.size() == 1 ? Int
 
 Result<Ints> per_axis(const char* number, const char* attribute, const Ints& values, size_t axes) {
   Ints out = per_axis(values, axes);
-  if (out.size() != axes) return constraint(number, "{} must have 1 or {} values, but is {}", attribute, axes, text(values));
-  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v < 1; })) return constraint(number, "{} must be positive, but is {}", attribute, text(values));
+  if (out.size() != axes)
+    return constraint(number, "{} must have 1 or {} values, but is {}", attribute, axes, text(values));
+  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v < 1; }))
+    return constraint(number, "{} must be positive, but is {}", attribute, text(values));
   return out;
 }
 
@@ -138,17 +151,20 @@ Ints padding_sides(const Ints& padding, size_t axes) {
 
 Result<Ints> padding_sides(const char* number, const Ints& padding, size_t axes) {
   Ints out = padding_sides(padding, axes);
-  if (out.size() != 2 * axes) return constraint(number, "padding must have 1, {} or {} values, but is {}", axes, 2 * axes, text(padding));
-  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v < 0; })) return constraint(number, "padding must not be negative, but is {}", text(padding));
+  if (out.size() != 2 * axes)
+    return constraint(number, "padding must have 1, {} or {} values, but is {}", axes, 2 * axes, text(padding));
+  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v < 0; }))
+    return constraint(number, "padding must not be negative, but is {}", text(padding));
   return out;
 }
 
-Dim window_extent(const Dim& in, const Dim& k, int64_t stride, int64_t before, int64_t after, int64_t dilation, bool ceil) {
+Dim window_extent(const Dim& in, const Dim& k, int64_t stride, int64_t before, int64_t after, int64_t dilation,
+                  bool ceil) {
   Dim last = in + (before + after) - (k - 1) * dilation - 1 + (ceil ? stride - 1 : 0);
   return scalar::simplify(floordiv(last, stride) + 1);
 }
 
-// --- te -----------------------------------------------------------------------------------------------------------------------
+// --- te --------------------------------------------------------------------------------------------------------------
 
 DType accumulator(DType dtype) { return dtype.is_float() && dtype.bits < 32 ? DType::float32() : dtype; }
 
@@ -165,7 +181,8 @@ te::Tensor padded(const te::Tensor& data, const Ints& before, const Ints& after,
   auto zero = [](int64_t v) { return v == 0; };
   if (std::all_of(before.begin(), before.end(), zero) && std::all_of(after.begin(), after.end(), zero)) return data;
   Exprs shape;
-  for (size_t d = 0; d < data->shape.size(); ++d) shape.push_back(scalar::simplify(data->shape[d] + (before[d] + after[d])));
+  for (size_t d = 0; d < data->shape.size(); ++d)
+    shape.push_back(scalar::simplify(data->shape[d] + (before[d] + after[d])));
   return te::compute("padded", shape, [&](const Exprs& axes) {
     Expr inside = imm(1, DType::boolean());
     Exprs indices;

@@ -1,7 +1,8 @@
-// What operator files share: reading input types, symbolic shape arithmetic, and a few te stages. Only files of op/ include it.
+// What operator files share: reading input types, symbolic shape arithmetic, and a few te stages. Only files of op/
+// include it.
 //
-// Dimensions agree when they are proven equal or one of them is `?`. Two different shape variables do not agree: a program
-// says that two sizes are one by giving them one name.
+// Dimensions agree when they are proven equal or one of them is `?`. Two different shape variables do not agree: a
+// program says that two sizes are one by giving them one name.
 #pragma once
 
 #include "relay/op/op.h"
@@ -35,20 +36,21 @@ using scalar::imm;
 using scalar::UnaryOp;
 using te::Combiner;
 
-// --- input types ------------------------------------------------------------------------------------------------------------
+// --- input types -----------------------------------------------------------------------------------------------------
 // Input i as a tensor type. `name` is for the message.
 Result<const TensorType*> tensor_input(const Types& in, size_t i, const char* name);
 // The tensors of a tuple input, at least one.
 Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, const char* name);
 Status expect_rank(const char* number, const TensorType* type, size_t rank, const char* name);
-Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b, const char* b_name);
+Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b,
+                         const char* b_name);
 
 inline int64_t rank(const TensorType* type) { return static_cast<int64_t>(type->shape.size()); }
 // "(1, n, 224)"
 std::string text(const Dims& shape);
 std::string text(const Ints& values);
 
-// --- dimensions -------------------------------------------------------------------------------------------------------------
+// --- dimensions ------------------------------------------------------------------------------------------------------
 inline Dim dim(int64_t value) { return imm(value); }
 bool agree(const Dim& a, const Dim& b);
 bool agree(const Dims& a, const Dims& b);
@@ -69,9 +71,7 @@ inline int64_t positive_axis(int64_t axis, int64_t rank) { return axis < 0 ? axi
 // Distinct axes in ascending order.
 Result<Ints> normal_axes(const char* number, const Ints& axes, int64_t rank);
 
-// --- windows (convolution, pooling) -------------------------------------------------------------------------------------------
-// The position of a letter of a layout: axis_of("NHWC", 'C') == 3.
-inline int axis_of(const std::string& layout, char letter) { return static_cast<int>(layout.find(letter)); }
+// --- windows (convolution, pooling) ----------------------------------------------------------------------------------
 // A layout is any order of the given letters.
 Status expect_layout(const char* number, const char* attribute, const std::string& layout, const std::string& letters);
 // One value an axis, from one for all or one each; all at least 1.
@@ -81,10 +81,12 @@ Result<Ints> padding_sides(const char* number, const Ints& padding, size_t axes)
 // For use in compute, after infer has checked them.
 Ints per_axis(const Ints& values, size_t axes);
 Ints padding_sides(const Ints& padding, size_t axes);
-// The number of places of a window of k taps: (in + before + after - dilation * (k - 1) - 1) / stride + 1; `ceil` rounds up.
-Dim window_extent(const Dim& in, const Dim& k, int64_t stride, int64_t before, int64_t after, int64_t dilation, bool ceil = false);
+// The number of places of a window of k taps: (in + before + after - dilation * (k - 1) - 1) / stride + 1; `ceil`
+// rounds up.
+Dim window_extent(const Dim& in, const Dim& k, int64_t stride, int64_t before, int64_t after, int64_t dilation,
+                  bool ceil = false);
 
-// --- te -----------------------------------------------------------------------------------------------------------------------
+// --- te --------------------------------------------------------------------------------------------------------------
 inline const Dims& shape_of(const Type& type) { return as<TensorType>(type)->shape; }
 inline DType dtype_of(const Type& type) { return as<TensorType>(type)->dtype; }
 
@@ -92,8 +94,8 @@ inline DType dtype_of(const Type& type) { return as<TensorType>(type)->dtype; }
 DType accumulator(DType dtype);
 // An elementwise stage to `dtype`; the tensor itself when it is of that type.
 te::Tensor converted(const te::Tensor& tensor, DType dtype);
-// `data` surrounded by `value`, before[d] elements in front of axis d and after[d] behind it: a movement stage of its own, so
-// that the windowed stage behind it stays a plain sum of products. The tensor itself when nothing is added.
+// `data` surrounded by `value`, before[d] elements in front of axis d and after[d] behind it: a movement stage of its
+// own, so that the windowed stage behind it stays a plain sum of products. The tensor itself when nothing is added.
 te::Tensor padded(const te::Tensor& data, const Ints& before, const Ints& after, Expr value);
 // A stage that has the shape of `like`.
 te::Tensor elementwise(const char* name, const te::Tensor& like, const std::function<Expr(const Exprs&)>& body);

@@ -1,8 +1,9 @@
-// OpDef: what an operator is. One file an operator defines it all, from top to bottom: the formula, the attributes, infer
-// (the type relation, with numbered constraints), compute (one tensor expression), examples. See op/nn/conv2d.cpp.
+// OpDef: what an operator is. One file an operator defines it all, from top to bottom: the formula, the attributes,
+// infer (the type relation, with numbered constraints), compute (one tensor expression), examples. See
+// op/nn/conv2d.cpp.
 //
-// From it come: the call syntax in text and Python, documentation, type inference, the evaluator, kernels, tests and the
-// benchmark entry. docs/add-an-operator.md walks through one.
+// From it come: the call syntax in text and Python, documentation, type inference, the evaluator, kernels, tests and
+// the benchmark entry. docs/add-an-operator.md walks through one.
 #pragma once
 
 #include <functional>
@@ -30,18 +31,20 @@ const char* name(Fusion fusion);
 struct Input {
   std::string name;
   std::string doc;  // shape and meaning
-  bool is_tuple = false;  // the argument is a tuple of tensors (concatenate); its tensors reach compute one after another
+  // The argument is a tuple of tensors (concatenate); its tensors reach compute one after another.
+  bool is_tuple = false;
 };
 
-// One case of an operator. Drives: relation, evaluator against oracle, compiled kernel against evaluator (static, and with
-// every dimension of `symbolic` made a variable), benchmark.
+// One case of an operator. Drives: relation, evaluator against oracle, compiled kernel against evaluator (static, and
+// with every dimension of `symbolic` made a variable), benchmark.
 struct Example {
-  std::vector<std::string> inputs;     // types: "(1, 3, 8, 8)" is float32; else "(4,) int64"; a tuple: "[(1, 2), (1, 3)]"
-  std::string attrs = "";              // as in Relay text: "strides=[2, 2], groups=2"
-  std::vector<std::string> symbolic = {};  // the same inputs with names for dimensions: "(n, 3, h, w)"; empty: static only
-  double low = -1, high = 1;           // values are drawn uniformly from [low, high] (integers: both ends included)
-  double ulps = 4;                     // allowed error of the compiled kernel, in units of the largest output; reason if raised
-  bool bench = false;                  // a benchmark entry: too large for the evaluator, only typed, compiled and timed
+  std::vector<std::string> inputs;  // types: "(1, 3, 8, 8)" is float32; else "(4,) int64"; a tuple: "[(1, 2), (1, 3)]"
+  std::string attrs = "";           // as in Relay text: "strides=[2, 2], groups=2"
+  // The same inputs with names for dimensions, "(n, 3, h, w)"; empty: static only.
+  std::vector<std::string> symbolic = {};
+  double low = -1, high = 1;  // values are drawn uniformly from [low, high] (integers: both ends included)
+  double ulps = 4;            // allowed error of the compiled kernel, in units of the largest output; reason if raised
+  bool bench = false;         // a benchmark entry: too large for the evaluator, only typed, compiled and timed
 };
 
 // A call that the relation must refuse, naming the constraint.
@@ -52,8 +55,8 @@ struct Reject {
 };
 
 struct OpDef {
-  std::string name;                // "nn.conv2d"
-  std::string doc;                 // one sentence
+  std::string name;  // "nn.conv2d"
+  std::string doc;   // one sentence
   std::vector<Input> inputs;
   Fusion fusion = Fusion::Opaque;
   const ir::AttrsType* attrs_type = nullptr;  // set by define<>; null: no attributes
@@ -62,8 +65,8 @@ struct OpDef {
   std::function<Result<Type>(const Attrs&, const Types& inputs)> infer;
   // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
-  // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list) and
-  // attributes as variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
+  // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
+  // and attributes as variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
   // test/python/oracle.py at hand: "torch.relu(data)".
   std::string oracle;
   std::vector<Example> examples;
@@ -100,15 +103,21 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
     static const A defaults{};
     return a ? *static_cast<const A*>(a->data()) : defaults;
   };
-  return OpDef{std::move(s.name), std::move(s.doc), std::move(s.inputs), s.fusion,
-               type,
-               [get, f = s.infer](const Attrs& a, const Types& in) { return f(get(a), in); },
-               [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
-               std::move(s.oracle), std::move(s.examples), std::move(s.rejects)};
+  return OpDef{
+      std::move(s.name),
+      std::move(s.doc),
+      std::move(s.inputs),
+      s.fusion,
+      type,
+      [get, f = s.infer](const Attrs& a, const Types& in) { return f(get(a), in); },
+      [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
+      std::move(s.oracle),
+      std::move(s.examples),
+      std::move(s.rejects)};
 }
 
-// A constraint that does not hold: constraint("C2", "data has {} channels, weight expects {}", ...), with an optional help.
-// Typing adds the place, the call and the input types.
+// A constraint that does not hold: constraint("C2", "data has {} channels, weight expects {}", ...), with an optional
+// help. Typing adds the place, the call and the input types.
 template <class... Args>
 Diagnostic constraint(const char* number, fmt::format_string<Args...> text, Args&&... args) {
   Diagnostic d{DiagnosticKind::constraint, format(text, std::forward<Args>(args)...)};

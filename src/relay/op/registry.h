@@ -13,9 +13,10 @@ const OpDef* find(std::string_view name);
 ir::Expr node(const OpDef& def);
 // Calls an operator by name; attributes by name. For importers, passes and tests. An unknown name is an internal error;
 // bad attributes are diagnostics.
-Result<ir::Expr> call(std::string_view name, ir::Exprs args, const std::vector<std::pair<std::string, ir::AttrValue>>& attrs = {},
-                      Span span = {});
+Result<ir::Expr> call(std::string_view name, ir::Exprs args,
+                      const std::vector<std::pair<std::string, ir::AttrValue>>& attrs = {}, Span span = {});
 // The same for attributes known to be right (checked).
-ir::Expr make(std::string_view name, ir::Exprs args, const std::vector<std::pair<std::string, ir::AttrValue>>& attrs = {}, Span span = {});
+ir::Expr make(std::string_view name, ir::Exprs args,
+              const std::vector<std::pair<std::string, ir::AttrValue>>& attrs = {}, Span span = {});
 
 }  // namespace relay::op

@@ -13,10 +13,11 @@ struct ArangeAttrs {
   OptFloat stop;
   OptFloat step;
   OptDType dtype;
-  static constexpr auto fields = std::tuple{field("start", &ArangeAttrs::start, "The first value, where it is constant."),
-                                            field("stop", &ArangeAttrs::stop, "The value not reached, where it is constant."),
-                                            field("step", &ArangeAttrs::step, "The distance between values, where it is constant."),
-                                            field("dtype", &ArangeAttrs::dtype, "The element type of the result; None: of the inputs.")};
+  static constexpr auto fields =
+      std::tuple{field("start", &ArangeAttrs::start, "The first value, where it is constant."),
+                 field("stop", &ArangeAttrs::stop, "The value not reached, where it is constant."),
+                 field("step", &ArangeAttrs::step, "The distance between values, where it is constant."),
+                 field("dtype", &ArangeAttrs::dtype, "The element type of the result; None: of the inputs.")};
 };
 
 Result<Type> infer(const ArangeAttrs& a, const Types& in) {
@@ -33,7 +34,8 @@ Result<Type> infer(const ArangeAttrs& a, const Types& in) {
   if (!a.start || !a.stop || !a.step) return ir::tensor_type({scalar::any_dim()}, dtype);
   // (C2) There is a step, and the number of values is finite.
   double count = std::ceil((*a.stop - *a.start) / *a.step);
-  if (*a.step == 0 || !(std::abs(count) < 1e15)) return constraint("C2", "arange from {} to {} by {} has no end", *a.start, *a.stop, *a.step);
+  if (*a.step == 0 || !(std::abs(count) < 1e15))
+    return constraint("C2", "arange from {} to {} by {} has no end", *a.start, *a.stop, *a.step);
   return ir::tensor_type({dim(std::max<int64_t>(0, static_cast<int64_t>(count)))}, dtype);
 }
 
@@ -47,18 +49,28 @@ te::Tensors compute(const ArangeAttrs&, const te::Tensors& in, const Type& out) 
 }  // namespace
 
 OpDef arange() {
-  return define<ArangeAttrs>({.name = "arange",
-                              .doc = "Evenly spaced values.",
-                              .inputs = {{"start", "the first value"}, {"stop", "the value not reached"}, {"step", "the distance between values"}},
-                              .fusion = Fusion::Injective,
-                              .infer = infer,
-                              .compute = compute,
-                              .oracle = "start + step * torch.arange(output_shape[0])",
-                              .examples = {{.inputs = {"()", "()", "()"}, .attrs = "start=1f, stop=4f, step=0.5f"},
-                                           {.inputs = {"() int32", "() int32", "() int32"}, .attrs = "start=5f, stop=-4f, step=-2f", .low = -9, .high = 9, .ulps = 0},
-                                           {.inputs = {"() int64", "() int64", "() int64"}, .attrs = "start=3f, stop=3f, step=1f", .low = -9, .high = 9}},
-                              .rejects = {{{"(1,)", "()", "()"}, "", "C1"}, {{"()", "()", "()"}, "start=0f, stop=1f, step=0f", "C2"}}},
-                             "ArangeAttrs");
+  return define<ArangeAttrs>(
+      {.name = "arange",
+       .doc = "Evenly spaced values.",
+       .inputs = {{"start", "the first value"},
+                  {"stop", "the value not reached"},
+                  {"step", "the distance between values"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "start + step * torch.arange(output_shape[0])",
+       .examples = {{.inputs = {"()", "()", "()"}, .attrs = "start=1f, stop=4f, step=0.5f"},
+                    {.inputs = {"() int32", "() int32", "() int32"},
+                     .attrs = "start=5f, stop=-4f, step=-2f",
+                     .low = -9,
+                     .high = 9,
+                     .ulps = 0},
+                    {.inputs = {"() int64", "() int64", "() int64"},
+                     .attrs = "start=3f, stop=3f, step=1f",
+                     .low = -9,
+                     .high = 9}},
+       .rejects = {{{"(1,)", "()", "()"}, "", "C1"}, {{"()", "()", "()"}, "start=0f, stop=1f, step=0f", "C2"}}},
+      "ArangeAttrs");
 }
 
 }  // namespace relay::ops

@@ -6,7 +6,8 @@ namespace {
 
 struct ShapeOfAttrs {
   OptDType dtype;
-  static constexpr auto fields = std::tuple{field("dtype", &ShapeOfAttrs::dtype, "The element type of the result; None: int32.")};
+  static constexpr auto fields =
+      std::tuple{field("dtype", &ShapeOfAttrs::dtype, "The element type of the result; None: int32.")};
 };
 
 Result<Type> infer(const ShapeOfAttrs& a, const Types& in) {
@@ -20,7 +21,8 @@ te::Tensors compute(const ShapeOfAttrs&, const te::Tensors& in, const Type& out)
   return {te::compute("shape_of", shape_of(out), [&](const Exprs& i) {
     if (shape.empty()) return imm(0, dtype);
     Expr value = cast(dtype, shape.back());
-    for (size_t d = shape.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), cast(dtype, shape[d]), value);
+    for (size_t d = shape.size() - 1; d-- > 0;)
+      value = select(eq(i[0], dim(static_cast<int64_t>(d))), cast(dtype, shape[d]), value);
     return value;
   })};
 }
@@ -37,16 +39,17 @@ te::Tensors compute_size(const ShapeOfAttrs&, const te::Tensors& in, const Type&
 }  // namespace
 
 OpDef shape_of() {
-  return define<ShapeOfAttrs>({.name = "shape_of",
-                               .doc = "The shape of a tensor, as a tensor.",
-                               .inputs = {{"data", "any shape"}},
-                               .fusion = Fusion::Opaque,
-                               .infer = infer,
-                               .compute = compute,
-                               .oracle = "torch.tensor(data.shape)",
-                               .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0},
-                                            {.inputs = {"(5,)"}, .attrs = "dtype=\"int64\"", .symbolic = {"(n,)"}, .ulps = 0}}},
-                              "ShapeOfAttrs");
+  return define<ShapeOfAttrs>(
+      {.name = "shape_of",
+       .doc = "The shape of a tensor, as a tensor.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.tensor(data.shape)",
+       .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0},
+                    {.inputs = {"(5,)"}, .attrs = "dtype=\"int64\"", .symbolic = {"(n,)"}, .ulps = 0}}},
+      "ShapeOfAttrs");
 }
 
 OpDef ndarray_size() {

@@ -6,14 +6,18 @@ namespace relay::op::image {
 
 namespace {
 
-bool one_of(const std::string& word, const std::vector<std::string>& words) { return std::find(words.begin(), words.end(), word) != words.end(); }
+bool one_of(const std::string& word, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 // A place in data along one axis: whole + part / parts with 0 <= part < parts, or for tf_crop_and_resize a float.
 struct Place {
   Expr part, parts;  // numerator and denominator of the whole place
   Expr real;         // float; set for tf_crop_and_resize instead
 
-  Expr floor() const { return real ? scalar::cast(DType::int64(), unary(UnaryOp::Floor, real)) : floordiv(part, parts); }
+  Expr floor() const {
+    return real ? scalar::cast(DType::int64(), unary(UnaryOp::Floor, real)) : floordiv(part, parts);
+  }
   Expr fraction() const {
     if (real) return real - unary(UnaryOp::Floor, real);
     if (scalar::is_int(parts, 1)) return number(0, DType::float32());
@@ -40,7 +44,8 @@ struct Place {
 Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end) {
   // Places in whole steps: in / out as a whole number, where it is one, makes affine indices.
   if (mode == "asymmetric") {
-    if (scalar::prove_equal(floormod(in, out), dim(0)) == true) return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
+    if (scalar::prove_equal(floormod(in, out), dim(0)) == true)
+      return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
     if (scalar::prove_equal(floormod(out, in), dim(0)) == true) return {x, scalar::simplify(floordiv(out, in)), {}};
     return {x * in, out, {}};
   }
@@ -48,7 +53,8 @@ Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Exp
   if (mode == "tf_half_pixel_for_nn") return {(x * 2 + 1) * in, out * 2, {}};
   Place half_pixel{(x * 2 + 1) * in - out, out * 2, {}};
   if (mode == "half_pixel") return half_pixel;
-  if (mode == "pytorch_half_pixel") return {scalar::select(lt(dim(1), out), half_pixel.part, dim(0)), half_pixel.parts, {}};
+  if (mode == "pytorch_half_pixel")
+    return {scalar::select(lt(dim(1), out), half_pixel.part, dim(0)), half_pixel.parts, {}};
   // tf_crop_and_resize
   DType f = DType::float32();
   Expr last = scalar::cast(f, in - 1);
@@ -73,7 +79,8 @@ std::vector<Tap> taps(const Resize& r, const Place& p, const Expr& extent) {
   auto number_t = [&](double v) { return number(v, t->dtype); };
   auto near = [&](const Expr& d) { return ((a + number_t(2)) * d - (a + number_t(3))) * d * d + one; };
   auto far = [&](const Expr& d) { return ((a * d - number_t(5) * a) * d + number_t(8) * a) * d - number_t(4) * a; };
-  std::vector<Tap> out = {{first - 1, far(one + t)}, {first, near(t)}, {first + 1, near(one - t)}, {first + 2, far(number_t(2) - t)}};
+  std::vector<Tap> out = {
+      {first - 1, far(one + t)}, {first, near(t)}, {first + 1, near(one - t)}, {first + 2, far(number_t(2) - t)}};
   if (r.cubic_exclude) {
     Expr sum;
     for (Tap& tap : out) {
@@ -91,12 +98,19 @@ std::vector<Tap> taps(const Resize& r, const Place& p, const Expr& extent) {
 Status check(const char* number, const Resize& r) {
   if (!one_of(r.method, {"nearest_neighbor", "linear", "cubic"}))
     return constraint(number, "method must be \"nearest_neighbor\", \"linear\" or \"cubic\", but is \"{}\"", r.method);
-  if (!one_of(r.coordinates, {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize"}))
-    return constraint(number, "coordinate_transformation_mode \"{}\" is none of half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
-                              "tf_half_pixel_for_nn, tf_crop_and_resize", r.coordinates);
+  if (!one_of(r.coordinates, {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn",
+                              "tf_crop_and_resize"}))
+    return constraint(
+        number,
+        "coordinate_transformation_mode \"{}\" is none of half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+        "tf_half_pixel_for_nn, tf_crop_and_resize",
+        r.coordinates);
   if (!one_of(r.rounding, {"", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}))
-    return constraint(number, "rounding_method \"{}\" is none of round, floor, ceil, round_prefer_floor, round_prefer_ceil", r.rounding);
-  if (r.coordinates == "tf_crop_and_resize" && r.roi.size() != 4) return constraint(number, "tf_crop_and_resize needs a roi of 4 numbers, but it has {}", r.roi.size());
+    return constraint(number,
+                      "rounding_method \"{}\" is none of round, floor, ceil, round_prefer_floor, round_prefer_ceil",
+                      r.rounding);
+  if (r.coordinates == "tf_crop_and_resize" && r.roi.size() != 4)
+    return constraint(number, "tf_crop_and_resize needs a roi of 4 numbers, but it has {}", r.roi.size());
   return ok();
 }
 
@@ -110,9 +124,12 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
     for (size_t d = 0; d < 2; ++d) {
       const Expr& extent = data->shape[axes[d]];
       bool crop = r.coordinates == "tf_crop_and_resize";
-      Place p = place_of(r.coordinates, i[axes[d]], extent, shape_of(out)[axes[d]], crop ? r.roi[d] : 0, crop ? r.roi[d + 2] : 1);
+      Place p = place_of(r.coordinates, i[axes[d]], extent, shape_of(out)[axes[d]], crop ? r.roi[d] : 0,
+                         crop ? r.roi[d + 2] : 1);
       along[d] = taps(r, p, extent);
-      if (crop) inside = logical_and(inside, logical_and(le(number(0, DType::float32()), p.real), le(p.real, scalar::cast(DType::float32(), extent - 1))));
+      if (crop)
+        inside = logical_and(inside, logical_and(le(number(0, DType::float32()), p.real),
+                                                 le(p.real, scalar::cast(DType::float32(), extent - 1))));
     }
     Expr value;
     for (const Tap& y : along[0])
@@ -120,7 +137,8 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
         Exprs at = i;
         at[axes[0]] = y.index, at[axes[1]] = x.index;
         Expr load = (*data)(at);
-        if (!y.weight) value = load;
+        if (!y.weight)
+          value = load;
         else {
           Expr term = scalar::cast(DType::float32(), load) * (y.weight * x.weight);
           value = value ? value + term : term;

@@ -21,16 +21,27 @@ struct Resize2DAttrs {
       field("layout", &Resize2DAttrs::layout, "Order of the axes."),
       field("method", &Resize2DAttrs::method, "\"nearest_neighbor\", \"linear\" or \"cubic\"."),
       field("coordinate_transformation_mode", &Resize2DAttrs::coordinate_transformation_mode,
-            "Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize."),
-      field("rounding_method", &Resize2DAttrs::rounding_method, "What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil."),
+            "Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+            "tf_half_pixel_for_nn, tf_crop_and_resize."),
+      field("rounding_method", &Resize2DAttrs::rounding_method,
+            "What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil."),
       field("cubic_alpha", &Resize2DAttrs::cubic_alpha, "The parameter of the cubic kernel."),
-      field("cubic_exclude", &Resize2DAttrs::cubic_exclude, "Whether neighbours outside of data count for nothing in \"cubic\"."),
-      field("extrapolation_value", &Resize2DAttrs::extrapolation_value, "The value outside of data, for tf_crop_and_resize."),
+      field("cubic_exclude", &Resize2DAttrs::cubic_exclude,
+            "Whether neighbours outside of data count for nothing in \"cubic\"."),
+      field("extrapolation_value", &Resize2DAttrs::extrapolation_value,
+            "The value outside of data, for tf_crop_and_resize."),
       field("out_dtype", &Resize2DAttrs::out_dtype, "Element type of the result; None: of data.")};
 };
 
 image::Resize options(const Resize2DAttrs& a) {
-  return {a.layout, a.method, a.coordinate_transformation_mode, a.rounding_method, a.cubic_alpha, a.cubic_exclude != 0, a.roi, a.extrapolation_value};
+  return {a.layout,
+          a.method,
+          a.coordinate_transformation_mode,
+          a.rounding_method,
+          a.cubic_alpha,
+          a.cubic_exclude != 0,
+          a.roi,
+          a.extrapolation_value};
 }
 
 Result<Type> infer(const Resize2DAttrs& a, const Types& in) {
@@ -49,21 +60,35 @@ Result<Type> infer(const Resize2DAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
-te::Tensors compute(const Resize2DAttrs& a, const te::Tensors& in, const Type& out) { return {image::resized("resize2d", in[0], out, options(a))}; }
+te::Tensors compute(const Resize2DAttrs& a, const te::Tensors& in, const Type& out) {
+  return {image::resized("resize2d", in[0], out, options(a))};
+}
 
 std::vector<Example> examples() {
   std::vector<Example> out = {
       {.inputs = {"(1, 2, 4, 5)"}, .attrs = "size=[8, 10]", .symbolic = {"(n, 2, h, w)"}},
-      {.inputs = {"(1, 5, 4, 2)"}, .attrs = "size=[10, 12], layout=\"NHWC\", method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", rounding_method=\"floor\""},
+      {.inputs = {"(1, 5, 4, 2)"},
+       .attrs = "size=[10, 12], layout=\"NHWC\", method=\"nearest_neighbor\", "
+                "coordinate_transformation_mode=\"asymmetric\", rounding_method=\"floor\""},
       {.inputs = {"(1, 1, 6, 7)"}, .attrs = "size=[4, 9], method=\"cubic\", cubic_alpha=-0.75f"},
       {.inputs = {"(1, 1, 6, 7)"}, .attrs = "size=[9, 4], method=\"cubic\", cubic_exclude=1"},
-      {.inputs = {"(1, 2, 6, 7)"}, .attrs = "size=[5, 4], roi=[0.25f, 0f, 1.25f, 0.5f], coordinate_transformation_mode=\"tf_crop_and_resize\", extrapolation_value=9f"},
-      {.inputs = {"(1, 3, 4, 4) uint8"}, .attrs = "size=[8, 8], method=\"nearest_neighbor\"", .low = 0, .high = 255, .ulps = 0}};
+      {.inputs = {"(1, 2, 6, 7)"},
+       .attrs = "size=[5, 4], roi=[0.25f, 0f, 1.25f, 0.5f], coordinate_transformation_mode=\"tf_crop_and_resize\", "
+                "extrapolation_value=9f"},
+      {.inputs = {"(1, 3, 4, 4) uint8"},
+       .attrs = "size=[8, 8], method=\"nearest_neighbor\"",
+       .low = 0,
+       .high = 255,
+       .ulps = 0}};
   for (const char* mode : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn"}) {
-    out.push_back({.inputs = {"(1, 2, 5, 6)"}, .attrs = format("size=[7, 1], coordinate_transformation_mode=\"{}\"", mode), .symbolic = {"(1, 2, h, 6)"}});
+    out.push_back({.inputs = {"(1, 2, 5, 6)"},
+                   .attrs = format("size=[7, 1], coordinate_transformation_mode=\"{}\"", mode),
+                   .symbolic = {"(1, 2, h, 6)"}});
     for (const char* rounding : {"round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"})
       out.push_back({.inputs = {"(1, 1, 4, 6)"},
-                     .attrs = format("size=[8, 3], method=\"nearest_neighbor\", coordinate_transformation_mode=\"{}\", rounding_method=\"{}\"", mode, rounding)});
+                     .attrs = format("size=[8, 3], method=\"nearest_neighbor\", coordinate_transformation_mode=\"{}\", "
+                                     "rounding_method=\"{}\"",
+                                     mode, rounding)});
   }
   return out;
 }
@@ -78,12 +103,15 @@ OpDef image_resize2d() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
-       .oracle = "order(resize(order(data, layout, 'NCHW'), size, method, coordinate_transformation_mode, rounding_method, cubic_alpha, cubic_exclude, roi,"
+       .oracle = "order(resize(order(data, layout, 'NCHW'), size, method, coordinate_transformation_mode, "
+                 "rounding_method, cubic_alpha, cubic_exclude, roi,"
                  " extrapolation_value), 'NCHW', layout)",
        .examples = examples(),
-       .rejects = {{{"(1, 2, 4)"}, "size=[8, 8]", "C1"}, {{"(1, 2, 4, 4)"}, "size=[8, 8], method=\"area\"", "C2"},
+       .rejects = {{{"(1, 2, 4)"}, "size=[8, 8]", "C1"},
+                   {{"(1, 2, 4, 4)"}, "size=[8, 8], method=\"area\"", "C2"},
                    {{"(1, 2, 4, 4)"}, "size=[8, 8], coordinate_transformation_mode=\"tf_crop_and_resize\"", "C2"},
-                   {{"(1, 2, 4, 4)"}, "size=[8, 8, 8]", "C3"}, {{"(1, 2, 4, 4)"}, "size=[0, 8]", "C3"}}},
+                   {{"(1, 2, 4, 4)"}, "size=[8, 8, 8]", "C3"},
+                   {{"(1, 2, 4, 4)"}, "size=[0, 8]", "C3"}}},
       "Resize2DAttrs");
 }
 

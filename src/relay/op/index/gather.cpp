@@ -1,7 +1,8 @@
 // gather:    out[i0, .., ia, ..] = data[i0, .., indices[i0, .., ia, ..], ..] along one axis
 // gather_nd: out[y.., x..] = data[y.. (batch_dims of them), indices[0, y..], .., indices[M - 1, y..], x..]
 //
-// Indices below zero count from the end; others outside of data read its nearest element (nothing is ever read outside).
+// Indices below zero count from the end; others outside of data read its nearest element (nothing is ever read
+// outside).
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -15,8 +16,9 @@ struct GatherAttrs {
 struct GatherNDAttrs {
   int64_t batch_dims = 0;
   OptInt index_rank;
-  static constexpr auto fields = std::tuple{field("batch_dims", &GatherNDAttrs::batch_dims, "How many first axes data and the result share."),
-                                            field("index_rank", &GatherNDAttrs::index_rank, "The extent of indices' first axis, where it is unknown.")};
+  static constexpr auto fields = std::tuple{
+      field("batch_dims", &GatherNDAttrs::batch_dims, "How many first axes data and the result share."),
+      field("index_rank", &GatherNDAttrs::index_rank, "The extent of indices' first axis, where it is unknown.")};
 };
 
 Expr place(const Expr& index, const Expr& extent) {
@@ -34,8 +36,11 @@ Result<Type> infer(const GatherAttrs& a, const Types& in) {
   // (C3) Both have as many axes, none but the indexed one longer in indices.
   bool fits = rank(data) == rank(indices);
   for (size_t d = 0; fits && d < data->shape.size(); ++d)
-    if (static_cast<int64_t>(d) != axis && !agree(data->shape[d], indices->shape[d])) fits = scalar::prove(le(indices->shape[d], data->shape[d])) == true;
-  if (!fits) return constraint("C3", "indices {} does not fit data {} along axis {}", text(indices->shape), text(data->shape), axis);
+    if (static_cast<int64_t>(d) != axis && !agree(data->shape[d], indices->shape[d]))
+      fits = scalar::prove(le(indices->shape[d], data->shape[d])) == true;
+  if (!fits)
+    return constraint("C3", "indices {} does not fit data {} along axis {}", text(indices->shape), text(data->shape),
+                      axis);
   return ir::tensor_type(indices->shape, data->dtype);
 }
 
@@ -55,14 +60,17 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
   // (C2) The first axis of indices has a known extent: how many axes of data are indexed.
   if (indices->shape.empty()) return constraint("C2", "indices must have at least one axis");
   Dim m = a.index_rank ? dim(*a.index_rank) : indices->shape[0];
-  if (!scalar::is_int(m)) return constraint("C2", "the first axis of indices {} must have a known extent", text(indices->shape));
+  if (!scalar::is_int(m))
+    return constraint("C2", "the first axis of indices {} must have a known extent", text(indices->shape));
   // (C3) Data has that many axes behind the shared ones.
   if (a.batch_dims < 0 || a.batch_dims > rank(indices) - 1 || a.batch_dims + m->ivalue > rank(data))
-    return constraint("C3", "{} indices behind {} shared axes do not fit data {}", m->ivalue, a.batch_dims, text(data->shape));
+    return constraint("C3", "{} indices behind {} shared axes do not fit data {}", m->ivalue, a.batch_dims,
+                      text(data->shape));
   // (C4) The shared axes agree.
   for (size_t d = 0; d < static_cast<size_t>(a.batch_dims); ++d)
     if (!agree(data->shape[d], indices->shape[d + 1]))
-      return constraint("C4", "data {} and indices {} differ in the {} shared axes", text(data->shape), text(indices->shape), a.batch_dims);
+      return constraint("C4", "data {} and indices {} differ in the {} shared axes", text(data->shape),
+                        text(indices->shape), a.batch_dims);
   Dims out(indices->shape.begin() + 1, indices->shape.end());
   out.insert(out.end(), data->shape.begin() + a.batch_dims + m->ivalue, data->shape.end());
   return ir::tensor_type(std::move(out), data->dtype);
@@ -70,7 +78,8 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
 
 te::Tensors compute_nd(const GatherNDAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor &data = in[0], &indices = in[1];
-  int64_t m = a.index_rank.value_or(indices->shape[0]->ivalue), places = static_cast<int64_t>(indices->shape.size()) - 1;
+  int64_t m = a.index_rank.value_or(indices->shape[0]->ivalue),
+          places = static_cast<int64_t>(indices->shape.size()) - 1;
   return {te::compute("gather_nd", shape_of(out), [&](const Exprs& i) {
     Exprs at(i.begin(), i.begin() + a.batch_dims);
     for (int64_t k = 0; k < m; ++k) {
@@ -94,10 +103,16 @@ OpDef gather() {
        .infer = infer,
        .compute = compute,
        .oracle = "torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices).long())",
-       .examples = {{.inputs = {"(3, 5)", "(3, 4) int64"}, .attrs = "axis=1", .symbolic = {"(n, 5)", "(n, m) int64"}, .low = 0, .high = 4},
+       .examples = {{.inputs = {"(3, 5)", "(3, 4) int64"},
+                     .attrs = "axis=1",
+                     .symbolic = {"(n, 5)", "(n, m) int64"},
+                     .low = 0,
+                     .high = 4},
                     {.inputs = {"(6, 2, 3)", "(4, 2, 3) int32"}, .attrs = "axis=-3", .low = -6, .high = 5},
                     {.inputs = {"(3, 5)", "(2, 4) int64"}, .attrs = "axis=1", .low = 0, .high = 4}},
-       .rejects = {{{"(2, 3)", "(2, 3)"}, "axis=0", "C1"}, {{"(2, 3)", "(2, 3) int32"}, "axis=2", "C2"}, {{"(2, 3)", "(2,) int32"}, "axis=0", "C3"},
+       .rejects = {{{"(2, 3)", "(2, 3)"}, "axis=0", "C1"},
+                   {{"(2, 3)", "(2, 3) int32"}, "axis=2", "C2"},
+                   {{"(2, 3)", "(2,) int32"}, "axis=0", "C3"},
                    {{"(2, 3)", "(5, 4) int32"}, "axis=0", "C3"}}},
       "GatherAttrs");
 }
@@ -111,11 +126,14 @@ OpDef gather_nd() {
        .infer = infer_nd,
        .compute = compute_nd,
        .oracle = "gather_nd(data, indices, batch_dims)",
-       .examples = {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},
-                    {.inputs = {"(4, 5)", "(2, 2, 3) int32"}, .low = -4, .high = 3},
-                    {.inputs = {"(3, 4, 5)", "(1, 3, 2) int64"}, .attrs = "batch_dims=1", .low = 0, .high = 3},
-                    {.inputs = {"(3, 4)", "(1, 5) int64"}, .low = 0, .high = 2}},
-       .rejects = {{{"(2, 3)", "(2, 3)"}, "", "C1"}, {{"(2, 3)", "() int32"}, "", "C2"}, {{"(2, 3)", "(3, 2) int32"}, "", "C3"},
+       .examples =
+           {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},
+            {.inputs = {"(4, 5)", "(2, 2, 3) int32"}, .low = -4, .high = 3},
+            {.inputs = {"(3, 4, 5)", "(1, 3, 2) int64"}, .attrs = "batch_dims=1", .low = 0, .high = 3},
+            {.inputs = {"(3, 4)", "(1, 5) int64"}, .low = 0, .high = 2}},
+       .rejects = {{{"(2, 3)", "(2, 3)"}, "", "C1"},
+                   {{"(2, 3)", "() int32"}, "", "C2"},
+                   {{"(2, 3)", "(3, 2) int32"}, "", "C3"},
                    {{"(2, 3)", "(1, 4) int32"}, "batch_dims=1", "C4"}}},
       "GatherNDAttrs");
 }

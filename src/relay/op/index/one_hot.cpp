@@ -8,9 +8,10 @@ struct OneHotAttrs {
   int64_t depth = 1;
   int64_t axis = -1;
   OptDType dtype;
-  static constexpr auto fields = std::tuple{field("depth", &OneHotAttrs::depth, "The extent of the new axis."),
-                                            field("axis", &OneHotAttrs::axis, "Where the new axis stands; -1: at the end."),
-                                            field("dtype", &OneHotAttrs::dtype, "The element type of the result; None: of on_value.")};
+  static constexpr auto fields =
+      std::tuple{field("depth", &OneHotAttrs::depth, "The extent of the new axis."),
+                 field("axis", &OneHotAttrs::axis, "Where the new axis stands; -1: at the end."),
+                 field("dtype", &OneHotAttrs::dtype, "The element type of the result; None: of on_value.")};
 };
 
 Result<Type> infer(const OneHotAttrs& a, const Types& in) {
@@ -44,19 +45,29 @@ te::Tensors compute(const OneHotAttrs& a, const te::Tensors& in, const Type& out
 }  // namespace
 
 OpDef one_hot() {
-  return define<OneHotAttrs>(
-      {.name = "one_hot",
-       .doc = "Marks one place of a new axis for each index.",
-       .inputs = {{"indices", "integers, any shape"}, {"on_value", "the value at the place"}, {"off_value", "the value elsewhere"}},
-       .fusion = Fusion::OutputFusable,
-       .infer = infer,
-       .compute = compute,
-       .oracle = "one_hot(indices, on_value, off_value, depth, axis)",
-       .examples = {{.inputs = {"(5,) int64", "()", "()"}, .attrs = "depth=4, dtype=\"float32\"", .symbolic = {"(n,) int64", "()", "()"}, .low = 0, .high = 5},
-                    {.inputs = {"(2, 3) int32", "() int32", "() int32"}, .attrs = "depth=4, axis=1", .low = 0, .high = 3, .ulps = 0}},
-       .rejects = {{{"(2,)", "()", "()"}, "depth=2", "C1"}, {{"(2,) int32", "(1,)", "()"}, "depth=2", "C2"},
-                   {{"(2,) int32", "()", "()"}, "depth=2, axis=2", "C3"}}},
-      "OneHotAttrs");
+  return define<OneHotAttrs>({.name = "one_hot",
+                              .doc = "Marks one place of a new axis for each index.",
+                              .inputs = {{"indices", "integers, any shape"},
+                                         {"on_value", "the value at the place"},
+                                         {"off_value", "the value elsewhere"}},
+                              .fusion = Fusion::OutputFusable,
+                              .infer = infer,
+                              .compute = compute,
+                              .oracle = "one_hot(indices, on_value, off_value, depth, axis)",
+                              .examples = {{.inputs = {"(5,) int64", "()", "()"},
+                                            .attrs = "depth=4, dtype=\"float32\"",
+                                            .symbolic = {"(n,) int64", "()", "()"},
+                                            .low = 0,
+                                            .high = 5},
+                                           {.inputs = {"(2, 3) int32", "() int32", "() int32"},
+                                            .attrs = "depth=4, axis=1",
+                                            .low = 0,
+                                            .high = 3,
+                                            .ulps = 0}},
+                              .rejects = {{{"(2,)", "()", "()"}, "depth=2", "C1"},
+                                          {{"(2,) int32", "(1,)", "()"}, "depth=2", "C2"},
+                                          {{"(2,) int32", "()", "()"}, "depth=2, axis=2", "C3"}}},
+                             "OneHotAttrs");
 }
 
 }  // namespace relay::ops

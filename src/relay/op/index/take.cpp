@@ -1,8 +1,8 @@
-// take: out[before, j.., behind] = data[before, indices[j..], behind] along one axis; axis None: of the flattened data. With
-// batch_dims the first axes of data and indices are one and the same.
+// take: out[before, j.., behind] = data[before, indices[j..], behind] along one axis; axis None: of the flattened data.
+// With batch_dims the first axes of data and indices are one and the same.
 //
-// mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read outside
-// of data).
+// mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
+// outside of data).
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -12,9 +12,10 @@ struct TakeAttrs {
   int64_t batch_dims = 0;
   OptInt axis;
   std::string mode = "clip";
-  static constexpr auto fields = std::tuple{field("batch_dims", &TakeAttrs::batch_dims, "How many first axes data and indices share."),
-                                            field("axis", &TakeAttrs::axis, "The axis that is indexed; None: of the flattened data."),
-                                            field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\" or \"fast\".")};
+  static constexpr auto fields =
+      std::tuple{field("batch_dims", &TakeAttrs::batch_dims, "How many first axes data and indices share."),
+                 field("axis", &TakeAttrs::axis, "The axis that is indexed; None: of the flattened data."),
+                 field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\" or \"fast\".")};
 };
 
 Result<Type> infer(const TakeAttrs& a, const Types& in) {
@@ -23,17 +24,20 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
   // (C1) The indices are integers.
   if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
   // (C2) The mode is one of three.
-  if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast") return constraint("C2", "mode must be \"clip\", \"wrap\" or \"fast\", but is \"{}\"", a.mode);
+  if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast")
+    return constraint("C2", "mode must be \"clip\", \"wrap\" or \"fast\", but is \"{}\"", a.mode);
   if (!a.axis) return ir::tensor_type(indices->shape, data->dtype);
   // (C3) The axis exists and lies behind the shared ones.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", *a.axis, rank(data)));
   int64_t batch = a.batch_dims < 0 ? a.batch_dims + rank(indices) : a.batch_dims;
   if (batch < 0 || batch > axis || batch > rank(indices))
-    return constraint("C3", "batch_dims {} does not fit axis {} of data {} and indices {}", a.batch_dims, axis, text(data->shape), text(indices->shape));
+    return constraint("C3", "batch_dims {} does not fit axis {} of data {} and indices {}", a.batch_dims, axis,
+                      text(data->shape), text(indices->shape));
   // (C4) The shared axes agree.
   for (int64_t d = 0; d < batch; ++d)
     if (!agree(data->shape[static_cast<size_t>(d)], indices->shape[static_cast<size_t>(d)]))
-      return constraint("C4", "data {} and indices {} differ in their first {} axes", text(data->shape), text(indices->shape), batch);
+      return constraint("C4", "data {} and indices {} differ in their first {} axes", text(data->shape),
+                        text(indices->shape), batch);
   Dims out(data->shape.begin(), data->shape.begin() + axis);
   out.insert(out.end(), indices->shape.begin() + batch, indices->shape.end());
   out.insert(out.end(), data->shape.begin() + axis + 1, data->shape.end());
@@ -74,15 +78,25 @@ OpDef take() {
        .infer = infer,
        .compute = compute,
        .oracle = "take(data, indices, batch_dims, axis, mode)",
-       .examples = {{.inputs = {"(6, 4)", "(3,) int64"}, .attrs = "axis=0", .symbolic = {"(v, d)", "(n,) int64"}, .low = 0, .high = 5},
-                    {.inputs = {"(2, 5, 3)", "(2, 4) int32"}, .attrs = "axis=1", .symbolic = {"(n, 5, 3)", "(2, m) int32"}, .low = 0, .high = 4},
+       .examples = {{.inputs = {"(6, 4)", "(3,) int64"},
+                     .attrs = "axis=0",
+                     .symbolic = {"(v, d)", "(n,) int64"},
+                     .low = 0,
+                     .high = 5},
+                    {.inputs = {"(2, 5, 3)", "(2, 4) int32"},
+                     .attrs = "axis=1",
+                     .symbolic = {"(n, 5, 3)", "(2, m) int32"},
+                     .low = 0,
+                     .high = 4},
                     {.inputs = {"(3, 4)", "(5,) int32"}, .symbolic = {"(n, 4)", "(m,) int32"}, .low = 0, .high = 11},
                     {.inputs = {"(6, 4)", "(7,) int64"}, .attrs = "axis=0, mode=\"wrap\"", .low = -20, .high = 20},
                     {.inputs = {"(6, 4)", "(7,) int64"}, .attrs = "axis=-1, mode=\"clip\"", .low = -20, .high = 20},
                     {.inputs = {"(3, 5, 2)", "(3, 4) int64"}, .attrs = "axis=1, batch_dims=1", .low = 0, .high = 4},
                     {.inputs = {"(6, 4)", "() int64"}, .attrs = "axis=0", .low = 0, .high = 5}},
-       .rejects = {{{"(2, 3)", "(2,)"}, "axis=0", "C1"}, {{"(2, 3)", "(2,) int32"}, "axis=0, mode=\"raise\"", "C2"},
-                   {{"(2, 3)", "(2,) int32"}, "axis=2", "C3"}, {{"(2, 3)", "(4,) int32"}, "axis=1, batch_dims=1", "C4"}}},
+       .rejects = {{{"(2, 3)", "(2,)"}, "axis=0", "C1"},
+                   {{"(2, 3)", "(2,) int32"}, "axis=0, mode=\"raise\"", "C2"},
+                   {{"(2, 3)", "(2,) int32"}, "axis=2", "C3"},
+                   {{"(2, 3)", "(4,) int32"}, "axis=1, batch_dims=1", "C4"}}},
       "TakeAttrs");
 }
 

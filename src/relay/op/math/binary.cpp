@@ -1,5 +1,5 @@
-// The functions of two numbers with broadcasting: out[i] = f(lhs[i], rhs[i]). Shapes are aligned at the last axis; an axis of
-// extent 1 is read at 0 for every i. One row a function.
+// The functions of two numbers with broadcasting: out[i] = f(lhs[i], rhs[i]). Shapes are aligned at the last axis; an
+// axis of extent 1 is read at 0 for every i. One row a function.
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -13,8 +13,8 @@ struct Row {
   Takes takes;
   Expr (*value)(const Expr& x, const Expr& y);
   const char* oracle;
-  bool comparison = false;                     // the result is bool
-  double low = -4, high = 4;                   // of the example's values
+  bool comparison = false;    // the result is bool
+  double low = -4, high = 4;  // of the example's values
 };
 
 template <BinaryOp op>
@@ -22,8 +22,12 @@ Expr plain(const Expr& x, const Expr& y) {
   return scalar::binary(op, x, y);
 }
 // A quotient of floats, or of integers rounded towards zero.
-Expr quotient(const Expr& x, const Expr& y) { return scalar::binary(x->dtype.is_float() ? BinaryOp::Div : BinaryOp::TruncDiv, x, y); }
-Expr trunc_quotient(const Expr& x, const Expr& y) { return x->dtype.is_float() ? unary(UnaryOp::Trunc, quotient(x, y)) : quotient(x, y); }
+Expr quotient(const Expr& x, const Expr& y) {
+  return scalar::binary(x->dtype.is_float() ? BinaryOp::Div : BinaryOp::TruncDiv, x, y);
+}
+Expr trunc_quotient(const Expr& x, const Expr& y) {
+  return x->dtype.is_float() ? unary(UnaryOp::Trunc, quotient(x, y)) : quotient(x, y);
+}
 Expr trunc_remainder(const Expr& x, const Expr& y) {
   return x->dtype.is_float() ? x - y * trunc_quotient(x, y) : scalar::binary(BinaryOp::TruncMod, x, y);
 }
@@ -37,15 +41,18 @@ const Row rows[] = {
     {"add", "lhs + rhs.", Takes::Numbers, plain<BinaryOp::Add>, "lhs + rhs"},
     {"bitwise_and", "The bits set in both.", Takes::Integers, plain<BinaryOp::BitAnd>, "lhs & rhs", false, -99, 99},
     {"bitwise_or", "The bits set in either.", Takes::Integers, plain<BinaryOp::BitOr>, "lhs | rhs", false, -99, 99},
-    {"bitwise_xor", "The bits set in one of the two.", Takes::Integers, plain<BinaryOp::BitXor>, "lhs ^ rhs", false, -99, 99},
+    {"bitwise_xor", "The bits set in one of the two.", Takes::Integers, plain<BinaryOp::BitXor>, "lhs ^ rhs", false,
+     -99, 99},
     {"divide", "lhs / rhs; integers are rounded towards zero.", Takes::Numbers, quotient,
      "torch.div(lhs, rhs, rounding_mode=None if lhs.is_floating_point() else 'trunc')", false, 0.5, 9},
     {"equal", "lhs == rhs.", Takes::Numbers, plain<BinaryOp::Eq>, "lhs == rhs", true},
-    {"floor_divide", "The greatest integer not above lhs / rhs.", Takes::Numbers, plain<BinaryOp::FloorDiv>, "torch.floor_divide(lhs, rhs)", false, 0.5, 9},
-    {"floor_mod", "lhs - rhs * floor_divide(lhs, rhs): the remainder with the sign of rhs.", Takes::Numbers, plain<BinaryOp::FloorMod>,
-     "torch.remainder(lhs, rhs)", false, 0.5, 9},
+    {"floor_divide", "The greatest integer not above lhs / rhs.", Takes::Numbers, plain<BinaryOp::FloorDiv>,
+     "torch.floor_divide(lhs, rhs)", false, 0.5, 9},
+    {"floor_mod", "lhs - rhs * floor_divide(lhs, rhs): the remainder with the sign of rhs.", Takes::Numbers,
+     plain<BinaryOp::FloorMod>, "torch.remainder(lhs, rhs)", false, 0.5, 9},
     {"greater", "lhs > rhs.", Takes::Numbers, [](const Expr& x, const Expr& y) { return lt(y, x); }, "lhs > rhs", true},
-    {"greater_equal", "lhs >= rhs.", Takes::Numbers, [](const Expr& x, const Expr& y) { return le(y, x); }, "lhs >= rhs", true},
+    {"greater_equal", "lhs >= rhs.", Takes::Numbers, [](const Expr& x, const Expr& y) { return le(y, x); },
+     "lhs >= rhs", true},
     {"left_shift", "lhs moved up by rhs bits.", Takes::Integers, plain<BinaryOp::Shl>, "lhs << rhs", false, 0, 7},
     {"less", "lhs < rhs.", Takes::Numbers, plain<BinaryOp::Lt>, "lhs < rhs", true},
     {"less_equal", "lhs <= rhs.", Takes::Numbers, plain<BinaryOp::Le>, "lhs <= rhs", true},
@@ -54,14 +61,18 @@ const Row rows[] = {
     {"logical_xor", "One of the two.", Takes::Bools, plain<BinaryOp::Ne>, "torch.logical_xor(lhs, rhs)", false, 0, 1},
     {"maximum", "The greater; NaN if either is.", Takes::Numbers, plain<BinaryOp::Max>, "torch.maximum(lhs, rhs)"},
     {"minimum", "The lesser; NaN if either is.", Takes::Numbers, plain<BinaryOp::Min>, "torch.minimum(lhs, rhs)"},
-    {"mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers, trunc_remainder, "torch.fmod(lhs, rhs)", false, 0.5, 9},
+    {"mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers, trunc_remainder,
+     "torch.fmod(lhs, rhs)", false, 0.5, 9},
     {"multiply", "lhs * rhs.", Takes::Numbers, plain<BinaryOp::Mul>, "lhs * rhs"},
     {"not_equal", "lhs != rhs.", Takes::Numbers, plain<BinaryOp::Ne>, "lhs != rhs", true},
     {"power", "lhs to the power of rhs.", Takes::Numbers, power, "torch.pow(lhs, rhs)", false, 0, 4},
-    {"right_shift", "lhs moved down by rhs bits, keeping the sign.", Takes::Integers, plain<BinaryOp::Shr>, "lhs >> rhs", false, 0, 7},
+    {"right_shift", "lhs moved down by rhs bits, keeping the sign.", Takes::Integers, plain<BinaryOp::Shr>,
+     "lhs >> rhs", false, 0, 7},
     {"subtract", "lhs - rhs.", Takes::Numbers, plain<BinaryOp::Sub>, "lhs - rhs"},
-    {"trunc_divide", "lhs / rhs rounded towards zero.", Takes::Numbers, trunc_quotient, "torch.div(lhs, rhs, rounding_mode='trunc')", false, 0.5, 9},
-    {"trunc_mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers, trunc_remainder, "torch.fmod(lhs, rhs)", false, 0.5, 9},
+    {"trunc_divide", "lhs / rhs rounded towards zero.", Takes::Numbers, trunc_quotient,
+     "torch.div(lhs, rhs, rounding_mode='trunc')", false, 0.5, 9},
+    {"trunc_mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers, trunc_remainder,
+     "torch.fmod(lhs, rhs)", false, 0.5, 9},
 };
 
 Result<Type> infer(const Row& row, const Types& in) {
@@ -71,7 +82,9 @@ Result<Type> infer(const Row& row, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", lhs, "lhs", rhs, "rhs"));
   // (C2) The element type is one that the function takes.
   DType t = lhs->dtype;
-  bool taken = row.takes == Takes::Bools ? t.is_bool() : row.takes == Takes::Integers ? !t.is_float() : !t.is_bool() || row.comparison;
+  bool taken = row.takes == Takes::Bools      ? t.is_bool()
+               : row.takes == Takes::Integers ? !t.is_float()
+                                              : !t.is_bool() || row.comparison;
   if (!taken) {
     const char* wanted = row.takes == Takes::Bools ? "bool" : row.takes == Takes::Integers ? "integers" : "numbers";
     return constraint("C2", "{} needs {}, but the inputs are {}", row.name, wanted, t.str());
@@ -88,14 +101,15 @@ te::Tensors compute(const Row& row, const te::Tensors& in, const Type& out) {
 }
 
 OpDef operator_of(const Row& row) {
-  OpDef def = define<NoAttrs>({.name = row.name,
-                               .doc = row.doc,
-                               .inputs = {{"lhs", "any shape"}, {"rhs", "a shape that broadcasts with lhs"}},
-                               .fusion = Fusion::Broadcast,
-                               .infer = [&row](const NoAttrs&, const Types& in) { return infer(row, in); },
-                               .compute = [&row](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(row, in, out); },
-                               .oracle = row.oracle,
-                               .examples = {}});
+  OpDef def = define<NoAttrs>(
+      {.name = row.name,
+       .doc = row.doc,
+       .inputs = {{"lhs", "any shape"}, {"rhs", "a shape that broadcasts with lhs"}},
+       .fusion = Fusion::Broadcast,
+       .infer = [&row](const NoAttrs&, const Types& in) { return infer(row, in); },
+       .compute = [&row](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(row, in, out); },
+       .oracle = row.oracle,
+       .examples = {}});
   std::string t = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
   auto example = [&](std::string lhs, std::string rhs, std::vector<std::string> symbolic) {
     for (std::string& s : symbolic) s += t;
@@ -105,8 +119,11 @@ OpDef operator_of(const Row& row) {
   example("(3, 1, 7)", "(5, 1)", {"(n, 1, 7)", "(m, 1)"});
   example("(4, 6)", "()", {"(n, m)", "()"});
   if (row.takes == Takes::Numbers)
-    def.examples.push_back({.inputs = {"(4, 6) int32", "(6,) int32"}, .low = row.low > 0 ? 1 : row.low, .high = row.high, .ulps = 0});
-  def.rejects = {{{"(2, 3)" + t, "(2, 3) int64"}, "", "C1"}, {{"(2, 3)" + t, "(2, 4)" + t}, "", "C3"}, {{"(n,)" + t, "(m,)" + t}, "", "C3"}};
+    def.examples.push_back(
+        {.inputs = {"(4, 6) int32", "(6,) int32"}, .low = row.low > 0 ? 1 : row.low, .high = row.high, .ulps = 0});
+  def.rejects = {{{"(2, 3)" + t, "(2, 3) int64"}, "", "C1"},
+                 {{"(2, 3)" + t, "(2, 4)" + t}, "", "C3"},
+                 {{"(n,)" + t, "(m,)" + t}, "", "C3"}};
   if (row.takes != Takes::Numbers) def.rejects.push_back({{"(2,)", "(2,)"}, "", "C2"});
   return def;
 }

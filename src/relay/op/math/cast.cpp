@@ -1,5 +1,5 @@
-// cast: out[i] = data[i] in another element type. Floats become integers by dropping the fraction, out of range ones the
-// nearest integer of the type; anything but zero becomes true.
+// cast: out[i] = data[i] in another element type. Floats become integers by dropping the fraction, out of range ones
+// the nearest integer of the type; anything but zero becomes true.
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -7,10 +7,13 @@ namespace {
 
 struct CastAttrs {
   DType dtype;
-  static constexpr auto fields = std::tuple{required_field("dtype", &CastAttrs::dtype, "The element type of the result.")};
+  static constexpr auto fields =
+      std::tuple{required_field("dtype", &CastAttrs::dtype, "The element type of the result.")};
 };
 
-Expr converted_value(const Expr& x, DType dtype) { return dtype.is_bool() && !x->dtype.is_bool() ? ne(x, imm(0, x->dtype)) : cast(dtype, x); }
+Expr converted_value(const Expr& x, DType dtype) {
+  return dtype.is_bool() && !x->dtype.is_bool() ? ne(x, imm(0, x->dtype)) : cast(dtype, x);
+}
 
 Result<Type> infer(const CastAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
@@ -34,29 +37,32 @@ te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out)
 }  // namespace
 
 OpDef cast() {
-  return define<CastAttrs>({.name = "cast",
-                            .doc = "Converts the elements to another type.",
-                            .inputs = {{"data", "any shape"}},
-                            .fusion = Fusion::Elementwise,
-                            .infer = infer,
-                            .compute = compute,
-                            .oracle = "data.to(getattr(torch, dtype))",
-                            .examples = {{.inputs = {"(3, 5)"}, .attrs = "dtype=\"int32\"", .symbolic = {"(n, m)"}, .low = -9, .high = 9, .ulps = 0},
-                                         {.inputs = {"(3, 5) int8"}, .attrs = "dtype=\"float32\"", .low = -9, .high = 9},
-                                         {.inputs = {"(3, 5) int32"}, .attrs = "dtype=\"bool\"", .low = -1, .high = 1},
-                                         {.inputs = {"(3, 5) bool"}, .attrs = "dtype=\"int64\"", .low = 0, .high = 1}}},
-                           "CastAttrs");
+  return define<CastAttrs>(
+      {.name = "cast",
+       .doc = "Converts the elements to another type.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Elementwise,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "data.to(getattr(torch, dtype))",
+       .examples =
+           {{.inputs = {"(3, 5)"}, .attrs = "dtype=\"int32\"", .symbolic = {"(n, m)"}, .low = -9, .high = 9, .ulps = 0},
+            {.inputs = {"(3, 5) int8"}, .attrs = "dtype=\"float32\"", .low = -9, .high = 9},
+            {.inputs = {"(3, 5) int32"}, .attrs = "dtype=\"bool\"", .low = -1, .high = 1},
+            {.inputs = {"(3, 5) bool"}, .attrs = "dtype=\"int64\"", .low = 0, .high = 1}}},
+      "CastAttrs");
 }
 
 OpDef cast_like() {
-  return define<NoAttrs>({.name = "cast_like",
-                          .doc = "Converts the elements to the type of another tensor's.",
-                          .inputs = {{"data", "any shape"}, {"dtype_like", "any shape"}},
-                          .fusion = Fusion::Elementwise,
-                          .infer = infer_like,
-                          .compute = compute_like,
-                          .oracle = "data.to(dtype_like.dtype)",
-                          .examples = {{.inputs = {"(3, 5)", "(2,) int32"}, .symbolic = {"(n, m)", "(2,) int32"}, .low = -9, .high = 9}}});
+  return define<NoAttrs>(
+      {.name = "cast_like",
+       .doc = "Converts the elements to the type of another tensor's.",
+       .inputs = {{"data", "any shape"}, {"dtype_like", "any shape"}},
+       .fusion = Fusion::Elementwise,
+       .infer = infer_like,
+       .compute = compute_like,
+       .oracle = "data.to(dtype_like.dtype)",
+       .examples = {{.inputs = {"(3, 5)", "(2,) int32"}, .symbolic = {"(n, m)", "(2,) int32"}, .low = -9, .high = 9}}});
 }
 
 }  // namespace relay::ops

@@ -10,8 +10,9 @@ namespace {
 struct ClipAttrs {
   double a_min = 0;
   double a_max = 0;
-  static constexpr auto fields = std::tuple{required_field("a_min", &ClipAttrs::a_min, "The least value of the result."),
-                                            required_field("a_max", &ClipAttrs::a_max, "The greatest value of the result.")};
+  static constexpr auto fields =
+      std::tuple{required_field("a_min", &ClipAttrs::a_min, "The least value of the result."),
+                 required_field("a_max", &ClipAttrs::a_max, "The greatest value of the result.")};
 };
 
 Result<Type> infer(const ClipAttrs&, const Types& in) {
@@ -29,7 +30,10 @@ Expr bound(double value, DType dtype, bool lower) {
   double greatest = std::ldexp(1.0, is_signed ? dtype.bits - 1 : std::min<int>(dtype.bits, 63));  // not itself a value
   double whole = lower ? std::ceil(value) : std::floor(value);
   int64_t last = greatest >= std::ldexp(1.0, 63) ? INT64_MAX : static_cast<int64_t>(greatest) - 1;
-  return imm(whole <= least ? static_cast<int64_t>(least) : whole >= greatest ? last : static_cast<int64_t>(whole), dtype);
+  return imm(whole <= least      ? static_cast<int64_t>(least)
+             : whole >= greatest ? last
+                                 : static_cast<int64_t>(whole),
+             dtype);
 }
 
 te::Tensors compute(const ClipAttrs& a, const te::Tensors& in, const Type&) {
@@ -42,17 +46,18 @@ te::Tensors compute(const ClipAttrs& a, const te::Tensors& in, const Type&) {
 }  // namespace
 
 OpDef clip() {
-  return define<ClipAttrs>({.name = "clip",
-                            .doc = "Limits every element to a range.",
-                            .inputs = {{"data", "any shape"}},
-                            .fusion = Fusion::Elementwise,
-                            .infer = infer,
-                            .compute = compute,
-                            .oracle = "torch.clamp(data, a_min, a_max)",
-                            .examples = {{.inputs = {"(3, 5, 7)"}, .attrs = "a_min=-0.5f, a_max=0.25f", .symbolic = {"(n, 5, m)"}},
-                                         {.inputs = {"(4, 5) int32"}, .attrs = "a_min=0f, a_max=6f", .low = -9, .high = 9, .ulps = 0}},
-                            .rejects = {{{"(2,) bool"}, "a_min=0f, a_max=1f", "C1"}}},
-                           "ClipAttrs");
+  return define<ClipAttrs>(
+      {.name = "clip",
+       .doc = "Limits every element to a range.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Elementwise,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.clamp(data, a_min, a_max)",
+       .examples = {{.inputs = {"(3, 5, 7)"}, .attrs = "a_min=-0.5f, a_max=0.25f", .symbolic = {"(n, 5, m)"}},
+                    {.inputs = {"(4, 5) int32"}, .attrs = "a_min=0f, a_max=6f", .low = -9, .high = 9, .ulps = 0}},
+       .rejects = {{{"(2,) bool"}, "a_min=0f, a_max=1f", "C1"}}},
+      "ClipAttrs");
 }
 
 }  // namespace relay::ops

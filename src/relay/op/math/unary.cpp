@@ -26,7 +26,9 @@ Expr plain(const Expr& x) {
 Expr exp(const Expr& x) { return unary(UnaryOp::Exp, x); }
 Expr half(const Expr& x) { return x * number(0.5, x->dtype); }
 Expr logarithm(const Expr& x, double base_log) { return unary(UnaryOp::Log, x) * number(1 / base_log, x->dtype); }
-Expr is_finite(const Expr& x) { return unary(UnaryOp::Not, logical_or(unary(UnaryOp::IsNan, x), unary(UnaryOp::IsInf, x))); }
+Expr is_finite(const Expr& x) {
+  return unary(UnaryOp::Not, logical_or(unary(UnaryOp::IsNan, x), unary(UnaryOp::IsInf, x)));
+}
 
 const Row rows[] = {
     {"abs", "Absolute value.", Takes::Numbers, plain<UnaryOp::Abs>, "torch.abs(data)"},
@@ -35,28 +37,38 @@ const Row rows[] = {
     {"ceil", "The least integer that is not less.", Takes::FloatsElseSame, plain<UnaryOp::Ceil>, "torch.ceil(data)"},
     {"copy", "The same values.", Takes::Numbers, [](const Expr& x) { return x; }, "data"},
     {"cos", "Cosine.", Takes::Floats, plain<UnaryOp::Cos>, "torch.cos(data)", -10, 10},
-    {"cosh", "Hyperbolic cosine.", Takes::Floats, [](const Expr& x) { return half(exp(x) + exp(unary(UnaryOp::Neg, x))); }, "torch.cosh(data)"},
+    {"cosh", "Hyperbolic cosine.", Takes::Floats,
+     [](const Expr& x) { return half(exp(x) + exp(unary(UnaryOp::Neg, x))); }, "torch.cosh(data)"},
     {"erf", "The error function.", Takes::Floats, plain<UnaryOp::Erf>, "torch.erf(data)", -3, 3},
     {"exp", "e to the power of data.", Takes::Floats, plain<UnaryOp::Exp>, "torch.exp(data)", -5, 5},
-    {"fast_erf", "The error function; no less exact than erf.", Takes::Floats, plain<UnaryOp::Erf>, "torch.erf(data)", -3, 3},
-    {"fast_exp", "e to the power of data; no less exact than exp.", Takes::Floats, plain<UnaryOp::Exp>, "torch.exp(data)", -5, 5},
-    {"fast_tanh", "Hyperbolic tangent; no less exact than tanh.", Takes::Floats, plain<UnaryOp::Tanh>, "torch.tanh(data)", -4, 4},
-    {"floor", "The greatest integer that is not greater.", Takes::FloatsElseSame, plain<UnaryOp::Floor>, "torch.floor(data)"},
+    {"fast_erf", "The error function; no less exact than erf.", Takes::Floats, plain<UnaryOp::Erf>, "torch.erf(data)",
+     -3, 3},
+    {"fast_exp", "e to the power of data; no less exact than exp.", Takes::Floats, plain<UnaryOp::Exp>,
+     "torch.exp(data)", -5, 5},
+    {"fast_tanh", "Hyperbolic tangent; no less exact than tanh.", Takes::Floats, plain<UnaryOp::Tanh>,
+     "torch.tanh(data)", -4, 4},
+    {"floor", "The greatest integer that is not greater.", Takes::FloatsElseSame, plain<UnaryOp::Floor>,
+     "torch.floor(data)"},
     {"isfinite", "Neither infinite nor NaN.", Takes::Floats, is_finite, "torch.isfinite(data)", -1, 1, true},
     {"isinf", "Infinite.", Takes::Floats, plain<UnaryOp::IsInf>, "torch.isinf(data)", -1, 1, true},
     {"isnan", "Not a number.", Takes::Floats, plain<UnaryOp::IsNan>, "torch.isnan(data)", -1, 1, true},
     {"log", "Natural logarithm.", Takes::Floats, plain<UnaryOp::Log>, "torch.log(data)", 0.01, 10},
-    {"log10", "Logarithm to base 10.", Takes::Floats, [](const Expr& x) { return logarithm(x, std::numbers::ln10); }, "torch.log10(data)", 0.01, 10},
-    {"log2", "Logarithm to base 2.", Takes::Floats, [](const Expr& x) { return logarithm(x, std::numbers::ln2); }, "torch.log2(data)", 0.01, 10},
+    {"log10", "Logarithm to base 10.", Takes::Floats, [](const Expr& x) { return logarithm(x, std::numbers::ln10); },
+     "torch.log10(data)", 0.01, 10},
+    {"log2", "Logarithm to base 2.", Takes::Floats, [](const Expr& x) { return logarithm(x, std::numbers::ln2); },
+     "torch.log2(data)", 0.01, 10},
     {"logical_not", "Not.", Takes::Bools, plain<UnaryOp::Not>, "torch.logical_not(data)", 0, 1},
     {"negative", "The negated value.", Takes::Numbers, plain<UnaryOp::Neg>, "-data"},
-    {"nn.relu", "max(data, 0).", Takes::Numbers, [](const Expr& x) { return max(x, imm(0, x->dtype)); }, "torch.relu(data)"},
-    {"round", "The nearest integer, halves to the even one.", Takes::FloatsElseSame, plain<UnaryOp::Round>, "torch.round(data)", -4, 4},
+    {"nn.relu", "max(data, 0).", Takes::Numbers, [](const Expr& x) { return max(x, imm(0, x->dtype)); },
+     "torch.relu(data)"},
+    {"round", "The nearest integer, halves to the even one.", Takes::FloatsElseSame, plain<UnaryOp::Round>,
+     "torch.round(data)", -4, 4},
     {"rsqrt", "1 / sqrt(data).", Takes::Floats, plain<UnaryOp::Rsqrt>, "torch.rsqrt(data)", 0.1, 10},
     {"sigmoid", "1 / (1 + exp(-data)).", Takes::Floats, sigmoid, "torch.sigmoid(data)", -6, 6},
     {"sign", "-1, 0 or 1.", Takes::Numbers, plain<UnaryOp::Sign>, "torch.sign(data)"},
     {"sin", "Sine.", Takes::Floats, plain<UnaryOp::Sin>, "torch.sin(data)", -10, 10},
-    {"sinh", "Hyperbolic sine.", Takes::Floats, [](const Expr& x) { return half(exp(x) - exp(unary(UnaryOp::Neg, x))); }, "torch.sinh(data)"},
+    {"sinh", "Hyperbolic sine.", Takes::Floats,
+     [](const Expr& x) { return half(exp(x) - exp(unary(UnaryOp::Neg, x))); }, "torch.sinh(data)"},
     {"sqrt", "Square root.", Takes::Floats, plain<UnaryOp::Sqrt>, "torch.sqrt(data)", 0, 10},
     {"tan", "Tangent.", Takes::Floats, plain<UnaryOp::Tan>, "torch.tan(data)", -1.5, 1.5},
     {"tanh", "Hyperbolic tangent.", Takes::Floats, plain<UnaryOp::Tanh>, "torch.tanh(data)", -4, 4},
@@ -67,7 +79,10 @@ const Row rows[] = {
 Result<Type> infer(const Row& row, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   DType t = data->dtype;
-  bool taken = row.takes == Takes::Floats ? t.is_float() : row.takes == Takes::Bools ? t.is_bool() : row.takes == Takes::Integers ? t.is_int() || t.is_bool() : true;
+  bool taken = row.takes == Takes::Floats     ? t.is_float()
+               : row.takes == Takes::Bools    ? t.is_bool()
+               : row.takes == Takes::Integers ? t.is_int() || t.is_bool()
+                                              : true;
   if (!taken) {
     const char* wanted = row.takes == Takes::Floats ? "a float" : row.takes == Takes::Bools ? "bool" : "an integer";
     Diagnostic d = constraint("C1", "{} needs {} type, but data is {}", row.name, wanted, t.str());
@@ -96,7 +111,8 @@ OpDef operator_of(const Row& row) {
   std::string type = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
   def.examples = {{.inputs = {"(3, 5, 7)" + type}, .symbolic = {"(n, 5, m)" + type}, .low = row.low, .high = row.high},
                   {.inputs = {"()" + type}, .low = row.low, .high = row.high}};
-  if (row.takes == Takes::Numbers || same_for_integers) def.examples.push_back({.inputs = {"(4, 6) int32"}, .low = -9, .high = 9, .ulps = 0});
+  if (row.takes == Takes::Numbers || same_for_integers)
+    def.examples.push_back({.inputs = {"(4, 6) int32"}, .low = -9, .high = 9, .ulps = 0});
   if (row.takes == Takes::Floats || row.takes == Takes::Bools) def.rejects = {{{"(2,) int32"}, "", "C1"}};
   if (row.takes == Takes::Integers) def.rejects = {{{"(2,)"}, "", "C1"}};
   return def;

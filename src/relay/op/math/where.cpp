@@ -27,17 +27,22 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
 }  // namespace
 
 OpDef where() {
-  return define<NoAttrs>({.name = "where",
-                          .doc = "Chooses between the elements of two tensors.",
-                          .inputs = {{"condition", "bool, any shape"}, {"x", "a shape that broadcasts"}, {"y", "a shape that broadcasts"}},
-                          .fusion = Fusion::Broadcast,
-                          .infer = infer,
-                          .compute = compute,
-                          .oracle = "torch.where(condition != 0, x, y)",
-                          .examples = {{.inputs = {"(3, 5) bool", "(3, 5)", "(3, 5)"}, .symbolic = {"(n, 5) bool", "(n, 5)", "(n, 5)"}, .low = 0, .high = 1},
-                                       {.inputs = {"(5,) bool", "(3, 1)", "()"}, .symbolic = {"(m,) bool", "(n, 1)", "()"}, .low = 0, .high = 1},
-                                       {.inputs = {"(3, 5) int32", "(3, 5)", "(5,)"}, .low = -1, .high = 1}},
-                          .rejects = {{{"(2,) bool", "(2,)", "(2,) int32"}, "", "C1"}, {{"(2,) bool", "(3,)", "(3,)"}, "", "C2"}}});
+  return define<NoAttrs>(
+      {.name = "where",
+       .doc = "Chooses between the elements of two tensors.",
+       .inputs = {{"condition", "bool, any shape"}, {"x", "a shape that broadcasts"}, {"y", "a shape that broadcasts"}},
+       .fusion = Fusion::Broadcast,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.where(condition != 0, x, y)",
+       .examples =
+           {{.inputs = {"(3, 5) bool", "(3, 5)", "(3, 5)"},
+             .symbolic = {"(n, 5) bool", "(n, 5)", "(n, 5)"},
+             .low = 0,
+             .high = 1},
+            {.inputs = {"(5,) bool", "(3, 1)", "()"}, .symbolic = {"(m,) bool", "(n, 1)", "()"}, .low = 0, .high = 1},
+            {.inputs = {"(3, 5) int32", "(3, 5)", "(5,)"}, .low = -1, .high = 1}},
+       .rejects = {{{"(2,) bool", "(2,)", "(2,) int32"}, "", "C1"}, {{"(2,) bool", "(3,)", "(3,)"}, "", "C2"}}});
 }
 
 }  // namespace relay::ops

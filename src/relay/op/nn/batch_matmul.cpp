@@ -1,5 +1,5 @@
-// nn.batch_matmul: out[b, m, n] = sum(k) tensor_a[b, m, k] * tensor_b[b, k, n], either perhaps given transposed; a batch of one
-// is used for every b.
+// nn.batch_matmul: out[b, m, n] = sum(k) tensor_a[b, m, k] * tensor_b[b, k, n], either perhaps given transposed; a
+// batch of one is used for every b.
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
@@ -9,10 +9,10 @@ struct BatchMatmulAttrs {
   OptDType out_dtype;
   bool transpose_a = false;
   bool transpose_b = false;
-  static constexpr auto fields =
-      std::tuple{field("out_dtype", &BatchMatmulAttrs::out_dtype, "Element type of the sum and the result; None: of tensor_a."),
-                 field("transpose_a", &BatchMatmulAttrs::transpose_a, "Whether tensor_a is (b, k, m)."),
-                 field("transpose_b", &BatchMatmulAttrs::transpose_b, "Whether tensor_b is (b, n, k).")};
+  static constexpr auto fields = std::tuple{
+      field("out_dtype", &BatchMatmulAttrs::out_dtype, "Element type of the sum and the result; None: of tensor_a."),
+      field("transpose_a", &BatchMatmulAttrs::transpose_a, "Whether tensor_a is (b, k, m)."),
+      field("transpose_b", &BatchMatmulAttrs::transpose_b, "Whether tensor_b is (b, n, k).")};
 };
 
 Result<Type> infer(const BatchMatmulAttrs& a, const Types& in) {
@@ -29,15 +29,20 @@ Result<Type> infer(const BatchMatmulAttrs& a, const Types& in) {
   const Dim& lhs_k = lhs->shape[a.transpose_a ? 1 : 2];
   const Dim& rhs_k = rhs->shape[a.transpose_b ? 2 : 1];
   if (!agree(lhs_k, rhs_k))
-    return constraint("C4", "tensor_a {} and tensor_b {} cannot be multiplied: {} against {}", text(lhs->shape), text(rhs->shape), scalar::str(lhs_k),
-                      scalar::str(rhs_k));
-  return ir::tensor_type({batch[0], lhs->shape[a.transpose_a ? 2 : 1], rhs->shape[a.transpose_b ? 1 : 2]}, a.out_dtype.value_or(lhs->dtype));
+    return constraint("C4", "tensor_a {} and tensor_b {} cannot be multiplied: {} against {}", text(lhs->shape),
+                      text(rhs->shape), scalar::str(lhs_k), scalar::str(rhs_k));
+  return ir::tensor_type({batch[0], lhs->shape[a.transpose_a ? 2 : 1], rhs->shape[a.transpose_b ? 1 : 2]},
+                         a.out_dtype.value_or(lhs->dtype));
 }
 
 te::Tensors compute(const BatchMatmulAttrs& a, const te::Tensors& in, const Type& out) {
   auto batch = [](const te::Tensor& t, const Expr& b) { return scalar::is_int(t->shape[0], 1) ? dim(0) : b; };
-  auto a_at = [&](const Exprs& i, const Expr& k) { return a.transpose_a ? Exprs{batch(in[0], i[0]), k, i[1]} : Exprs{batch(in[0], i[0]), i[1], k}; };
-  auto b_at = [&](const Exprs& i, const Expr& k) { return a.transpose_b ? Exprs{batch(in[1], i[0]), i[2], k} : Exprs{batch(in[1], i[0]), k, i[2]}; };
+  auto a_at = [&](const Exprs& i, const Expr& k) {
+    return a.transpose_a ? Exprs{batch(in[0], i[0]), k, i[1]} : Exprs{batch(in[0], i[0]), i[1], k};
+  };
+  auto b_at = [&](const Exprs& i, const Expr& k) {
+    return a.transpose_b ? Exprs{batch(in[1], i[0]), i[2], k} : Exprs{batch(in[1], i[0]), k, i[2]};
+  };
   return nn::contraction("batch_matmul", out, in[0], in[1], in[0]->shape[a.transpose_a ? 1 : 2], a_at, b_at);
 }
 
@@ -47,16 +52,21 @@ OpDef nn_batch_matmul() {
   return define<BatchMatmulAttrs>(
       {.name = "nn.batch_matmul",
        .doc = "The products of corresponding matrices of two batches.",
-       .inputs = {{"tensor_a", "(B, M, K), or (B, K, M) when transpose_a"}, {"tensor_b", "(B, K, N), or (B, N, K) when transpose_b"}},
+       .inputs = {{"tensor_a", "(B, M, K), or (B, K, M) when transpose_a"},
+                  {"tensor_b", "(B, K, N), or (B, N, K) when transpose_b"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
        .oracle = "torch.matmul(tensor_a.mT if transpose_a else tensor_a, tensor_b.mT if transpose_b else tensor_b)",
        .examples = {{.inputs = {"(2, 3, 5)", "(2, 5, 7)"}, .symbolic = {"(b, m, k)", "(b, k, n)"}},
-                    {.inputs = {"(2, 3, 5)", "(1, 7, 5)"}, .attrs = "transpose_b=True", .symbolic = {"(b, m, 5)", "(1, n, 5)"}},
+                    {.inputs = {"(2, 3, 5)", "(1, 7, 5)"},
+                     .attrs = "transpose_b=True",
+                     .symbolic = {"(b, m, 5)", "(1, n, 5)"}},
                     {.inputs = {"(1, 5, 3)", "(4, 5, 2)"}, .attrs = "transpose_a=True"},
                     {.inputs = {"(12, 128, 64)", "(12, 128, 64)"}, .attrs = "transpose_b=True", .bench = true}},
-       .rejects = {{{"(2, 3)", "(2, 3, 4)"}, "", "C1"}, {{"(2, 3, 4)", "(2, 4, 5) int32"}, "", "C2"}, {{"(2, 3, 4)", "(3, 4, 5)"}, "", "C3"},
+       .rejects = {{{"(2, 3)", "(2, 3, 4)"}, "", "C1"},
+                   {{"(2, 3, 4)", "(2, 4, 5) int32"}, "", "C2"},
+                   {{"(2, 3, 4)", "(3, 4, 5)"}, "", "C3"},
                    {{"(2, 3, 4)", "(2, 5, 4)"}, "", "C4"}}},
       "BatchMatmulAttrs");
 }

@@ -11,10 +11,11 @@ struct BatchNormAttrs {
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
-  static constexpr auto fields = std::tuple{field("axis", &BatchNormAttrs::axis, "The axis of the channels."),
-                                            field("epsilon", &BatchNormAttrs::epsilon, "Added to the variance."),
-                                            field("center", &BatchNormAttrs::center, "Whether beta is added."),
-                                            field("scale", &BatchNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &BatchNormAttrs::axis, "The axis of the channels."),
+                 field("epsilon", &BatchNormAttrs::epsilon, "Added to the variance."),
+                 field("center", &BatchNormAttrs::center, "Whether beta is added."),
+                 field("scale", &BatchNormAttrs::scale, "Whether the result is multiplied by gamma.")};
 };
 
 Result<Type> infer(const BatchNormAttrs& a, const Types& in) {
@@ -46,16 +47,25 @@ te::Tensors compute(const BatchNormAttrs& a, const te::Tensors& in, const Type&)
 OpDef nn_batch_norm() {
   return define<BatchNormAttrs>(
       {.name = "nn.batch_norm",
-       .doc = "Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, moving_var).",
-       .inputs = {{"data", "(.., C, ..)"}, {"gamma", "(C,)"}, {"beta", "(C,)"}, {"moving_mean", "(C,)"}, {"moving_var", "(C,)"}},
+       .doc = "Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, "
+              "moving_var).",
+       .inputs = {{"data", "(.., C, ..)"},
+                  {"gamma", "(C,)"},
+                  {"beta", "(C,)"},
+                  {"moving_mean", "(C,)"},
+                  {"moving_var", "(C,)"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .compute = compute,
-       .oracle = "(F.batch_norm(data.movedim(axis, 1), moving_mean, moving_var, gamma if scale else None, beta if center else None, eps=epsilon)"
+       .oracle = "(F.batch_norm(data.movedim(axis, 1), moving_mean, moving_var, gamma if scale else None, beta if "
+                 "center else None, eps=epsilon)"
                  ".movedim(1, axis), moving_mean, moving_var)",
        .examples = {{.inputs = {"(2, 3, 4, 5)", "(3,)", "(3,)", "(3,)", "(3,)"},
-                     .symbolic = {"(n, 3, h, w)", "(3,)", "(3,)", "(3,)", "(3,)"}, .low = 0.1},
-                    {.inputs = {"(2, 4, 3)", "(3,)", "(3,)", "(3,)", "(3,)"}, .attrs = "axis=-1, epsilon=0.001f, scale=False", .low = 0.1},
+                     .symbolic = {"(n, 3, h, w)", "(3,)", "(3,)", "(3,)", "(3,)"},
+                     .low = 0.1},
+                    {.inputs = {"(2, 4, 3)", "(3,)", "(3,)", "(3,)", "(3,)"},
+                     .attrs = "axis=-1, epsilon=0.001f, scale=False",
+                     .low = 0.1},
                     {.inputs = {"(2, 3)", "(3,)", "(3,)", "(3,)", "(3,)"}, .attrs = "center=False", .low = 0.1}},
        .rejects = {{{"(2, 3)", "(3,)", "(3,)", "(3,)", "(3,)"}, "axis=2", "C1"},
                    {{"(2, 3)", "(3,)", "(3,)", "(3,) float16", "(3,)"}, "", "C2"},

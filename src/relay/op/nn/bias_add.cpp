@@ -6,7 +6,8 @@ namespace {
 
 struct BiasAddAttrs {
   int64_t axis = 1;
-  static constexpr auto fields = std::tuple{field("axis", &BiasAddAttrs::axis, "The axis of data that bias runs along.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &BiasAddAttrs::axis, "The axis of data that bias runs along.")};
 };
 
 Result<Type> infer(const BiasAddAttrs& a, const Types& in) {
@@ -20,7 +21,8 @@ Result<Type> infer(const BiasAddAttrs& a, const Types& in) {
   // (C3) bias has one value for each index of the axis.
   const Dim& extent = data->shape[static_cast<size_t>(axis)];
   if (!agree(extent, bias->shape[0]))
-    return constraint("C3", "bias has {} values, but axis {} of data {} has {}", scalar::str(bias->shape[0]), axis, text(data->shape), scalar::str(extent));
+    return constraint("C3", "bias has {} values, but axis {} of data {} has {}", scalar::str(bias->shape[0]), axis,
+                      text(data->shape), scalar::str(extent));
   return in[0];
 }
 
@@ -42,7 +44,10 @@ OpDef nn_bias_add() {
        .oracle = "data + along(bias, axis, data.ndim)",
        .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
                     {.inputs = {"(2, 5, 3)", "(3,)"}, .attrs = "axis=-1", .symbolic = {"(n, m, 3)", "(3,)"}}},
-       .rejects = {{{"(2, 5)", "(5, 1)"}, "", "C1"}, {{"(5,)", "(5,)"}, "", "C1"}, {{"(2, 5)", "(5,) int32"}, "", "C2"}, {{"(2, 5)", "(2,)"}, "", "C3"}}},
+       .rejects = {{{"(2, 5)", "(5, 1)"}, "", "C1"},
+                   {{"(5,)", "(5,)"}, "", "C1"},
+                   {{"(2, 5)", "(5,) int32"}, "", "C2"},
+                   {{"(2, 5)", "(2,)"}, "", "C3"}}},
       "BiasAddAttrs");
 }
 

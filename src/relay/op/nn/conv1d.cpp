@@ -63,8 +63,8 @@ Result<Type> infer(const Conv1DAttrs& a, const Types& in) {
   Axes at(a);
   // (C5) The weight has C / groups input channels.
   if (!agree(data->shape[at.c], weight->shape[at.i] * a.groups))
-    return constraint("C5", "data has {} channels, but weight has {} input channels in each of {} groups", scalar::str(data->shape[at.c]),
-                      scalar::str(weight->shape[at.i]), a.groups);
+    return constraint("C5", "data has {} channels, but weight has {} input channels in each of {} groups",
+                      scalar::str(data->shape[at.c]), scalar::str(weight->shape[at.i]), a.groups);
   // (C6) The groups divide the output channels.
   const Dim& channels = weight->shape[at.o];
   if (scalar::is_int(channels) && channels->ivalue % a.groups != 0)
@@ -73,14 +73,17 @@ Result<Type> infer(const Conv1DAttrs& a, const Types& in) {
   if (a.channels && !agree(dim(*a.channels), channels))
     return constraint("C7", "channels is {}, but weight has {} output channels", *a.channels, scalar::str(channels));
   if (a.kernel_size && (a.kernel_size->size() != 1 || !agree(dim(a.kernel_size->at(0)), weight->shape[at.kw])))
-    return constraint("C7", "kernel_size is {}, but weight has {} taps", text(*a.kernel_size), scalar::str(weight->shape[at.kw]));
+    return constraint("C7", "kernel_size is {}, but weight has {} taps", text(*a.kernel_size),
+                      scalar::str(weight->shape[at.kw]));
   Dims out(3);
   out[at.out_n] = data->shape[at.n];
   out[at.out_c] = channels;
-  out[at.out_w] = window_extent(data->shape[at.w], weight->shape[at.kw], stride[0], padding[0], padding[1], dilation[0]);
+  out[at.out_w] =
+      window_extent(data->shape[at.w], weight->shape[at.kw], stride[0], padding[0], padding[1], dilation[0]);
   // (C8) The window fits into the padded data.
   if (scalar::prove(le(out[at.out_w], dim(0))) == true)
-    return constraint("C8", "the window of weight {} is larger than the padded data {}", text(weight->shape), text(data->shape));
+    return constraint("C8", "the window of weight {} is larger than the padded data {}", text(weight->shape),
+                      text(data->shape));
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
@@ -117,13 +120,17 @@ OpDef nn_conv1d() {
   return define<Conv1DAttrs>(
       {.name = "nn.conv1d",
        .doc = "One-dimensional convolution of data with weight.",
-       .inputs = {{"data", "(N, C, W), in the order of data_layout"}, {"weight", "(O, C / groups, KW), in the order of kernel_layout"}},
+       .inputs = {{"data", "(N, C, W), in the order of data_layout"},
+                  {"weight", "(O, C / groups, KW), in the order of kernel_layout"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
        .oracle = oracle,
-       .examples = {{.inputs = {"(2, 3, 12)", "(4, 3, 3)"}, .attrs = "padding=[1]", .symbolic = {"(n, 3, w)", "(4, 3, 3)"}},
-                    {.inputs = {"(1, 4, 13)", "(6, 2, 3)"}, .attrs = "groups=2, strides=[2], padding=[2, 1], dilation=[2]",
+       .examples = {{.inputs = {"(2, 3, 12)", "(4, 3, 3)"},
+                     .attrs = "padding=[1]",
+                     .symbolic = {"(n, 3, w)", "(4, 3, 3)"}},
+                    {.inputs = {"(1, 4, 13)", "(6, 2, 3)"},
+                     .attrs = "groups=2, strides=[2], padding=[2, 1], dilation=[2]",
                      .symbolic = {"(1, 4, w)", "(6, 2, 3)"}},
                     {.inputs = {"(1, 5, 9)", "(5, 1, 4)"}, .attrs = "groups=5"},
                     {.inputs = {"(1, 9, 3)", "(3, 3, 4)"}, .attrs = "data_layout=\"NWC\", kernel_layout=\"WIO\""}},

@@ -1,9 +1,10 @@
 // nn.conv2d:
 //
-//   out[n, o, y, x] = sum(c, i, j) data[n, g(o) * C/groups + c, y * sy + i * dy - top, x * sx + j * dx - left] * weight[o, c, i, j]
+//   out[n, o, y, x] = sum(c, i, j) weight[o, c, i, j]
+//                         * data[n, g(o) * C/groups + c, y * sy + i * dy - top, x * sx + j * dx - left]
 //
-// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. The letters say which
-// axis is which: any order of NCHW for the data and the result, any order of OIHW for the weight.
+// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. The letters say
+// which axis is which: any order of NCHW for the data and the result, any order of OIHW for the weight.
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -22,7 +23,8 @@ struct Conv2DAttrs {
   OptDType out_dtype;
   static constexpr auto fields = std::tuple{
       field("strides", &Conv2DAttrs::strides, "Step of the window along H and W."),
-      field("padding", &Conv2DAttrs::padding, "Zeros around the data: one value, [H, W], or [top, left, bottom, right]."),
+      field("padding", &Conv2DAttrs::padding,
+            "Zeros around the data: one value, [H, W], or [top, left, bottom, right]."),
       field("dilation", &Conv2DAttrs::dilation, "Distance between two taps of the window along H and W."),
       field("groups", &Conv2DAttrs::groups, "Number of independent groups that the channels fall into."),
       field("channels", &Conv2DAttrs::channels, "Number of output channels; None: from the weight."),
@@ -35,8 +37,8 @@ struct Conv2DAttrs {
 
 // Which axis is which.
 struct Axes {
-  size_t n, c, h, w;             // of the data
-  size_t o, i, kh, kw;           // of the weight
+  size_t n, c, h, w;                  // of the data
+  size_t o, i, kh, kw;                // of the weight
   size_t out_n, out_c, out_h, out_w;  // of the result
   explicit Axes(const Conv2DAttrs& a) {
     const std::string& data = a.data_layout;
@@ -68,41 +70,48 @@ Result<Type> infer(const Conv2DAttrs& a, const Types& in) {
 
   Axes at(a);
   Dim channels = data->shape[at.c], out_channels = weight->shape[at.o], group_channels = weight->shape[at.i];
-  // (C5) The weight has C / groups input channels. In a depthwise convolution (groups == C) it may also be written as C output
-  // channels times a multiplier: (C, M) instead of (C * M, 1).
+  // (C5) The weight has C / groups input channels. In a depthwise convolution (groups == C) it may also be written as C
+  // output channels times a multiplier: (C, M) instead of (C * M, 1).
   if (scalar::is_int(channels) && channels->ivalue % a.groups != 0)
     return constraint("C5", "data has {} channels, which {} groups do not divide", channels->ivalue, a.groups);
   if (a.groups > 1 && scalar::is_int(channels, a.groups) && scalar::is_int(out_channels, a.groups)) {
     out_channels = scalar::simplify(out_channels * group_channels);
   } else if (!agree(channels, group_channels * a.groups)) {
-    Diagnostic d = constraint("C5", "data has {} channels, but weight has {} input channels in each of {} groups", scalar::str(channels),
-                              scalar::str(group_channels), a.groups);
+    Diagnostic d = constraint("C5", "data has {} channels, but weight has {} input channels in each of {} groups",
+                              scalar::str(channels), scalar::str(group_channels), a.groups);
     d.help = format("check data_layout=\"{}\" and kernel_layout=\"{}\"", a.data_layout, a.kernel_layout);
     return d;
   }
   // (C6) The groups divide the output channels.
   if (scalar::is_int(out_channels) && out_channels->ivalue % a.groups != 0)
-    return constraint("C6", "weight has {} output channels, which {} groups do not divide", out_channels->ivalue, a.groups);
+    return constraint("C6", "weight has {} output channels, which {} groups do not divide", out_channels->ivalue,
+                      a.groups);
   // (C7) channels and kernel_size, where given, are those of the weight.
   if (a.channels && !agree(dim(*a.channels), out_channels))
-    return constraint("C7", "channels is {}, but weight has {} output channels", *a.channels, scalar::str(out_channels));
+    return constraint("C7", "channels is {}, but weight has {} output channels", *a.channels,
+                      scalar::str(out_channels));
   if (a.kernel_size) {
     RELAY_ASSIGN(Ints k, per_axis("C7", "kernel_size", *a.kernel_size, 2));
     if (!agree(Dims{dim(k[0]), dim(k[1])}, {weight->shape[at.kh], weight->shape[at.kw]}))
-      return constraint("C7", "kernel_size is {}, but weight is {} x {}", text(k), scalar::str(weight->shape[at.kh]), scalar::str(weight->shape[at.kw]));
+      return constraint("C7", "kernel_size is {}, but weight is {} x {}", text(k), scalar::str(weight->shape[at.kh]),
+                        scalar::str(weight->shape[at.kw]));
   }
   Dims out(4);
   out[at.out_n] = data->shape[at.n];
   out[at.out_c] = out_channels;
-  out[at.out_h] = window_extent(data->shape[at.h], weight->shape[at.kh], strides[0], padding[0], padding[2], dilation[0]);
-  out[at.out_w] = window_extent(data->shape[at.w], weight->shape[at.kw], strides[1], padding[1], padding[3], dilation[1]);
+  out[at.out_h] =
+      window_extent(data->shape[at.h], weight->shape[at.kh], strides[0], padding[0], padding[2], dilation[0]);
+  out[at.out_w] =
+      window_extent(data->shape[at.w], weight->shape[at.kw], strides[1], padding[1], padding[3], dilation[1]);
   // (C8) The window fits into the padded data.
   if (scalar::prove(le(out[at.out_h], dim(0))) == true || scalar::prove(le(out[at.out_w], dim(0))) == true)
-    return constraint("C8", "the window of weight {} is larger than the padded data {}", text(weight->shape), text(data->shape));
+    return constraint("C8", "the window of weight {} is larger than the padded data {}", text(weight->shape),
+                      text(data->shape));
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
-// Two stages: the padded data, and the sum. With one input channel a group (depthwise) there is no reduction over channels.
+// Two stages: the padded data, and the sum. With one input channel a group (depthwise) there is no reduction over
+// channels.
 te::Tensors compute(const Conv2DAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& weight = in[1];
   Axes at(a);
@@ -112,9 +121,10 @@ te::Tensors compute(const Conv2DAttrs& a, const te::Tensors& in, const Type& out
   te::Tensor data = padded(in[0], before, after, imm(0, in[0]->dtype));
   DType sum_dtype = accumulator(dtype_of(out));
 
-  bool multiplied = a.groups > 1 && scalar::is_int(weight->shape[at.o], a.groups) && scalar::is_int(data->shape[at.c], a.groups);
+  bool multiplied =
+      a.groups > 1 && scalar::is_int(weight->shape[at.o], a.groups) && scalar::is_int(data->shape[at.c], a.groups);
   Dim out_channels = shape_of(out)[at.out_c];
-  Dim group_in = multiplied ? dim(1) : weight->shape[at.i];       // input channels of a group
+  Dim group_in = multiplied ? dim(1) : weight->shape[at.i];            // input channels of a group
   Dim group_out = scalar::simplify(floordiv(out_channels, a.groups));  // output channels of a group
   bool one_channel = scalar::is_int(group_in, 1);
 
@@ -141,7 +151,8 @@ te::Tensors compute(const Conv2DAttrs& a, const te::Tensors& in, const Type& out
 
 const char* const oracle = R"(
     order(F.conv2d(F.pad(order(data, data_layout, 'NCHW'), sides(padding)),
-                   order(weight, kernel_layout, 'OIHW').flatten(0, 1).unflatten(0, (-1, data.shape[data_layout.index('C')] // groups)),
+                   order(weight, kernel_layout, 'OIHW').flatten(0, 1)
+                       .unflatten(0, (-1, data.shape[data_layout.index('C')] // groups)),
                    stride=pair(strides), dilation=pair(dilation), groups=groups),
           'NCHW', out_layout or data_layout))";
 
@@ -157,24 +168,38 @@ OpDef nn_conv2d() {
        .infer = infer,
        .compute = compute,
        .oracle = oracle,
-       .examples =
-           {{.inputs = {"(1, 3, 8, 8)", "(4, 3, 3, 3)"}, .attrs = "padding=[1, 1]", .symbolic = {"(n, 3, h, w)", "(4, 3, 3, 3)"}},
-            {.inputs = {"(2, 5, 9, 7)", "(6, 5, 1, 1)"}, .symbolic = {"(n, c, 9, 7)", "(6, c, 1, 1)"}},
-            {.inputs = {"(1, 3, 11, 13)", "(8, 3, 5, 3)"}, .attrs = "strides=[2, 3], padding=[1, 0, 2, 1], channels=8, kernel_size=[5, 3]",
-             .symbolic = {"(n, 3, h, w)", "(8, 3, 5, 3)"}},
-            {.inputs = {"(1, 2, 12, 12)", "(3, 2, 3, 3)"}, .attrs = "dilation=[2, 3], padding=[2]"},
-            {.inputs = {"(1, 6, 7, 7)", "(4, 3, 3, 3)"}, .attrs = "groups=2, padding=[1, 1]", .symbolic = {"(n, 6, h, w)", "(4, 3, 3, 3)"}},
-            {.inputs = {"(1, 6, 9, 9)", "(6, 1, 3, 3)"}, .attrs = "groups=6, padding=[1, 1], strides=[2, 2]",
-             .symbolic = {"(n, 6, h, w)", "(6, 1, 3, 3)"}},
-            {.inputs = {"(1, 3, 6, 6)", "(6, 1, 3, 3)"}, .attrs = "groups=3"},
-            {.inputs = {"(1, 3, 6, 6)", "(3, 2, 3, 3)"}, .attrs = "groups=3, channels=6"},
-            {.inputs = {"(1, 8, 10, 3)", "(3, 3, 3, 4)"}, .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", padding=[1, 1]",
-             .symbolic = {"(n, h, w, 3)", "(3, 3, 3, 4)"}},
-            {.inputs = {"(1, 8, 8, 6)", "(3, 3, 1, 6)"}, .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", groups=6"},
-            {.inputs = {"(1, 8, 8, 3)", "(3, 3, 3, 4)"}, .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", out_layout=\"NCHW\""},
-            {.inputs = {"(1, 4, 6, 6) int8", "(2, 4, 3, 3) int8"}, .attrs = "out_dtype=\"int32\"", .low = -128, .high = 127, .ulps = 0},
-            {.inputs = {"(1, 64, 56, 56)", "(64, 64, 3, 3)"}, .attrs = "padding=[1, 1]", .bench = true},
-            {.inputs = {"(1, 64, 56, 56)", "(64, 1, 3, 3)"}, .attrs = "padding=[1, 1], groups=64", .bench = true}},
+       .examples = {{.inputs = {"(1, 3, 8, 8)", "(4, 3, 3, 3)"},
+                     .attrs = "padding=[1, 1]",
+                     .symbolic = {"(n, 3, h, w)", "(4, 3, 3, 3)"}},
+                    {.inputs = {"(2, 5, 9, 7)", "(6, 5, 1, 1)"}, .symbolic = {"(n, c, 9, 7)", "(6, c, 1, 1)"}},
+                    {.inputs = {"(1, 3, 11, 13)", "(8, 3, 5, 3)"},
+                     .attrs = "strides=[2, 3], padding=[1, 0, 2, 1], channels=8, kernel_size=[5, 3]",
+                     .symbolic = {"(n, 3, h, w)", "(8, 3, 5, 3)"}},
+                    {.inputs = {"(1, 2, 12, 12)", "(3, 2, 3, 3)"}, .attrs = "dilation=[2, 3], padding=[2]"},
+                    {.inputs = {"(1, 6, 7, 7)", "(4, 3, 3, 3)"},
+                     .attrs = "groups=2, padding=[1, 1]",
+                     .symbolic = {"(n, 6, h, w)", "(4, 3, 3, 3)"}},
+                    {.inputs = {"(1, 6, 9, 9)", "(6, 1, 3, 3)"},
+                     .attrs = "groups=6, padding=[1, 1], strides=[2, 2]",
+                     .symbolic = {"(n, 6, h, w)", "(6, 1, 3, 3)"}},
+                    {.inputs = {"(1, 3, 6, 6)", "(6, 1, 3, 3)"}, .attrs = "groups=3"},
+                    {.inputs = {"(1, 3, 6, 6)", "(3, 2, 3, 3)"}, .attrs = "groups=3, channels=6"},
+                    {.inputs = {"(1, 8, 10, 3)", "(3, 3, 3, 4)"},
+                     .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", padding=[1, 1]",
+                     .symbolic = {"(n, h, w, 3)", "(3, 3, 3, 4)"}},
+                    {.inputs = {"(1, 8, 8, 6)", "(3, 3, 1, 6)"},
+                     .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", groups=6"},
+                    {.inputs = {"(1, 8, 8, 3)", "(3, 3, 3, 4)"},
+                     .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", out_layout=\"NCHW\""},
+                    {.inputs = {"(1, 4, 6, 6) int8", "(2, 4, 3, 3) int8"},
+                     .attrs = "out_dtype=\"int32\"",
+                     .low = -128,
+                     .high = 127,
+                     .ulps = 0},
+                    {.inputs = {"(1, 64, 56, 56)", "(64, 64, 3, 3)"}, .attrs = "padding=[1, 1]", .bench = true},
+                    {.inputs = {"(1, 64, 56, 56)", "(64, 1, 3, 3)"},
+                     .attrs = "padding=[1, 1], groups=64",
+                     .bench = true}},
        .rejects = {{{"(1, 3, 8, 8)", "(4, 3, 3, 3)"}, "data_layout=\"NCHWc\"", "C1"},
                    {{"(3, 8, 8)", "(4, 3, 3, 3)"}, "", "C2"},
                    {{"(1, 3, 8, 8)", "(4, 3, 3, 3)"}, "strides=[0, 1]", "C3"},

@@ -1,10 +1,10 @@
-// nn.conv2d_transpose: the gradient of a convolution with respect to its data. Every element of data adds weight times itself
-// to a window of the result:
+// nn.conv2d_transpose: the gradient of a convolution with respect to its data. Every element of data adds weight times
+// itself to a window of the result:
 //
 //   out[n, o, y * sy + i * dy - top, x * sx + j * dx - left] += data[n, c, y, x] * weight[c, o, i, j]
 //
-// Computed as a convolution: data with sy - 1 zeros between its rows (and columns) and zeros around them, in a stage of its own,
-// under the weight turned by half a circle.
+// Computed as a convolution: data with sy - 1 zeros between its rows (and columns) and zeros around them, in a stage of
+// its own, under the weight turned by half a circle.
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -26,14 +26,18 @@ struct Conv2DTransposeAttrs {
       field("channels", &Conv2DTransposeAttrs::channels, "Number of output channels; None: from the weight."),
       field("kernel_size", &Conv2DTransposeAttrs::kernel_size, "Extents [H, W] of the window; None: from the weight."),
       field("strides", &Conv2DTransposeAttrs::strides, "Step of the window in the result along H and W."),
-      field("output_padding", &Conv2DTransposeAttrs::output_padding, "Rows and columns added at the bottom and right of the result."),
-      field("padding", &Conv2DTransposeAttrs::padding, "Cut off the result: one value, [H, W], or [top, left, bottom, right]."),
+      field("output_padding", &Conv2DTransposeAttrs::output_padding,
+            "Rows and columns added at the bottom and right of the result."),
+      field("padding", &Conv2DTransposeAttrs::padding,
+            "Cut off the result: one value, [H, W], or [top, left, bottom, right]."),
       field("dilation", &Conv2DTransposeAttrs::dilation, "Distance between two taps of the window along H and W."),
       field("groups", &Conv2DTransposeAttrs::groups, "Number of independent groups that the channels fall into."),
       field("data_layout", &Conv2DTransposeAttrs::data_layout, "Order of the data's axes."),
-      field("kernel_layout", &Conv2DTransposeAttrs::kernel_layout, "Order of the weight's axes; I is the data's channels."),
+      field("kernel_layout", &Conv2DTransposeAttrs::kernel_layout,
+            "Order of the weight's axes; I is the data's channels."),
       field("out_layout", &Conv2DTransposeAttrs::out_layout, "Order of the result's axes; empty: data_layout."),
-      field("out_dtype", &Conv2DTransposeAttrs::out_dtype, "Element type of the sum and the result; None: of the data.")};
+      field("out_dtype", &Conv2DTransposeAttrs::out_dtype,
+            "Element type of the sum and the result; None: of the data.")};
 };
 
 // Which axis is which; [0] is along H, [1] along W.
@@ -59,7 +63,8 @@ Result<Type> infer(const Conv2DTransposeAttrs& a, const Types& in) {
   // (C2) Data and weight have four axes.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, 4, "data"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", weight, 4, "weight"));
-  // (C3) Strides, dilation and groups are positive, padding is not negative; output padding is less than stride or dilation.
+  // (C3) Strides, dilation and groups are positive, padding is not negative; output padding is less than stride or
+  // dilation.
   RELAY_ASSIGN(Ints strides, per_axis("C3", "strides", a.strides, 2));
   RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, 2));
   RELAY_ASSIGN(Ints padding, padding_sides("C3", a.padding, 2));
@@ -68,15 +73,18 @@ Result<Type> infer(const Conv2DTransposeAttrs& a, const Types& in) {
   if (extra.size() != 2) return constraint("C3", "output_padding must have 1 or 2 values, but is {}", text(extra));
   for (size_t d = 0; d < 2; ++d)
     if (extra[d] < 0 || extra[d] >= std::max(strides[d], dilation[d]))
-      return constraint("C3", "output_padding {} must be less than strides {} or dilation {}", text(extra), text(strides), text(dilation));
+      return constraint("C3", "output_padding {} must be less than strides {} or dilation {}", text(extra),
+                        text(strides), text(dilation));
   // (C4) One element type, unless out_dtype is given.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
   Axes at(a);
   // (C5) The weight has the data's channels, which the groups divide.
   if (!agree(data->shape[at.c], weight->shape[at.i]))
-    return constraint("C5", "data has {} channels, but weight has {} input channels", scalar::str(data->shape[at.c]), scalar::str(weight->shape[at.i]));
+    return constraint("C5", "data has {} channels, but weight has {} input channels", scalar::str(data->shape[at.c]),
+                      scalar::str(weight->shape[at.i]));
   if (scalar::is_int(weight->shape[at.i]) && weight->shape[at.i]->ivalue % a.groups != 0)
-    return constraint("C5", "data has {} channels, which {} groups do not divide", scalar::str(data->shape[at.c]), a.groups);
+    return constraint("C5", "data has {} channels, which {} groups do not divide", scalar::str(data->shape[at.c]),
+                      a.groups);
   // (C6) channels and kernel_size, where given, are those of the weight.
   Dim channels = scalar::simplify(weight->shape[at.o] * a.groups);
   if (a.channels && !agree(dim(*a.channels), channels))
@@ -93,7 +101,8 @@ Result<Type> infer(const Conv2DTransposeAttrs& a, const Types& in) {
     Dim span = (data->shape[at.s[d]] - 1) * strides[d] + (weight->shape[at.k[d]] - 1) * dilation[d];
     out[at.out_s[d]] = scalar::simplify(span + (1 + extra[d] - padding[d] - padding[d + 2]));
     // (C7) Something is left after cutting the padding off.
-    if (scalar::prove(le(out[at.out_s[d]], dim(0))) == true) return constraint("C7", "padding {} cuts off the whole result", text(a.padding));
+    if (scalar::prove(le(out[at.out_s[d]], dim(0))) == true)
+      return constraint("C7", "padding {} cuts off the whole result", text(a.padding));
   }
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
@@ -127,29 +136,31 @@ te::Tensors compute(const Conv2DTransposeAttrs& a, const te::Tensors& in, const 
   bool one_channel = scalar::is_int(group_in, 1);
   Exprs reduce = {weight->shape[at.k[0]], weight->shape[at.k[1]]};
   if (!one_channel) reduce.insert(reduce.begin(), group_in);
-  te::Tensor sum = te::reduce("conv2d_transpose", shape_of(out), reduce, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    const Expr& o = i[at.out_c];
-    Exprs s(4), w(4);
-    Expr c = a.groups == 1 ? dim(0) : floordiv(o, group_out) * group_in;
-    if (!one_channel) c = c + r[0];
-    s[at.n] = i[at.out_n], s[at.c] = c;
-    w[at.i] = c, w[at.o] = a.groups == 1 ? o : floormod(o, group_out);
-    for (size_t d = 0; d < 2; ++d) {
-      const Expr& tap = r[r.size() - 2 + d];
-      s[at.s[d]] = i[at.out_s[d]] + tap * dilation[d];
-      w[at.k[d]] = weight->shape[at.k[d]] - 1 - tap;
-    }
-    return cast(sum_dtype, (*spread)(s)) * cast(sum_dtype, (*weight)(w));
-  });
+  te::Tensor sum =
+      te::reduce("conv2d_transpose", shape_of(out), reduce, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+        const Expr& o = i[at.out_c];
+        Exprs s(4), w(4);
+        Expr c = a.groups == 1 ? dim(0) : floordiv(o, group_out) * group_in;
+        if (!one_channel) c = c + r[0];
+        s[at.n] = i[at.out_n], s[at.c] = c;
+        w[at.i] = c, w[at.o] = a.groups == 1 ? o : floormod(o, group_out);
+        for (size_t d = 0; d < 2; ++d) {
+          const Expr& tap = r[r.size() - 2 + d];
+          s[at.s[d]] = i[at.out_s[d]] + tap * dilation[d];
+          w[at.k[d]] = weight->shape[at.k[d]] - 1 - tap;
+        }
+        return cast(sum_dtype, (*spread)(s)) * cast(sum_dtype, (*weight)(w));
+      });
   return {converted(sum, dtype_of(out))};
 }
 
 // torch cuts both sides alike, so nothing is cut there.
 const char* const oracle = R"(
-    order((lambda full: full[:, :, sides(padding)[2]:full.shape[2] - sides(padding)[3], sides(padding)[0]:full.shape[3] - sides(padding)[1]])(
+    order((lambda full, left, right, top, bottom: full[:, :, top:full.shape[2] - bottom, left:full.shape[3] - right])(
               F.pad(F.conv_transpose2d(order(data, data_layout, 'NCHW'), order(weight, kernel_layout, 'IOHW'),
                                        stride=pair(strides), dilation=pair(dilation), groups=groups),
-                    [0, pair(output_padding)[1], 0, pair(output_padding)[0]])),
+                    [0, pair(output_padding)[1], 0, pair(output_padding)[0]]),
+              *sides(padding)),
           'NCHW', out_layout or data_layout))";
 
 }  // namespace
@@ -158,17 +169,22 @@ OpDef nn_conv2d_transpose() {
   return define<Conv2DTransposeAttrs>(
       {.name = "nn.conv2d_transpose",
        .doc = "Two-dimensional transposed convolution of data with weight.",
-       .inputs = {{"data", "(N, C, H, W), in the order of data_layout"}, {"weight", "(C, O / groups, KH, KW), in the order of kernel_layout"}},
+       .inputs = {{"data", "(N, C, H, W), in the order of data_layout"},
+                  {"weight", "(C, O / groups, KH, KW), in the order of kernel_layout"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
        .oracle = oracle,
        .examples = {{.inputs = {"(1, 3, 5, 6)", "(3, 4, 3, 3)"}, .symbolic = {"(n, 3, h, w)", "(3, 4, 3, 3)"}},
-                    {.inputs = {"(1, 3, 5, 6)", "(3, 4, 4, 4)"}, .attrs = "strides=[2, 2], padding=[1, 1]", .symbolic = {"(n, 3, h, w)", "(3, 4, 4, 4)"}},
-                    {.inputs = {"(1, 2, 4, 5)", "(2, 3, 3, 2)"}, .attrs = "strides=[3, 2], padding=[1, 0, 2, 1], output_padding=[2, 1], dilation=[2, 1]"},
+                    {.inputs = {"(1, 3, 5, 6)", "(3, 4, 4, 4)"},
+                     .attrs = "strides=[2, 2], padding=[1, 1]",
+                     .symbolic = {"(n, 3, h, w)", "(3, 4, 4, 4)"}},
+                    {.inputs = {"(1, 2, 4, 5)", "(2, 3, 3, 2)"},
+                     .attrs = "strides=[3, 2], padding=[1, 0, 2, 1], output_padding=[2, 1], dilation=[2, 1]"},
                     {.inputs = {"(1, 4, 4, 4)", "(4, 3, 3, 3)"}, .attrs = "groups=2, strides=[2, 2]"},
                     {.inputs = {"(1, 4, 5, 5)", "(4, 1, 3, 3)"}, .attrs = "groups=4, padding=[2, 2]"},
-                    {.inputs = {"(1, 4, 5, 3)", "(3, 3, 3, 4)"}, .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", strides=[2, 2]"}},
+                    {.inputs = {"(1, 4, 5, 3)", "(3, 3, 3, 4)"},
+                     .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", strides=[2, 2]"}},
        .rejects = {{{"(1, 3, 8, 8)", "(3, 4, 3, 3)"}, "data_layout=\"NCDHW\"", "C1"},
                    {{"(1, 3, 8)", "(3, 4, 3, 3)"}, "", "C2"},
                    {{"(1, 3, 8, 8)", "(3, 4, 3, 3)"}, "output_padding=[1, 0]", "C3"},

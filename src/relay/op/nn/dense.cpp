@@ -7,8 +7,9 @@ namespace {
 struct DenseAttrs {
   OptInt units;
   OptDType out_dtype;
-  static constexpr auto fields = std::tuple{field("units", &DenseAttrs::units, "Number of output features; None: from the weight."),
-                                            field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum and the result; None: of the data.")};
+  static constexpr auto fields = std::tuple{
+      field("units", &DenseAttrs::units, "Number of output features; None: from the weight."),
+      field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum and the result; None: of the data.")};
 };
 
 Result<Type> infer(const DenseAttrs& a, const Types& in) {
@@ -21,8 +22,10 @@ Result<Type> infer(const DenseAttrs& a, const Types& in) {
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", weight, "weight"));
   // (C3) The last axes are of one size.
   if (!agree(data->shape.back(), weight->shape[1])) {
-    Diagnostic d = constraint("C3", "data has {} features, but weight expects {}", scalar::str(data->shape.back()), scalar::str(weight->shape[1]));
-    if (agree(data->shape.back(), weight->shape[0])) d.help = "the weight is (units, features): transpose it, or use nn.matmul";
+    Diagnostic d = constraint("C3", "data has {} features, but weight expects {}", scalar::str(data->shape.back()),
+                              scalar::str(weight->shape[1]));
+    if (agree(data->shape.back(), weight->shape[0]))
+      d.help = "the weight is (units, features): transpose it, or use nn.matmul";
     return d;
   }
   // (C4) units, where given, is that of the weight.
@@ -53,10 +56,17 @@ OpDef nn_dense() {
        .examples = {{.inputs = {"(3, 5)", "(7, 5)"}, .symbolic = {"(n, k)", "(7, k)"}},
                     {.inputs = {"(2, 3, 8)", "(4, 8)"}, .attrs = "units=4", .symbolic = {"(n, m, 8)", "(4, 8)"}},
                     {.inputs = {"(16,)", "(4, 16)"}},
-                    {.inputs = {"(4, 16) int8", "(8, 16) int8"}, .attrs = "out_dtype=\"int32\"", .low = -128, .high = 127, .ulps = 0},
+                    {.inputs = {"(4, 16) int8", "(8, 16) int8"},
+                     .attrs = "out_dtype=\"int32\"",
+                     .low = -128,
+                     .high = 127,
+                     .ulps = 0},
                     {.inputs = {"(256, 512)", "(512, 512)"}, .bench = true}},
-       .rejects = {{{"(2, 3)", "(4, 3, 1)"}, "", "C1"}, {{"(2, 3)", "(4, 3) float16"}, "", "C2"}, {{"(2, 3)", "(3, 4)"}, "", "C3"},
-                   {{"(n, k)", "(4, m)"}, "", "C3"}, {{"(2, 3)", "(4, 3)"}, "units=5", "C4"}}},
+       .rejects = {{{"(2, 3)", "(4, 3, 1)"}, "", "C1"},
+                   {{"(2, 3)", "(4, 3) float16"}, "", "C2"},
+                   {{"(2, 3)", "(3, 4)"}, "", "C3"},
+                   {{"(n, k)", "(4, m)"}, "", "C3"},
+                   {{"(2, 3)", "(4, 3)"}, "units=5", "C4"}}},
       "DenseAttrs");
 }
 

@@ -6,7 +6,8 @@ namespace {
 
 struct DropoutAttrs {
   double rate = 0.5;
-  static constexpr auto fields = std::tuple{field("rate", &DropoutAttrs::rate, "The share of elements that training drops; inference drops none.")};
+  static constexpr auto fields = std::tuple{
+      field("rate", &DropoutAttrs::rate, "The share of elements that training drops; inference drops none.")};
 };
 
 Result<Type> infer(const DropoutAttrs&, const Types& in) {
@@ -22,15 +23,16 @@ te::Tensors compute(const DropoutAttrs&, const te::Tensors& in, const Type&) {
 }  // namespace
 
 OpDef nn_dropout() {
-  return define<DropoutAttrs>({.name = "nn.dropout",
-                               .doc = "Drops elements at random in training; the identity in inference. Gives (result, mask).",
-                               .inputs = {{"data", "any shape"}},
-                               .fusion = Fusion::Elementwise,
-                               .infer = infer,
-                               .compute = compute,
-                               .oracle = "(data, torch.ones_like(data))",
-                               .examples = {{.inputs = {"(3, 5)"}, .attrs = "rate=0.1f", .symbolic = {"(n, m)"}}}},
-                              "DropoutAttrs");
+  return define<DropoutAttrs>(
+      {.name = "nn.dropout",
+       .doc = "Drops elements at random in training; the identity in inference. Gives (result, mask).",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Elementwise,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "(data, torch.ones_like(data))",
+       .examples = {{.inputs = {"(3, 5)"}, .attrs = "rate=0.1f", .symbolic = {"(n, m)"}}}},
+      "DropoutAttrs");
 }
 
 }  // namespace relay::ops

@@ -7,8 +7,9 @@ namespace {
 struct GlobalPool2DAttrs {
   std::string layout = "NCHW";
   std::string out_layout;
-  static constexpr auto fields = std::tuple{field("layout", &GlobalPool2DAttrs::layout, "Order of the data's axes."),
-                                            field("out_layout", &GlobalPool2DAttrs::out_layout, "Order of the result's axes; empty: layout.")};
+  static constexpr auto fields =
+      std::tuple{field("layout", &GlobalPool2DAttrs::layout, "Order of the data's axes."),
+                 field("out_layout", &GlobalPool2DAttrs::out_layout, "Order of the result's axes; empty: layout.")};
 };
 
 Result<Type> infer(const GlobalPool2DAttrs& a, const Types& in) {
@@ -29,9 +30,12 @@ te::Tensors compute(const GlobalPool2DAttrs& a, const te::Tensors& in, const Typ
   const te::Tensor& data = in[0];
   const std::string& out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
   size_t h = a.layout.find('H'), w = a.layout.find('W');
-  DType dtype = !mean ? data->dtype : data->dtype.is_float() ? accumulator(data->dtype) : data->dtype.bits < 32 ? DType::int32() : data->dtype;
-  te::Tensor t = te::reduce(mean ? "sum" : "max", shape_of(out), {data->shape[h], data->shape[w]}, mean ? Combiner::Sum : Combiner::Max,
-                            [&](const Exprs& i, const Exprs& r) {
+  DType dtype = !mean                    ? data->dtype
+                : data->dtype.is_float() ? accumulator(data->dtype)
+                : data->dtype.bits < 32  ? DType::int32()
+                                         : data->dtype;
+  te::Tensor t = te::reduce(mean ? "sum" : "max", shape_of(out), {data->shape[h], data->shape[w]},
+                            mean ? Combiner::Sum : Combiner::Max, [&](const Exprs& i, const Exprs& r) {
                               Exprs at(4);
                               at[h] = r[0], at[w] = r[1];
                               for (char letter : {'N', 'C'}) at[a.layout.find(letter)] = i[out_layout.find(letter)];
@@ -48,8 +52,10 @@ OpDef global_pool(const char* name, const char* doc, const char* torch_name, boo
        .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
-       .compute = [mean](const GlobalPool2DAttrs& a, const te::Tensors& in, const Type& out) { return compute(a, in, out, mean); },
-       .oracle = format("order({}(order(data, layout, 'NCHW'), (2, 3), keepdim=True), 'NCHW', out_layout or layout)", torch_name),
+       .compute = [mean](const GlobalPool2DAttrs& a, const te::Tensors& in,
+                         const Type& out) { return compute(a, in, out, mean); },
+       .oracle = format("order({}(order(data, layout, 'NCHW'), (2, 3), keepdim=True), 'NCHW', out_layout or layout)",
+                        torch_name),
        .examples = {{.inputs = {"(2, 3, 5, 7)"}, .symbolic = {"(n, c, h, w)"}},
                     {.inputs = {"(2, 5, 7, 3)"}, .attrs = "layout=\"NHWC\"", .symbolic = {"(n, h, w, 3)"}},
                     {.inputs = {"(1, 512, 7, 7)"}, .bench = true}},
@@ -59,7 +65,11 @@ OpDef global_pool(const char* name, const char* doc, const char* torch_name, boo
 
 }  // namespace
 
-OpDef nn_global_avg_pool2d() { return global_pool("nn.global_avg_pool2d", "The mean of each channel.", "torch.mean", true); }
-OpDef nn_global_max_pool2d() { return global_pool("nn.global_max_pool2d", "The maximum of each channel.", "torch.amax", false); }
+OpDef nn_global_avg_pool2d() {
+  return global_pool("nn.global_avg_pool2d", "The mean of each channel.", "torch.mean", true);
+}
+OpDef nn_global_max_pool2d() {
+  return global_pool("nn.global_max_pool2d", "The maximum of each channel.", "torch.amax", false);
+}
 
 }  // namespace relay::ops

@@ -1,5 +1,5 @@
-// nn.instance_norm: out = (data - mean) / sqrt(variance + epsilon) * gamma[c] + beta[c], mean and variance over all axes but the
-// first and the channels'
+// nn.instance_norm: out = (data - mean) / sqrt(variance + epsilon) * gamma[c] + beta[c], mean and variance over all
+// axes but the first and the channels'
 #include "relay/op/nn/normalize.h"
 
 namespace relay::ops {
@@ -10,16 +10,18 @@ struct InstanceNormAttrs {
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
-  static constexpr auto fields = std::tuple{field("axis", &InstanceNormAttrs::axis, "The axis of the channels."),
-                                            field("epsilon", &InstanceNormAttrs::epsilon, "Added to the variance."),
-                                            field("center", &InstanceNormAttrs::center, "Whether beta is added."),
-                                            field("scale", &InstanceNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &InstanceNormAttrs::axis, "The axis of the channels."),
+                 field("epsilon", &InstanceNormAttrs::epsilon, "Added to the variance."),
+                 field("center", &InstanceNormAttrs::center, "Whether beta is added."),
+                 field("scale", &InstanceNormAttrs::scale, "Whether the result is multiplied by gamma.")};
 };
 
 Result<Type> infer(const InstanceNormAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(nn::check_normalization(in, a.axis));  // (C1) (C2) (C3)
   // (C4) The channels are not the batch.
-  if (positive_axis(a.axis, rank(as<TensorType>(in[0]))) == 0) return constraint("C4", "axis 0 is the batch; the channels must be another axis");
+  if (positive_axis(a.axis, rank(as<TensorType>(in[0]))) == 0)
+    return constraint("C4", "axis 0 is the batch; the channels must be another axis");
   return in[0];
 }
 
@@ -29,7 +31,8 @@ te::Tensors compute(const InstanceNormAttrs& a, const te::Tensors& in, const Typ
   for (int64_t d = 1; d < rank; ++d)
     if (d != axis) axes.push_back(d);
   auto scale_at = [axis](const Exprs& i) { return Exprs{i[static_cast<size_t>(axis)]}; };
-  return {nn::normalized("instance_norm", in[0], axes, a.epsilon, a.scale ? in[1] : te::Tensor(), a.center ? in[2] : te::Tensor(), scale_at)};
+  return {nn::normalized("instance_norm", in[0], axes, a.epsilon, a.scale ? in[1] : te::Tensor(),
+                         a.center ? in[2] : te::Tensor(), scale_at)};
 }
 
 }  // namespace
@@ -42,11 +45,14 @@ OpDef nn_instance_norm() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
-       .oracle = "F.instance_norm(data.movedim(axis, 1), None, None, gamma if scale else None, beta if center else None, eps=epsilon).movedim(1, axis)",
+       .oracle = "F.instance_norm(data.movedim(axis, 1), None, None, gamma if scale else None, beta if center else "
+                 "None, eps=epsilon).movedim(1, axis)",
        .examples = {{.inputs = {"(2, 3, 4, 5)", "(3,)", "(3,)"}, .symbolic = {"(n, 3, h, w)", "(3,)", "(3,)"}},
                     {.inputs = {"(2, 4, 5, 3)", "(3,)", "(3,)"}, .attrs = "axis=3, scale=False, center=False"}},
-       .rejects = {{{"(2, 3)", "(3,)", "(3,)"}, "axis=2", "C1"}, {{"(2, 3) int32", "(3,) int32", "(3,) int32"}, "", "C2"},
-                   {{"(2, 3, 4)", "(2,)", "(3,)"}, "", "C3"}, {{"(2, 3, 4)", "(2,)", "(2,)"}, "axis=0", "C4"}}},
+       .rejects = {{{"(2, 3)", "(3,)", "(3,)"}, "axis=2", "C1"},
+                   {{"(2, 3) int32", "(3,) int32", "(3,) int32"}, "", "C2"},
+                   {{"(2, 3, 4)", "(2,)", "(3,)"}, "", "C3"},
+                   {{"(2, 3, 4)", "(2,)", "(2,)"}, "axis=0", "C4"}}},
       "InstanceNormAttrs");
 }
 

@@ -9,10 +9,11 @@ struct LayerNormAttrs {
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
-  static constexpr auto fields = std::tuple{field("axis", &LayerNormAttrs::axis, "The axis that is normalised."),
-                                            field("epsilon", &LayerNormAttrs::epsilon, "Added to the variance."),
-                                            field("center", &LayerNormAttrs::center, "Whether beta is added."),
-                                            field("scale", &LayerNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &LayerNormAttrs::axis, "The axis that is normalised."),
+                 field("epsilon", &LayerNormAttrs::epsilon, "Added to the variance."),
+                 field("center", &LayerNormAttrs::center, "Whether beta is added."),
+                 field("scale", &LayerNormAttrs::scale, "Whether the result is multiplied by gamma.")};
 };
 
 Result<Type> infer(const LayerNormAttrs& a, const Types& in) {
@@ -23,7 +24,8 @@ Result<Type> infer(const LayerNormAttrs& a, const Types& in) {
 te::Tensors compute(const LayerNormAttrs& a, const te::Tensors& in, const Type&) {
   int64_t axis = positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size()));
   auto scale_at = [axis](const Exprs& i) { return Exprs{i[static_cast<size_t>(axis)]}; };
-  return {nn::normalized("layer_norm", in[0], {axis}, a.epsilon, a.scale ? in[1] : te::Tensor(), a.center ? in[2] : te::Tensor(), scale_at)};
+  return {nn::normalized("layer_norm", in[0], {axis}, a.epsilon, a.scale ? in[1] : te::Tensor(),
+                         a.center ? in[2] : te::Tensor(), scale_at)};
 }
 
 }  // namespace
@@ -39,11 +41,15 @@ OpDef nn_layer_norm() {
        .oracle = "(data - data.mean(axis, True)) / torch.sqrt(data.var(axis, False, keepdim=True) + epsilon)"
                  " * (along(gamma, axis, data.ndim) if scale else 1) + (along(beta, axis, data.ndim) if center else 0)",
        .examples = {{.inputs = {"(3, 10)", "(10,)", "(10,)"}, .symbolic = {"(n, m)", "(m,)", "(m,)"}},
-                    {.inputs = {"(2, 5, 4)", "(5,)", "(5,)"}, .attrs = "axis=1, epsilon=0.01f", .symbolic = {"(n, 5, m)", "(5,)", "(5,)"}},
+                    {.inputs = {"(2, 5, 4)", "(5,)", "(5,)"},
+                     .attrs = "axis=1, epsilon=0.01f",
+                     .symbolic = {"(n, 5, m)", "(5,)", "(5,)"}},
                     {.inputs = {"(2, 3, 8)", "(8,)", "(8,)"}, .attrs = "center=False, scale=False"},
                     {.inputs = {"(128, 768)", "(768,)", "(768,)"}, .bench = true}},
-       .rejects = {{{"(2, 3)", "(3,)", "(3,)"}, "axis=2", "C1"}, {{"(2, 3) int32", "(3,) int32", "(3,) int32"}, "", "C2"},
-                   {{"(2, 3)", "(2,)", "(3,)"}, "", "C3"}, {{"(2, 3)", "(3,)", "(1, 3)"}, "", "C3"}}},
+       .rejects = {{{"(2, 3)", "(3,)", "(3,)"}, "axis=2", "C1"},
+                   {{"(2, 3) int32", "(3,) int32", "(3,) int32"}, "", "C2"},
+                   {{"(2, 3)", "(2,)", "(3,)"}, "", "C3"},
+                   {{"(2, 3)", "(3,)", "(1, 3)"}, "", "C3"}}},
       "LayerNormAttrs");
 }
 

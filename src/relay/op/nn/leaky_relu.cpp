@@ -26,16 +26,17 @@ te::Tensors compute(const LeakyReluAttrs& a, const te::Tensors& in, const Type&)
 }  // namespace
 
 OpDef nn_leaky_relu() {
-  return define<LeakyReluAttrs>({.name = "nn.leaky_relu",
-                                 .doc = "Keeps positive values and scales the others.",
-                                 .inputs = {{"data", "any shape"}},
-                                 .fusion = Fusion::Elementwise,
-                                 .infer = infer,
-                                 .compute = compute,
-                                 .oracle = "F.leaky_relu(data, alpha)",
-                                 .examples = {{.inputs = {"(3, 5, 7)"}, .symbolic = {"(n, 5, m)"}}, {.inputs = {"(4,)"}, .attrs = "alpha=0.1f"}},
-                                 .rejects = {{{"(2,) int32"}, "", "C1"}}},
-                                "LeakyReluAttrs");
+  return define<LeakyReluAttrs>(
+      {.name = "nn.leaky_relu",
+       .doc = "Keeps positive values and scales the others.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Elementwise,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "F.leaky_relu(data, alpha)",
+       .examples = {{.inputs = {"(3, 5, 7)"}, .symbolic = {"(n, 5, m)"}}, {.inputs = {"(4,)"}, .attrs = "alpha=0.1f"}},
+       .rejects = {{{"(2,) int32"}, "", "C1"}}},
+      "LeakyReluAttrs");
 }
 
 }  // namespace relay::ops

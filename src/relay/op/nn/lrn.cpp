@@ -10,11 +10,11 @@ struct LRNAttrs {
   double bias = 2;
   double alpha = 0.0001;
   double beta = 0.75;
-  static constexpr auto fields = std::tuple{field("size", &LRNAttrs::size, "Number of neighbouring channels summed, itself among them."),
-                                            field("axis", &LRNAttrs::axis, "The axis of the channels."),
-                                            field("bias", &LRNAttrs::bias, "Added to the scaled sum."),
-                                            field("alpha", &LRNAttrs::alpha, "Scale of the sum."),
-                                            field("beta", &LRNAttrs::beta, "Exponent.")};
+  static constexpr auto fields =
+      std::tuple{field("size", &LRNAttrs::size, "Number of neighbouring channels summed, itself among them."),
+                 field("axis", &LRNAttrs::axis, "The axis of the channels."),
+                 field("bias", &LRNAttrs::bias, "Added to the scaled sum."),
+                 field("alpha", &LRNAttrs::alpha, "Scale of the sum."), field("beta", &LRNAttrs::beta, "Exponent.")};
 };
 
 Result<Type> infer(const LRNAttrs& a, const Types& in) {
@@ -41,25 +41,29 @@ te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
     return x * x;
   });
   return {elementwise("lrn", data, [&](const Exprs& i) {
-    Expr base = number(a.bias, dtype) + (*sum)(i) * number(a.alpha / static_cast<double>(a.size), dtype);
-    return cast(data->dtype, divide(cast(dtype, (*data)(i)), scalar::binary(BinaryOp::Pow, base, number(a.beta, dtype))));
+    Expr base = number(a.bias, dtype) + (*sum)(i)*number(a.alpha / static_cast<double>(a.size), dtype);
+    return cast(data->dtype,
+                divide(cast(dtype, (*data)(i)), scalar::binary(BinaryOp::Pow, base, number(a.beta, dtype))));
   })};
 }
 
 }  // namespace
 
 OpDef nn_lrn() {
-  return define<LRNAttrs>({.name = "nn.lrn",
-                           .doc = "Local response normalisation: divides by a power of the neighbouring channels' mean square.",
-                           .inputs = {{"data", "any shape"}},
-                           .fusion = Fusion::OutputFusable,
-                           .infer = infer,
-                           .compute = compute,
-                           .oracle = "F.local_response_norm(data.movedim(axis, 1), size, alpha, beta, bias).movedim(1, axis)",
-                           .examples = {{.inputs = {"(1, 7, 3, 4)"}, .symbolic = {"(n, 7, h, w)"}},
-                                        {.inputs = {"(1, 3, 4, 6)"}, .attrs = "size=3, axis=3, bias=1f, alpha=0.5f, beta=0.5f"}},
-                           .rejects = {{{"(1, 7, 3, 4)"}, "axis=4", "C1"}, {{"(1, 7, 3, 4)"}, "size=4", "C2"}, {{"(1, 7, 3, 4) int32"}, "", "C3"}}},
-                          "LRNAttrs");
+  return define<LRNAttrs>(
+      {.name = "nn.lrn",
+       .doc = "Local response normalisation: divides by a power of the neighbouring channels' mean square.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "F.local_response_norm(data.movedim(axis, 1), size, alpha, beta, bias).movedim(1, axis)",
+       .examples = {{.inputs = {"(1, 7, 3, 4)"}, .symbolic = {"(n, 7, h, w)"}},
+                    {.inputs = {"(1, 3, 4, 6)"}, .attrs = "size=3, axis=3, bias=1f, alpha=0.5f, beta=0.5f"}},
+       .rejects = {{{"(1, 7, 3, 4)"}, "axis=4", "C1"},
+                   {{"(1, 7, 3, 4)"}, "size=4", "C2"},
+                   {{"(1, 7, 3, 4) int32"}, "", "C3"}}},
+      "LRNAttrs");
 }
 
 }  // namespace relay::ops

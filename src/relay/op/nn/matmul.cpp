@@ -9,17 +9,19 @@ struct MatmulAttrs {
   OptDType out_dtype;
   bool transpose_a = false;
   bool transpose_b = false;
-  static constexpr auto fields = std::tuple{field("units", &MatmulAttrs::units, "Number of columns of the result; None: from tensor_b."),
-                                            field("out_dtype", &MatmulAttrs::out_dtype, "Element type of the sum and the result; None: of tensor_a."),
-                                            field("transpose_a", &MatmulAttrs::transpose_a, "Whether tensor_a is (.., k, m)."),
-                                            field("transpose_b", &MatmulAttrs::transpose_b, "Whether tensor_b is (n, k).")};
+  static constexpr auto fields = std::tuple{
+      field("units", &MatmulAttrs::units, "Number of columns of the result; None: from tensor_b."),
+      field("out_dtype", &MatmulAttrs::out_dtype, "Element type of the sum and the result; None: of tensor_a."),
+      field("transpose_a", &MatmulAttrs::transpose_a, "Whether tensor_a is (.., k, m)."),
+      field("transpose_b", &MatmulAttrs::transpose_b, "Whether tensor_b is (n, k).")};
 };
 
 Result<Type> infer(const MatmulAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* lhs, tensor_input(in, 0, "tensor_a"));
   RELAY_ASSIGN(const TensorType* rhs, tensor_input(in, 1, "tensor_b"));
   // (C1) tensor_a has an axis (two to be transposed), tensor_b two.
-  if (lhs->shape.size() < (a.transpose_a ? 2u : 1u)) return constraint("C1", "tensor_a has too few axes: its shape is {}", text(lhs->shape));
+  if (lhs->shape.size() < (a.transpose_a ? 2u : 1u))
+    return constraint("C1", "tensor_a has too few axes: its shape is {}", text(lhs->shape));
   RELAY_RETURN_IF_ERROR(expect_rank("C1", rhs, 2, "tensor_b"));
   // (C2) One element type, unless out_dtype is given.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", lhs, "tensor_a", rhs, "tensor_b"));
@@ -28,11 +30,12 @@ Result<Type> infer(const MatmulAttrs& a, const Types& in) {
   // (C3) The summed axes are of one size.
   const Dim& k = rhs->shape[a.transpose_b ? 1 : 0];
   if (!agree(out.back(), k))
-    return constraint("C3", "tensor_a {} and tensor_b {} cannot be multiplied: {} against {}", text(lhs->shape), text(rhs->shape),
-                      scalar::str(out.back()), scalar::str(k));
+    return constraint("C3", "tensor_a {} and tensor_b {} cannot be multiplied: {} against {}", text(lhs->shape),
+                      text(rhs->shape), scalar::str(out.back()), scalar::str(k));
   out.back() = rhs->shape[a.transpose_b ? 0 : 1];
   // (C4) units, where given, is the number of columns.
-  if (a.units && !agree(dim(*a.units), out.back())) return constraint("C4", "units is {}, but tensor_b has {} columns", *a.units, scalar::str(out.back()));
+  if (a.units && !agree(dim(*a.units), out.back()))
+    return constraint("C4", "units is {}, but tensor_b has {} columns", *a.units, scalar::str(out.back()));
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(lhs->dtype));
 }
 
@@ -52,16 +55,21 @@ OpDef nn_matmul() {
   return define<MatmulAttrs>(
       {.name = "nn.matmul",
        .doc = "The product of a matrix, or of several, and a matrix.",
-       .inputs = {{"tensor_a", "(.., M, K), or (.., K, M) when transpose_a"}, {"tensor_b", "(K, N), or (N, K) when transpose_b"}},
+       .inputs = {{"tensor_a", "(.., M, K), or (.., K, M) when transpose_a"},
+                  {"tensor_b", "(K, N), or (N, K) when transpose_b"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
        .oracle = "(tensor_a.mT if transpose_a else tensor_a) @ (tensor_b.T if transpose_b else tensor_b)",
        .examples = {{.inputs = {"(3, 5)", "(5, 7)"}, .symbolic = {"(m, k)", "(k, n)"}},
-                    {.inputs = {"(5, 3)", "(7, 5)"}, .attrs = "units=7, transpose_a=True, transpose_b=True", .symbolic = {"(k, m)", "(7, k)"}},
+                    {.inputs = {"(5, 3)", "(7, 5)"},
+                     .attrs = "units=7, transpose_a=True, transpose_b=True",
+                     .symbolic = {"(k, m)", "(7, k)"}},
                     {.inputs = {"(2, 3, 5)", "(5, 7)"}, .symbolic = {"(b, m, 5)", "(5, 7)"}},
                     {.inputs = {"(2, 5, 3)", "(7, 5)"}, .attrs = "transpose_a=True, transpose_b=True"}},
-       .rejects = {{{"(3,)", "(3, 4)"}, "transpose_a=True", "C1"}, {{"(2, 3)", "(3, 4) int32"}, "", "C2"}, {{"(2, 3)", "(4, 3)"}, "", "C3"},
+       .rejects = {{{"(3,)", "(3, 4)"}, "transpose_a=True", "C1"},
+                   {{"(2, 3)", "(3, 4) int32"}, "", "C2"},
+                   {{"(2, 3)", "(4, 3)"}, "", "C3"},
                    {{"(2, 3)", "(3, 4)"}, "units=3", "C4"}}},
       "MatmulAttrs");
 }

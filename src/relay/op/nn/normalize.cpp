@@ -4,7 +4,8 @@
 
 namespace relay::op::nn {
 
-te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes, double epsilon, const te::Tensor& gamma, const te::Tensor& beta,
+te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes, double epsilon,
+                      const te::Tensor& gamma, const te::Tensor& beta,
                       const std::function<Exprs(const Exprs&)>& scale_at) {
   DType dtype = accumulator(data->dtype);
   Exprs reduced = extents(data, axes), rest = reduce::shape(data->shape, axes, false);
@@ -12,12 +13,15 @@ te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes
   auto left = [&](const Exprs& i) {
     Exprs out;
     for (size_t d = 0, next = 0; d < i.size(); ++d)
-      if (next < axes.size() && axes[next] == static_cast<int64_t>(d)) ++next;
-      else out.push_back(i[d]);
+      if (next < axes.size() && axes[next] == static_cast<int64_t>(d))
+        ++next;
+      else
+        out.push_back(i[d]);
     return out;
   };
-  te::Tensor sum = te::reduce("sum", rest, reduced, Combiner::Sum,
-                              [&](const Exprs& i, const Exprs& r) { return cast(dtype, (*data)(reduce::indices(axes, false, i, r))); });
+  te::Tensor sum = te::reduce("sum", rest, reduced, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return cast(dtype, (*data)(reduce::indices(axes, false, i, r)));
+  });
   te::Tensor mean = reduce::scaled(sum, count);
   te::Tensor squares = te::reduce("squares", rest, reduced, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
     Expr d = cast(dtype, (*data)(reduce::indices(axes, false, i, r))) - (*mean)(i);
@@ -44,7 +48,8 @@ Status check_normalization(const Types& in, int64_t axis) {
     RELAY_ASSIGN(const TensorType* values, tensor_input(in, k, name));
     RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", values, name));
     if (values->shape.size() != 1 || !agree(values->shape[0], extent))
-      return constraint("C3", "{} has shape {}, but axis {} of data {} has extent {}", name, text(values->shape), at, text(data->shape), scalar::str(extent));
+      return constraint("C3", "{} has shape {}, but axis {} of data {} has extent {}", name, text(values->shape), at,
+                        text(data->shape), scalar::str(extent));
   }
   return ok();
 }

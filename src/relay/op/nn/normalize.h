@@ -5,13 +5,15 @@
 
 namespace relay::op::nn {
 
-// (data - mean) / sqrt(variance + epsilon), mean and variance taken over `axes` (ascending), as a stage of the accumulator's
-// type, times gamma plus beta where they are given: scale_at(i) says where gamma and beta are read for data's index i.
-te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes, double epsilon, const te::Tensor& gamma, const te::Tensor& beta,
+// (data - mean) / sqrt(variance + epsilon), mean and variance taken over `axes` (ascending), as a stage of the
+// accumulator's type, times gamma plus beta where they are given: scale_at(i) says where gamma and beta are read for
+// data's index i.
+te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes, double epsilon,
+                      const te::Tensor& gamma, const te::Tensor& beta,
                       const std::function<Exprs(const Exprs& i)>& scale_at);
 
-// Constraints that the three share: (C1) the axis exists, (C2) floats of one type, (C3) gamma and beta are one value for each
-// index of the axis.
+// Constraints that the three share: (C1) the axis exists, (C2) floats of one type, (C3) gamma and beta are one value
+// for each index of the axis.
 Status check_normalization(const Types& in, int64_t axis);
 
 }  // namespace relay::op::nn

@@ -10,17 +10,20 @@ namespace {
 struct PadAttrs {
   IntLists pad_width;
   std::string pad_mode = "constant";
-  static constexpr auto fields = std::tuple{required_field("pad_width", &PadAttrs::pad_width, "For each axis, how many before and after it."),
-                                            field("pad_mode", &PadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
+  static constexpr auto fields =
+      std::tuple{required_field("pad_width", &PadAttrs::pad_width, "For each axis, how many before and after it."),
+                 field("pad_mode", &PadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
 };
 
 Result<Type> infer(const PadAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* value, tensor_input(in, 1, "pad_val"));
   // (C1) pad_width is a pair for each axis, of zeros or more.
-  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(), [](const Ints& p) { return p.size() == 2 && p[0] >= 0 && p[1] >= 0; });
+  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(),
+                           [](const Ints& p) { return p.size() == 2 && p[0] >= 0 && p[1] >= 0; });
   if (!pairs || static_cast<int64_t>(a.pad_width.size()) != rank(data))
-    return constraint("C1", "pad_width must be {} pairs of non-negative numbers, one for each axis of data {}", rank(data), text(data->shape));
+    return constraint("C1", "pad_width must be {} pairs of non-negative numbers, one for each axis of data {}",
+                      rank(data), text(data->shape));
   // (C2) pad_val is one value of data's type.
   if (!scalar::is_int(product(value->shape), 1))
     return constraint("C2", "pad_val must be a scalar, but has shape {}", text(value->shape));
@@ -69,10 +72,15 @@ OpDef nn_pad() {
        .compute = compute,
        .oracle = "pad(data, pad_width, pad_mode, pad_val)",
        .examples = {{.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[1, 2], [0, 3]]", .symbolic = {"(n, m)", "()"}},
-                    {.inputs = {"(2, 5, 4)", "()"}, .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"edge\"", .symbolic = {"(n, h, w)", "()"}},
-                    {.inputs = {"(2, 5, 4)", "()"}, .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"reflect\"", .symbolic = {"(n, h, 4)", "()"}},
+                    {.inputs = {"(2, 5, 4)", "()"},
+                     .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"edge\"",
+                     .symbolic = {"(n, h, w)", "()"}},
+                    {.inputs = {"(2, 5, 4)", "()"},
+                     .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"reflect\"",
+                     .symbolic = {"(n, h, 4)", "()"}},
                     {.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[0, 0], [0, 0]]"}},
-       .rejects = {{{"(3, 4)", "()"}, "pad_width=[[1, 1]]", "C1"}, {{"(3, 4)", "(2,)"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
+       .rejects = {{{"(3, 4)", "()"}, "pad_width=[[1, 1]]", "C1"},
+                   {{"(3, 4)", "(2,)"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "() int32"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "()"}, "pad_width=[[1, 1], [1, 1]], pad_mode=\"wrap\"", "C3"},
                    {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"}}},

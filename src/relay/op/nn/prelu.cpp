@@ -6,7 +6,8 @@ namespace {
 
 struct PReluAttrs {
   int64_t axis = 1;
-  static constexpr auto fields = std::tuple{field("axis", &PReluAttrs::axis, "The axis of data that alpha runs along.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &PReluAttrs::axis, "The axis of data that alpha runs along.")};
 };
 
 Result<Type> infer(const PReluAttrs& a, const Types& in) {
@@ -20,7 +21,8 @@ Result<Type> infer(const PReluAttrs& a, const Types& in) {
   // (C3) alpha has one value for each index of the axis, or one for all.
   const Dim& extent = data->shape[static_cast<size_t>(axis)];
   if (!scalar::is_int(alpha->shape[0], 1) && !agree(extent, alpha->shape[0]))
-    return constraint("C3", "alpha has {} values, but axis {} of data {} has {}", scalar::str(alpha->shape[0]), axis, text(data->shape), scalar::str(extent));
+    return constraint("C3", "alpha has {} values, but axis {} of data {} has {}", scalar::str(alpha->shape[0]), axis,
+                      text(data->shape), scalar::str(extent));
   return in[0];
 }
 
@@ -36,18 +38,21 @@ te::Tensors compute(const PReluAttrs& a, const te::Tensors& in, const Type&) {
 }  // namespace
 
 OpDef nn_prelu() {
-  return define<PReluAttrs>({.name = "nn.prelu",
-                             .doc = "Keeps positive values and scales the others by a slope of their channel.",
-                             .inputs = {{"data", "any shape"}, {"alpha", "(C,), C the extent of data along axis, or 1"}},
-                             .fusion = Fusion::Broadcast,
-                             .infer = infer,
-                             .compute = compute,
-                             .oracle = "torch.where(data > 0, data, along(alpha, axis, data.ndim) * data)",
-                             .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
-                                          {.inputs = {"(2, 3, 4)", "(4,)"}, .attrs = "axis=-1"},
-                                          {.inputs = {"(2, 3, 4)", "(1,)"}, .symbolic = {"(n, c, m)", "(1,)"}}},
-                             .rejects = {{{"(2, 5)", "()"}, "", "C1"}, {{"(2, 5)", "(5,) float64"}, "", "C2"}, {{"(2, 5)", "(2,)"}, "", "C3"}}},
-                            "PReluAttrs");
+  return define<PReluAttrs>(
+      {.name = "nn.prelu",
+       .doc = "Keeps positive values and scales the others by a slope of their channel.",
+       .inputs = {{"data", "any shape"}, {"alpha", "(C,), C the extent of data along axis, or 1"}},
+       .fusion = Fusion::Broadcast,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.where(data > 0, data, along(alpha, axis, data.ndim) * data)",
+       .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
+                    {.inputs = {"(2, 3, 4)", "(4,)"}, .attrs = "axis=-1"},
+                    {.inputs = {"(2, 3, 4)", "(1,)"}, .symbolic = {"(n, c, m)", "(1,)"}}},
+       .rejects = {{{"(2, 5)", "()"}, "", "C1"},
+                   {{"(2, 5)", "(5,) float64"}, "", "C2"},
+                   {{"(2, 5)", "(2,)"}, "", "C3"}}},
+      "PReluAttrs");
 }
 
 }  // namespace relay::ops

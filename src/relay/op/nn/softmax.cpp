@@ -9,7 +9,8 @@ namespace {
 
 struct SoftmaxAttrs {
   int64_t axis = -1;
-  static constexpr auto fields = std::tuple{field("axis", &SoftmaxAttrs::axis, "The axis along which the results sum to one.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &SoftmaxAttrs::axis, "The axis along which the results sum to one.")};
 };
 
 Result<Type> infer(const SoftmaxAttrs& a, const Types& in) {
@@ -34,7 +35,8 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, bool logarithm
                               [&](const Exprs& i, const Exprs& k) { return cast(dtype, (*data)(inserted(i, k[0]))); });
   auto shifted = [&](const Exprs& i) { return cast(dtype, (*data)(i)) - (*max)(without(i)); };
   te::Tensor exp = elementwise("exp", data, [&](const Exprs& i) { return unary(UnaryOp::Exp, shifted(i)); });
-  te::Tensor sum = te::reduce("sum", rest, {data->shape[axis]}, Combiner::Sum, [&](const Exprs& i, const Exprs& k) { return (*exp)(inserted(i, k[0])); });
+  te::Tensor sum = te::reduce("sum", rest, {data->shape[axis]}, Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& k) { return (*exp)(inserted(i, k[0])); });
   te::Tensor out = elementwise(logarithm ? "log_softmax" : "softmax", data, [&](const Exprs& i) {
     Expr total = (*sum)(without(i));
     return cast(data->dtype, logarithm ? shifted(i) - unary(UnaryOp::Log, total) : divide((*exp)(i), total));
@@ -43,25 +45,33 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, bool logarithm
 }
 
 OpDef softmax(const char* name, const char* doc, const char* oracle, bool logarithm) {
-  return define<SoftmaxAttrs>({.name = name,
-                               .doc = doc,
-                               .inputs = {{"data", "any shape with at least one axis"}},
-                               .fusion = Fusion::OutputFusable,
-                               .infer = infer,
-                               .compute = [logarithm](const SoftmaxAttrs& a, const te::Tensors& in, const Type&) { return compute(a, in, logarithm); },
-                               .oracle = oracle,
-                               .examples = {{.inputs = {"(3, 10)"}, .symbolic = {"(n, m)"}, .low = -5, .high = 5},
-                                            {.inputs = {"(2, 5, 4)"}, .attrs = "axis=1", .symbolic = {"(n, c, 4)"}, .low = -5, .high = 5},
-                                            {.inputs = {"(7,)"}, .attrs = "axis=0", .low = 900, .high = 1000},
-                                            {.inputs = {"(12, 128, 128)"}, .bench = true}},
-                               .rejects = {{{"(2, 3)"}, "axis=2", "C1"}, {{"(2, 3) int32"}, "", "C2"}}},
-                              "SoftmaxAttrs");
+  return define<SoftmaxAttrs>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"data", "any shape with at least one axis"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = [logarithm](const SoftmaxAttrs& a, const te::Tensors& in,
+                              const Type&) { return compute(a, in, logarithm); },
+       .oracle = oracle,
+       .examples = {{.inputs = {"(3, 10)"}, .symbolic = {"(n, m)"}, .low = -5, .high = 5},
+                    {.inputs = {"(2, 5, 4)"}, .attrs = "axis=1", .symbolic = {"(n, c, 4)"}, .low = -5, .high = 5},
+                    {.inputs = {"(7,)"}, .attrs = "axis=0", .low = 900, .high = 1000},
+                    {.inputs = {"(12, 128, 128)"}, .bench = true}},
+       .rejects = {{{"(2, 3)"}, "axis=2", "C1"}, {{"(2, 3) int32"}, "", "C2"}}},
+      "SoftmaxAttrs");
 }
 
 }  // namespace
 
-OpDef nn_softmax() { return softmax("nn.softmax", "Exponentials scaled to sum to one along an axis.", "F.softmax(data, axis)", false); }
-OpDef nn_fast_softmax() { return softmax("nn.fast_softmax", "nn.softmax by another name; no less exact.", "F.softmax(data, axis)", false); }
-OpDef nn_log_softmax() { return softmax("nn.log_softmax", "The logarithm of nn.softmax.", "F.log_softmax(data, axis)", true); }
+OpDef nn_softmax() {
+  return softmax("nn.softmax", "Exponentials scaled to sum to one along an axis.", "F.softmax(data, axis)", false);
+}
+OpDef nn_fast_softmax() {
+  return softmax("nn.fast_softmax", "nn.softmax by another name; no less exact.", "F.softmax(data, axis)", false);
+}
+OpDef nn_log_softmax() {
+  return softmax("nn.log_softmax", "The logarithm of nn.softmax.", "F.log_softmax(data, axis)", true);
+}
 
 }  // namespace relay::ops

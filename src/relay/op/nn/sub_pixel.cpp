@@ -11,9 +11,10 @@ struct SubPixelAttrs {
   int64_t block_size = 1;
   std::string layout = "NCHW";
   std::string mode = "DCR";
-  static constexpr auto fields = std::tuple{field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
-                                            field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
-                                            field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD).")};
+  static constexpr auto fields =
+      std::tuple{field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
+                 field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
+                 field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD).")};
 };
 
 // (C1) The layout is an order of NCHW, (C2) data has four axes, (C3) mode and block size make sense.
@@ -22,7 +23,8 @@ Result<const TensorType*> check(const SubPixelAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, "NCHW"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, 4, "data"));
   if (a.block_size < 1) return constraint("C3", "block_size is {}, but must be positive", a.block_size);
-  if (a.mode != "DCR" && a.mode != "CRD") return constraint("C3", "mode must be \"DCR\" or \"CRD\", but is \"{}\"", a.mode);
+  if (a.mode != "DCR" && a.mode != "CRD")
+    return constraint("C3", "mode must be \"DCR\" or \"CRD\", but is \"{}\"", a.mode);
   return data;
 }
 
@@ -87,7 +89,9 @@ OpDef nn_depth_to_space() {
        .examples = {{.inputs = {"(2, 8, 3, 4)"}, .attrs = "block_size=2", .symbolic = {"(n, 8, h, w)"}},
                     {.inputs = {"(1, 18, 2, 3)"}, .attrs = "block_size=3, mode=\"CRD\"", .symbolic = {"(n, 18, h, w)"}},
                     {.inputs = {"(1, 3, 2, 8)"}, .attrs = "block_size=2, layout=\"NHWC\""}},
-       .rejects = {{{"(1, 8, 2, 2)"}, "layout=\"NC\"", "C1"}, {{"(8, 2, 2)"}, "block_size=2", "C2"}, {{"(1, 8, 2, 2)"}, "mode=\"RCD\"", "C3"},
+       .rejects = {{{"(1, 8, 2, 2)"}, "layout=\"NC\"", "C1"},
+                   {{"(8, 2, 2)"}, "block_size=2", "C2"},
+                   {{"(1, 8, 2, 2)"}, "mode=\"RCD\"", "C3"},
                    {{"(1, 6, 2, 2)"}, "block_size=2", "C4"}}},
       "SubPixelAttrs");
 }
@@ -102,8 +106,12 @@ OpDef nn_space_to_depth() {
        .compute = compute_to_depth,
        .oracle = "order(space_to_depth(order(data, layout, 'NCHW'), block_size), 'NCHW', layout)",
        .examples = {{.inputs = {"(2, 3, 4, 6)"}, .attrs = "block_size=2"},
-                    {.inputs = {"(1, 6, 4, 2)"}, .attrs = "block_size=2, layout=\"NHWC\"", .symbolic = {"(n, 6, 4, 2)"}}},
-       .rejects = {{{"(1, 8, 2, 2)"}, "layout=\"NC\"", "C1"}, {{"(8, 2, 2)"}, "block_size=2", "C2"}, {{"(1, 8, 2, 2)"}, "block_size=0", "C3"},
+                    {.inputs = {"(1, 6, 4, 2)"},
+                     .attrs = "block_size=2, layout=\"NHWC\"",
+                     .symbolic = {"(n, 6, 4, 2)"}}},
+       .rejects = {{{"(1, 8, 2, 2)"}, "layout=\"NC\"", "C1"},
+                   {{"(8, 2, 2)"}, "block_size=2", "C2"},
+                   {{"(1, 8, 2, 2)"}, "block_size=0", "C3"},
                    {{"(1, 6, 3, 2)"}, "block_size=2", "C4"}}},
       "SubPixelAttrs");
 }

@@ -1,6 +1,6 @@
-// argmax, argmin: the place of the greatest (least) element: out[rest] = least r where data[rest, r] == max over r of data[rest, r].
-// With select_last_index it is the greatest such r. Over several axes the place is the row-major index in them. Two stages:
-// the extreme value, then the extreme place.
+// argmax, argmin: the place of the greatest (least) element: out[rest] = least r where data[rest, r] == max over r of
+// data[rest, r]. With select_last_index it is the greatest such r. Over several axes the place is the row-major index
+// in them. Two stages: the extreme value, then the extreme place.
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -14,7 +14,8 @@ struct ArgReduceAttrs {
   static constexpr auto fields =
       std::tuple{field("axis", &ArgReduceAttrs::axis, "The axes to search; None or empty: all."),
                  field("keepdims", &ArgReduceAttrs::keepdims, "Whether searched axes stay, with extent 1."),
-                 field("select_last_index", &ArgReduceAttrs::select_last_index, "Whether the last of equal elements is meant, not the first."),
+                 field("select_last_index", &ArgReduceAttrs::select_last_index,
+                       "Whether the last of equal elements is meant, not the first."),
                  field("exclude", &ArgReduceAttrs::exclude, "Whether the axes not named are searched instead.")};
 };
 
@@ -24,7 +25,8 @@ Result<Type> infer(const ArgReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
   // (C2) There is an element to find.
   for (int64_t axis : axes)
-    if (scalar::is_int(data->shape[static_cast<size_t>(axis)], 0)) return constraint("C2", "axis {} of data {} is empty", axis, text(data->shape));
+    if (scalar::is_int(data->shape[static_cast<size_t>(axis)], 0))
+      return constraint("C2", "axis {} of data {} is empty", axis, text(data->shape));
   return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), DType::int32());
 }
 
@@ -32,18 +34,20 @@ te::Tensors compute(const ArgReduceAttrs& a, const te::Tensors& in, const Type& 
   const te::Tensor& data = in[0];
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
   Exprs reduced = extents(data, axes);
-  te::Tensor extreme = te::reduce(greatest ? "max" : "min", shape_of(out), reduced, greatest ? Combiner::Max : Combiner::Min,
-                                  [&](const Exprs& i, const Exprs& r) { return (*data)(reduce::indices(axes, a.keepdims, i, r)); });
+  te::Tensor extreme =
+      te::reduce(greatest ? "max" : "min", shape_of(out), reduced, greatest ? Combiner::Max : Combiner::Min,
+                 [&](const Exprs& i, const Exprs& r) { return (*data)(reduce::indices(axes, a.keepdims, i, r)); });
   Combiner place = a.select_last_index ? Combiner::Max : Combiner::Min;
   Expr nowhere = imm(a.select_last_index ? 0 : INT32_MAX, DType::int32());
-  return {te::reduce(greatest ? "argmax" : "argmin", shape_of(out), reduced, place, [&](const Exprs& i, const Exprs& r) {
-    Expr x = (*data)(reduce::indices(axes, a.keepdims, i, r)), best = (*extreme)(i);
-    Expr index = dim(0);
-    for (size_t k = 0; k < r.size(); ++k) index = index * reduced[k] + r[k];
-    // "Not worse" rather than "equal": with a NaN as the extreme the result is still a place.
-    Expr worse = x->dtype.is_bool() ? ne(x, best) : greatest ? lt(x, best) : lt(best, x);
-    return select(worse, nowhere, cast(DType::int32(), index));
-  })};
+  return {
+      te::reduce(greatest ? "argmax" : "argmin", shape_of(out), reduced, place, [&](const Exprs& i, const Exprs& r) {
+        Expr x = (*data)(reduce::indices(axes, a.keepdims, i, r)), best = (*extreme)(i);
+        Expr index = dim(0);
+        for (size_t k = 0; k < r.size(); ++k) index = index * reduced[k] + r[k];
+        // "Not worse" rather than "equal": with a NaN as the extreme the result is still a place.
+        Expr worse = x->dtype.is_bool() ? ne(x, best) : greatest ? lt(x, best) : lt(best, x);
+        return select(worse, nowhere, cast(DType::int32(), index));
+      })};
 }
 
 OpDef arg(const char* name, const char* doc, bool greatest) {
@@ -54,7 +58,8 @@ OpDef arg(const char* name, const char* doc, bool greatest) {
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Reduce,
        .infer = infer,
-       .compute = [greatest](const ArgReduceAttrs& a, const te::Tensors& in, const Type& out) { return compute(a, in, out, greatest); },
+       .compute = [greatest](const ArgReduceAttrs& a, const te::Tensors& in,
+                             const Type& out) { return compute(a, in, out, greatest); },
        .oracle = format("place({}, data, axis, keepdims, exclude, select_last_index)", torch_name),
        .examples = {{.inputs = {"(3, 5, 7)"}, .attrs = "axis=[1]", .symbolic = {"(n, k, m)"}},
                     {.inputs = {"(3, 5, 7)"}, .attrs = "axis=[-1], keepdims=True", .symbolic = {"(n, 5, k)"}},

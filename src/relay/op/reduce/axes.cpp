@@ -17,8 +17,10 @@ Dims shape(const Dims& data, const Ints& axes, bool keepdims) {
   Dims out;
   for (size_t d = 0; d < data.size(); ++d) {
     bool reduced = std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(d));
-    if (!reduced) out.push_back(data[d]);
-    else if (keepdims) out.push_back(dim(1));
+    if (!reduced)
+      out.push_back(data[d]);
+    else if (keepdims)
+      out.push_back(dim(1));
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // cumsum: out[.., i, ..] = sum(k <= i) data[.., k, ..]; with exclusive k < i. axis None: over the flattened data.
 //
-// A constant extent is summed in log2(extent) stages, each adding what stands 1, 2, 4, ... places before; a symbolic one by a
-// sum of all elements, those behind i counting zero.
+// A constant extent is summed in log2(extent) stages, each adding what stands 1, 2, 4, ... places before; a symbolic
+// one by a sum of all elements, those behind i counting zero.
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -11,9 +11,10 @@ struct ScanopAttrs {
   OptInt axis;
   OptDType dtype;
   bool exclusive = false;
-  static constexpr auto fields = std::tuple{field("axis", &ScanopAttrs::axis, "The axis to sum along; None: the flattened data."),
-                                            field("dtype", &ScanopAttrs::dtype, "The element type of the result; None: of the data."),
-                                            field("exclusive", &ScanopAttrs::exclusive, "Whether an element's own value is left out.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &ScanopAttrs::axis, "The axis to sum along; None: the flattened data."),
+                 field("dtype", &ScanopAttrs::dtype, "The element type of the result; None: of the data."),
+                 field("exclusive", &ScanopAttrs::exclusive, "Whether an element's own value is left out.")};
 };
 
 Result<Type> infer(const ScanopAttrs& a, const Types& in) {
@@ -74,7 +75,8 @@ OpDef cumsum() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
-       .oracle = "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
+       .oracle =
+           "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
        .examples = {{.inputs = {"(3, 11)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(5, 2, 3)"}, .attrs = "axis=-3, exclusive=True", .symbolic = {"(n, 2, 3)"}},
                     {.inputs = {"(3, 4)"}, .symbolic = {"(n, 4)"}},

@@ -1,5 +1,5 @@
-// The reductions: out[rest] = combine over the reduced axes of data[rest, reduced]. One row an operator. axis None means all
-// axes; exclude reduces the axes that are not named; keepdims keeps reduced axes with extent 1.
+// The reductions: out[rest] = combine over the reduced axes of data[rest, reduced]. One row an operator. axis None
+// means all axes; exclude reduces the axes that are not named; keepdims keeps reduced axes with extent 1.
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -22,7 +22,8 @@ const Row rows[] = {
     {"mean", "The sum divided by the number of elements; integers are rounded towards zero.", Combiner::Sum, true,
      "reduced(torch.mean, data, axis, keepdims, exclude)"},
     {"min", "The least element.", Combiner::Min, false, "reduced(torch.amin, data, axis, keepdims, exclude)"},
-    {"prod", "The product.", Combiner::Prod, false, "reduced(lambda x, d, k: torch.from_numpy(np.prod(x.numpy(), axis=tuple(d), keepdims=k)), data, axis, keepdims, exclude)"},
+    {"prod", "The product.", Combiner::Prod, false,
+     "reduced(lambda x, d, k: np.prod(x.numpy(), axis=tuple(d), keepdims=k), data, axis, keepdims, exclude)"},
     {"sum", "The sum.", Combiner::Sum, false, "reduced(torch.sum, data, axis, keepdims, exclude)"},
 };
 
@@ -34,7 +35,8 @@ Result<Type> infer(const Row& row, const ReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
   // (C2) all and any take bool, the others numbers.
   if (logical(row) != data->dtype.is_bool())
-    return constraint("C2", "{} needs {}, but data is {}", row.name, logical(row) ? "bool" : "numbers", data->dtype.str());
+    return constraint("C2", "{} needs {}, but data is {}", row.name, logical(row) ? "bool" : "numbers",
+                      data->dtype.str());
   return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), data->dtype);
 }
 
@@ -43,9 +45,9 @@ te::Tensors compute(const Row& row, const ReduceAttrs& a, const te::Tensors& in,
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
   bool sums = row.combiner == Combiner::Sum || row.combiner == Combiner::Prod;
   DType dtype = sums ? accumulator(data->dtype) : data->dtype;
-  te::Tensor t = te::reduce(row.name, shape_of(out), extents(data, axes), row.combiner, [&](const Exprs& i, const Exprs& r) {
-    return cast(dtype, (*data)(reduce::indices(axes, a.keepdims, i, r)));
-  });
+  te::Tensor t = te::reduce(
+      row.name, shape_of(out), extents(data, axes), row.combiner,
+      [&](const Exprs& i, const Exprs& r) { return cast(dtype, (*data)(reduce::indices(axes, a.keepdims, i, r))); });
   if (row.mean) t = reduce::scaled(t, product(extents(data, axes)));
   return {converted(t, data->dtype)};
 }
@@ -56,19 +58,27 @@ OpDef operator_of(const Row& row) {
                                    .inputs = {{"data", "any shape"}},
                                    .fusion = Fusion::Reduce,
                                    .infer = [&row](const ReduceAttrs& a, const Types& in) { return infer(row, a, in); },
-                                   .compute = [&row](const ReduceAttrs& a, const te::Tensors& in, const Type& out) { return compute(row, a, in, out); },
+                                   .compute = [&row](const ReduceAttrs& a, const te::Tensors& in,
+                                                     const Type& out) { return compute(row, a, in, out); },
                                    .oracle = row.oracle,
                                    .examples = {}},
                                   "ReduceAttrs");
   std::string t = logical(row) ? " bool" : "";
   double low = logical(row) ? 0 : -1;
-  def.examples = {{.inputs = {"(3, 5, 7)" + t}, .attrs = "axis=[1]", .symbolic = {"(n, k, m)" + t}, .low = low},
-                  {.inputs = {"(3, 5, 7)" + t}, .attrs = "axis=[-1], keepdims=True", .symbolic = {"(n, 5, m)" + t}, .low = low},
-                  {.inputs = {"(2, 3, 4)" + t}, .attrs = "", .symbolic = {"(n, 3, m)" + t}, .low = low},
-                  {.inputs = {"(2, 3, 4, 5)" + t}, .attrs = "axis=[0, 2], keepdims=True", .low = low},
-                  {.inputs = {"(2, 3, 4, 5)" + t}, .attrs = "axis=[1], exclude=True", .symbolic = {"(a, b, c, d)" + t}, .low = low}};
-  if (!logical(row) && !row.mean) def.examples.push_back({.inputs = {"(4, 6) int32"}, .attrs = "axis=[1]", .low = -9, .high = 9, .ulps = 0});
-  def.rejects = {{{"(2, 3)" + t}, "axis=[2]", "C1"}, {{"(2, 3)" + t}, "axis=[1, -1]", "C1"}, {{logical(row) ? "(2,)" : "(2,) bool"}, "", "C2"}};
+  def.examples = {
+      {.inputs = {"(3, 5, 7)" + t}, .attrs = "axis=[1]", .symbolic = {"(n, k, m)" + t}, .low = low},
+      {.inputs = {"(3, 5, 7)" + t}, .attrs = "axis=[-1], keepdims=True", .symbolic = {"(n, 5, m)" + t}, .low = low},
+      {.inputs = {"(2, 3, 4)" + t}, .attrs = "", .symbolic = {"(n, 3, m)" + t}, .low = low},
+      {.inputs = {"(2, 3, 4, 5)" + t}, .attrs = "axis=[0, 2], keepdims=True", .low = low},
+      {.inputs = {"(2, 3, 4, 5)" + t},
+       .attrs = "axis=[1], exclude=True",
+       .symbolic = {"(a, b, c, d)" + t},
+       .low = low}};
+  if (!logical(row) && !row.mean)
+    def.examples.push_back({.inputs = {"(4, 6) int32"}, .attrs = "axis=[1]", .low = -9, .high = 9, .ulps = 0});
+  def.rejects = {{{"(2, 3)" + t}, "axis=[2]", "C1"},
+                 {{"(2, 3)" + t}, "axis=[1, -1]", "C1"},
+                 {{logical(row) ? "(2,)" : "(2,) bool"}, "", "C2"}};
   return def;
 }
 

@@ -10,10 +10,11 @@ struct VarianceAttrs {
   bool keepdims = false;
   bool exclude = false;
   bool unbiased = false;
-  static constexpr auto fields = std::tuple{field("axis", &VarianceAttrs::axis, "The axes to reduce; None or empty: all."),
-                                            field("keepdims", &VarianceAttrs::keepdims, "Whether reduced axes stay, with extent 1."),
-                                            field("exclude", &VarianceAttrs::exclude, "Whether the axes not named are reduced instead."),
-                                            field("unbiased", &VarianceAttrs::unbiased, "Whether to divide by the count less one.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &VarianceAttrs::axis, "The axes to reduce; None or empty: all."),
+                 field("keepdims", &VarianceAttrs::keepdims, "Whether reduced axes stay, with extent 1."),
+                 field("exclude", &VarianceAttrs::exclude, "Whether the axes not named are reduced instead."),
+                 field("unbiased", &VarianceAttrs::unbiased, "Whether to divide by the count less one.")};
 };
 
 Result<Type> infer(const VarianceAttrs& a, const Types& in) {
@@ -26,7 +27,8 @@ Result<Type> infer(const VarianceAttrs& a, const Types& in) {
   if (!data->dtype.is_float()) return constraint("C2", "variance needs floats, but data is {}", data->dtype.str());
   // (C3) mean has the shape of data with extent 1 at the reduced axes.
   Dims kept = reduce::shape(data->shape, axes, true);
-  if (!agree(mean->shape, kept)) return constraint("C3", "mean must have shape {}, but has {}", text(kept), text(mean->shape));
+  if (!agree(mean->shape, kept))
+    return constraint("C3", "mean must have shape {}, but has {}", text(kept), text(mean->shape));
   return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), data->dtype);
 }
 
@@ -34,12 +36,13 @@ te::Tensors compute(const VarianceAttrs& a, const te::Tensors& in, const Type& o
   const te::Tensor& data = in[0];
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
   DType dtype = accumulator(data->dtype);
-  te::Tensor sum = te::reduce("squares", shape_of(out), extents(data, axes), Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Exprs at = reduce::indices(axes, a.keepdims, i, r), mean_at = at;
-    for (int64_t axis : axes) mean_at[static_cast<size_t>(axis)] = dim(0);
-    Expr d = cast(dtype, (*data)(at)) - cast(dtype, (*in[1])(mean_at));
-    return d * d;
-  });
+  te::Tensor sum =
+      te::reduce("squares", shape_of(out), extents(data, axes), Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+        Exprs at = reduce::indices(axes, a.keepdims, i, r), mean_at = at;
+        for (int64_t axis : axes) mean_at[static_cast<size_t>(axis)] = dim(0);
+        Expr d = cast(dtype, (*data)(at)) - cast(dtype, (*in[1])(mean_at));
+        return d * d;
+      });
   return {converted(reduce::scaled(sum, product(extents(data, axes)) - (a.unbiased ? 1 : 0)), data->dtype)};
 }
 
@@ -53,11 +56,16 @@ OpDef variance() {
        .fusion = Fusion::Reduce,
        .infer = infer,
        .compute = compute,
-       .oracle = "reduced(torch.sum, (data - mean) ** 2, axis, keepdims, exclude) / (data.numel() // mean.numel() - int(unbiased))",
+       .oracle = "reduced(torch.sum, (data - mean) ** 2, axis, keepdims, exclude) / (data.numel() // mean.numel() - "
+                 "int(unbiased))",
        .examples = {{.inputs = {"(3, 5, 7)", "(3, 1, 7)"}, .attrs = "axis=[1]", .symbolic = {"(n, k, 7)", "(n, 1, 7)"}},
-                    {.inputs = {"(3, 5, 7)", "(3, 5, 1)"}, .attrs = "axis=[-1], keepdims=True, unbiased=True", .symbolic = {"(n, 5, m)", "(n, 5, 1)"}},
+                    {.inputs = {"(3, 5, 7)", "(3, 5, 1)"},
+                     .attrs = "axis=[-1], keepdims=True, unbiased=True",
+                     .symbolic = {"(n, 5, m)", "(n, 5, 1)"}},
                     {.inputs = {"(3, 5)", "(1, 1)"}}},
-       .rejects = {{{"(2, 3)", "(2, 1)"}, "axis=[2]", "C1"}, {{"(2, 3) int32", "(2, 1) int32"}, "axis=[1]", "C2"}, {{"(2, 3)", "(2, 3)"}, "axis=[1]", "C3"}}},
+       .rejects = {{{"(2, 3)", "(2, 1)"}, "axis=[2]", "C1"},
+                   {{"(2, 3) int32", "(2, 1) int32"}, "axis=[1]", "C2"},
+                   {{"(2, 3)", "(2, 3)"}, "axis=[1]", "C3"}}},
       "VarianceAttrs");
 }
 

@@ -7,8 +7,9 @@ namespace {
 struct BroadcastToAttrs {
   Dims shape;
   OptDType dtype;
-  static constexpr auto fields = std::tuple{required_field("shape", &BroadcastToAttrs::shape, "The shape of the result."),
-                                            field("dtype", &BroadcastToAttrs::dtype, "Not used; None.")};
+  static constexpr auto fields =
+      std::tuple{required_field("shape", &BroadcastToAttrs::shape, "The shape of the result."),
+                 field("dtype", &BroadcastToAttrs::dtype, "Not used; None.")};
 };
 
 // (C1) The shape is what data and it broadcast to.
@@ -30,36 +31,39 @@ Result<Type> infer_like(const NoAttrs&, const Types& in) {
 }
 
 te::Tensors stretched(const te::Tensor& data, const Type& out) {
-  return {te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) { return (*data)(broadcast_indices(data, i)); })};
+  return {
+      te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) { return (*data)(broadcast_indices(data, i)); })};
 }
 
 }  // namespace
 
 OpDef broadcast_to() {
-  return define<BroadcastToAttrs>({.name = "broadcast_to",
-                                   .doc = "Repeats data along axes of extent 1 to reach a shape.",
-                                   .inputs = {{"data", "a shape that broadcasts to the result's"}},
-                                   .fusion = Fusion::Broadcast,
-                                   .infer = infer,
-                                   .compute = [](const BroadcastToAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
-                                   .oracle = "data.expand(output_shape)",
-                                   .examples = {{.inputs = {"(3, 1)"}, .attrs = "shape=[2, 3, 4]"},
-                                                {.inputs = {"()"}, .attrs = "shape=[2, 3]"},
-                                                {.inputs = {"(5,)"}, .attrs = "shape=[2, 5]"}},
-                                   .rejects = {{{"(3,)"}, "shape=[2, 4]", "C1"}, {{"(2, 3)"}, "shape=[3]", "C1"}}},
-                                  "InitOpAttrs");
+  return define<BroadcastToAttrs>(
+      {.name = "broadcast_to",
+       .doc = "Repeats data along axes of extent 1 to reach a shape.",
+       .inputs = {{"data", "a shape that broadcasts to the result's"}},
+       .fusion = Fusion::Broadcast,
+       .infer = infer,
+       .compute = [](const BroadcastToAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
+       .oracle = "data.expand(output_shape)",
+       .examples = {{.inputs = {"(3, 1)"}, .attrs = "shape=[2, 3, 4]"},
+                    {.inputs = {"()"}, .attrs = "shape=[2, 3]"},
+                    {.inputs = {"(5,)"}, .attrs = "shape=[2, 5]"}},
+       .rejects = {{{"(3,)"}, "shape=[2, 4]", "C1"}, {{"(2, 3)"}, "shape=[3]", "C1"}}},
+      "InitOpAttrs");
 }
 
 OpDef broadcast_to_like() {
-  return define<NoAttrs>({.name = "broadcast_to_like",
-                          .doc = "Repeats data along axes of extent 1 to reach another tensor's shape.",
-                          .inputs = {{"data", "a shape that broadcasts to the result's"}, {"broadcast_type", "the result's shape"}},
-                          .fusion = Fusion::Broadcast,
-                          .infer = infer_like,
-                          .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
-                          .oracle = "data.expand(broadcast_type.shape)",
-                          .examples = {{.inputs = {"(3, 1)", "(2, 3, 4)"}, .symbolic = {"(n, 1)", "(m, n, 4)"}}},
-                          .rejects = {{{"(3,)", "(2, 4)"}, "", "C1"}}});
+  return define<NoAttrs>(
+      {.name = "broadcast_to_like",
+       .doc = "Repeats data along axes of extent 1 to reach another tensor's shape.",
+       .inputs = {{"data", "a shape that broadcasts to the result's"}, {"broadcast_type", "the result's shape"}},
+       .fusion = Fusion::Broadcast,
+       .infer = infer_like,
+       .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
+       .oracle = "data.expand(broadcast_type.shape)",
+       .examples = {{.inputs = {"(3, 1)", "(2, 3, 4)"}, .symbolic = {"(n, 1)", "(m, n, 4)"}}},
+       .rejects = {{{"(3,)", "(2, 4)"}, "", "C1"}}});
 }
 
 }  // namespace relay::ops

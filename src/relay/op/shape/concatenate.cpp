@@ -12,7 +12,8 @@ struct ConcatenateAttrs {
 
 struct StackAttrs {
   int64_t axis = 0;
-  static constexpr auto fields = std::tuple{field("axis", &StackAttrs::axis, "Where the new axis stands in the result.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &StackAttrs::axis, "Where the new axis stands in the result.")};
 };
 
 Result<Type> infer(const ConcatenateAttrs& a, const Types& in) {
@@ -28,7 +29,8 @@ Result<Type> infer(const ConcatenateAttrs& a, const Types& in) {
     Dims shape = data[k]->shape;
     if (shape.size() == out.size()) shape[at] = out[at];
     if (!agree(shape, out))
-      return constraint("C3", "tensors {} and {} differ in more than axis {}", text(data[0]->shape), text(data[k]->shape), axis);
+      return constraint("C3", "tensors {} and {} differ in more than axis {}", text(data[0]->shape),
+                        text(data[k]->shape), axis);
     for (size_t d = 0; d < out.size(); ++d) out[d] = d == at ? out[d] + data[k]->shape[at] : meet(out[d], shape[d]);
   }
   return ir::tensor_type(simplified(std::move(out)), data[0]->dtype);
@@ -60,7 +62,8 @@ Result<Type> infer_stack(const StackAttrs& a, const Types& in) {
     // (C2) All have one element type.
     RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data[0], "the first tensor", data[k], "another"));
     // (C3) All have one shape.
-    if (!agree(data[k]->shape, out)) return constraint("C3", "tensors {} and {} have different shapes", text(data[0]->shape), text(data[k]->shape));
+    if (!agree(data[k]->shape, out))
+      return constraint("C3", "tensors {} and {} have different shapes", text(data[0]->shape), text(data[k]->shape));
     for (size_t d = 0; d < out.size(); ++d) out[d] = meet(out[d], data[k]->shape[d]);
   }
   out.insert(out.begin() + axis, dim(static_cast<int64_t>(data.size())));
@@ -73,7 +76,8 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
     Exprs rest = i;
     rest.erase(rest.begin() + axis);
     Expr value = (*in.back())(rest);
-    for (size_t k = in.size() - 1; k-- > 0;) value = select(eq(i[static_cast<size_t>(axis)], dim(static_cast<int64_t>(k))), (*in[k])(rest), value);
+    for (size_t k = in.size() - 1; k-- > 0;)
+      value = select(eq(i[static_cast<size_t>(axis)], dim(static_cast<int64_t>(k))), (*in[k])(rest), value);
     return value;
   })};
 }
@@ -81,36 +85,42 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
 }  // namespace
 
 OpDef concatenate() {
-  return define<ConcatenateAttrs>(
-      {.name = "concatenate",
-       .doc = "Joins tensors along an axis.",
-       .inputs = {{"data", "a tuple of tensors that differ at most along the axis", true}},
-       .fusion = Fusion::Injective,
-       .infer = infer,
-       .compute = compute,
-       .oracle = "torch.cat(data, axis)",
-       .examples = {{.inputs = {"[(2, 3), (4, 3)]"}, .symbolic = {"[(n, 3), (m, 3)]"}},
-                    {.inputs = {"[(2, 3, 4), (2, 1, 4), (2, 5, 4)]"}, .attrs = "axis=1", .symbolic = {"[(n, 3, w), (n, 1, w), (n, 5, w)]"}},
-                    {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},
-                    {.inputs = {"[(2, 3) int32]"}, .low = -9, .high = 9, .ulps = 0}},
-       .rejects = {{{"[(2, 3), (2, 3)]"}, "axis=2", "C1"}, {{"[(2, 3), (2, 3) int32]"}, "", "C2"}, {{"[(2, 3), (2, 4)]"}, "", "C3"},
-                   {{"[(2, 3), (2,)]"}, "", "C3"}}},
-      "ConcatenateAttrs");
+  return define<ConcatenateAttrs>({.name = "concatenate",
+                                   .doc = "Joins tensors along an axis.",
+                                   .inputs = {{"data", "a tuple of tensors that differ at most along the axis", true}},
+                                   .fusion = Fusion::Injective,
+                                   .infer = infer,
+                                   .compute = compute,
+                                   .oracle = "torch.cat(data, axis)",
+                                   .examples = {{.inputs = {"[(2, 3), (4, 3)]"}, .symbolic = {"[(n, 3), (m, 3)]"}},
+                                                {.inputs = {"[(2, 3, 4), (2, 1, 4), (2, 5, 4)]"},
+                                                 .attrs = "axis=1",
+                                                 .symbolic = {"[(n, 3, w), (n, 1, w), (n, 5, w)]"}},
+                                                {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},
+                                                {.inputs = {"[(2, 3) int32]"}, .low = -9, .high = 9, .ulps = 0}},
+                                   .rejects = {{{"[(2, 3), (2, 3)]"}, "axis=2", "C1"},
+                                               {{"[(2, 3), (2, 3) int32]"}, "", "C2"},
+                                               {{"[(2, 3), (2, 4)]"}, "", "C3"},
+                                               {{"[(2, 3), (2,)]"}, "", "C3"}}},
+                                  "ConcatenateAttrs");
 }
 
 OpDef stack() {
-  return define<StackAttrs>({.name = "stack",
-                             .doc = "Joins tensors along a new axis.",
-                             .inputs = {{"data", "a tuple of tensors of one shape", true}},
-                             .fusion = Fusion::Injective,
-                             .infer = infer_stack,
-                             .compute = compute_stack,
-                             .oracle = "torch.stack(data, axis)",
-                             .examples = {{.inputs = {"[(2, 3), (2, 3), (2, 3)]"}, .symbolic = {"[(n, 3), (n, 3), (n, 3)]"}},
-                                          {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},
-                                          {.inputs = {"[(), ()]"}}},
-                             .rejects = {{{"[(2, 3), (2, 3)]"}, "axis=3", "C1"}, {{"[(2,), (2,) int32]"}, "", "C2"}, {{"[(2, 3), (2, 4)]"}, "", "C3"}}},
-                            "StackAttrs");
+  return define<StackAttrs>(
+      {.name = "stack",
+       .doc = "Joins tensors along a new axis.",
+       .inputs = {{"data", "a tuple of tensors of one shape", true}},
+       .fusion = Fusion::Injective,
+       .infer = infer_stack,
+       .compute = compute_stack,
+       .oracle = "torch.stack(data, axis)",
+       .examples = {{.inputs = {"[(2, 3), (2, 3), (2, 3)]"}, .symbolic = {"[(n, 3), (n, 3), (n, 3)]"}},
+                    {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},
+                    {.inputs = {"[(), ()]"}}},
+       .rejects = {{{"[(2, 3), (2, 3)]"}, "axis=3", "C1"},
+                   {{"[(2,), (2,) int32]"}, "", "C2"},
+                   {{"[(2, 3), (2, 4)]"}, "", "C3"}}},
+      "StackAttrs");
 }
 
 }  // namespace relay::ops

@@ -1,8 +1,9 @@
-// reshape: out has the elements of data in the same row-major order under another shape. In newshape, from left to right:
+// reshape: out has the elements of data in the same row-major order under another shape. In newshape, from left to
+// right:
 //
 //    n   an extent (or a symbolic one)              0   the extent of data at this place (unless allowzero)
 //   -1   whatever is left over, once                -2   all remaining axes of data
-//   -3   the product of the next two axes of data   -4   the next axis of data, split into the next two values of newshape
+//   -3   the product of the next two axes of data   -4   the next axis of data, split into the next two values
 //
 // Example: data (2, 3, 4), newshape [-4, 1, 2, -2] gives (1, 2, 3, 4).
 #include "relay/op/shape/reshape.h"
@@ -58,8 +59,9 @@ namespace {
 struct ReshapeAttrs {
   Dims newshape;
   bool allowzero = false;
-  static constexpr auto fields = std::tuple{required_field("newshape", &ReshapeAttrs::newshape, "The new shape; 0 and -1 to -4 have the meanings above."),
-                                            field("allowzero", &ReshapeAttrs::allowzero, "Whether 0 means an extent of zero.")};
+  static constexpr auto fields = std::tuple{
+      required_field("newshape", &ReshapeAttrs::newshape, "The new shape; 0 and -1 to -4 have the meanings above."),
+      field("allowzero", &ReshapeAttrs::allowzero, "Whether 0 means an extent of zero.")};
 };
 
 // a / b for products, leaving out the factors they share; nothing where no quotient is known to be exact.
@@ -72,13 +74,18 @@ std::optional<Dim> quotient(const Dims& a, const Dims& b) {
       constant_b *= d->ivalue;
       continue;
     }
-    Dims::iterator same = std::find_if(rest_a.begin(), rest_a.end(), [&](const Dim& x) { return scalar::prove_equal(x, d) == true; });
-    if (same != rest_a.end()) rest_a.erase(same);
-    else rest_b.push_back(d);
+    Dims::iterator same =
+        std::find_if(rest_a.begin(), rest_a.end(), [&](const Dim& x) { return scalar::prove_equal(x, d) == true; });
+    if (same != rest_a.end())
+      rest_a.erase(same);
+    else
+      rest_b.push_back(d);
   }
   if (constant_b == 0) return {};
-  if (rest_b.empty() && constant_a % constant_b == 0) return scalar::simplify(product(rest_a) * (constant_a / constant_b));
-  Dim numerator = scalar::simplify(product(rest_a) * constant_a), denominator = scalar::simplify(product(rest_b) * constant_b);
+  if (rest_b.empty() && constant_a % constant_b == 0)
+    return scalar::simplify(product(rest_a) * (constant_a / constant_b));
+  Dim numerator = scalar::simplify(product(rest_a) * constant_a),
+      denominator = scalar::simplify(product(rest_b) * constant_b);
   Dim q = scalar::simplify(floordiv(numerator, denominator));
   if (scalar::is_any(q)) return q;
   if (scalar::prove_equal(floormod(numerator, denominator), dim(0)) == false) return {};
@@ -93,10 +100,12 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   const Dims& from = data->shape;
   Dims out;
-  size_t used = 0;                // axes of data that newshape has gone past
+  size_t used = 0;                  // axes of data that newshape has gone past
   std::optional<size_t> left_over;  // where -1 stands
   // (C1) The special values find the axes of data that they need, and -1 stands at most once.
-  auto missing = [&](int64_t value) { return constraint("C1", "{} in newshape needs more axes than data {} has", value, text(from)); };
+  auto missing = [&](int64_t value) {
+    return constraint("C1", "{} in newshape needs more axes than data {} has", value, text(from));
+  };
   auto wildcard = [&]() -> Status {
     if (left_over) return constraint("C1", "newshape has -1 twice");
     left_over = out.size();
@@ -127,12 +136,14 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
       bool free_first = scalar::is_int(first, -1), free_second = scalar::is_int(second, -1);
       if (free_first && free_second) return constraint("C1", "-4 in newshape is followed by -1 twice");
       // (C2) The two values multiply to the axis that they split.
-      std::optional<Dim> other = free_first ? quotient({from[used]}, {second}) : free_second ? quotient({from[used]}, {first}) : std::optional(dim(0));
+      std::optional<Dim> other = free_first    ? quotient({from[used]}, {second})
+                                 : free_second ? quotient({from[used]}, {first})
+                                               : std::optional(dim(0));
       if (free_first && other) first = *other;
       if (free_second && other) second = *other;
       if (!other || !agree(first * second, from[used]))
-        return constraint("C2", "an axis of extent {} cannot be split into {} and {}", scalar::str(from[used]), scalar::str(a.newshape[k + 1]),
-                          scalar::str(a.newshape[k + 2]));
+        return constraint("C2", "an axis of extent {} cannot be split into {} and {}", scalar::str(from[used]),
+                          scalar::str(a.newshape[k + 1]), scalar::str(a.newshape[k + 2]));
       out.push_back(first), out.push_back(second);
       ++used, k += 2;
     } else {
@@ -143,16 +154,22 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   if (left_over) {
     Dims others = out;
     others.erase(others.begin() + static_cast<int64_t>(*left_over));
-    std::optional<Dim> rest = any_unknown(others) || any_unknown(from) ? std::optional(scalar::any_dim()) : quotient(from, others);
-    if (!rest) return constraint("C3", "data {} cannot be given the shape {}: -1 would not be a whole number", text(from), text(a.newshape));
+    std::optional<Dim> rest =
+        any_unknown(others) || any_unknown(from) ? std::optional(scalar::any_dim()) : quotient(from, others);
+    if (!rest)
+      return constraint("C3", "data {} cannot be given the shape {}: -1 would not be a whole number", text(from),
+                        text(a.newshape));
     out[*left_over] = *rest;
   } else if (!any_unknown(out) && !any_unknown(from) && scalar::prove_equal(product(from), product(out)) != true) {
-    return constraint("C3", "data {} has {} elements, but the shape {} has {}", text(from), scalar::str(product(from)), text(out), scalar::str(product(out)));
+    return constraint("C3", "data {} has {} elements, but the shape {} has {}", text(from), scalar::str(product(from)),
+                      text(out), scalar::str(product(out)));
   }
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
 
-te::Tensors compute(const ReshapeAttrs&, const te::Tensors& in, const Type& out) { return {shape::reshaped("reshape", in[0], shape_of(out))}; }
+te::Tensors compute(const ReshapeAttrs&, const te::Tensors& in, const Type& out) {
+  return {shape::reshaped("reshape", in[0], shape_of(out))};
+}
 
 Result<Type> infer_flatten(const NoAttrs&, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
@@ -161,18 +178,23 @@ Result<Type> infer_flatten(const NoAttrs&, const Types& in) {
   return ir::tensor_type({data->shape[0], product(Dims(data->shape.begin() + 1, data->shape.end()))}, data->dtype);
 }
 
-te::Tensors compute_flatten(const NoAttrs&, const te::Tensors& in, const Type& out) { return {shape::reshaped("batch_flatten", in[0], shape_of(out))}; }
+te::Tensors compute_flatten(const NoAttrs&, const te::Tensors& in, const Type& out) {
+  return {shape::reshaped("batch_flatten", in[0], shape_of(out))};
+}
 
 Result<Type> infer_like(const NoAttrs&, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* like, tensor_input(in, 1, "shape_like"));
   // (C1) The number of elements stays.
   if (!agree(product(data->shape), product(like->shape)))
-    return constraint("C1", "data {} and shape_like {} have different numbers of elements", text(data->shape), text(like->shape));
+    return constraint("C1", "data {} and shape_like {} have different numbers of elements", text(data->shape),
+                      text(like->shape));
   return ir::tensor_type(like->shape, data->dtype);
 }
 
-te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out) { return {shape::reshaped("reshape_like", in[0], shape_of(out))}; }
+te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out) {
+  return {shape::reshaped("reshape_like", in[0], shape_of(out))};
+}
 
 }  // namespace
 
@@ -196,8 +218,12 @@ OpDef reshape() {
                     {.inputs = {"(3, 1, 4)"}, .attrs = "newshape=[1, 3, 4, 1]", .symbolic = {}},
                     {.inputs = {"(2, 8, 12)"}, .attrs = "newshape=[0, 0, 3, 4]", .symbolic = {"(n, s, 12)"}},
                     {.inputs = {"(1,)"}, .attrs = "newshape=[]"}},
-       .rejects = {{{"(2, 3)"}, "newshape=[-1, -1]", "C1"}, {{"(2, 3)"}, "newshape=[6, 1, 0]", "C1"}, {{"(2, 3)"}, "newshape=[-5]", "C1"},
-                   {{"(2, 6)"}, "newshape=[0, -4, 4, -1]", "C2"}, {{"(2, 3)"}, "newshape=[7]", "C3"}, {{"(2, 3)"}, "newshape=[4, -1]", "C3"}}},
+       .rejects = {{{"(2, 3)"}, "newshape=[-1, -1]", "C1"},
+                   {{"(2, 3)"}, "newshape=[6, 1, 0]", "C1"},
+                   {{"(2, 3)"}, "newshape=[-5]", "C1"},
+                   {{"(2, 6)"}, "newshape=[0, -4, 4, -1]", "C2"},
+                   {{"(2, 3)"}, "newshape=[7]", "C3"},
+                   {{"(2, 3)"}, "newshape=[4, -1]", "C3"}}},
       "ReshapeAttrs");
 }
 
@@ -209,7 +235,8 @@ OpDef reshape_like() {
                           .infer = infer_like,
                           .compute = compute_like,
                           .oracle = "data.reshape(shape_like.shape)",
-                          .examples = {{.inputs = {"(2, 6)", "(3, 4)"}}, {.inputs = {"(2, 3, 4)", "(2, 12)"}, .symbolic = {"(n, 3, 4)", "(n, 12)"}}},
+                          .examples = {{.inputs = {"(2, 6)", "(3, 4)"}},
+                                       {.inputs = {"(2, 3, 4)", "(2, 12)"}, .symbolic = {"(n, 3, 4)", "(n, 12)"}}},
                           .rejects = {{{"(2, 3)", "(7,)"}, "", "C1"}}});
 }
 
@@ -221,7 +248,8 @@ OpDef nn_batch_flatten() {
                           .infer = infer_flatten,
                           .compute = compute_flatten,
                           .oracle = "data.reshape(data.shape[0], -1)",
-                          .examples = {{.inputs = {"(2, 3, 4, 5)"}, .symbolic = {"(n, 3, h, w)"}}, {.inputs = {"(2, 3, 1, 1)"}, .symbolic = {"(n, c, 1, 1)"}},
+                          .examples = {{.inputs = {"(2, 3, 4, 5)"}, .symbolic = {"(n, 3, h, w)"}},
+                                       {.inputs = {"(2, 3, 1, 1)"}, .symbolic = {"(n, c, 1, 1)"}},
                                        {.inputs = {"(4,)"}}},
                           .rejects = {{{"()"}, "", "C1"}}});
 }

@@ -5,9 +5,9 @@
 
 namespace relay::op::shape {
 
-// Where data of shape `from` is read for the element at `i` of shape `to`. Runs of axes with equal products are matched first,
-// so that an axis that only moves, or a unit axis that comes or goes, keeps its plain index; splitting an axis gives an affine
-// index; only merging needs division.
+// Where data of shape `from` is read for the element at `i` of shape `to`. Runs of axes with equal products are matched
+// first, so that an axis that only moves, or a unit axis that comes or goes, keeps its plain index; splitting an axis
+// gives an affine index; only merging needs division.
 Exprs reshaped_indices(const Exprs& from, const Exprs& to, const Exprs& i);
 te::Tensor reshaped(const char* name, const te::Tensor& data, const Exprs& to);
 

@@ -8,7 +8,8 @@ struct SplitAttrs {
   IntOrInts indices_or_sections = int64_t{1};
   int64_t axis = 0;
   static constexpr auto fields =
-      std::tuple{required_field("indices_or_sections", &SplitAttrs::indices_or_sections, "A number of equal parts, or a list of the places to cut at."),
+      std::tuple{required_field("indices_or_sections", &SplitAttrs::indices_or_sections,
+                                "A number of equal parts, or a list of the places to cut at."),
                  field("axis", &SplitAttrs::axis, "The axis that is cut.")};
 };
 
@@ -23,14 +24,16 @@ Result<Type> infer(const SplitAttrs& a, const Types& in) {
     // (C2) The parts are equal.
     if (*sections < 1) return constraint("C2", "data cannot be split into {} parts", *sections);
     if (scalar::prove_equal(floormod(extent, dim(*sections)), dim(0)) == false)
-      return constraint("C2", "axis {} of data {} cannot be split into {} equal parts", axis, text(data->shape), *sections);
+      return constraint("C2", "axis {} of data {} cannot be split into {} equal parts", axis, text(data->shape),
+                        *sections);
     parts.assign(static_cast<size_t>(*sections), floordiv(extent, *sections));
   } else {
     // (C3) The places to cut ascend within the axis.
     int64_t begin = 0;
     for (int64_t cut : std::get<Ints>(a.indices_or_sections)) {
       if (cut < begin || scalar::prove(lt(extent, dim(cut))) == true)
-        return constraint("C3", "the places to cut {} do not ascend within the extent {}", text(std::get<Ints>(a.indices_or_sections)), scalar::str(extent));
+        return constraint("C3", "the places to cut {} do not ascend within the extent {}",
+                          text(std::get<Ints>(a.indices_or_sections)), scalar::str(extent));
       parts.push_back(dim(cut - begin));
       begin = cut;
     }
@@ -74,8 +77,10 @@ OpDef split() {
                     {.inputs = {"(3, 8)"}, .attrs = "indices_or_sections=[2, 5], axis=1", .symbolic = {"(n, 8)"}},
                     {.inputs = {"(3, 8)"}, .attrs = "indices_or_sections=[3], axis=-1", .symbolic = {}},
                     {.inputs = {"(4, 3)"}, .attrs = "indices_or_sections=1"}},
-       .rejects = {{{"(6, 4)"}, "indices_or_sections=2, axis=2", "C1"}, {{"(6, 4)"}, "indices_or_sections=4", "C2"},
-                   {{"(6, 4)"}, "indices_or_sections=[4, 2]", "C3"}, {{"(6, 4)"}, "indices_or_sections=[7]", "C3"}}},
+       .rejects = {{{"(6, 4)"}, "indices_or_sections=2, axis=2", "C1"},
+                   {{"(6, 4)"}, "indices_or_sections=4", "C2"},
+                   {{"(6, 4)"}, "indices_or_sections=[4, 2]", "C3"},
+                   {{"(6, 4)"}, "indices_or_sections=[7]", "C3"}}},
       "SplitAttrs");
 }
 

@@ -1,5 +1,6 @@
-// strided_slice: out[i] = data[begin + i * stride] along each sliced axis, as in Python: negative begin and end count from the
-// end, out-of-range ones are cut to the data. With slice_mode "size", end holds extents (-1: to the end) and strides are 1.
+// strided_slice: out[i] = data[begin + i * stride] along each sliced axis, as in Python: negative begin and end count
+// from the end, out-of-range ones are cut to the data. With slice_mode "size", end holds extents (-1: to the end) and
+// strides are 1.
 #include <algorithm>
 
 #include "relay/op/common.h"
@@ -15,7 +16,8 @@ struct StridedSliceAttrs {
   OptInts axes;
   static constexpr auto fields =
       std::tuple{required_field("begin", &StridedSliceAttrs::begin, "The first index along each sliced axis."),
-                 required_field("end", &StridedSliceAttrs::end, "The index behind the last, or with slice_mode \"size\" the extent."),
+                 required_field("end", &StridedSliceAttrs::end,
+                                "The index behind the last, or with slice_mode \"size\" the extent."),
                  field("strides", &StridedSliceAttrs::strides, "The step along each; one for all, or empty: 1."),
                  field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\"."),
                  field("axes", &StridedSliceAttrs::axes, "The sliced axes; None: the first ones.")};
@@ -41,9 +43,12 @@ Slice slice_of(const StridedSliceAttrs& a, size_t k, const Expr& n) {
     return v < 0 ? max(index, least) : v == 0 && stride > 0 ? index : min(index, greatest);
   };
   Expr begin = scalar::simplify(cut(b)), end;
-  if (size_mode) end = e < 0 ? n : min(begin + e, n);
-  else end = cut(e);
-  Expr count = stride > 0 ? floordiv(end - begin + (stride - 1), stride) : floordiv(begin - end + (-stride - 1), -stride);
+  if (size_mode)
+    end = e < 0 ? n : min(begin + e, n);
+  else
+    end = cut(e);
+  Expr count =
+      stride > 0 ? floordiv(end - begin + (stride - 1), stride) : floordiv(begin - end + (-stride - 1), -stride);
   return {begin, stride, scalar::simplify(max(count, dim(0)))};
 }
 
@@ -61,15 +66,18 @@ Result<Ints> sliced_axes(const StridedSliceAttrs& a, int64_t rank) {
 Result<Type> infer(const StridedSliceAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) slice_mode is one of two.
-  if (a.slice_mode != "end" && a.slice_mode != "size") return constraint("C1", "slice_mode must be \"end\" or \"size\", but is \"{}\"", a.slice_mode);
+  if (a.slice_mode != "end" && a.slice_mode != "size")
+    return constraint("C1", "slice_mode must be \"end\" or \"size\", but is \"{}\"", a.slice_mode);
   // (C2) The axes exist, each named once, and are as many as begin has values.
   RELAY_ASSIGN(Ints axes, sliced_axes(a, rank(data)));
   if (axes.size() != a.begin.size() || static_cast<int64_t>(axes.size()) > rank(data))
     return constraint("C2", "begin {} does not fit {} axes of data {}", text(a.begin), axes.size(), text(data->shape));
   // (C3) end and strides are as many; strides are not zero.
   if (a.end.size() > a.begin.size() || (a.strides.size() > 1 && a.strides.size() != a.begin.size()))
-    return constraint("C3", "begin {}, end {} and strides {} differ in length", text(a.begin), text(a.end), text(a.strides));
-  if (std::count(a.strides.begin(), a.strides.end(), 0)) return constraint("C3", "strides {} has a zero", text(a.strides));
+    return constraint("C3", "begin {}, end {} and strides {} differ in length", text(a.begin), text(a.end),
+                      text(a.strides));
+  if (std::count(a.strides.begin(), a.strides.end(), 0))
+    return constraint("C3", "strides {} has a zero", text(a.strides));
   Dims out = data->shape;
   for (size_t k = 0; k < axes.size(); ++k) {
     Dim& extent = out[static_cast<size_t>(axes[k])];
@@ -104,12 +112,18 @@ OpDef strided_slice() {
        .examples = {{.inputs = {"(6, 8)"}, .attrs = "begin=[1, 2], end=[5, 8], strides=[2, 3]", .symbolic = {}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[1], end=[2147483647]", .symbolic = {"(n, 8)"}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[-3, 0], end=[-1, 100]", .symbolic = {"(n, m)"}},
-                    {.inputs = {"(6, 8)"}, .attrs = "begin=[-1, 6], end=[-2147483648, 1], strides=[-1, -2]", .symbolic = {"(n, 8)"}},
-                    {.inputs = {"(6, 8, 3)"}, .attrs = "begin=[0, 1], end=[-1, 2], axes=[2, 0], strides=[2, 1]", .symbolic = {}},
+                    {.inputs = {"(6, 8)"},
+                     .attrs = "begin=[-1, 6], end=[-2147483648, 1], strides=[-1, -2]",
+                     .symbolic = {"(n, 8)"}},
+                    {.inputs = {"(6, 8, 3)"},
+                     .attrs = "begin=[0, 1], end=[-1, 2], axes=[2, 0], strides=[2, 1]",
+                     .symbolic = {}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[2, 1], end=[3, -1], slice_mode=\"size\""},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[4], end=[2]"}},
-       .rejects = {{{"(2, 3)"}, "begin=[0], end=[1], slice_mode=\"last\"", "C1"}, {{"(2, 3)"}, "begin=[0, 0, 0], end=[1, 1, 1]", "C2"},
-                   {{"(2, 3)"}, "begin=[0], end=[1], axes=[2]", "C2"}, {{"(2, 3)"}, "begin=[0], end=[1], strides=[0]", "C3"},
+       .rejects = {{{"(2, 3)"}, "begin=[0], end=[1], slice_mode=\"last\"", "C1"},
+                   {{"(2, 3)"}, "begin=[0, 0, 0], end=[1, 1, 1]", "C2"},
+                   {{"(2, 3)"}, "begin=[0], end=[1], axes=[2]", "C2"},
+                   {{"(2, 3)"}, "begin=[0], end=[1], strides=[0]", "C3"},
                    {{"(2, 3)"}, "begin=[0, 0], end=[1, 1], strides=[1, 1, 1]", "C3"}}},
       "StridedSliceAttrs");
 }

@@ -10,14 +10,16 @@ namespace {
 
 struct TileAttrs {
   Ints reps;
-  static constexpr auto fields = std::tuple{required_field("reps", &TileAttrs::reps, "How often along each axis, aligned at the last one.")};
+  static constexpr auto fields =
+      std::tuple{required_field("reps", &TileAttrs::reps, "How often along each axis, aligned at the last one.")};
 };
 
 struct RepeatAttrs {
   int64_t repeats = 1;
   OptInt axis;
-  static constexpr auto fields = std::tuple{required_field("repeats", &RepeatAttrs::repeats, "How often."),
-                                            field("axis", &RepeatAttrs::axis, "Along which axis; None: of the flattened data.")};
+  static constexpr auto fields =
+      std::tuple{required_field("repeats", &RepeatAttrs::repeats, "How often."),
+                 field("axis", &RepeatAttrs::axis, "Along which axis; None: of the flattened data.")};
 };
 
 struct ReverseAttrs {
@@ -28,7 +30,8 @@ struct ReverseAttrs {
 Result<Type> infer_tile(const TileAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) Nothing is repeated less than once.
-  if (std::any_of(a.reps.begin(), a.reps.end(), [](int64_t r) { return r < 1; })) return constraint("C1", "reps {} must be positive", text(a.reps));
+  if (std::any_of(a.reps.begin(), a.reps.end(), [](int64_t r) { return r < 1; }))
+    return constraint("C1", "reps {} must be positive", text(a.reps));
   Dims out(std::max(data->shape.size(), a.reps.size()), dim(1));
   std::copy_backward(data->shape.begin(), data->shape.end(), out.end());
   for (size_t k = 0; k < a.reps.size(); ++k) {
@@ -44,7 +47,8 @@ te::Tensors compute_tile(const TileAttrs&, const te::Tensors& in, const Type& ou
     i.erase(i.begin(), i.end() - static_cast<int64_t>(shape.size()));
     size_t front = shape_of(out).size() - shape.size();
     for (size_t d = 0; d < i.size(); ++d)
-      if (!scalar::equal(shape_of(out)[front + d], shape[d])) i[d] = scalar::is_int(shape[d], 1) ? dim(0) : floormod(i[d], shape[d]);
+      if (!scalar::equal(shape_of(out)[front + d], shape[d]))
+        i[d] = scalar::is_int(shape[d], 1) ? dim(0) : floormod(i[d], shape[d]);
     return (*in[0])(i);
   })};
 }
@@ -104,31 +108,33 @@ OpDef tile() {
 }
 
 OpDef repeat() {
-  return define<RepeatAttrs>({.name = "repeat",
-                              .doc = "Repeats each element along an axis.",
-                              .inputs = {{"data", "any shape"}},
-                              .fusion = Fusion::Broadcast,
-                              .infer = infer_repeat,
-                              .compute = compute_repeat,
-                              .oracle = "torch.repeat_interleave(data, repeats, axis)",
-                              .examples = {{.inputs = {"(2, 3)"}, .attrs = "repeats=2, axis=1", .symbolic = {"(n, m)"}},
-                                           {.inputs = {"(2, 3)"}, .attrs = "repeats=3, axis=-2"},
-                                           {.inputs = {"(2, 3)"}, .attrs = "repeats=2", .symbolic = {"(n, 3)"}}},
-                              .rejects = {{{"(2, 3)"}, "repeats=0, axis=0", "C1"}, {{"(2, 3)"}, "repeats=2, axis=2", "C2"}}},
-                             "RepeatAttrs");
+  return define<RepeatAttrs>(
+      {.name = "repeat",
+       .doc = "Repeats each element along an axis.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Broadcast,
+       .infer = infer_repeat,
+       .compute = compute_repeat,
+       .oracle = "torch.repeat_interleave(data, repeats, axis)",
+       .examples = {{.inputs = {"(2, 3)"}, .attrs = "repeats=2, axis=1", .symbolic = {"(n, m)"}},
+                    {.inputs = {"(2, 3)"}, .attrs = "repeats=3, axis=-2"},
+                    {.inputs = {"(2, 3)"}, .attrs = "repeats=2", .symbolic = {"(n, 3)"}}},
+       .rejects = {{{"(2, 3)"}, "repeats=0, axis=0", "C1"}, {{"(2, 3)"}, "repeats=2, axis=2", "C2"}}},
+      "RepeatAttrs");
 }
 
 OpDef reverse() {
-  return define<ReverseAttrs>({.name = "reverse",
-                               .doc = "Turns an axis around.",
-                               .inputs = {{"data", "any shape"}},
-                               .fusion = Fusion::Injective,
-                               .infer = infer_reverse,
-                               .compute = compute_reverse,
-                               .oracle = "torch.flip(data, (axis,))",
-                               .examples = {{.inputs = {"(4, 3)"}, .symbolic = {"(n, 3)"}}, {.inputs = {"(2, 3, 4)"}, .attrs = "axis=-1"}},
-                               .rejects = {{{"(2, 3)"}, "axis=2", "C1"}}},
-                              "ReverseAttrs");
+  return define<ReverseAttrs>(
+      {.name = "reverse",
+       .doc = "Turns an axis around.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_reverse,
+       .compute = compute_reverse,
+       .oracle = "torch.flip(data, (axis,))",
+       .examples = {{.inputs = {"(4, 3)"}, .symbolic = {"(n, 3)"}}, {.inputs = {"(2, 3, 4)"}, .attrs = "axis=-1"}},
+       .rejects = {{{"(2, 3)"}, "axis=2", "C1"}}},
+      "ReverseAttrs");
 }
 
 }  // namespace relay::ops

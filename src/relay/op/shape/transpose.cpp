@@ -7,14 +7,16 @@ namespace {
 struct TransposeAttrs {
   OptInts axes;
   static constexpr auto fields =
-      std::tuple{field("axes", &TransposeAttrs::axes, "For each axis of the result, the axis of data; None or empty: the reverse order.")};
+      std::tuple{field("axes", &TransposeAttrs::axes,
+                       "For each axis of the result, the axis of data; None or empty: the reverse order.")};
 };
 
 // The axes of data in the result's order.
 Ints order_of(const TransposeAttrs& a, int64_t rank) {
   Ints axes;
   bool reverse = !a.axes || a.axes->empty();
-  for (int64_t d = 0; d < rank; ++d) axes.push_back(reverse ? rank - 1 - d : positive_axis((*a.axes)[static_cast<size_t>(d)], rank));
+  for (int64_t d = 0; d < rank; ++d)
+    axes.push_back(reverse ? rank - 1 - d : positive_axis((*a.axes)[static_cast<size_t>(d)], rank));
   return axes;
 }
 
@@ -22,7 +24,8 @@ Result<Type> infer(const TransposeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) Every axis is named once.
   if (a.axes && !a.axes->empty()) {
-    if (static_cast<int64_t>(a.axes->size()) != rank(data)) return constraint("C1", "axes {} must name the {} axes of data", text(*a.axes), rank(data));
+    if (static_cast<int64_t>(a.axes->size()) != rank(data))
+      return constraint("C1", "axes {} must name the {} axes of data", text(*a.axes), rank(data));
     RELAY_RETURN_IF_ERROR(normal_axes("C1", *a.axes, rank(data)));
   }
   Dims out;
@@ -42,19 +45,22 @@ te::Tensors compute(const TransposeAttrs& a, const te::Tensors& in, const Type& 
 }  // namespace
 
 OpDef transpose() {
-  return define<TransposeAttrs>({.name = "transpose",
-                                 .doc = "Reorders the axes.",
-                                 .inputs = {{"data", "any shape"}},
-                                 .fusion = Fusion::Injective,
-                                 .infer = infer,
-                                 .compute = compute,
-                                 .oracle = "data.permute(axes or list(range(data.ndim))[::-1])",
-                                 .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, m, k)"}},
-                                              {.inputs = {"(2, 3, 4)"}, .attrs = "axes=[0, 2, 1]", .symbolic = {"(n, 3, m)"}},
-                                              {.inputs = {"(2, 3, 4, 5) int32"}, .attrs = "axes=[0, -1, 1, 2]", .low = -9, .high = 9, .ulps = 0},
-                                              {.inputs = {"(1, 64, 56, 56)"}, .attrs = "axes=[0, 2, 3, 1]", .bench = true}},
-                                 .rejects = {{{"(2, 3)"}, "axes=[0]", "C1"}, {{"(2, 3)"}, "axes=[0, 0]", "C1"}, {{"(2, 3)"}, "axes=[0, 2]", "C1"}}},
-                                "TransposeAttrs");
+  return define<TransposeAttrs>(
+      {.name = "transpose",
+       .doc = "Reorders the axes.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "data.permute(axes or list(range(data.ndim))[::-1])",
+       .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, m, k)"}},
+                    {.inputs = {"(2, 3, 4)"}, .attrs = "axes=[0, 2, 1]", .symbolic = {"(n, 3, m)"}},
+                    {.inputs = {"(2, 3, 4, 5) int32"}, .attrs = "axes=[0, -1, 1, 2]", .low = -9, .high = 9, .ulps = 0},
+                    {.inputs = {"(1, 64, 56, 56)"}, .attrs = "axes=[0, 2, 3, 1]", .bench = true}},
+       .rejects = {{{"(2, 3)"}, "axes=[0]", "C1"},
+                   {{"(2, 3)"}, "axes=[0, 0]", "C1"},
+                   {{"(2, 3)"}, "axes=[0, 2]", "C1"}}},
+      "TransposeAttrs");
 }
 
 }  // namespace relay::ops

@@ -9,14 +9,16 @@ namespace {
 
 struct SqueezeAttrs {
   OptInts axis;
-  static constexpr auto fields = std::tuple{field("axis", &SqueezeAttrs::axis, "The axes to drop; None: all of extent 1.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &SqueezeAttrs::axis, "The axes to drop; None: all of extent 1.")};
 };
 
 struct ExpandDimsAttrs {
   int64_t axis = 0;
   int64_t num_newaxis = 1;
-  static constexpr auto fields = std::tuple{required_field("axis", &ExpandDimsAttrs::axis, "Where the new axes stand in the result; -1: at the end."),
-                                            field("num_newaxis", &ExpandDimsAttrs::num_newaxis, "How many there are.")};
+  static constexpr auto fields = std::tuple{
+      required_field("axis", &ExpandDimsAttrs::axis, "Where the new axes stand in the result; -1: at the end."),
+      field("num_newaxis", &ExpandDimsAttrs::num_newaxis, "How many there are.")};
 };
 
 Result<Ints> dropped(const SqueezeAttrs& a, const Dims& shape) {
@@ -35,7 +37,9 @@ Result<Type> infer_squeeze(const SqueezeAttrs& a, const Types& in) {
   for (size_t d = 0; d < data->shape.size(); ++d) {
     if (!std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(d))) out.push_back(data->shape[d]);
     // (C2) Dropped axes have extent 1.
-    else if (!agree(data->shape[d], dim(1))) return constraint("C2", "axis {} of data {} has extent {}, not 1", d, text(data->shape), scalar::str(data->shape[d]));
+    else if (!agree(data->shape[d], dim(1)))
+      return constraint("C2", "axis {} of data {} has extent {}, not 1", d, text(data->shape),
+                        scalar::str(data->shape[d]));
   }
   return ir::tensor_type(std::move(out), data->dtype);
 }
@@ -54,7 +58,8 @@ int64_t place(const ExpandDimsAttrs& a, int64_t rank) { return a.axis < 0 ? a.ax
 Result<Type> infer_expand(const ExpandDimsAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The place lies within the axes of data or behind the last; there are not less than no new axes.
-  if (a.axis < -rank(data) - 1 || a.axis > rank(data)) return constraint("C1", "axis {} is outside of [{}, {}]", a.axis, -rank(data) - 1, rank(data));
+  if (a.axis < -rank(data) - 1 || a.axis > rank(data))
+    return constraint("C1", "axis {} is outside of [{}, {}]", a.axis, -rank(data) - 1, rank(data));
   if (a.num_newaxis < 0) return constraint("C1", "num_newaxis is {}", a.num_newaxis);
   Dims out = data->shape;
   out.insert(out.begin() + place(a, rank(data)), static_cast<size_t>(a.num_newaxis), dim(1));
@@ -72,33 +77,35 @@ te::Tensors compute_expand(const ExpandDimsAttrs& a, const te::Tensors& in, cons
 }  // namespace
 
 OpDef squeeze() {
-  return define<SqueezeAttrs>({.name = "squeeze",
-                               .doc = "Drops axes of extent 1.",
-                               .inputs = {{"data", "any shape"}},
-                               .fusion = Fusion::Injective,
-                               .infer = infer_squeeze,
-                               .compute = compute_squeeze,
-                               .oracle = "data.reshape(output_shape)",
-                               .examples = {{.inputs = {"(1, 3, 1, 4)"}, .symbolic = {"(1, n, 1, m)"}},
-                                            {.inputs = {"(1, 3, 1, 4)"}, .attrs = "axis=[-2]", .symbolic = {"(1, n, 1, m)"}},
-                                            {.inputs = {"(1, 1)"}, .attrs = "axis=[0, 1]"}},
-                               .rejects = {{{"(1, 3)"}, "axis=[2]", "C1"}, {{"(1, 3)"}, "axis=[1]", "C2"}}},
-                              "SqueezeAttrs");
+  return define<SqueezeAttrs>(
+      {.name = "squeeze",
+       .doc = "Drops axes of extent 1.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_squeeze,
+       .compute = compute_squeeze,
+       .oracle = "data.reshape(output_shape)",
+       .examples = {{.inputs = {"(1, 3, 1, 4)"}, .symbolic = {"(1, n, 1, m)"}},
+                    {.inputs = {"(1, 3, 1, 4)"}, .attrs = "axis=[-2]", .symbolic = {"(1, n, 1, m)"}},
+                    {.inputs = {"(1, 1)"}, .attrs = "axis=[0, 1]"}},
+       .rejects = {{{"(1, 3)"}, "axis=[2]", "C1"}, {{"(1, 3)"}, "axis=[1]", "C2"}}},
+      "SqueezeAttrs");
 }
 
 OpDef expand_dims() {
-  return define<ExpandDimsAttrs>({.name = "expand_dims",
-                                  .doc = "Inserts axes of extent 1.",
-                                  .inputs = {{"data", "any shape"}},
-                                  .fusion = Fusion::Broadcast,
-                                  .infer = infer_expand,
-                                  .compute = compute_expand,
-                                  .oracle = "data.reshape(output_shape)",
-                                  .examples = {{.inputs = {"(3, 4)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
-                                               {.inputs = {"(3, 4)"}, .attrs = "axis=-1, num_newaxis=2", .symbolic = {"(n, m)"}},
-                                               {.inputs = {"()"}, .attrs = "axis=0"}},
-                                  .rejects = {{{"(3, 4)"}, "axis=3", "C1"}, {{"(3, 4)"}, "axis=-4", "C1"}}},
-                                 "ExpandDimsAttrs");
+  return define<ExpandDimsAttrs>(
+      {.name = "expand_dims",
+       .doc = "Inserts axes of extent 1.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Broadcast,
+       .infer = infer_expand,
+       .compute = compute_expand,
+       .oracle = "data.reshape(output_shape)",
+       .examples = {{.inputs = {"(3, 4)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
+                    {.inputs = {"(3, 4)"}, .attrs = "axis=-1, num_newaxis=2", .symbolic = {"(n, m)"}},
+                    {.inputs = {"()"}, .attrs = "axis=0"}},
+       .rejects = {{{"(3, 4)"}, "axis=3", "C1"}, {{"(3, 4)"}, "axis=-4", "C1"}}},
+      "ExpandDimsAttrs");
 }
 
 }  // namespace relay::ops
