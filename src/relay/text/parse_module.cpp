@@ -77,7 +77,8 @@ std::string Parser::name_of(const Token& token) const {
 
 Diagnostics Parser::all_errors() const {
   Diagnostics all = sink_.all();
-  std::stable_sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  for (size_t i = 1; i < all.size(); ++i)  // by place; there are few
+    for (size_t k = i; k > 0 && all[k].span.begin < all[k - 1].span.begin; --k) std::swap(all[k], all[k - 1]);
   return all;
 }
 

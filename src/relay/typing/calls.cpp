@@ -1,0 +1,204 @@
+// Calls: of functions, by unification; of operators, by their relations once all inputs are known.
+#include <algorithm>
+
+#include "relay/op/op.h"
+#include "relay/text/names.h"
+#include "relay/text/text.h"
+#include "relay/typing/infer.h"
+
+namespace relay::typing {
+
+using namespace ir;
+
+// What is called, for messages.
+static std::string callee_name(const Expr& callee) {
+  if (const GlobalVar* g = as<GlobalVar>(callee)) return "@" + g->name;
+  if (const Var* v = as<Var>(callee)) return "%" + v->name;
+  if (const Constructor* c = as<Constructor>(callee)) return c->name;
+  return "the function";
+}
+
+void Inference::finish_call(const Call* call) {
+  for (const Expr& arg : call->args)
+    if (const Op* op = as<Op>(arg)) {
+      report(DiagnosticKind::not_supported, format("the operator {} is used as a value", op->name), call->span,
+             format("wrap it: fn (%x) {{ {}(%x) }}", op->name));
+      return set(call, unifier_.error_type());
+    }
+  if (const Op* op = as<Op>(call->callee)) return start_operator(call, op);
+  const GlobalVar* global = as<GlobalVar>(call->callee);
+  Type callee = unifier_.resolve(type_of(call->callee));
+  if (as<FuncType>(callee)) {
+    if (global) set(global, callee);
+    return call_function(call, unifier_.instantiate(callee, global && closed_[global->name]));
+  }
+  if (as<HoleType>(callee)) {
+    if (unifier_.is_error(callee)) return set(call, unifier_.error_type());
+    Types args;
+    for (const Expr& arg : call->args) args.push_back(type_of(arg));
+    Type result = unifier_.fresh(), function = func_type(std::move(args), result);
+    if (!unifier_.unify(callee, function)) {
+      mismatch("the callee", function, callee, call->span);
+      result = unifier_.error_type();
+    }
+    return set(call, result);
+  }
+  report(DiagnosticKind::type_mismatch, format("{} is called, but has type {}, which is not a function", callee_name(call->callee), show(callee)),
+         call->span);
+  set(call, unifier_.error_type());
+}
+
+void Inference::call_function(const Call* call, const Type& callee) {
+  const FuncType* f = as<FuncType>(callee);
+  std::string name = callee_name(call->callee);
+  // Where the parameters are declared.
+  const Function* declared = nullptr;
+  if (const GlobalVar* g = as<GlobalVar>(call->callee); g && module_) {
+    auto it = module_->functions.find(g->name);
+    if (it != module_->functions.end()) declared = it->second.get();
+  }
+  if (f->args.size() != call->args.size()) {
+    std::vector<Label> labels;
+    if (declared && declared->span) {
+      Span head = declared->span;
+      if (!declared->params.empty() && declared->params.back()->span) head.end = declared->params.back()->span.end;
+      labels.push_back({head, format("{} is defined here", name)});
+    }
+    report(DiagnosticKind::wrong_argument_count,
+           format("{} takes {}, but {} given", name, plural(static_cast<int64_t>(f->args.size()), "argument", "arguments"),
+                  call->args.size() == 1 ? "1 is" : format("{} are", call->args.size())),
+           call->span, "", {format("{} has type {}", name, show(type_of(call->callee)))}, std::move(labels));
+    return set(call, unifier_.error_type());
+  }
+  for (size_t i = 0; i < f->args.size(); ++i) {
+    Type found = type_of(call->args[i]);
+    if (unifier_.unify(f->args[i], found)) continue;
+    std::vector<Label> labels;
+    if (declared && i < declared->params.size() && declared->params[i]->span) labels.push_back({declared->params[i]->span, "the parameter"});
+    mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, call->args[i]->span ? call->args[i]->span : call->span,
+             std::move(labels));
+    // The result of a call with one wrong argument is what the function says, where that does not depend on the argument.
+  }
+  set(call, f->result);
+}
+
+// --- operators ------------------------------------------------------------------------------------------------------------
+
+// "nn.dense(data: Tensor[(2, 3), float32], weight: Tensor[(4, 5), float32], units=4)"
+static std::string call_text(const Call* call, const Op* op, const Types& inputs) {
+  text::Names names;
+  std::string out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string name = i < op->def->inputs.size() ? op->def->inputs[i].name : format("input {}", i);
+    out += format("{}{}: {}", i ? ", " : "", name, names.type(inputs[i]));
+  }
+  std::string attrs = names.attrs(call->attrs);
+  return format("{}({}{}{})", op->name, out, attrs.empty() || inputs.empty() ? "" : ", ", attrs);
+}
+
+void Inference::start_operator(const Call* call, const Op* op) {
+  size_t wanted = op->def->inputs.size();
+  if (call->args.size() != wanted) {
+    std::string inputs;
+    for (const op::Input& input : op->def->inputs) inputs += (inputs.empty() ? "" : ", ") + input.name;
+    std::string help;
+    if (wanted == 1 && op->def->inputs[0].is_tuple) help = format("its input is a tuple: {}((%a, %b))", op->name);
+    report(DiagnosticKind::wrong_argument_count,
+           format("{} takes {}, but {} given", op->name, plural(static_cast<int64_t>(wanted), "argument", "arguments"),
+                  call->args.size() == 1 ? "1 is" : format("{} are", call->args.size())),
+           call->span, help, {format("the arguments of {} are: {}", op->name, inputs.empty() ? "none" : inputs)});
+    return set(call, unifier_.error_type());
+  }
+  Type result = unifier_.fresh();
+  if (!try_operator(call, op, result)) {
+    set(call, result);
+    pending_.push_back({call, result});
+  }
+}
+
+// When the inputs are complete, runs the relation. The type goes to the call itself, or to the hole that stands for it.
+bool Inference::try_operator(const Call* call, const Op* op, const Type& result) {
+  auto give = [&](const Type& type) {
+    if (!call->type) return set(call, type);
+    if (!unifier_.unify(result, type)) mismatch(format("the result of {}", op->name), result, type, call->span);
+  };
+  Types inputs;
+  bool complete = true;
+  for (const Expr& arg : call->args) {
+    Type input = unifier_.deep(type_of(arg));
+    if (!input || (unifier_.first_hole(input) && unifier_.is_error(unifier_.first_hole(input)))) return give(unifier_.error_type()), true;
+    complete = complete && unifier_.is_complete(input);
+    inputs.push_back(std::move(input));
+  }
+  if (!complete) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const op::Input& declared = op->def->inputs[i];
+    const TupleType* tuple = as<TupleType>(inputs[i]);
+    bool good = declared.is_tuple ? tuple && std::all_of(tuple->fields.begin(), tuple->fields.end(), [](const Type& t) { return as<TensorType>(t); })
+                                  : as<TensorType>(inputs[i]) != nullptr;
+    if (good) continue;
+    std::string help;
+    if (tuple && !declared.is_tuple && !tuple->fields.empty()) help = "take a field of the tuple: .0";
+    if (declared.is_tuple && as<TensorType>(inputs[i])) help = format("put the tensors into a tuple: {}((%a, %b))", op->name);
+    report(DiagnosticKind::type_mismatch,
+           format("{} of {} must be {}, but has type {}", declared.name, op->name, declared.is_tuple ? "a tuple of tensors" : "a tensor", show(inputs[i])),
+           call->args[i]->span ? call->args[i]->span : call->span, help);
+    return give(unifier_.error_type()), true;
+  }
+  Result<Type> inferred = op->def->infer(call->attrs, inputs);
+  if (inferred) {
+    give(*inferred);
+    return true;
+  }
+  for (Diagnostic d : inferred.errors()) {
+    d.message = format("{}: {}", op->name, d.message);
+    if (!d.span) d.span = call->span;
+    d.notes.push_back("in " + call_text(call, op, inputs));
+    sink_.report(std::move(d));
+  }
+  give(unifier_.error_type());
+  return true;
+}
+
+// In evaluation order, so that one round settles a chain.
+void Inference::retry_pending() {
+  for (bool progress = true; progress && !pending_.empty();) {
+    progress = false;
+    std::vector<Pending> waiting;
+    for (Pending& p : std::exchange(pending_, {})) {
+      bool done = false;
+      if (p.e->kind == ExprKind::Call) {
+        const Call* call = static_cast<const Call*>(p.e);
+        done = try_operator(call, as<Op>(call->callee), p.result);
+      } else {
+        const TupleGetItem* item = static_cast<const TupleGetItem*>(p.e);
+        if (!as<HoleType>(unifier_.resolve(type_of(item->tuple))) || unifier_.is_error(unifier_.resolve(type_of(item->tuple)))) {
+          finish_projection(item);
+          Type found = item->type;
+          item->type = p.result;
+          if (!unifier_.unify(p.result, found)) mismatch("this field", p.result, found, item->span);
+          done = true;
+        }
+      }
+      if (done) {
+        progress = true;
+      } else {
+        waiting.push_back(std::move(p));
+      }
+    }
+    pending_.insert(pending_.begin(), waiting.begin(), waiting.end());
+  }
+}
+
+// fn [A](A, List[A]) -> List[A]
+Type Inference::constructor_type(const Constructor* constructor) {
+  Types params;
+  if (module_) {
+    auto def = module_->types.find(constructor->data_type);
+    if (def != module_->types.end()) params = def->second.type_params;
+  }
+  Type data = make<DataTypeName>(constructor->data_type);
+  return func_type(constructor->inputs, params.empty() ? data : Type(make<TypeCall>(data, params)), params);
+}
+
+}  // namespace relay::typing

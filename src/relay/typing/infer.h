@@ -1,0 +1,92 @@
+// One run of inference, shared by its files: infer.cpp (the walk over expressions), calls.cpp (calls and operators' relations),
+// match.cpp (patterns and exhaustiveness), module.cpp (globals in order of dependency, the entry points).
+//
+// The walk writes types with holes into node->type as it goes; the end of the run puts in what the holes stand for, or, when
+// there were errors, takes everything away again.
+#pragma once
+
+#include <map>
+#include <unordered_set>
+
+#include "relay/ir/rewrite.h"
+#include "relay/typing/typing.h"
+#include "relay/typing/unify.h"
+
+namespace relay::typing {
+
+class Inference {
+ public:
+  explicit Inference(const ir::Module* module) : module_(module) {}
+
+  // The functions of the module, or those that `root` reaches.
+  void infer_globals(const ir::Expr& root = nullptr);
+  Type infer_root(const ir::Expr& root);
+  // Puts in what holes stand for; false when there were errors, then every type written is taken away.
+  bool finish();
+  Diagnostics errors() const;
+
+ private:
+  struct Frame {
+    const ir::ExprNode* e;
+    uint32_t step = 0;
+  };
+
+  // --- the walk ----------------------------------------------------------------------------------------------------
+  void walk(const ir::Expr& root);
+  bool need(const ir::Expr& child);  // true when it must be typed first (and is now on the stack)
+  bool visit(Frame& frame);          // true when the node is done
+  bool visit_let(const ir::Let* let, uint32_t& step);
+  bool visit_function(const ir::Function* f, uint32_t& step);
+  bool visit_if(const ir::If* e, uint32_t& step);
+  bool visit_match(const ir::Match* match, uint32_t& step);
+  void visit_free_var(const ir::Var* var);
+  bool finish_projection(const ir::TupleGetItem* item);
+  void finish_ref_read(const ir::RefRead* read);
+  void finish_ref_write(const ir::RefWrite* write);
+  Type signature(const ir::Function* f);
+  void bind_let(const ir::Let* let);
+  Type type_of(const ir::Expr& e);
+  void set(const ir::ExprNode* e, Type type);
+  void check_annotation(const Type& type, const Span& span);
+  Type checked_size(Type type, const Span& span);
+
+  // --- calls -------------------------------------------------------------------------------------------------------
+  void finish_call(const ir::Call* call);
+  void call_function(const ir::Call* call, const Type& callee);
+  void start_operator(const ir::Call* call, const ir::Op* op);
+  bool try_operator(const ir::Call* call, const ir::Op* op, const Type& result);  // false: inputs not known yet
+  void retry_pending();
+  Type global_type(const ir::GlobalVar* global);
+  Type constructor_type(const ir::Constructor* constructor);
+
+  // --- match -------------------------------------------------------------------------------------------------------
+  void type_pattern(const ir::Pattern& pattern, const Type& type, int depth);
+  void check_exhaustive(const ir::Match* match);
+
+  // --- messages ----------------------------------------------------------------------------------------------------
+  void report(DiagnosticKind kind, std::string message, Span span, std::string help = "", std::vector<std::string> notes = {},
+              std::vector<Label> labels = {});
+  // "`what` has type ..., but ... is expected", from the last failed unify().
+  void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span, std::vector<Label> labels = {});
+  bool concerns_error(const Type& type);
+  std::string show(const Type& type);
+
+  const ir::Module* module_;
+  Unifier unifier_;
+  DiagnosticSink sink_;
+  std::vector<Frame> stack_;
+  std::vector<const ir::ExprNode*> touched_;
+  std::vector<ir::Expr> kept_;
+  std::map<std::string, Type, std::less<>> globals_;    // their types, perhaps with holes
+  std::map<std::string, bool, std::less<>> closed_;     // whose type is known before its body is
+  std::unordered_map<const ir::ExprNode*, Type> signatures_;
+  std::unordered_map<const ir::ExprNode*, Type> results_;  // of if and match, while their branches are walked
+  std::unordered_set<const ir::ExprNode*> cleared_;
+  struct Pending {
+    const ir::ExprNode* e;  // a call of an operator, or a projection
+    Type result;
+  };
+  std::vector<Pending> pending_;
+};
+
+}  // namespace relay::typing

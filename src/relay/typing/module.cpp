@@ -1,0 +1,164 @@
+// Globals in order of dependency, and the entry points.
+#include <algorithm>
+
+#include "relay/text/text.h"
+#include "relay/typing/infer.h"
+
+namespace relay::typing {
+
+using namespace ir;
+
+Type annotated_type(const Function& function) {
+  Types params;
+  for (const VarRef& p : function.params) {
+    if (!p->annotation || !is_complete(p->annotation)) return nullptr;
+    params.push_back(p->annotation);
+  }
+  if (!function.result_type || !is_complete(function.result_type)) return nullptr;
+  return func_type(std::move(params), function.result_type, function.type_params);
+}
+
+Type Inference::global_type(const GlobalVar* global) {
+  auto known = globals_.find(global->name);
+  if (known != globals_.end()) return known->second;
+  std::vector<std::string> names;
+  if (module_)
+    for (const auto& [name, unused] : module_->functions) names.push_back(name);
+  std::optional<std::string> near = nearest(global->name, names);
+  report(DiagnosticKind::unknown_global, format("the module defines no @{}", global->name), global->span,
+         near ? format("did you mean @{}?", *near) : "");
+  return globals_[global->name] = unifier_.error_type();
+}
+
+// A function is inferred after those it calls, so that a result without annotation is known where it is used. Functions that
+// call each other without annotations share holes.
+void Inference::infer_globals(const Expr& root) {
+  if (!module_) return;
+  for (const auto& [name, def] : module_->types)
+    for (const Ref<const Constructor>& c : def.constructors)
+      for (const Type& input : c->inputs) check_annotation(input, c->span ? c->span : def.span);
+  auto callees = [&](const Expr& e) {
+    std::vector<const Function*> out;
+    ir::visit(e, [&](const Expr& node) {
+      const GlobalVar* g = as<GlobalVar>(node);
+      auto it = g ? module_->functions.find(g->name) : module_->functions.end();
+      if (it != module_->functions.end()) out.push_back(it->second.get());
+    });
+    return out;
+  };
+  std::unordered_map<const Function*, std::vector<std::string>> names;
+  for (const auto& [name, f] : module_->functions) names[f.get()].push_back(name);
+  std::unordered_set<const Function*> entered;
+  std::vector<const Function*> order;
+  std::vector<std::pair<const Function*, bool>> stack;
+  std::vector<const Function*> roots;
+  if (root) {
+    roots = callees(root);
+  } else {
+    for (const auto& [name, f] : module_->functions) roots.push_back(f.get());
+  }
+  for (size_t i = roots.size(); i-- > 0;) stack.emplace_back(roots[i], false);
+  while (!stack.empty()) {
+    auto [f, leaving] = stack.back();
+    stack.pop_back();
+    if (leaving) {
+      order.push_back(f);
+      continue;
+    }
+    if (!entered.insert(f).second) continue;
+    stack.emplace_back(f, true);
+    if (f->type) continue;
+    std::vector<const Function*> next = callees(Expr(f));
+    for (size_t i = next.size(); i-- > 0;) stack.emplace_back(next[i], false);
+  }
+  for (const Function* f : order) {
+    for (const std::string& name : names[f]) {
+      globals_[name] = f->type ? f->type : signature(f);
+      closed_[name] = f->type || annotated_type(*f);
+    }
+  }
+  for (const Function* f : order) {
+    if (f->type) continue;
+    walk(Expr(f));
+    retry_pending();
+    // What its holes stand for may be known now; its shape variables are then its own again.
+    Type known = unifier_.deep(f->type);
+    bool complete = known && unifier_.is_complete(known);
+    for (const std::string& name : names[f]) {
+      globals_[name] = complete ? known : f->type;
+      closed_[name] = complete;
+    }
+  }
+}
+
+Type Inference::infer_root(const Expr& root) {
+  infer_globals(root);
+  walk(root);
+  retry_pending();
+  return root->type;
+}
+
+bool Inference::finish() {
+  retry_pending();
+  if (!unifier_.settle()) report(DiagnosticKind::type_mismatch, unifier_.conflict(), {});
+  std::vector<Type> types(touched_.size());
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    const ExprNode* e = touched_[i];
+    if (!e->type) continue;  // cleared and not reached again
+    Type known = unifier_.close(e->type);
+    if (!known) {
+      report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span);
+      break;
+    }
+    Type hole = unifier_.first_hole(known);
+    if (hole && !unifier_.is_error(hole) && !sink_.has_errors()) {
+      const Var* var = e->kind == ExprKind::Var ? static_cast<const Var*>(e) : nullptr;
+      report(DiagnosticKind::cannot_infer,
+             format("the type of {} cannot be inferred; all that is known is {}", var ? "%" + var->name : "this expression", text::type_text(known)),
+             e->span, var ? format("annotate it: %{}: ...", var->name) : "");
+      unifier_.mark_error(hole);
+    }
+    types[i] = std::move(known);
+  }
+  bool good = !sink_.has_errors();
+  for (size_t i = 0; i < touched_.size(); ++i) touched_[i]->type = good ? types[i] : nullptr;
+  return good;
+}
+
+Diagnostics Inference::errors() const {
+  Diagnostics all = sink_.all();
+  std::vector<size_t> order(all.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::pair(all[a].span.begin, a) < std::pair(all[b].span.begin, b); });
+  Diagnostics sorted;
+  for (size_t i : order) sorted.push_back(all[i]);
+  return sorted;
+}
+
+Result<Module> infer(const Module& module) {
+  Inference inference(&module);
+  inference.infer_globals();
+  if (!inference.finish()) return inference.errors();
+  Module out = module;
+  for (auto& [name, f] : out.functions) {
+    if (f->result_type && is_complete(f->result_type)) continue;
+    const FuncType* type = as<FuncType>(f->type);
+    Function* filled = new Function(f->params, f->body, type->result, f->type_params, f->attrs);
+    FunctionRef owner(filled);
+    filled->span = f->span;
+    filled->type = f->type;
+    f = std::move(owner);
+  }
+  return out;
+}
+
+Result<Type> infer_expr(const Expr& expr, const Module* module) {
+  if (const Op* op = as<Op>(expr))
+    return Diagnostic{DiagnosticKind::not_supported, format("the operator {} is not a value", op->name), expr->span};
+  Inference inference(module);
+  inference.infer_root(expr);
+  if (!inference.finish()) return inference.errors();
+  return expr->type;
+}
+
+}  // namespace relay::typing

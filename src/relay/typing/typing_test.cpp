@@ -1,0 +1,219 @@
+// Inference: what good programs are given (testdata/*.relay with their types), what bad ones are told (testdata/errors), depth,
+// speed, and programs broken at random. RELAY_BLESS=1 writes the expected texts anew.
+#include "relay/typing/typing.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/text/text.h"
+
+namespace relay::typing {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace ir;
+
+const fs::path testdata = fs::path(__FILE__).parent_path() / "testdata";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<fs::path> files(const fs::path& folder) {
+  std::vector<fs::path> out;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".relay") out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void expect_golden(const fs::path& path, const std::string& actual) {
+  if (std::getenv("RELAY_BLESS")) {
+    std::ofstream(path, std::ios::binary) << actual;
+  } else {
+    EXPECT_EQ(read(path), actual) << path << " (RELAY_BLESS=1 writes it anew)";
+  }
+}
+
+Result<Module> inferred(const std::string& name, const std::string& text) {
+  Result<Module> module = text::parse(std::make_shared<const Source>(Source{name, text}));
+  if (!module) return module;
+  return infer(*module);
+}
+
+std::string type_of(const std::string& text) {
+  Result<Expr> e = text::parse_expr(text);
+  if (!e) return render(e.errors());
+  Result<Type> type = infer_expr(*e);
+  return type ? text::type_text(*type) : render(type.errors());
+}
+
+TEST(Typing, golden_programs) {
+  for (const fs::path& path : files(testdata)) {
+    Result<Module> module = inferred(path.filename().string(), read(path));
+    EXPECT_TRUE(module) << render(module ? Diagnostics() : module.errors());
+    if (!module) continue;
+    for (const auto& [name, f] : module->functions)
+      ir::visit(Expr(f), [&](const Expr& e) {
+        if (e->kind != ExprKind::Op) EXPECT_TRUE(e->type && is_complete(e->type)) << name;
+      });
+    fs::path expected = path;
+    expect_golden(expected.replace_extension(".typed"), text::str(*module, {.types = true}));
+    EXPECT_TRUE(infer(*module));
+  }
+}
+
+TEST(Typing, golden_errors) {
+  for (const fs::path& path : files(testdata / "errors")) {
+    Result<Module> parsed = text::parse(std::make_shared<const Source>(Source{path.filename().string(), read(path)}));
+    ASSERT_TRUE(parsed) << render(parsed.errors());
+    Result<Module> module = infer(*parsed);
+    EXPECT_FALSE(module) << path;
+    if (module) continue;
+    for (const auto& [name, f] : parsed->functions) EXPECT_FALSE(f->type) << "types are taken away after errors";
+    fs::path expected = path;
+    expect_golden(expected.replace_extension(".expected"), render(module.errors()));
+    Result<Module> again = infer(*parsed);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(render(again.errors()), render(module.errors())) << "a second run says the same";
+  }
+}
+
+TEST(Typing, expressions) {
+  EXPECT_EQ(type_of("1"), "int32");
+  EXPECT_EQ(type_of("(1f, (True, 2i64)).1.0"), "bool");
+  EXPECT_EQ(type_of("fn (%x: int32) { (%x, %x) }"), "fn (int32) -> (int32, int32)");
+  EXPECT_EQ(type_of("let %f = fn (%x) { %x }; %f(1)"), "int32");
+  EXPECT_EQ(type_of("let %f = fn [A](%x: A) -> A { %x }; (%f(1), %f(2f))"), "(int32, float32)");
+  EXPECT_EQ(type_of("let %f = fn (%n: int32) -> int32 { if (True) { %f(%n) } else { %n } }; %f"), "fn (int32) -> int32");
+  EXPECT_EQ(type_of("let %r = ref(1); ref_write(%r, 2); ref_read(%r)"), "int32");
+  EXPECT_EQ(type_of("fn (%g: fn (int32) -> bool, %x) { %g(%x) }"), "fn (fn (int32) -> bool, int32) -> bool");
+  EXPECT_EQ(type_of("fn (%t) { (%t.1, fn (%u: (int32, bool)) { %u }(%t)) }"), "fn ((int32, bool)) -> (bool, (int32, bool))");
+  EXPECT_EQ(type_of("fn (%x: Tensor[(m, 4), float32]) { let %f = fn (%y: Tensor[(k, 4), float32]) { (%y, %x) }; %f(%x).0 }"),
+            "fn (Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32]");
+  EXPECT_EQ(type_of("free_var %x: Tensor[(3), int8]; if (True) { %x } else { %x }"), "Tensor[(3), int8]");
+}
+
+// The pass of a compiler: one node is new, the others keep their types and are not looked at again.
+TEST(Typing, incremental) {
+  Module m = *text::parse("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4), float32]) { let %y = (%x, 1); let %z = %y.0; (%z, %z) }");
+  m = *infer(m);
+  const Function* f = m.functions["main"].get();
+  const Let* outer = as<Let>(f->body);
+  Type kept = as<Let>(outer->body)->type;
+  Expr value = tuple({outer->value, outer->value});
+  Expr body = let(var("t"), value, f->body);
+  EXPECT_TRUE(infer_expr(function(f->params, body)));
+  EXPECT_EQ(as<Let>(outer->body)->type, kept);
+  // A let whose value changes its type: what uses the variable is typed again.
+  Expr changed = let(outer->var, tuple({constant(1), constant(2)}), outer->body);
+  Result<Type> type = infer_expr(changed);
+  ASSERT_TRUE(type) << render(type.errors());
+  EXPECT_EQ(text::type_text(*type), "(float32, float32)");
+}
+
+TEST(Typing, a_chain_of_a_million_nodes) {
+  VarRef x = var("x", tensor_type({4}, DType::float32()));
+  Expr e = x;
+  for (int i = 0; i < 1000000; ++i) e = get(tuple({e, x}), 0);
+  Result<Type> type = infer_expr(function({x}, e));
+  ASSERT_TRUE(type) << render(type.errors());
+}
+
+TEST(Typing, a_hundred_thousand_lets_and_branches) {
+  VarRef x = var("x", scalar_type(DType::boolean()));
+  Expr lets = x, branches = x;
+  for (int i = 0; i < 100000; ++i) {
+    VarRef y = var("y");
+    lets = let(y, tuple({x, x}), lets);
+    branches = if_(x, branches, x);
+  }
+  EXPECT_TRUE(infer_expr(function({x}, lets)));
+  EXPECT_TRUE(infer_expr(function({x}, branches)));
+}
+
+TEST(Typing, types_that_explode_are_refused) {
+  Expr doubled = constant(1), deep = constant(1);
+  for (int i = 0; i < 100; ++i) doubled = tuple({doubled, doubled});
+  for (int i = 0; i < 100000; ++i) deep = tuple({deep});
+  for (const Expr& e : {doubled, deep}) {
+    Result<Type> type = infer_expr(e);
+    ASSERT_FALSE(type);
+    EXPECT_EQ(type.errors()[0].kind, DiagnosticKind::nesting_too_deep);
+    EXPECT_EQ(type.errors().size(), 1u);
+  }
+}
+
+// Tokens of good programs are deleted, doubled, exchanged: the answer is a module or diagnostics.
+TEST(Typing, programs_broken_at_random) {
+  std::vector<std::string> programs, words;
+  for (const fs::path& folder : {testdata, testdata / "errors", testdata.parent_path().parent_path() / "text" / "testdata"})
+    for (const fs::path& path : files(folder)) programs.push_back(read(path));
+  auto tokens = [](const std::string& text) {
+    std::vector<std::string> out;
+    auto kind = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? 1 : std::isspace(static_cast<unsigned char>(c)) ? 2 : 3; };
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i + 1;
+      while (end < text.size() && kind(text[i]) != 3 && kind(text[end]) == kind(text[i])) ++end;
+      out.push_back(text.substr(i, end - i));
+      i = end;
+    }
+    return out;
+  };
+  for (const std::string& program : programs)
+    for (const std::string& word : tokens(program)) words.push_back(word);
+  std::mt19937 random(20260101);
+  auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
+  int rounds = std::getenv("RELAY_FUZZ_ROUNDS") ? std::atoi(std::getenv("RELAY_FUZZ_ROUNDS")) : 20000;
+  int typed = 0, refused = 0, unparsed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<std::string> text = tokens(programs[below(programs.size())]);
+    for (size_t edits = 1 + below(4); edits > 0 && text.size() > 12; --edits) {
+      size_t at = 10 + below(text.size() - 10);  // the version stays
+      switch (below(4)) {
+        case 0: text.erase(text.begin() + static_cast<std::ptrdiff_t>(at)); break;
+        case 1: text.insert(text.begin() + static_cast<std::ptrdiff_t>(at), words[below(words.size())]); break;
+        case 2: text[at] = words[below(words.size())]; break;
+        default: std::swap(text[at], text[10 + below(text.size() - 10)]);
+      }
+    }
+    std::string program;
+    for (const std::string& token : text) program += token;
+    SCOPED_TRACE(program);
+    try {
+      Result<Module> module = text::parse(program);
+      if (!module) {
+        ++unparsed;
+        EXPECT_FALSE(module.errors().empty());
+        render(module.errors());
+        continue;
+      }
+      std::string printed = text::str(*module);
+      Result<Module> again = text::parse(printed);
+      EXPECT_TRUE(again) << printed << render(again ? Diagnostics() : again.errors());
+      if (again) EXPECT_EQ(text::str(*again), printed);
+      Result<Module> result = infer(*module);
+      result ? ++typed : ++refused;
+      if (!result) {
+        EXPECT_FALSE(result.errors().empty());
+        render(result.errors());
+      } else {
+        text::str(*result, {.types = true});
+      }
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+  std::printf("%d typed, %d refused by inference, %d by the parser\n", typed, refused, unparsed);
+}
+
+}  // namespace
+}  // namespace relay::typing
