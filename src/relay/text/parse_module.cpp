@@ -191,19 +191,14 @@ bool Parser::definition() {
 // To the next definition: a line that begins with def, type, extern.
 void Parser::recover() {
   std::string_view text = std::string_view(source_->text).substr(0, body_end_);
-  uint32_t at = peek().kind == Tok::End ? body_end_ : peek().begin;
-  while (at < text.size()) {
-    size_t line = text.find('\n', at);
-    if (line == std::string_view::npos) break;
-    at = static_cast<uint32_t>(line + 1);
-    std::string_view rest = text.substr(at, 8);
-    if (starts_with(rest, "def ") || starts_with(rest, "type ") || starts_with(rest, "extern ")) {
-      lexer_.seek(at);
-      break;
-    }
-    if (at >= text.size()) break;
+  size_t next = text.size();
+  for (size_t line = text.find('\n', peek().begin); line != std::string_view::npos; line = text.find('\n', line + 1)) {
+    std::string_view rest = text.substr(line + 1, 8);
+    if (!starts_with(rest, "def ") && !starts_with(rest, "type ") && !starts_with(rest, "extern ")) continue;
+    next = line + 1;
+    break;
   }
-  if (lexer_.peek().begin < at) lexer_.seek(static_cast<uint32_t>(text.size()));
+  lexer_.seek(static_cast<uint32_t>(next));
   open_.clear(), operands_.clear(), functions_.clear(), lets_.clear(), matches_.clear();
   locals_.clear(), declared_.clear();
   type_scopes_.resize(1), dim_scopes_.resize(1);

@@ -39,6 +39,7 @@ bool Inference::concerns_error(const Type& type) {
 void Inference::mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span, std::vector<Label> labels) {
   std::string conflict = unifier_.conflict();
   if (unifier_.too_large()) {
+    if (std::exchange(told_too_large_, true)) return;
     report(DiagnosticKind::nesting_too_deep, format("the type of {} is too large", what), span,
            format("types may be nested {} levels deep", Unifier::depth_limit));
     return;
@@ -110,22 +111,23 @@ void Inference::check_annotation(const Type& type, const Span& span) {
 // A type that was put together from parts, unless that makes it too large.
 Type Inference::checked_size(Type type, const Span& span) {
   if (unifier_.deep(type)) return type;
-  report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
-         format("types may be nested {} levels deep", Unifier::depth_limit));
+  if (!std::exchange(told_too_large_, true))  // what is made of it is large again
+    report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
+           format("types may be nested {} levels deep", Unifier::depth_limit));
   return unifier_.error_type();
 }
 
 // --- the walk -------------------------------------------------------------------------------------------------------------
 
 bool Inference::need(const Expr& child) {
-  if (child->kind == ExprKind::Op || child->kind == ExprKind::GlobalVar || child->type) return false;
+  if (child->kind == ExprKind::GlobalVar) set(child.get(), type_of(child));  // it may have changed since
+  if (child->kind == ExprKind::Op || child->type) return false;
   stack_.push_back({child.get()});
   return true;
 }
 
 void Inference::walk(const Expr& root) {
   size_t outer = stack_.size();
-  if (root->kind == ExprKind::GlobalVar) set(root.get(), type_of(root));
   need(root);
   while (stack_.size() > outer) {
     size_t at = stack_.size() - 1;

@@ -76,12 +76,12 @@ class Inference {
   DiagnosticSink sink_;
   std::vector<Frame> stack_;
   std::vector<const ir::ExprNode*> touched_;
-  std::vector<ir::Expr> kept_;
   std::map<std::string, Type, std::less<>> globals_;    // their types, perhaps with holes
   std::map<std::string, bool, std::less<>> closed_;     // whose type is known before its body is
   std::unordered_map<const ir::ExprNode*, Type> signatures_;
   std::unordered_map<const ir::ExprNode*, Type> results_;  // of if and match, while their branches are walked
   std::unordered_set<const ir::ExprNode*> cleared_;
+  bool told_too_large_ = false;
   struct Pending {
     const ir::ExprNode* e;  // a call of an operator, or a projection
     Type result;

@@ -107,7 +107,7 @@ bool Inference::finish() {
     if (!e->type) continue;  // cleared and not reached again
     Type known = unifier_.close(e->type);
     if (!known) {
-      report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span);
+      if (!std::exchange(told_too_large_, true)) report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span);
       break;
     }
     Type hole = unifier_.first_hole(known);
