@@ -130,11 +130,21 @@ Values ConvTranspose(Convert& c) {
       (*pads)[axes + i] = total - (*pads)[i];
     }
   }
-  const char* const names[] = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"};
+  // One axis is a picture of one line.
+  const bool line = axes == 1;
+  if (line) {
+    auto flat = [&](const Expr& e) { return c.reshape(e, {c.shape(e)[0], c.shape(e)[1], scalar::imm(1), c.shape(e)[2]}); };
+    x = flat(x), weight = flat(weight);
+    for (Ints* list : {&*strides, &*dilations, &*kernel}) list->insert(list->begin(), 1);
+    extra->insert(extra->begin(), 0);
+    *pads = {0, (*pads)[0], 0, (*pads)[1]};
+  }
   EmitAttrs attrs{{"strides", *strides}, {"padding", *pads}, {"dilation", *dilations}, {"output_padding", *extra}, {"groups", c.integer("group", 1)}, {"kernel_size", *kernel}};
   if (std::optional<int64_t> channels = c.extent(weight, 1); channels && c.integer("group", 1) > 0 && c.integer("group", 1) < INT32_MAX && *channels < INT32_MAX)
     attrs.push_back({"channels", *channels * c.integer("group", 1)});
-  return {with_bias(c, c.emit(names[axes - 1], {x, weight}, attrs))};
+  Expr result = c.emit(axes == 3 ? "nn.conv3d_transpose" : "nn.conv2d_transpose", {x, weight}, attrs);
+  if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});
+  return {with_bias(c, result)};
 }
 
 }  // namespace convert

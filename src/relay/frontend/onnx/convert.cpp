@@ -242,6 +242,12 @@ Expr Convert::choose(const Expr& condition, const Expr& then_side, const Expr& e
 
 Expr Convert::constant(Tensor value) { return value ? importer_.constant(std::move(value), span_) : Expr(); }
 
+bool Convert::may_make(int64_t elements, DType dtype) {
+  if (elements <= max_made_bytes / dtype.bytes() && importer_.account(elements * dtype.bytes())) return true;
+  report(DiagnosticKind::limit_exceeded, format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements, max_made_bytes));
+  return false;
+}
+
 Expr Convert::multiply(Expr a, double b) { return b == 1 ? a : emit("multiply", {a, scalar(b, dtype(a))}); }
 Expr Convert::add(Expr a, double b) { return b == 0 ? a : emit("add", {a, scalar(b, dtype(a))}); }
 

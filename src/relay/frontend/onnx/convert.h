@@ -88,6 +88,8 @@ class Convert {
   ir::Expr get(const ir::Expr& tuple, int64_t index);
   ir::Expr choose(const ir::Expr& condition, const ir::Expr& then_side, const ir::Expr& else_side);  // if; sides of one type
   ir::Expr constant(Tensor value);
+  // Whether a constant of this size, which the file does not hold, may be made: all of them together are limited.
+  bool may_make(int64_t elements, DType dtype);
   ir::Expr scalar(double value, DType dtype) { return constant(Tensor::scalar(value, dtype)); }
   // Often-used operators; those that would change nothing give their argument.
   ir::Expr add(ir::Expr a, ir::Expr b) { return emit("add", {std::move(a), std::move(b)}); }

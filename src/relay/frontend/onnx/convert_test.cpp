@@ -62,6 +62,7 @@ TEST(OnnxConvert, Convolutions) {
   EXPECT_EQ(imported("ConvTranspose", 11, {in("1,4,5,5"), weight({4, 2, 3, 3})}, {integers("strides", {2, 2}), integers("pads", {1, 1, 1, 1}), integers("output_padding", {1, 1})}),
             "nn.conv2d_transpose : " + f32("1, 2, 10, 10"));
   EXPECT_EQ(imported("ConvTranspose", 11, {in("1,4,5,5"), weight({4, 2, 3, 3})}, {integers("strides", {2, 2}), integers("output_shape", {10, 10})}), "nn.conv2d_transpose : " + f32("1, 2, 10, 10"));
+  EXPECT_EQ(imported("ConvTranspose", 11, {in("1,4,5"), weight({4, 2, 3})}, {integers("strides", {2})}), "reshape reshape nn.conv2d_transpose reshape : " + f32("1, 2, 11"));
   EXPECT_EQ(imported("Conv", 11, {x, w}, {integers("kernel_shape", {5, 5})}), "Conv that makes 'o0': kernel_shape is [5, 5], but the weight is " + f32("4, 3, 3, 3"));
   EXPECT_EQ(imported("Conv", 11, {x, w}, {integers("strides", {0, 1})}), "Conv that makes 'o0': strides is [0, 1], which is out of range");
 }
@@ -72,6 +73,7 @@ TEST(OnnxConvert, Pools) {
   EXPECT_EQ(imported("MaxPool", 8, {x}, window), "nn.max_pool2d : " + f32("1, 3, 3, 3"));
   window.push_back(integer("ceil_mode", 1));
   EXPECT_EQ(imported("AveragePool", 10, {x}, window), "nn.avg_pool2d : " + f32("1, 3, 4, 4"));
+  EXPECT_EQ(imported("MaxPool", 8, {in("1,3,8")}, {integers("kernel_shape", {2})}), "reshape nn.max_pool2d reshape : " + f32("1, 3, 7"));
   EXPECT_EQ(imported("GlobalAveragePool", 1, {x}), "nn.global_avg_pool2d : " + f32("1, 3, 1, 1"));
   EXPECT_EQ(imported("GlobalMaxPool", 1, {in("1,3,8")}), "max : " + f32("1, 3, 1"));
 }
@@ -175,6 +177,9 @@ TEST(OnnxConvert, Indices) {
   EXPECT_EQ(imported("ArgMax", 11, {in("2,3")}, {integer("axis", 1), integer("keepdims", 0)}), "argmax cast : Tensor[(2), int64]");
   EXPECT_EQ(imported("Range", 11, {list({0}), list({5}), list({2})}), ": Tensor[(3), int64]");
   EXPECT_EQ(imported("CumSum", 11, {in("2,3"), list({1})}), "cumsum : " + f32("2, 3"));
+  EXPECT_EQ(imported("Trilu", 14, {in("2,3,3")}), "where : " + f32("2, 3, 3"));
+  EXPECT_EQ(imported("EyeLike", 9, {in("2,3")}), ": " + f32("2, 3"));
+  EXPECT_EQ(imported("EyeLike", 9, {in("100000,100000")}), "EyeLike that makes 'o0': a constant of 10000000000 elements would be made; all that an import makes may have 268435456 bytes");
 }
 
 TEST(OnnxConvert, Normalisations) {

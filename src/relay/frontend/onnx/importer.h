@@ -8,6 +8,9 @@
 
 namespace relay::onnx {
 
+// Bytes of constants that are computed rather than read (ranges, masks), in one import.
+inline constexpr int64_t max_made_bytes = 256 << 20;
+
 class Importer {
  public:
   Importer(const Model& model, const ImportOptions& options);
@@ -24,6 +27,8 @@ class Importer {
   ir::Expr constant(Tensor value, Span span);
   // A typed call; the errors have neither place nor notes yet.
   Result<ir::Expr> call(const char* op, ir::Exprs args, const EmitAttrs& attrs, const Span& span);
+  // Counts bytes of a constant about to be made; false when it is one too many.
+  bool account(int64_t bytes) { return (made_bytes_ += bytes) <= max_made_bytes; }
   // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
   std::optional<Values> subgraph(const Graph& graph, const Span& span);
 
@@ -68,6 +73,7 @@ class Importer {
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
   Diagnostics problems_;
   size_t suppressed_ = 0;
+  int64_t made_bytes_ = 0;
 };
 
 // "Conv 'conv_17'"

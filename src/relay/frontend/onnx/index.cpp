@@ -195,8 +195,9 @@ Values Range(Convert& c) {
   if (c.failed() || !start || !limit || !delta) return {};
   if (*delta == 0) return c.bad("delta is 0");
   double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
-  if (!(count <= 1 << 24)) return c.unsupported("it has {} elements; at most {} can be imported", count, 1 << 24);
   DType dtype = c.known(0)->dtype;
+  if (!(count <= 1e15)) return c.bad("from {} to {} by {} are too many elements", *start, *limit, *delta);
+  if (!c.may_make(static_cast<int64_t>(count), dtype)) return {};
   Tensor values = Tensor::empty({static_cast<int64_t>(count)}, dtype);
   for (int64_t i = 0; i < values.elements(); ++i) {
     if (dtype.is_float()) values.set(i, *start + static_cast<double>(i) * *delta);
@@ -228,10 +229,38 @@ Values CumSum(Convert& c) {
   return {turned(c.emit("cumsum", {turned(x)}, {{"axis", *axis}, {"exclusive", c.integer("exclusive", 0) != 0}}))};
 }
 
+// What is kept is known at import: a mask of bools, one for all matrices.
 Values Trilu(Convert& c) {
-  Expr k = c.has(1) ? c.input(1) : c.constant(Tensor::scalar(0, DType::int64()));
-  if (c.rank(k) > 0) k = c.reshape(k, {});
-  return {c.emit("trilu", {c.input(0), k}, {{"upper", c.integer("upper", 1) != 0}})};
+  Expr x = c.input(0);
+  if (!c.expect_rank(x, 2, 32, "the data")) return {};
+  std::optional<Ints> k = c.has(1) ? c.ints(1, "k") : std::optional(Ints{0});
+  std::optional<int64_t> rows = c.extent(x, c.rank(x) - 2), columns = c.extent(x, c.rank(x) - 1);
+  if (!k) return {};
+  if (k->size() != 1) return c.bad("k is [{}]", join(*k, ", "));
+  if (!rows || !columns) return c.unsupported("it needs matrices of a fixed size, but the data is {}; give the inputs' shapes (--shape)", ir::str(x->type));
+  if (!c.may_make(element_count({*rows, *columns}).value_or(INT64_MAX), DType::boolean())) return {};
+  bool upper = c.integer("upper", 1) != 0;
+  int64_t diagonal = std::clamp<int64_t>((*k)[0], -INT32_MAX, INT32_MAX);
+  Tensor mask = Tensor::empty({*rows, *columns}, DType::boolean());
+  for (int64_t i = 0; i < *rows; ++i)
+    for (int64_t j = 0; j < *columns; ++j) mask.set_int(i * *columns + j, upper ? j - i >= diagonal : j - i <= diagonal);
+  return {c.emit("where", {c.constant(std::move(mask)), x, c.scalar(0, c.dtype(x))})};
+}
+
+// A matrix of ones on a diagonal, in the shape of the input.
+Values EyeLike(Convert& c) {
+  Expr x = c.input(0);
+  if (!c.expect_rank(x, 2, 2, "the data")) return {};
+  std::optional<int64_t> rows = c.extent(x, 0), columns = c.extent(x, 1);
+  std::optional<DType> dtype = c.has_attribute("dtype") ? element_dtype(static_cast<int32_t>(c.integer("dtype", 0))) : c.dtype(x);
+  if (!dtype) return c.unsupported("it makes elements of type {}", element_name(static_cast<int32_t>(c.integer("dtype", 0))));
+  if (!rows || !columns) return c.unsupported("it needs a fixed size, but the data is {}; give the inputs' shapes (--shape)", ir::str(x->type));
+  if (!c.may_make(element_count({*rows, *columns}).value_or(INT64_MAX), *dtype)) return {};
+  Tensor eye = Tensor::full({*rows, *columns}, *dtype, 0);
+  int64_t k = std::clamp<int64_t>(c.integer("k", 0), -INT32_MAX, INT32_MAX);
+  for (int64_t i = 0; i < *rows; ++i)
+    if (i + k >= 0 && i + k < *columns) eye.set(i * *columns + i + k, 1);
+  return {c.constant(std::move(eye))};
 }
 
 }  // namespace relay::onnx::convert

@@ -36,7 +36,16 @@ Values LayerNormalization(Convert& c) {
   flat.push_back(count);
   auto spread = [&](const Expr& e) { return c.rank(e) == 1 && *axis == rank - 1 ? e : c.reshape(c.broadcast_to(e, ir::Dims(shape.begin() + *axis, shape.end())), {count}); };
   Expr normal = c.emit("nn.layer_norm", {c.reshape(x, flat), spread(gamma), spread(beta)}, {{"axis", *axis}, {"epsilon", c.real("epsilon", 1e-5)}, {"center", center}});
-  return {c.reshape(normal, shape)};
+  Values results{c.reshape(normal, shape)};
+  if (c.node.outputs.size() == 1) return results;
+  // The mean and 1 / sqrt(variance + epsilon), asked for by training graphs.
+  Ints axes;
+  for (int64_t i = *axis; i < rank; ++i) axes.push_back(i);
+  Expr mean = c.emit("mean", {x}, {{"axis", axes}, {"keepdims", true}}), centred = c.subtract(x, mean);
+  Expr variance = c.emit("mean", {c.multiply(centred, centred)}, {{"axis", axes}, {"keepdims", true}});
+  results.push_back(Value(mean));
+  results.push_back(Value(c.emit("rsqrt", {c.add(variance, c.real("epsilon", 1e-5))})));
+  return results;
 }
 
 // (x - mean) / sqrt(variance + epsilon) over `axes`.
@@ -83,7 +92,21 @@ Values LpNormalization(Convert& c) {
   int64_t p = c.integer("p", 2);
   if (p != 1 && p != 2) return c.bad("p is {}; it must be 1 or 2", p);
   Expr sum = c.emit("sum", {p == 1 ? c.emit("abs", {x}) : c.multiply(x, x)}, {{"axis", Ints{*axis}}, {"keepdims", true}});
-  return {c.divide(x, p == 1 ? sum : c.emit("sqrt", {sum}))};
+  Expr norm = p == 1 ? sum : c.emit("sqrt", {sum}), zero = c.scalar(0, c.dtype(x));
+  // Where all is zero it stays so.
+  return {c.divide(x, c.emit("where", {c.emit("equal", {norm, zero}), c.scalar(1, c.dtype(x)), norm}))};
+}
+
+// x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on.
+Values RMSNormalization(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
+  if (!axis) return {};
+  Ints axes;
+  for (int64_t i = *axis; i < c.rank(x); ++i) axes.push_back(i);
+  Expr square = c.emit("mean", {c.multiply(x, x)}, {{"axis", axes}, {"keepdims", true}});
+  Expr normal = c.multiply(x, c.emit("rsqrt", {c.add(square, c.real("epsilon", 1e-5))}));
+  return {c.multiply(normal, c.input(1))};
 }
 
 Values LRN(Convert& c) {

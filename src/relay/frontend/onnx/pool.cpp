@@ -8,7 +8,8 @@ namespace relay::onnx::convert {
 using ir::Expr;
 using ir::Ints;
 
-static Values pool(Convert& c, const char* const (&names)[3], bool average) {
+// One axis is pooled as a picture of one line.
+static Values pool(Convert& c, const char* two_dimensional, const char* three_dimensional, bool average) {
   Expr x = c.input(0);
   Ints kernel = c.ints("kernel_shape");
   if (kernel.empty()) return c.bad("kernel_shape is missing");
@@ -16,13 +17,21 @@ static Values pool(Convert& c, const char* const (&names)[3], bool average) {
   std::optional<Window> w = read_window(c, x, kernel);
   if (!w) return {};
   if (c.integer("storage_order", 0)) return c.unsupported("storage_order is 1 (column major indices)");
+  const bool line = kernel.size() == 1;
+  if (line) {
+    w->kernel.insert(w->kernel.begin(), 1), w->strides.insert(w->strides.begin(), 1), w->dilations.insert(w->dilations.begin(), 1);
+    w->pads = {0, w->pads[0], 0, w->pads[1]};
+    x = c.reshape(x, {c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]});
+  }
   EmitAttrs attrs{{"pool_size", w->kernel}, {"strides", w->strides}, {"dilation", w->dilations}, {"padding", w->pads}, {"ceil_mode", c.integer("ceil_mode", 0) != 0}};
   if (average) attrs.push_back({"count_include_pad", c.integer("count_include_pad", 0) != 0});
-  return {c.emit(names[kernel.size() - 1], {x}, attrs)};
+  Expr result = c.emit(kernel.size() == 3 ? three_dimensional : two_dimensional, {x}, attrs);
+  if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});
+  return {result};
 }
 
-Values MaxPool(Convert& c) { return pool(c, {"nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"}, false); }
-Values AveragePool(Convert& c) { return pool(c, {"nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"}, true); }
+Values MaxPool(Convert& c) { return pool(c, "nn.max_pool2d", "nn.max_pool3d", false); }
+Values AveragePool(Convert& c) { return pool(c, "nn.avg_pool2d", "nn.avg_pool3d", true); }
 
 static Values global_pool(Convert& c, const char* two_dimensional, const char* reduction) {
   Expr x = c.input(0);

@@ -39,8 +39,8 @@ Values reduce(Convert& c, const char* op) {
 
 Values ReduceSum(Convert& c) { return reduce(c, "sum"); }
 Values ReduceMean(Convert& c) { return reduce(c, "mean"); }
-Values ReduceMax(Convert& c) { return reduce(c, "max"); }
-Values ReduceMin(Convert& c) { return reduce(c, "min"); }
+Values ReduceMax(Convert& c) { return reduce(c, c.dtype(c.input(0)).is_bool() ? "any" : "max"); }
+Values ReduceMin(Convert& c) { return reduce(c, c.dtype(c.input(0)).is_bool() ? "all" : "min"); }
 
 // Of a list of sizes: the number of elements, known at import.
 Values ReduceProd(Convert& c) {

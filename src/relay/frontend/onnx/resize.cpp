@@ -182,12 +182,23 @@ Values Resize(Convert& c) {
   return {resized(c, x, *size, r)};
 }
 
-static Values depth_space(Convert& c, const char* op) {
-  EmitAttrs attrs{{"block_size", c.integer("blocksize", 1)}, {"layout", "NCHW"}};
-  if (c.node.op == "DepthToSpace") attrs.push_back({"mode", c.text("mode", "DCR")});
-  return {c.emit(op, {c.input(0)}, attrs)};
+// Relay's operators take blocks of channels in the order "DCR"; depth_to_space in "CRD" too.
+Values DepthToSpace(Convert& c) {
+  return {c.emit("nn.depth_to_space", {c.input(0)}, {{"block_size", c.integer("blocksize", 1)}, {"layout", "NCHW"}, {"mode", c.text("mode", "DCR")}})};
 }
-Values DepthToSpace(Convert& c) { return depth_space(c, "nn.depth_to_space"); }
-Values SpaceToDepth(Convert& c) { return depth_space(c, "nn.space_to_depth"); }
+
+Values SpaceToDepth(Convert& c) {
+  Expr x = c.input(0);
+  int64_t block = c.integer("blocksize", 1);
+  std::string mode = c.text("mode", "DCR");
+  if (mode == "DCR") return {c.emit("nn.space_to_depth", {x}, {{"block_size", block}, {"layout", "NCHW"}})};
+  if (mode != "CRD") return c.bad("mode is '{}'", mode);
+  if (!c.expect_rank(x, 4, 4, "the data")) return {};
+  if (block < 1 || block > INT32_MAX) return c.bad("blocksize is {}", block);
+  const Dims& s = c.shape(x);
+  ir::Dim b = scalar::imm(block), h = scalar::simplify(scalar::floordiv(s[2], block)), w = scalar::simplify(scalar::floordiv(s[3], block));
+  Expr blocks = c.transpose(c.reshape(x, {s[0], s[1], h, b, w, b}), {0, 1, 3, 5, 2, 4});
+  return {c.reshape(blocks, {s[0], scalar::simplify(s[1] * block * block), h, w})};
+}
 
 }  // namespace relay::onnx::convert

@@ -149,6 +149,12 @@ Values Mish(Convert& c) {
   return {c.multiply(x, c.emit("tanh", {softplus(c, x)}))};
 }
 
+// x * sigmoid(alpha * x)
+Values Swish(Convert& c) {
+  Expr x = c.input(0);
+  return {c.multiply(x, c.emit("sigmoid", {c.multiply(x, c.real("alpha", 1))}))};
+}
+
 // x / 2 * (1 + erf(x / sqrt(2))); approximate="tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 Values Gelu(Convert& c) {
   Expr x = c.input(0), curve;
