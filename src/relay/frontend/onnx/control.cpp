@@ -21,7 +21,8 @@ Values If(Convert& c) {
   for (size_t i = 0; i < then_values->size(); ++i) {
     then_side.push_back((*then_values)[i].expr), else_side.push_back((*else_values)[i].expr);
     if (!equal(then_side[i]->type, else_side[i]->type))
-      return c.unsupported("output {} is {} in one branch and {} in the other", i, ir::str(then_side[i]->type), ir::str(else_side[i]->type));
+      return c.unsupported("output {} is {} in one branch and {} in the other", i, ir::str(then_side[i]->type),
+                           ir::str(else_side[i]->type));
   }
   bool one = then_side.size() == 1;
   Expr result = c.choose(condition, one ? then_side[0] : c.tuple(then_side), one ? else_side[0] : c.tuple(else_side));

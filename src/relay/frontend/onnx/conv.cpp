@@ -12,7 +12,9 @@ using ir::Ints;
 static std::optional<Ints> per_axis(Convert& c, const char* attribute, size_t axes, int64_t otherwise, int64_t least) {
   Ints values = c.ints(attribute, Ints(axes, otherwise));
   if (values.empty()) values.assign(axes, otherwise);
-  if (values.size() != axes) return c.bad("{} is [{}], but the window has {}", attribute, join(values, ", "), plural(static_cast<int64_t>(axes), "axis", "axes"));
+  if (values.size() != axes)
+    return c.bad("{} is [{}], but the window has {}", attribute, join(values, ", "),
+                 plural(static_cast<int64_t>(axes), "axis", "axes"));
   for (int64_t v : values)
     if (v < least || v > INT32_MAX) return c.bad("{} is [{}], which is out of range", attribute, join(values, ", "));
   return values;
@@ -20,7 +22,8 @@ static std::optional<Ints> per_axis(Convert& c, const char* attribute, size_t ax
 
 std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel) {
   size_t axes = kernel.size();
-  if (!c.expect_rank(x, static_cast<int64_t>(axes) + 2, static_cast<int64_t>(axes) + 2, "the data")) return std::nullopt;
+  if (!c.expect_rank(x, static_cast<int64_t>(axes) + 2, static_cast<int64_t>(axes) + 2, "the data"))
+    return std::nullopt;
   for (int64_t k : kernel)
     if (k < 1 || k > INT32_MAX) return c.bad("the window's extents [{}] are out of range", join(kernel, ", "));
   Window w;
@@ -37,7 +40,10 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel) {
       int64_t taps = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i], total = taps - 1;
       if (stride > 1) {
         std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
-        if (!extent) return c.unsupported("auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode, stride, ir::str(x->type));
+        if (!extent)
+          return c.unsupported(
+              "auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode,
+              stride, ir::str(x->type));
         total = ((*extent + stride - 1) / stride - 1) * stride + taps - *extent;
       }
       total = std::max<int64_t>(total, 0);
@@ -62,11 +68,14 @@ static std::optional<Ints> kernel_of(Convert& c, const Expr& weight) {
     kernel.push_back(*extent);
   }
   Ints said = c.ints("kernel_shape", kernel);
-  if (!said.empty() && said != kernel) return c.bad("kernel_shape is [{}], but the weight is {}", join(said, ", "), ir::str(weight->type));
+  if (!said.empty() && said != kernel)
+    return c.bad("kernel_shape is [{}], but the weight is {}", join(said, ", "), ir::str(weight->type));
   return kernel;
 }
 
-static Expr with_bias(Convert& c, const Expr& result) { return c.has(2) ? c.emit("nn.bias_add", {result, c.input(2)}, {{"axis", int64_t{1}}}) : result; }
+static Expr with_bias(Convert& c, const Expr& result) {
+  return c.has(2) ? c.emit("nn.bias_add", {result, c.input(2)}, {{"axis", int64_t{1}}}) : result;
+}
 
 // Padding is not negative in Relay's operators; a negative one (rare) cuts the data.
 static Values convolution(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
@@ -74,7 +83,11 @@ static Values convolution(Convert& c, const Expr& x, const Expr& weight, const E
   std::optional<Window> w = kernel ? read_window(c, x, *kernel) : std::nullopt;
   if (!w) return {};
   const char* const names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
-  EmitAttrs attrs{{"strides", w->strides}, {"padding", w->pads}, {"dilation", w->dilations}, {"groups", c.integer("group", 1)}, {"kernel_size", w->kernel}};
+  EmitAttrs attrs{{"strides", w->strides},
+                  {"padding", w->pads},
+                  {"dilation", w->dilations},
+                  {"groups", c.integer("group", 1)},
+                  {"kernel_size", w->kernel}};
   if (std::optional<int64_t> channels = c.extent(weight, 0)) attrs.push_back({"channels", *channels});
   attrs.insert(attrs.end(), more.begin(), more.end());
   return {c.emit(names[kernel->size() - 1], {x, weight}, attrs)};
@@ -117,12 +130,15 @@ Values ConvTranspose(Convert& c) {
   if (mode == "VALID") pads->assign(2 * axes, 0);
   if (!shape.empty() || mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     // The output's size is given, as such or as input * stride: the padding follows from it.
-    if (!shape.empty() && shape.size() < axes) return c.bad("output_shape is [{}], but the window has {} axes", join(shape, ", "), axes);
+    if (!shape.empty() && shape.size() < axes)
+      return c.bad("output_shape is [{}], but the window has {} axes", join(shape, ", "), axes);
     for (size_t i = 0; i < axes; ++i) {
       int64_t taps = ((*kernel)[i] - 1) * (*dilations)[i] + 1, total = taps - (*strides)[i] + (*extra)[i];
       if (!shape.empty()) {
         std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
-        if (!extent) return c.unsupported("output_shape needs data of a fixed size, but it is {}; give its shape (--shape)", ir::str(x->type));
+        if (!extent)
+          return c.unsupported("output_shape needs data of a fixed size, but it is {}; give its shape (--shape)",
+                               ir::str(x->type));
         total = (*extent - 1) * (*strides)[i] + (*extra)[i] + taps - shape[shape.size() - axes + i];
       }
       if (total < 0) (*extra)[i] -= total, total = 0;  // larger than the kernel reaches: zeros behind
@@ -133,14 +149,22 @@ Values ConvTranspose(Convert& c) {
   // One axis is a picture of one line.
   const bool line = axes == 1;
   if (line) {
-    auto flat = [&](const Expr& e) { return c.reshape(e, {c.shape(e)[0], c.shape(e)[1], scalar::imm(1), c.shape(e)[2]}); };
+    auto flat = [&](const Expr& e) {
+      return c.reshape(e, {c.shape(e)[0], c.shape(e)[1], scalar::imm(1), c.shape(e)[2]});
+    };
     x = flat(x), weight = flat(weight);
     for (Ints* list : {&*strides, &*dilations, &*kernel}) list->insert(list->begin(), 1);
     extra->insert(extra->begin(), 0);
     *pads = {0, (*pads)[0], 0, (*pads)[1]};
   }
-  EmitAttrs attrs{{"strides", *strides}, {"padding", *pads}, {"dilation", *dilations}, {"output_padding", *extra}, {"groups", c.integer("group", 1)}, {"kernel_size", *kernel}};
-  if (std::optional<int64_t> channels = c.extent(weight, 1); channels && c.integer("group", 1) > 0 && c.integer("group", 1) < INT32_MAX && *channels < INT32_MAX)
+  EmitAttrs attrs{{"strides", *strides},
+                  {"padding", *pads},
+                  {"dilation", *dilations},
+                  {"output_padding", *extra},
+                  {"groups", c.integer("group", 1)},
+                  {"kernel_size", *kernel}};
+  if (std::optional<int64_t> channels = c.extent(weight, 1);
+      channels && c.integer("group", 1) > 0 && c.integer("group", 1) < INT32_MAX && *channels < INT32_MAX)
     attrs.push_back({"channels", *channels * c.integer("group", 1)});
   Expr result = c.emit(axes == 3 ? "nn.conv3d_transpose" : "nn.conv2d_transpose", {x, weight}, attrs);
   if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});

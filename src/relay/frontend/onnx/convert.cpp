@@ -80,9 +80,13 @@ KnownRef Convert::known(size_t i) const {
 std::optional<ir::Dims> Convert::dims(size_t i, const char* what) {
   KnownRef k = known(i);
   if (k && !k->dtype.is_float() && k->shape.size() <= 1) return k->values;
-  if (k) bad("{} should be a list of integers, but is {} of rank {}", what, k->dtype.str(), k->shape.size());
-  else report(DiagnosticKind::unsupported_operator, format("{} (input '{}') is computed while the model runs; it must be known at import", what, i < node.inputs.size() ? node.inputs[i] : ""),
-              "give the inputs' shapes (--shape NAME=1,3,224,224), or simplify the model when exporting");
+  if (k)
+    bad("{} should be a list of integers, but is {} of rank {}", what, k->dtype.str(), k->shape.size());
+  else
+    report(DiagnosticKind::unsupported_operator,
+           format("{} (input '{}') is computed while the model runs; it must be known at import", what,
+                  i < node.inputs.size() ? node.inputs[i] : ""),
+           "give the inputs' shapes (--shape NAME=1,3,224,224), or simplify the model when exporting");
   return std::nullopt;
 }
 
@@ -92,7 +96,8 @@ std::optional<ir::Ints> Convert::ints(size_t i, const char* what) {
   ir::Ints out;
   for (const ir::Dim& d : *values) {
     if (!is_int(d)) {
-      report(DiagnosticKind::unsupported_operator, format("{} is [{}], which depends on the size of an input; numbers are needed", what, scalar::str(d)),
+      report(DiagnosticKind::unsupported_operator,
+             format("{} is [{}], which depends on the size of an input; numbers are needed", what, scalar::str(d)),
              "give the inputs' shapes: --shape NAME=1,3,224,224");
       return std::nullopt;
     }
@@ -107,7 +112,8 @@ std::optional<double> Convert::number(size_t i, const char* what) {
     if (k->values[0]->kind == scalar::Kind::Float) return k->values[0]->fvalue;
     if (k->values[0]->kind == scalar::Kind::Int) return static_cast<double>(k->values[0]->ivalue);
   }
-  unsupported("{} (input '{}') must be one number, known at import", what, i < node.inputs.size() ? node.inputs[i] : "");
+  unsupported("{} (input '{}') must be one number, known at import", what,
+              i < node.inputs.size() ? node.inputs[i] : "");
   return std::nullopt;
 }
 
@@ -137,7 +143,9 @@ std::string Convert::text(std::string_view name, const char* otherwise) {
   return otherwise;
 }
 
-ir::Ints Convert::ints(std::string_view name, ir::Ints otherwise) { return optional_ints(name).value_or(std::move(otherwise)); }
+ir::Ints Convert::ints(std::string_view name, ir::Ints otherwise) {
+  return optional_ints(name).value_or(std::move(otherwise));
+}
 
 std::optional<ir::Ints> Convert::optional_ints(std::string_view name) {
   const Attribute* a = node.find(name);
@@ -176,8 +184,10 @@ std::optional<int64_t> Convert::extent(const Expr& e, int64_t axis) const {
 bool Convert::expect_rank(const Expr& e, int64_t least, int64_t most, const char* what) {
   if (!e) return false;
   if (rank(e) >= least && rank(e) <= most) return true;
-  if (least == most) bad("{} should have {}, but is {}", what, plural(least, "axis", "axes"), ir::str(e->type));
-  else unsupported("{} should have {} to {} axes, but is {}", what, least, most, ir::str(e->type));
+  if (least == most)
+    bad("{} should have {}, but is {}", what, plural(least, "axis", "axes"), ir::str(e->type));
+  else
+    unsupported("{} should have {} to {} axes, but is {}", what, least, most, ir::str(e->type));
   return false;
 }
 
@@ -228,7 +238,8 @@ Expr Convert::tuple(ir::Exprs elements) {
 Expr Convert::get(const Expr& tuple, int64_t index) {
   if (!tuple) return nullptr;
   const ir::TupleType* type = ir::as<ir::TupleType>(tuple->type);
-  RELAY_CHECK(type && index >= 0 && index < static_cast<int64_t>(type->fields.size()), "{} has no field {}", ir::str(tuple->type), index);
+  RELAY_CHECK(type && index >= 0 && index < static_cast<int64_t>(type->fields.size()), "{} has no field {}",
+              ir::str(tuple->type), index);
   Expr made = ir::get(tuple, index, span_);
   made->type = type->fields[static_cast<size_t>(index)];
   return made;
@@ -244,7 +255,9 @@ Expr Convert::constant(Tensor value) { return value ? importer_.constant(std::mo
 
 bool Convert::may_make(int64_t elements, DType dtype) {
   if (elements <= max_made_bytes / dtype.bytes() && importer_.account(elements * dtype.bytes())) return true;
-  report(DiagnosticKind::limit_exceeded, format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements, max_made_bytes));
+  report(DiagnosticKind::limit_exceeded,
+         format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements,
+                max_made_bytes));
   return false;
 }
 
@@ -271,7 +284,8 @@ Expr Convert::reshape(const Expr& e, const ir::Dims& to) {
   if (same) return e;
   EmitAttrs attrs{{"newshape", dims_attribute(to)}};
   // For Relay a 0 is "as before", unless told otherwise.
-  if (std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); })) attrs.push_back({"allowzero", true});
+  if (std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); }))
+    attrs.push_back({"allowzero", true});
   return emit("reshape", {e}, attrs);
 }
 

@@ -39,7 +39,9 @@ struct Failure {
   operator ir::Expr() const { return {}; }
   operator Values() const { return {}; }
   template <class T>
-  operator std::optional<T>() const { return std::nullopt; }
+  operator std::optional<T>() const {
+    return std::nullopt;
+  }
 };
 
 class Convert {
@@ -53,14 +55,14 @@ class Convert {
   // --- inputs -----------------------------------------------------------------------------------------------------------
   size_t inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
-  ir::Expr input(size_t i);                              // null when absent
+  ir::Expr input(size_t i);  // null when absent
   ir::Exprs all_inputs();
   const Value& value(size_t i) const { return inputs_[i]; }
-  KnownRef known(size_t i) const;                        // null when its elements are not known
+  KnownRef known(size_t i) const;  // null when its elements are not known
   // A list of sizes or indices: an input whose elements must be known at import. What is not known is reported as `what`.
   std::optional<ir::Dims> dims(size_t i, const char* what);
-  std::optional<ir::Ints> ints(size_t i, const char* what);     // all of them numbers
-  std::optional<double> number(size_t i, const char* what);     // one number
+  std::optional<ir::Ints> ints(size_t i, const char* what);  // all of them numbers
+  std::optional<double> number(size_t i, const char* what);  // one number
 
   // --- attributes ---------------------------------------------------------------------------------------------------------
   bool has_attribute(std::string_view name) const { return node.find(name) != nullptr; }
@@ -73,7 +75,7 @@ class Convert {
   std::optional<ir::Ints> ints_attribute_or_input(std::string_view name, size_t i);
 
   // --- types --------------------------------------------------------------------------------------------------------------
-  const ir::Dims& shape(const ir::Expr& e) const;        // empty for null
+  const ir::Dims& shape(const ir::Expr& e) const;  // empty for null
   int64_t rank(const ir::Expr& e) const { return static_cast<int64_t>(shape(e).size()); }
   DType dtype(const ir::Expr& e) const;
   std::optional<int64_t> extent(const ir::Expr& e, int64_t axis) const;  // when it is a number
@@ -86,7 +88,8 @@ class Convert {
   ir::Expr emit(const char* op, ir::Exprs args, const EmitAttrs& attrs = {});
   ir::Expr tuple(ir::Exprs elements);
   ir::Expr get(const ir::Expr& tuple, int64_t index);
-  ir::Expr choose(const ir::Expr& condition, const ir::Expr& then_side, const ir::Expr& else_side);  // if; sides of one type
+  ir::Expr choose(const ir::Expr& condition, const ir::Expr& then_side,
+                  const ir::Expr& else_side);  // if; sides of one type
   ir::Expr constant(Tensor value);
   // Whether a constant of this size, which the file does not hold, may be made: all of them together are limited.
   bool may_make(int64_t elements, DType dtype);
@@ -102,7 +105,7 @@ class Convert {
   ir::Expr reshape(const ir::Expr& e, const ir::Dims& shape);
   ir::Expr transpose(const ir::Expr& e, const ir::Ints& axes);
   ir::Expr broadcast_to(const ir::Expr& e, const ir::Dims& shape);
-  Tensor tensor(const TensorData& data);                 // no value when it is refused
+  Tensor tensor(const TensorData& data);  // no value when it is refused
   // A graph in an attribute, converted where this node stands; null: reported.
   std::optional<Values> subgraph(std::string_view attribute);
 

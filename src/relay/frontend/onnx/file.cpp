@@ -24,9 +24,12 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   struct stat status;
   int failed = ::fstat(descriptor, &status);
   std::string why;
-  if (failed) why = std::strerror(errno);
-  else if (S_ISDIR(status.st_mode)) why = "it is a directory";
-  else if (!S_ISREG(status.st_mode)) why = "it is not an ordinary file";
+  if (failed)
+    why = std::strerror(errno);
+  else if (S_ISDIR(status.st_mode))
+    why = "it is a directory";
+  else if (!S_ISREG(status.st_mode))
+    why = "it is not an ordinary file";
   if (!why.empty()) {
     ::close(descriptor);
     return unreadable(path, why);

@@ -31,7 +31,8 @@ Result<CheckReport> check(const std::string& path, const ImportOptions& options)
         use.has_converter = find_operator(n.domain, n.op) != nullptr;
       }
       for (const Attribute& a : n.attributes)
-        if (const std::unique_ptr<Graph>* sub = std::get_if<std::unique_ptr<Graph>>(&a.value)) work.push_back(sub->get());
+        if (const std::unique_ptr<Graph>* sub = std::get_if<std::unique_ptr<Graph>>(&a.value))
+          work.push_back(sub->get());
     }
   }
   for (auto& [name, use] : uses) report.operators.push_back(use);

@@ -21,7 +21,7 @@ struct ImportOptions {
 };
 
 struct ImportedModel {
-  ir::Module module;                 // @main; its attributes: input_names, output_names, and producer
+  ir::Module module;  // @main; its attributes: input_names, output_names, and producer
   std::vector<std::string> input_names;
   std::vector<std::string> output_names;  // several outputs: @main gives a tuple in this order
   Diagnostics warnings;
@@ -33,8 +33,8 @@ Result<ImportedModel> load(const std::string& path, const ImportOptions& options
 
 // What an import needs, for `relay check`.
 struct OperatorUse {
-  std::string op;      // "Conv", "com.microsoft.FusedMatMul"
-  int64_t opset = 0;   // of its domain
+  std::string op;     // "Conv", "com.microsoft.FusedMatMul"
+  int64_t opset = 0;  // of its domain
   size_t count = 0;
   bool has_converter = false;
 };

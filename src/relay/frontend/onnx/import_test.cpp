@@ -15,23 +15,31 @@ const ir::Function& main_of(const ImportedModel& m) { return *m.module.functions
 
 TEST(OnnxImport, NamesAndDimensionsSurvive) {
   TestGraph g;
-  g.input("ids", "batch,seq length:int64").input("mask", "batch,seq length").input("extra", "?,4").output("the \"output\" 0").output("two");
+  g.input("ids", "batch,seq length:int64")
+      .input("mask", "batch,seq length")
+      .input("extra", "?,4")
+      .output("the \"output\" 0")
+      .output("two");
   g.weight("w", {4, 2}).input("w", "4,2");
-  g.node("Cast", {"ids"}, {"c"}, {integer("to", 1)}).node("Mul", {"c", "mask"}, {"the \"output\" 0"}).node("MatMul", {"extra", "w"}, {"two"});
+  g.node("Cast", {"ids"}, {"c"}, {integer("to", 1)})
+      .node("Mul", {"c", "mask"}, {"the \"output\" 0"})
+      .node("MatMul", {"extra", "w"}, {"two"});
   TestFile file(g, 13);
   Result<ImportedModel> m = load(file.path);
   ASSERT_TRUE(m) << render(m.errors());
   EXPECT_EQ(m->input_names, (std::vector<std::string>{"ids", "mask", "extra"}));
   EXPECT_EQ(m->output_names, (std::vector<std::string>{"the \"output\" 0", "two"}));
   EXPECT_EQ(std::get<ir::Strings>(main_of(*m).attrs.at("output_names")), m->output_names);
-  EXPECT_EQ(ir::str(main_of(*m).type),
-            "fn (Tensor[(batch, seq_length), int64], Tensor[(batch, seq_length), float32], Tensor[(d2_0, 4), float32]) -> "
-            "(Tensor[(batch, seq_length), float32], Tensor[(d2_0, 2), float32])");
+  EXPECT_EQ(
+      ir::str(main_of(*m).type),
+      "fn (Tensor[(batch, seq_length), int64], Tensor[(batch, seq_length), float32], Tensor[(d2_0, 4), float32]) -> "
+      "(Tensor[(batch, seq_length), float32], Tensor[(d2_0, 2), float32])");
   // Each node knows where it comes from.
   const ir::Tuple* outputs = ir::as<ir::Tuple>(main_of(*m).body);
   ASSERT_TRUE(outputs);
   EXPECT_EQ(*outputs->elements[0]->span.node, "Mul that makes 'the \"output\" 0'");
-  ir::visit(main_of(*m).body, [](const ir::Expr& e) { EXPECT_TRUE(e->kind == ir::ExprKind::Op || e->type) << "untyped"; });
+  ir::visit(main_of(*m).body,
+            [](const ir::Expr& e) { EXPECT_TRUE(e->kind == ir::ExprKind::Op || e->type) << "untyped"; });
 }
 
 TEST(OnnxImport, ShapesCanBeGiven) {
@@ -40,11 +48,13 @@ TEST(OnnxImport, ShapesCanBeGiven) {
   TestFile file(g, 13);
   Result<ImportedModel> m = load(file.path, {.shapes = {{"b", {3, -1}}}, .dims = {}});
   ASSERT_TRUE(m) << render(m.errors());
-  EXPECT_EQ(ir::str(main_of(*m).type), "fn (Tensor[(3, 4), float32], Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32]");
+  EXPECT_EQ(ir::str(main_of(*m).type),
+            "fn (Tensor[(3, 4), float32], Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32]");
   m = load(file.path, {.shapes = {}, .dims = {{"n", 7}}});
   ASSERT_TRUE(m) << render(m.errors());
   EXPECT_EQ(ir::str(main_of(*m).body->type), "Tensor[(7, 4), float32]");
-  for (const ImportOptions& wrong : {ImportOptions{{{"bb", {3, 4}}}, {}}, ImportOptions{{{"b", {3}}}, {}}, ImportOptions{{{"a", {3, 4}}, {"b", {5, 4}}}, {}}}) {
+  for (const ImportOptions& wrong : {ImportOptions{{{"bb", {3, 4}}}, {}}, ImportOptions{{{"b", {3}}}, {}},
+                                     ImportOptions{{{"a", {3, 4}}, {"b", {5, 4}}}, {}}}) {
     Result<ImportedModel> refused = load(file.path, wrong);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.errors()[0].kind, DiagnosticKind::bad_option) << render(refused.errors());
@@ -53,10 +63,18 @@ TEST(OnnxImport, ShapesCanBeGiven) {
 
 // Sizes are followed through arithmetic, whether they are numbers or names.
 TEST(OnnxImport, ShapeArithmeticDisappears) {
-  for (const auto& [type, expected] : {std::pair{"n,3,h,8", "Tensor[(n, h * 24), float32]"}, {"2,3,4,8", "Tensor[(2, 96), float32]"}}) {
+  for (const auto& [type, expected] :
+       {std::pair{"n,3,h,8", "Tensor[(n, h * 24), float32]"}, {"2,3,4,8", "Tensor[(2, 96), float32]"}}) {
     TestGraph g;
-    g.input("x", type).output("y").ints("zero", {0}).ints("minus", {-1}).initializer(raw_tensor<int64_t>("first", {}, 7, {0}));
-    g.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "first"}, {"n"}).node("Unsqueeze", {"n", "zero"}, {"n1"}).node("Concat", {"n1", "minus"}, {"to"}, {integer("axis", 0)});
+    g.input("x", type)
+        .output("y")
+        .ints("zero", {0})
+        .ints("minus", {-1})
+        .initializer(raw_tensor<int64_t>("first", {}, 7, {0}));
+    g.node("Shape", {"x"}, {"s"})
+        .node("Gather", {"s", "first"}, {"n"})
+        .node("Unsqueeze", {"n", "zero"}, {"n1"})
+        .node("Concat", {"n1", "minus"}, {"to"}, {integer("axis", 0)});
     g.node("Reshape", {"x", "to"}, {"y"});
     TestFile file(g, 13);
     Result<ImportedModel> m = load(file.path);
@@ -70,9 +88,17 @@ TEST(OnnxImport, SizesInFloats) {
   // floor(h * 0.5) * 2 through Cast, as old exporters of Upsample wrote it.
   TestGraph g;
   g.input("x", "1,1,h,w").output("y").ints("two", {2}).ints("four", {4});
-  g.initializer(raw_tensor<float>("half", {1}, 1, {0.5f})).ints("steps", {1, 1}).ints("axes", {0}).initializer(raw_tensor<float>("none", {0}, 1, {}));
-  g.node("Shape", {"x"}, {"s"}).node("Slice", {"s", "two", "four", "axes"}, {"hw"}).node("Cast", {"hw"}, {"f"}, {integer("to", 1)});
-  g.node("Mul", {"f", "half"}, {"m"}).node("Floor", {"m"}, {"fl"}).node("Cast", {"fl"}, {"i"}, {integer("to", 7)}).node("Concat", {"steps", "i"}, {"sizes"}, {integer("axis", 0)});
+  g.initializer(raw_tensor<float>("half", {1}, 1, {0.5f}))
+      .ints("steps", {1, 1})
+      .ints("axes", {0})
+      .initializer(raw_tensor<float>("none", {0}, 1, {}));
+  g.node("Shape", {"x"}, {"s"})
+      .node("Slice", {"s", "two", "four", "axes"}, {"hw"})
+      .node("Cast", {"hw"}, {"f"}, {integer("to", 1)});
+  g.node("Mul", {"f", "half"}, {"m"})
+      .node("Floor", {"m"}, {"fl"})
+      .node("Cast", {"fl"}, {"i"}, {integer("to", 7)})
+      .node("Concat", {"steps", "i"}, {"sizes"}, {integer("axis", 0)});
   g.node("Resize", {"x", "none", "none", "sizes"}, {"y"}, {text("mode", "linear")});
   TestFile file(g, 13);
   Result<ImportedModel> m = load(file.path);
@@ -103,7 +129,10 @@ TEST(OnnxImport, Branches) {
   EXPECT_TRUE(ir::as<ir::If>(main_of(*m).body));
   // A condition that is known leaves one branch.
   TestGraph known;
-  known.input("x", "2,4").initializer(raw_tensor<uint8_t>("c", {}, 9, {0})).output("y").node("If", {"c"}, {"y"}, branches);
+  known.input("x", "2,4")
+      .initializer(raw_tensor<uint8_t>("c", {}, 9, {0}))
+      .output("y")
+      .node("If", {"c"}, {"y"}, branches);
   TestFile second(known, 13);
   m = load(second.path);
   ASSERT_TRUE(m) << render(m.errors());
@@ -115,14 +144,19 @@ TEST(OnnxImport, Branches) {
 TEST(OnnxImport, AllUnsupportedOperatorsAtOnce) {
   TestGraph g;
   g.input("x", "2,4").output("y");
-  g.node("Frobnicate", {"x"}, {"a"}, {}, "f1").node("Frobnicate", {"a"}, {"b"}).node("Reluu", {"b"}, {"c"}).node("Blend", {"c"}, {"d"}, {}, "", "my.domain");
+  g.node("Frobnicate", {"x"}, {"a"}, {}, "f1")
+      .node("Frobnicate", {"a"}, {"b"})
+      .node("Reluu", {"b"}, {"c"})
+      .node("Blend", {"c"}, {"d"}, {}, "", "my.domain");
   g.node("Relu", {"d"}, {"y"});
   TestFile file(g, 13);
   Result<ImportedModel> m = load(file.path);
   ASSERT_FALSE(m);
   std::string text = render(m.errors());
   ASSERT_EQ(m.errors().size(), 3u) << text;
-  EXPECT_NE(text.find("operator Frobnicate (opset 13) cannot be imported; the model uses it 2 times"), std::string::npos) << text;
+  EXPECT_NE(text.find("operator Frobnicate (opset 13) cannot be imported; the model uses it 2 times"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("Frobnicate 'f1'"), std::string::npos);
   EXPECT_NE(text.find("there is an operator Relu"), std::string::npos);
   EXPECT_NE(text.find("my.domain.Blend"), std::string::npos);
@@ -145,22 +179,43 @@ struct Bad {
 
 TEST(OnnxImport, Contradictions) {
   const std::vector<Bad> cases{
-      {"order", [](TestGraph& g) { g.node("Relu", {"b"}, {"a"}).node("Relu", {"x"}, {"b"}).output("a"); }, DiagnosticKind::bad_model, "uses 'b' before it is defined"},
-      {"cycle", [](TestGraph& g) { g.node("Relu", {"a"}, {"a"}).output("a"); }, DiagnosticKind::bad_model, "uses its own result 'a'"},
-      {"nowhere", [](TestGraph& g) { g.node("Relu", {"z"}, {"a"}).output("a"); }, DiagnosticKind::bad_model, "which nothing defines"},
-      {"twice", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).node("Relu", {"x"}, {"a"}).output("a"); }, DiagnosticKind::bad_model, "'a' is defined twice"},
-      {"no output", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).output("b"); }, DiagnosticKind::bad_model, "output 'b' is defined by no node"},
+      {"order", [](TestGraph& g) { g.node("Relu", {"b"}, {"a"}).node("Relu", {"x"}, {"b"}).output("a"); },
+       DiagnosticKind::bad_model, "uses 'b' before it is defined"},
+      {"cycle", [](TestGraph& g) { g.node("Relu", {"a"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
+       "uses its own result 'a'"},
+      {"nowhere", [](TestGraph& g) { g.node("Relu", {"z"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
+       "which nothing defines"},
+      {"twice", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).node("Relu", {"x"}, {"a"}).output("a"); },
+       DiagnosticKind::bad_model, "'a' is defined twice"},
+      {"no output", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).output("b"); }, DiagnosticKind::bad_model,
+       "output 'b' is defined by no node"},
       {"none at all", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}); }, DiagnosticKind::bad_model, "no outputs"},
-      {"too few inputs", [](TestGraph& g) { g.node("Add", {"x"}, {"a"}).output("a"); }, DiagnosticKind::bad_model, "needs 2 inputs"},
-      {"absent input", [](TestGraph& g) { g.node("Add", {"", "x"}, {"a"}).output("a"); }, DiagnosticKind::bad_model, "input 0 is missing"},
-      {"attribute's kind", [](TestGraph& g) { g.node("Concat", {"x", "x"}, {"a"}, {text("axis", "one")}).output("a"); }, DiagnosticKind::bad_model, "attribute axis should be an int"},
-      {"axis", [](TestGraph& g) { g.node("Concat", {"x", "x"}, {"a"}, {integer("axis", 9)}).output("a"); }, DiagnosticKind::bad_model, "axis 9 is out of range"},
-      {"types", [](TestGraph& g) { g.weight("w", {5, 5}).node("MatMul", {"x", "w"}, {"a"}, {}, "mm").output("a"); }, DiagnosticKind::constraint, "MatMul 'mm'"},
-      {"run-time shape", [](TestGraph& g) { g.input("s", "2:int64").node("Reshape", {"x", "s"}, {"a"}).output("a"); }, DiagnosticKind::unsupported_operator, "must be known at import"},
-      {"count", [](TestGraph& g) { g.ints("s", {5, -1}).node("Reshape", {"x", "s"}, {"a"}).output("a"); }, DiagnosticKind::bad_model, "do not fit"},
-      {"input type", [](TestGraph& g) { g.input("t", "2:string").node("Identity", {"t"}, {"a"}).output("a"); }, DiagnosticKind::unsupported_operator, "string"},
-      {"second output", [](TestGraph& g) { g.input("i", "1,1,4,4").node("MaxPool", {"i"}, {"a", "at"}, {integers("kernel_shape", {2, 2})}).output("a"); }, DiagnosticKind::unsupported_operator, "2 outputs"},
-      {"training", [](TestGraph& g) { g.initializer(raw_tensor<uint8_t>("t", {}, 9, {1})).node("Dropout", {"x", "", "t"}, {"a"}).output("a"); }, DiagnosticKind::unsupported_operator, "inference"},
+      {"too few inputs", [](TestGraph& g) { g.node("Add", {"x"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
+       "needs 2 inputs"},
+      {"absent input", [](TestGraph& g) { g.node("Add", {"", "x"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
+       "input 0 is missing"},
+      {"attribute's kind", [](TestGraph& g) { g.node("Concat", {"x", "x"}, {"a"}, {text("axis", "one")}).output("a"); },
+       DiagnosticKind::bad_model, "attribute axis should be an int"},
+      {"axis", [](TestGraph& g) { g.node("Concat", {"x", "x"}, {"a"}, {integer("axis", 9)}).output("a"); },
+       DiagnosticKind::bad_model, "axis 9 is out of range"},
+      {"types", [](TestGraph& g) { g.weight("w", {5, 5}).node("MatMul", {"x", "w"}, {"a"}, {}, "mm").output("a"); },
+       DiagnosticKind::constraint, "MatMul 'mm'"},
+      {"run-time shape", [](TestGraph& g) { g.input("s", "2:int64").node("Reshape", {"x", "s"}, {"a"}).output("a"); },
+       DiagnosticKind::unsupported_operator, "must be known at import"},
+      {"count", [](TestGraph& g) { g.ints("s", {5, -1}).node("Reshape", {"x", "s"}, {"a"}).output("a"); },
+       DiagnosticKind::bad_model, "do not fit"},
+      {"input type", [](TestGraph& g) { g.input("t", "2:string").node("Identity", {"t"}, {"a"}).output("a"); },
+       DiagnosticKind::unsupported_operator, "string"},
+      {"second output",
+       [](TestGraph& g) {
+         g.input("i", "1,1,4,4").node("MaxPool", {"i"}, {"a", "at"}, {integers("kernel_shape", {2, 2})}).output("a");
+       },
+       DiagnosticKind::unsupported_operator, "2 outputs"},
+      {"training",
+       [](TestGraph& g) {
+         g.initializer(raw_tensor<uint8_t>("t", {}, 9, {1})).node("Dropout", {"x", "", "t"}, {"a"}).output("a");
+       },
+       DiagnosticKind::unsupported_operator, "inference"},
   };
   for (const Bad& bad : cases) {
     TestGraph g;
@@ -179,7 +234,10 @@ TEST(OnnxImport, Contradictions) {
 TEST(OnnxImport, EveryFaultOnce) {
   TestGraph g;
   g.input("x", "2,4").weight("w", {5, 5}).output("y").output("z");
-  g.node("MatMul", {"x", "w"}, {"a"}, {}, "one").node("Relu", {"a"}, {"y"}).node("Concat", {"x", "x"}, {"b"}, {integer("axis", 5)}, "two").node("Relu", {"b"}, {"z"});
+  g.node("MatMul", {"x", "w"}, {"a"}, {}, "one")
+      .node("Relu", {"a"}, {"y"})
+      .node("Concat", {"x", "x"}, {"b"}, {integer("axis", 5)}, "two")
+      .node("Relu", {"b"}, {"z"});
   TestFile file(g, 13);
   Result<ImportedModel> m = load(file.path);
   ASSERT_FALSE(m);

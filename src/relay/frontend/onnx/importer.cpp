@@ -36,25 +36,31 @@ Span Importer::span(std::string what) const {
 Span Importer::span(const Node& node) const { return span(node_label(node)); }
 
 void Importer::report(Diagnostic diagnostic) {
-  if (problems_.size() < max_problems) problems_.push_back(std::move(diagnostic));
-  else ++suppressed_;
+  if (problems_.size() < max_problems)
+    problems_.push_back(std::move(diagnostic));
+  else
+    ++suppressed_;
 }
 
 std::optional<ImportedModel> Importer::run() {
   const Graph& graph = model_.graph;
   scopes_.emplace_back();
   Span place = span(graph.name.empty() ? "the graph" : format("graph '{}'", graph.name));
-  if (graph.has_sparse) report({DiagnosticKind::unsupported_operator, "the model has sparse initialisers, which cannot be imported", place});
+  if (graph.has_sparse)
+    report(
+        {DiagnosticKind::unsupported_operator, "the model has sparse initialisers, which cannot be imported", place});
   auto opset = model_.opsets.find("");
   if (opset == model_.opsets.end() && model_.ir_version >= 3)
-    report({DiagnosticKind::bad_model, "the model does not say which version of ONNX's operators it uses (opset_import)", place});
+    report({DiagnosticKind::bad_model,
+            "the model does not say which version of ONNX's operators it uses (opset_import)", place});
   report_unsupported_operators();
   read_initializers(graph);
   read_inputs(graph);
   convert_nodes(graph);
   std::optional<Values> outputs = read_outputs(graph, place);
   if (suppressed_)
-    problems_.back().notes.push_back(format("{} more are not shown", plural(static_cast<int64_t>(suppressed_), "problem", "problems")));
+    problems_.back().notes.push_back(
+        format("{} more are not shown", plural(static_cast<int64_t>(suppressed_), "problem", "problems")));
   if (!problems_.empty() || !outputs) return std::nullopt;
 
   ImportedModel result;
@@ -80,8 +86,15 @@ std::optional<ImportedModel> Importer::run() {
   main->type = ir::func_type(std::move(inputs), body->type);
   result.module.functions["main"] = main;
   if (opset != model_.opsets.end() && opset->second > newest_opset)
-    result.warnings.push_back({DiagnosticKind::unsupported_operator, format("the model uses opset {}, newer than {}, the newest that this importer was written for", opset->second, newest_opset),
-                               place, {}, {}, "compare results with ONNX Runtime", Severity::Warning});
+    result.warnings.push_back(
+        {DiagnosticKind::unsupported_operator,
+         format("the model uses opset {}, newer than {}, the newest that this importer was written for", opset->second,
+                newest_opset),
+         place,
+         {},
+         {},
+         "compare results with ONNX Runtime",
+         Severity::Warning});
   return result;
 }
 
@@ -98,7 +111,8 @@ void Importer::report_unsupported_operators() {
         if (count++ == 0) first = &n;
       }
       for (const Attribute& a : n.attributes)
-        if (const std::unique_ptr<Graph>* sub = std::get_if<std::unique_ptr<Graph>>(&a.value)) work.push_back(sub->get());
+        if (const std::unique_ptr<Graph>* sub = std::get_if<std::unique_ptr<Graph>>(&a.value))
+          work.push_back(sub->get());
     }
   }
   for (const auto& [key, use] : missing) {
@@ -106,12 +120,15 @@ void Importer::report_unsupported_operators() {
     std::string name = domain.empty() ? std::string(op) : format("{}.{}", domain, op);
     auto opset = model_.opsets.find(domain);
     Diagnostic d{DiagnosticKind::unsupported_operator,
-                 format("operator {} (opset {}) cannot be imported; the model uses it {}", name, opset == model_.opsets.end() ? 0 : opset->second,
+                 format("operator {} (opset {}) cannot be imported; the model uses it {}", name,
+                        opset == model_.opsets.end() ? 0 : opset->second,
                         plural(static_cast<int64_t>(use.second), "time", "times")),
                  span(*use.first)};
-    if (std::optional<std::string> near = domain.empty() ? nearest(op, operator_names()) : std::nullopt) d.notes.push_back(format("there is an operator {}", *near));
-    d.help = domain.empty() ? "docs/add-an-onnx-operator.md shows how to add it: one function and one line"
-                            : "export the model with ONNX's own operators, or add a converter (docs/add-an-onnx-operator.md)";
+    if (std::optional<std::string> near = domain.empty() ? nearest(op, operator_names()) : std::nullopt)
+      d.notes.push_back(format("there is an operator {}", *near));
+    d.help = domain.empty()
+                 ? "docs/add-an-onnx-operator.md shows how to add it: one function and one line"
+                 : "export the model with ONNX's own operators, or add a converter (docs/add-an-onnx-operator.md)";
     report(std::move(d));
   }
 }
@@ -121,7 +138,12 @@ void Importer::report_unsupported_operators() {
 bool Importer::define(std::string_view name, Value value, const Span& place) {
   Scope& scope = scopes_.back();
   if (scope.initializers.count(name) || !scope.values.emplace(name, std::move(value)).second) {
-    report({DiagnosticKind::bad_model, format("'{}' is defined twice", name), place, {}, {}, "every value of a graph needs a name of its own"});
+    report({DiagnosticKind::bad_model,
+            format("'{}' is defined twice", name),
+            place,
+            {},
+            {},
+            "every value of a graph needs a name of its own"});
     return false;
   }
   return true;
@@ -153,14 +175,16 @@ const Value* Importer::lookup(std::string_view name) {
 void Importer::read_initializers(const Graph& graph) {
   for (const TensorData& t : graph.initializers)
     if (!scopes_.back().initializers.emplace(t.name, &t).second)
-      report({DiagnosticKind::bad_model, format("'{}' is defined twice", t.name), span(format("initialiser '{}'", t.name))});
+      report({DiagnosticKind::bad_model, format("'{}' is defined twice", t.name),
+              span(format("initialiser '{}'", t.name))});
 }
 
 // --- inputs -------------------------------------------------------------------------------------------------------------
 
 // The shape variable of a dimension name; its name is made one that the text form can hold.
 ir::Dim Importer::named_dim(std::string_view name) {
-  if (auto value = options_.dims.find(std::string(name)); value != options_.dims.end()) return scalar::imm(value->second);
+  if (auto value = options_.dims.find(std::string(name)); value != options_.dims.end())
+    return scalar::imm(value->second);
   auto known = dims_.find(name);
   if (known != dims_.end()) return known->second;
   std::string plain;
@@ -178,23 +202,34 @@ ir::Dim Importer::named_dim(std::string_view name) {
 
 Type Importer::input_type(const ValueInfo& info, const Span& place) {
   if (!info.is_tensor) {
-    report({DiagnosticKind::unsupported_operator, format("input '{}' is not a tensor (a sequence, a map or optional)", info.name), place});
+    report({DiagnosticKind::unsupported_operator,
+            format("input '{}' is not a tensor (a sequence, a map or optional)", info.name), place});
     return {};
   }
   std::optional<DType> dtype = element_dtype(info.type);
   if (!dtype) {
-    report({DiagnosticKind::unsupported_operator, format("input '{}' has elements of type {}, which Relay has no tensors of", info.name, element_name(info.type)), place});
+    report({DiagnosticKind::unsupported_operator,
+            format("input '{}' has elements of type {}, which Relay has no tensors of", info.name,
+                   element_name(info.type)),
+            place});
     return {};
   }
   auto given = options_.shapes.find(std::string(info.name));
   if (!info.shape && given == options_.shapes.end()) {
-    report({DiagnosticKind::bad_model, format("input '{}' has no shape in the model", info.name), place, {}, {}, format("give one: --shape {}=1,3,224,224", info.name)});
+    report({DiagnosticKind::bad_model,
+            format("input '{}' has no shape in the model", info.name),
+            place,
+            {},
+            {},
+            format("give one: --shape {}=1,3,224,224", info.name)});
     return {};
   }
   size_t rank = info.shape ? info.shape->size() : given->second.size();
   if (given != options_.shapes.end() && given->second.size() != rank) {
-    report({DiagnosticKind::bad_option, format("input '{}' has {}, but the shape given for it, [{}], has {}", info.name, plural(static_cast<int64_t>(rank), "axis", "axes"),
-                                               join(given->second, ", "), given->second.size()), place});
+    report({DiagnosticKind::bad_option,
+            format("input '{}' has {}, but the shape given for it, [{}], has {}", info.name,
+                   plural(static_cast<int64_t>(rank), "axis", "axes"), join(given->second, ", "), given->second.size()),
+            place});
     return {};
   }
   ir::Dims shape;
@@ -206,7 +241,10 @@ Type Importer::input_type(const ValueInfo& info, const Span& place) {
       if (!dim.value && !dim.name.empty()) {
         ir::Dim before = named_dim(dim.name);
         if (is_int(before) && before->ivalue != value) {
-          report({DiagnosticKind::bad_option, format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, before->ivalue, value, info.name), place});
+          report({DiagnosticKind::bad_option,
+                  format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, before->ivalue, value,
+                         info.name),
+                  place});
           return {};
         }
         dims_[dim.name] = scalar::imm(value);
@@ -216,7 +254,8 @@ Type Importer::input_type(const ValueInfo& info, const Span& place) {
       shape.push_back(scalar::imm(*dim.value));
     } else {
       // A name, or a variable of its own (some exporters write -1 for it).
-      shape.push_back(dim.value || dim.name.empty() ? scalar::var(format("d{}_{}", params_.size(), axis)) : named_dim(dim.name));
+      shape.push_back(dim.value || dim.name.empty() ? scalar::var(format("d{}_{}", params_.size(), axis))
+                                                    : named_dim(dim.name));
     }
   }
   return ir::tensor_type(std::move(shape), *dtype);
@@ -231,7 +270,8 @@ void Importer::read_inputs(const Graph& graph) {
   }
   for (const auto& [name, shape] : options_.shapes) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    Diagnostic d{DiagnosticKind::bad_option, format("a shape is given for '{}', but the model has no such input", name)};
+    Diagnostic d{DiagnosticKind::bad_option,
+                 format("a shape is given for '{}', but the model has no such input", name)};
     if (std::optional<std::string> near = nearest(name, names)) d.help = format("did you mean '{}'?", *near);
     d.notes.push_back(format("inputs: {}", join(names, ", ")));
     report(std::move(d));
@@ -271,7 +311,8 @@ void Importer::convert_nodes(const Graph& graph) {
 
 void Importer::report_undefined(const Graph& graph, size_t node, std::string_view name) {
   const Node& user = graph.nodes[node];
-  Diagnostic d{DiagnosticKind::bad_model, format("{} uses '{}', which nothing defines", node_label(user), name), span(user)};
+  Diagnostic d{DiagnosticKind::bad_model, format("{} uses '{}', which nothing defines", node_label(user), name),
+               span(user)};
   d.help = "the model is incomplete: export it again, or check it with onnx.checker";
   for (size_t i = node; i < graph.nodes.size(); ++i) {
     const std::vector<std::string_view>& outputs = graph.nodes[i].outputs;
@@ -290,7 +331,8 @@ void Importer::convert_node(const Graph& graph, size_t index) {
   Span place = span(node);
   auto finish = [&](Values results) {
     for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (!node.outputs[i].empty()) define(node.outputs[i], i < results.size() ? std::move(results[i]) : Value(), place);
+      if (!node.outputs[i].empty())
+        define(node.outputs[i], i < results.size() ? std::move(results[i]) : Value(), place);
   };
   const Operator* op = find_operator(node.domain, node.op);
   if (!op) return finish({});  // reported with all the others
@@ -305,7 +347,10 @@ void Importer::convert_node(const Graph& graph, size_t index) {
   if (!complete) return finish({});
   for (size_t i = 0; i < op->min_inputs; ++i) {
     if (i < inputs.size() && inputs[i]) continue;
-    report({DiagnosticKind::bad_model, format("{} needs {}, but input {} is missing", node_label(node), plural(static_cast<int64_t>(op->min_inputs), "input", "inputs"), i), place});
+    report({DiagnosticKind::bad_model,
+            format("{} needs {}, but input {} is missing", node_label(node),
+                   plural(static_cast<int64_t>(op->min_inputs), "input", "inputs"), i),
+            place});
     return finish({});
   }
   auto opset = model_.opsets.find(node.domain);
@@ -314,7 +359,9 @@ void Importer::convert_node(const Graph& graph, size_t index) {
   bool wanted = false;
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty() && (i >= results.size() || !results[i])) wanted = true;
-  if (wanted && !convert.failed()) convert.unsupported("it has {}, of which only {} can be imported", plural(static_cast<int64_t>(node.outputs.size()), "output", "outputs"), results.size());
+  if (wanted && !convert.failed())
+    convert.unsupported("it has {}, of which only {} can be imported",
+                        plural(static_cast<int64_t>(node.outputs.size()), "output", "outputs"), results.size());
   finish(convert.failed() ? Values() : std::move(results));
 }
 
@@ -323,7 +370,9 @@ std::optional<Values> Importer::read_outputs(const Graph& graph, const Span& pla
   bool complete = true;
   for (const ValueInfo& info : graph.outputs) {
     const Value* value = lookup(info.name);
-    if (!value) report({DiagnosticKind::bad_model, format("output '{}' is defined by no node", info.name), span(format("output '{}'", info.name))});
+    if (!value)
+      report({DiagnosticKind::bad_model, format("output '{}' is defined by no node", info.name),
+              span(format("output '{}'", info.name))});
     Expr expr = value && *value ? expression(*value, place) : Expr();
     if (!expr) complete = false;
     outputs.push_back(Value(std::move(expr)));
@@ -359,7 +408,8 @@ Expr Importer::constant(Tensor value, Span place) {
 Result<Expr> Importer::call(const char* name, ir::Exprs args, const EmitAttrs& attrs, const Span& place) {
   const op::OpDef* def = op::find(name);
   if (!def) {
-    Diagnostic d{DiagnosticKind::unsupported_operator, format("it needs Relay's operator {}, which this build does not have", name)};
+    Diagnostic d{DiagnosticKind::unsupported_operator,
+                 format("it needs Relay's operator {}, which this build does not have", name)};
     d.help = format("add {} as docs/add-an-operator.md shows", name);
     return d;
   }
@@ -373,7 +423,9 @@ Result<Expr> Importer::call(const char* name, ir::Exprs args, const EmitAttrs& a
 
 Expr Importer::size_expression(const ir::Dim& size, const Span& place) {
   std::unordered_map<const scalar::Node*, Expr> made;
-  auto number = [&](int64_t value) { return constant(Tensor::from_ints({}, DType::int64(), std::span(&value, 1)), place); };
+  auto number = [&](int64_t value) {
+    return constant(Tensor::from_ints({}, DType::int64(), std::span(&value, 1)), place);
+  };
   scalar::visit(size, [&](const scalar::Expr& e) {
     Expr& out = made[e.get()];
     if (e->kind == scalar::Kind::Int) out = number(e->ivalue);
@@ -415,7 +467,8 @@ Expr Importer::expression(const Value& value, const Span& place) {
   keep = value.known;
   if (std::optional<Tensor> tensor = as_tensor(known)) return made = constant(*std::move(tensor), place);
   auto refuse = [&]() -> Expr {
-    Diagnostic d{DiagnosticKind::unsupported_operator, "a value computed from sizes is used as data in a way that cannot be imported", place};
+    Diagnostic d{DiagnosticKind::unsupported_operator,
+                 "a value computed from sizes is used as data in a way that cannot be imported", place};
     d.help = "give the inputs' shapes: --shape NAME=1,3,224,224";
     report(std::move(d));
     return {};

@@ -69,7 +69,7 @@ class Importer {
     ir::VarRef param;
     int64_t axis;
   };
-  std::vector<DimPlace> places_;              // where each shape variable can be read at run time
+  std::vector<DimPlace> places_;  // where each shape variable can be read at run time
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
   Diagnostics problems_;
   size_t suppressed_ = 0;

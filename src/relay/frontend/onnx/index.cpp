@@ -34,7 +34,10 @@ Expr from_the_front(Convert& c, const Expr& indices, const Dim& extent) {
       return c.constant(std::move(corrected));
     }
   }
-  if (!is_int(extent)) return c.unsupported("indices that may be negative need a fixed size, but that of the axis is {}; give the inputs' shapes (--shape)", scalar::str(extent));
+  if (!is_int(extent))
+    return c.unsupported(
+        "indices that may be negative need a fixed size, but that of the axis is {}; give the inputs' shapes (--shape)",
+        scalar::str(extent));
   Expr below = c.emit("less", {indices, c.scalar(0, dtype)});
   return c.emit("where", {below, c.add(indices, static_cast<double>(extent->ivalue)), indices});
 }
@@ -86,7 +89,9 @@ Values Slice(Convert& c) {
   if (!steps) steps = Ints(n, 1);
   axes = c.axes(*axes, rank);
   if (!axes) return {};
-  if (ends->size() != n || axes->size() != n || steps->size() != n) return c.bad("starts, ends, axes and steps have {}, {}, {} and {} elements", n, ends->size(), axes->size(), steps->size());
+  if (ends->size() != n || axes->size() != n || steps->size() != n)
+    return c.bad("starts, ends, axes and steps have {}, {}, {} and {} elements", n, ends->size(), axes->size(),
+                 steps->size());
   if (known && known->shape.size() == 1 && n <= 1) {
     if (n == 0) return {known};
     if (is_int((*starts)[0]) && is_int((*ends)[0]) && (*steps)[0] != 0) {
@@ -113,16 +118,25 @@ Values Slice(Convert& c) {
         if (step == 1) continue;
         last = scalar::imm(INT32_MAX);
       }
-      if (step < 0) return c.unsupported("a backward slice of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)", scalar::str(extent));
+      if (step < 0)
+        return c.unsupported(
+            "a backward slice of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)",
+            scalar::str(extent));
       if (open) last = scalar::imm(INT32_MAX);
-      if (!is_int(first) || !is_int(last)) return c.unsupported("a slice from {} to {} of an axis of size {} needs numbers; give the inputs' shapes (--shape)", scalar::str(first), scalar::str(last), scalar::str(extent));
+      if (!is_int(first) || !is_int(last))
+        return c.unsupported(
+            "a slice from {} to {} of an axis of size {} needs numbers; give the inputs' shapes (--shape)",
+            scalar::str(first), scalar::str(last), scalar::str(extent));
       begin.push_back(first->ivalue), end.push_back(last->ivalue), strides.push_back(step);
     } else {
-      if (!is_int(first) || !is_int(last)) return c.unsupported("a slice from {} to {} needs numbers; give the inputs' shapes (--shape)", scalar::str(first), scalar::str(last));
+      if (!is_int(first) || !is_int(last))
+        return c.unsupported("a slice from {} to {} needs numbers; give the inputs' shapes (--shape)",
+                             scalar::str(first), scalar::str(last));
       Bounds r = clamped(first->ivalue, last->ivalue, step, extent->ivalue);
       if (step == 1 && r.begin == 0 && r.end == extent->ivalue) continue;
       // "Before the first element" is written so that it is not taken for the last one.
-      begin.push_back(r.begin), end.push_back(step < 0 && r.end < 0 ? -extent->ivalue - 1 : r.end), strides.push_back(step);
+      begin.push_back(r.begin), end.push_back(step < 0 && r.end < 0 ? -extent->ivalue - 1 : r.end),
+          strides.push_back(step);
     }
     used.push_back((*axes)[i]);
   }
@@ -170,14 +184,16 @@ Values GatherND(Convert& c) {
   if (!width) return c.unsupported("the last axis of the indices has no fixed size: {}", ir::str(indices->type));
   Ints order{rank - 1};
   for (int64_t i = 0; i < rank - 1; ++i) order.push_back(i);
-  return {c.emit("gather_nd", {x, c.transpose(indices, order)}, {{"batch_dims", c.integer("batch_dims", 0)}, {"index_rank", *width}})};
+  return {c.emit("gather_nd", {x, c.transpose(indices, order)},
+                 {{"batch_dims", c.integer("batch_dims", 0)}, {"index_rank", *width}})};
 }
 
 Values OneHot(Convert& c) {
   std::optional<double> depth = c.number(1, "depth");
   KnownRef values = c.known(2);
   if (!depth) return {};
-  if (!values || values->values.size() != 2 || !as_tensor(*values)) return c.unsupported("the values must be two numbers, known at import");
+  if (!values || values->values.size() != 2 || !as_tensor(*values))
+    return c.unsupported("the values must be two numbers, known at import");
   if (!(*depth >= 1 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
   Expr indices = c.input(0);
   if (c.dtype(indices).is_float()) indices = c.cast(indices, DType::int64());
@@ -186,7 +202,8 @@ Values OneHot(Convert& c) {
   if (!c.axis(axis, rank)) return {};
   Tensor both = *as_tensor(*values);
   auto value = [&](int64_t i) { return c.scalar(both.at(i), values->dtype); };
-  return {c.emit("one_hot", {indices, value(1), value(0)}, {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", values->dtype}})};
+  return {c.emit("one_hot", {indices, value(1), value(0)},
+                 {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", values->dtype}})};
 }
 
 // start, start + delta, ... before limit; the three must be numbers at import.
@@ -200,8 +217,10 @@ Values Range(Convert& c) {
   if (!c.may_make(static_cast<int64_t>(count), dtype)) return {};
   Tensor values = Tensor::empty({static_cast<int64_t>(count)}, dtype);
   for (int64_t i = 0; i < values.elements(); ++i) {
-    if (dtype.is_float()) values.set(i, *start + static_cast<double>(i) * *delta);
-    else values.set_int(i, static_cast<int64_t>(*start) + i * static_cast<int64_t>(*delta));
+    if (dtype.is_float())
+      values.set(i, *start + static_cast<double>(i) * *delta);
+    else
+      values.set_int(i, static_cast<int64_t>(*start) + i * static_cast<int64_t>(*delta));
   }
   return {c.constant(std::move(values))};
 }
@@ -213,7 +232,12 @@ Values TopK(Convert& c) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
   if (!axis) return {};
   if (k->size() != 1 || (*k)[0] < 0) return c.bad("k is [{}]", join(*k, ", "));
-  Expr both = c.emit("topk", {x}, {{"k", (*k)[0]}, {"axis", *axis}, {"ret_type", "both"}, {"is_ascend", c.integer("largest", 1) == 0}, {"dtype", DType::int64()}});
+  Expr both = c.emit("topk", {x},
+                     {{"k", (*k)[0]},
+                      {"axis", *axis},
+                      {"ret_type", "both"},
+                      {"is_ascend", c.integer("largest", 1) == 0},
+                      {"dtype", DType::int64()}});
   if (!both) return {};
   return {c.get(both, 0), c.get(both, 1)};
 }
@@ -237,13 +261,16 @@ Values Trilu(Convert& c) {
   std::optional<int64_t> rows = c.extent(x, c.rank(x) - 2), columns = c.extent(x, c.rank(x) - 1);
   if (!k) return {};
   if (k->size() != 1) return c.bad("k is [{}]", join(*k, ", "));
-  if (!rows || !columns) return c.unsupported("it needs matrices of a fixed size, but the data is {}; give the inputs' shapes (--shape)", ir::str(x->type));
+  if (!rows || !columns)
+    return c.unsupported("it needs matrices of a fixed size, but the data is {}; give the inputs' shapes (--shape)",
+                         ir::str(x->type));
   if (!c.may_make(element_count({*rows, *columns}).value_or(INT64_MAX), DType::boolean())) return {};
   bool upper = c.integer("upper", 1) != 0;
   int64_t diagonal = std::clamp<int64_t>((*k)[0], -INT32_MAX, INT32_MAX);
   Tensor mask = Tensor::empty({*rows, *columns}, DType::boolean());
   for (int64_t i = 0; i < *rows; ++i)
-    for (int64_t j = 0; j < *columns; ++j) mask.set_int(i * *columns + j, upper ? j - i >= diagonal : j - i <= diagonal);
+    for (int64_t j = 0; j < *columns; ++j)
+      mask.set_int(i * *columns + j, upper ? j - i >= diagonal : j - i <= diagonal);
   return {c.emit("where", {c.constant(std::move(mask)), x, c.scalar(0, c.dtype(x))})};
 }
 
@@ -252,9 +279,13 @@ Values EyeLike(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 2, 2, "the data")) return {};
   std::optional<int64_t> rows = c.extent(x, 0), columns = c.extent(x, 1);
-  std::optional<DType> dtype = c.has_attribute("dtype") ? element_dtype(static_cast<int32_t>(c.integer("dtype", 0))) : c.dtype(x);
-  if (!dtype) return c.unsupported("it makes elements of type {}", element_name(static_cast<int32_t>(c.integer("dtype", 0))));
-  if (!rows || !columns) return c.unsupported("it needs a fixed size, but the data is {}; give the inputs' shapes (--shape)", ir::str(x->type));
+  std::optional<DType> dtype =
+      c.has_attribute("dtype") ? element_dtype(static_cast<int32_t>(c.integer("dtype", 0))) : c.dtype(x);
+  if (!dtype)
+    return c.unsupported("it makes elements of type {}", element_name(static_cast<int32_t>(c.integer("dtype", 0))));
+  if (!rows || !columns)
+    return c.unsupported("it needs a fixed size, but the data is {}; give the inputs' shapes (--shape)",
+                         ir::str(x->type));
   if (!c.may_make(element_count({*rows, *columns}).value_or(INT64_MAX), *dtype)) return {};
   Tensor eye = Tensor::full({*rows, *columns}, *dtype, 0);
   int64_t k = std::clamp<int64_t>(c.integer("k", 0), -INT32_MAX, INT32_MAX);

@@ -34,7 +34,8 @@ bool is_number(const Expr& e) { return e->kind == Kind::Int || e->kind == Kind::
 
 // A float rounded as the tensor's type would.
 Expr real(double value, DType dtype) {
-  return scalar::fimm(dtype == DType::float64() ? value : static_cast<double>(static_cast<float>(value)), DType::float64());
+  return scalar::fimm(dtype == DType::float64() ? value : static_cast<double>(static_cast<float>(value)),
+                      DType::float64());
 }
 
 bool not_negative(const Expr& e) {
@@ -52,7 +53,8 @@ std::optional<Ratio> as_ratio(const Expr& e) {
     // p / 2^s, exactly.
     double value = e->fvalue;
     for (int64_t denominator = 1; denominator <= (1 << 20); denominator *= 2)
-      if (double p = value * static_cast<double>(denominator); std::abs(p) < 1e15 && p == std::floor(p)) return Ratio{scalar::imm(static_cast<int64_t>(p)), denominator};
+      if (double p = value * static_cast<double>(denominator); std::abs(p) < 1e15 && p == std::floor(p))
+        return Ratio{scalar::imm(static_cast<int64_t>(p)), denominator};
     return std::nullopt;
   }
   if (e->kind == Kind::Cast) return Ratio{e->args[0], 1};
@@ -62,17 +64,20 @@ std::optional<Ratio> as_ratio(const Expr& e) {
   int64_t denominator = 0;
   switch (e->binary) {
     case BinaryOp::Mul:
-      if (__builtin_mul_overflow(a->denominator, b->denominator, &denominator) || denominator > (1 << 30)) return std::nullopt;
+      if (__builtin_mul_overflow(a->denominator, b->denominator, &denominator) || denominator > (1 << 30))
+        return std::nullopt;
       return Ratio{a->numerator * b->numerator, denominator};
     case BinaryOp::Div:
       if (!is_int(b->numerator) || b->numerator->ivalue <= 0 || b->numerator->ivalue > (1 << 20)) return std::nullopt;
-      if (__builtin_mul_overflow(a->denominator, b->numerator->ivalue, &denominator) || denominator > (1 << 30)) return std::nullopt;
+      if (__builtin_mul_overflow(a->denominator, b->numerator->ivalue, &denominator) || denominator > (1 << 30))
+        return std::nullopt;
       return Ratio{a->numerator * b->denominator, denominator};
     case BinaryOp::Add:
     case BinaryOp::Sub: {
       if (a->denominator != b->denominator) {
         a->numerator = a->numerator * b->denominator, b->numerator = b->numerator * a->denominator;
-        if (__builtin_mul_overflow(a->denominator, b->denominator, &denominator) || denominator > (1 << 30)) return std::nullopt;
+        if (__builtin_mul_overflow(a->denominator, b->denominator, &denominator) || denominator > (1 << 30))
+          return std::nullopt;
       } else {
         denominator = a->denominator;
       }
@@ -95,7 +100,8 @@ Expr binary_element(BinaryOp op, const Expr& a, const Expr& b, DType dtype) {
       if (!is_int(b) || b->ivalue == 0 || b->ivalue == -1) return {};
       op = not_negative(a) && b->ivalue > 0 ? BinaryOp::FloorDiv : BinaryOp::TruncDiv;
     }
-    if ((op == BinaryOp::FloorMod || op == BinaryOp::TruncMod) && (!is_int(b) || b->ivalue == 0 || b->ivalue == -1)) return {};
+    if ((op == BinaryOp::FloorMod || op == BinaryOp::TruncMod) && (!is_int(b) || b->ivalue == 0 || b->ivalue == -1))
+      return {};
     if (op == BinaryOp::Pow) {
       if (!is_int(b) || b->ivalue < 0 || b->ivalue > 8) return {};
       Expr power = scalar::imm(1);
@@ -136,7 +142,8 @@ KnownRef known_of(const Tensor& tensor) {
   if (count > max_known) return nullptr;
   Exprs values;
   for (int64_t i = 0; i < count; ++i)
-    values.push_back(tensor.dtype().is_float() ? scalar::fimm(tensor.at(i), DType::float64()) : scalar::imm(tensor.int_at(i)));
+    values.push_back(tensor.dtype().is_float() ? scalar::fimm(tensor.at(i), DType::float64())
+                                               : scalar::imm(tensor.int_at(i)));
   return make(tensor.shape(), tensor.dtype(), std::move(values));
 }
 
@@ -154,8 +161,10 @@ std::optional<Tensor> as_tensor(const Known& known) {
   Tensor tensor = Tensor::empty(known.shape, known.dtype);
   for (size_t i = 0; i < known.values.size(); ++i) {
     const Expr& e = known.values[i];
-    if (e->kind == Kind::Float) tensor.set(static_cast<int64_t>(i), e->fvalue);
-    else tensor.set_int(static_cast<int64_t>(i), e->ivalue);
+    if (e->kind == Kind::Float)
+      tensor.set(static_cast<int64_t>(i), e->fvalue);
+    else
+      tensor.set_int(static_cast<int64_t>(i), e->ivalue);
   }
   return tensor;
 }
@@ -203,7 +212,8 @@ KnownRef cast(const Known& known, DType dtype) {
 }
 
 KnownRef picked(const Known& known, const std::vector<int64_t>& indices, Shape shape) {
-  if (element_count(shape) != static_cast<int64_t>(indices.size()) || static_cast<int64_t>(indices.size()) > max_known) return nullptr;
+  if (element_count(shape) != static_cast<int64_t>(indices.size()) || static_cast<int64_t>(indices.size()) > max_known)
+    return nullptr;
   Exprs values;
   for (int64_t i : indices) {
     if (i < 0 || i >= static_cast<int64_t>(known.values.size())) return nullptr;
@@ -240,7 +250,8 @@ KnownRef binary(BinaryOp op, const Known& a, const Known& b) {
   Exprs values;
   size_t count = static_cast<size_t>(*element_count(*shape));
   for (size_t i = 0; i < count; ++i) {
-    Expr value = binary_element(op, a.values[broadcast_index(*shape, a.shape, i)], b.values[broadcast_index(*shape, b.shape, i)], a.dtype);
+    Expr value = binary_element(op, a.values[broadcast_index(*shape, a.shape, i)],
+                                b.values[broadcast_index(*shape, b.shape, i)], a.dtype);
     if (!value) return nullptr;
     values.push_back(std::move(value));
   }
@@ -251,9 +262,12 @@ KnownRef unary(UnaryOp op, const Known& a) {
   Exprs values;
   for (const Expr& e : a.values) {
     Expr value;
-    if (op == UnaryOp::Not && e->kind == Kind::Int) value = scalar::imm(!e->ivalue);
-    else if (op == UnaryOp::Neg && !a.dtype.is_float()) value = scalar::simplify(scalar::imm(0) - e);
-    else if (op == UnaryOp::Abs && e->kind == Kind::Int) value = e->ivalue < 0 ? scalar::imm(0) - e : e;
+    if (op == UnaryOp::Not && e->kind == Kind::Int)
+      value = scalar::imm(!e->ivalue);
+    else if (op == UnaryOp::Neg && !a.dtype.is_float())
+      value = scalar::simplify(scalar::imm(0) - e);
+    else if (op == UnaryOp::Abs && e->kind == Kind::Int)
+      value = e->ivalue < 0 ? scalar::imm(0) - e : e;
     else if (e->kind == Kind::Float) {
       if (op == UnaryOp::Neg) value = real(-e->fvalue, a.dtype);
       if (op == UnaryOp::Abs) value = real(std::abs(e->fvalue), a.dtype);
@@ -279,7 +293,8 @@ KnownRef where(const Known& condition, const Known& a, const Known& b) {
   for (size_t i = 0; i < count; ++i) {
     const Expr& c = condition.values[broadcast_index(*shape, condition.shape, i)];
     if (c->kind != Kind::Int) return nullptr;
-    values.push_back(c->ivalue ? a.values[broadcast_index(*shape, a.shape, i)] : b.values[broadcast_index(*shape, b.shape, i)]);
+    values.push_back(c->ivalue ? a.values[broadcast_index(*shape, a.shape, i)]
+                               : b.values[broadcast_index(*shape, b.shape, i)]);
   }
   return make(*shape, a.dtype, std::move(values));
 }

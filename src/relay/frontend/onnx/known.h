@@ -25,20 +25,21 @@ using KnownRef = std::shared_ptr<const Known>;
 
 inline constexpr int64_t max_known = 1024;  // elements; larger tensors are never "known"
 
-KnownRef known_of(const Tensor& tensor);                      // null when it is too large
-KnownRef known_ints(const scalar::Exprs& values);             // a list of int64
+KnownRef known_of(const Tensor& tensor);           // null when it is too large
+KnownRef known_ints(const scalar::Exprs& values);  // a list of int64
 KnownRef known_scalar(scalar::Expr value, DType dtype);
-std::optional<Tensor> as_tensor(const Known& known);          // when every element is a number
+std::optional<Tensor> as_tensor(const Known& known);  // when every element is a number
 std::optional<std::vector<int64_t>> as_ints(const Known& known);
 
 KnownRef reshaped(const Known& known, Shape shape);
 KnownRef cast(const Known& known, DType dtype);
 // Elements at `indices` of the flat data.
 KnownRef picked(const Known& known, const std::vector<int64_t>& indices, Shape shape);
-KnownRef binary(scalar::BinaryOp op, const Known& a, const Known& b);   // numpy's broadcasting; Div is division of the type
-KnownRef unary(scalar::UnaryOp op, const Known& a);                     // Neg, Floor, Ceil, Abs, Sqrt, Not
+KnownRef binary(scalar::BinaryOp op, const Known& a,
+                const Known& b);                     // numpy's broadcasting; Div is division of the type
+KnownRef unary(scalar::UnaryOp op, const Known& a);  // Neg, Floor, Ceil, Abs, Sqrt, Not
 KnownRef where(const Known& condition, const Known& a, const Known& b);
-KnownRef concat(const std::vector<KnownRef>& parts);                    // rank 1
-KnownRef product(const Known& known);                                   // of all elements, rank 0
+KnownRef concat(const std::vector<KnownRef>& parts);  // rank 1
+KnownRef product(const Known& known);                 // of all elements, rank 0
 
 }  // namespace relay::onnx

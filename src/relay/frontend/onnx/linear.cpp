@@ -19,7 +19,8 @@ Values Gemm(Convert& c) {
   double beta = c.real("beta", 1);
   if (!c.has(2) || beta == 0) return {product};
   Expr bias = c.multiply(c.input(2), beta);
-  if (c.rank(bias) == 1 && product && scalar::prove_equal(c.shape(bias)[0], c.shape(product)[1]) == true) return {c.emit("nn.bias_add", {product, bias}, {{"axis", int64_t{1}}})};
+  if (c.rank(bias) == 1 && product && scalar::prove_equal(c.shape(bias)[0], c.shape(product)[1]) == true)
+    return {c.emit("nn.bias_add", {product, bias}, {{"axis", int64_t{1}}})};
   return {c.add(product, bias)};
 }
 

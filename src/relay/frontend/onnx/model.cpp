@@ -14,7 +14,8 @@ const Attribute* Node::find(std::string_view attribute) const {
 }
 
 const char* kind_name(const AttributeValue& value) {
-  static const char* const names[] = {"unknown", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
+  static const char* const names[] = {"unknown", "float",  "int",  "string", "tensor",
+                                      "graph",   "floats", "ints", "strings"};
   return names[value.index()];
 }
 
@@ -26,7 +27,8 @@ struct Reader {
 
   void count_item(const Wire& at) {
     if (++items > max_items)
-      throw WireError{DiagnosticKind::limit_exceeded, at.position(), format("the model has more than {} nodes, attributes and tensors", max_items)};
+      throw WireError{DiagnosticKind::limit_exceeded, at.position(),
+                      format("the model has more than {} nodes, attributes and tensors", max_items)};
   }
 
   TensorData tensor(std::string_view message);
@@ -42,9 +44,12 @@ struct Reader {
 std::pair<std::string_view, std::string_view> key_value(std::string_view message) {
   std::pair<std::string_view, std::string_view> entry;
   for (Wire w(message); w.next();) {
-    if (w.field() == 1) entry.first = w.bytes();
-    else if (w.field() == 2) entry.second = w.bytes();
-    else w.skip();
+    if (w.field() == 1)
+      entry.first = w.bytes();
+    else if (w.field() == 2)
+      entry.second = w.bytes();
+    else
+      w.skip();
   }
   return entry;
 }
@@ -54,14 +59,13 @@ TensorData Reader::tensor(std::string_view message) {
   t.message = message;
   for (Wire w(message); w.next();) {
     switch (w.field()) {
-      case 1:
-        w.append_ints(t.dims, max_rank, "dimensions of a tensor");
-        break;
+      case 1: w.append_ints(t.dims, max_rank, "dimensions of a tensor"); break;
       case 2: t.type = static_cast<int32_t>(w.integer()); break;
       case 8: t.name = w.bytes(); break;
       case 9: t.raw = w.bytes(), t.has_raw = true; break;
       case 13:
-        if (t.external.size() >= 16) throw WireError{DiagnosticKind::limit_exceeded, w.position(), "more than 16 entries of external data"};
+        if (t.external.size() >= 16)
+          throw WireError{DiagnosticKind::limit_exceeded, w.position(), "more than 16 entries of external data"};
         t.external.insert(key_value(w.bytes()));
         break;
       case 14: t.is_external = w.integer() == 1; break;
@@ -87,7 +91,9 @@ Attribute Reader::attribute(std::string_view message, int depth) {
       case 4: a.value = w.bytes(); break;
       case 5: a.value = std::make_unique<TensorData>(tensor(w.bytes())); break;
       case 6:
-        if (depth >= max_depth) throw WireError{DiagnosticKind::limit_exceeded, w.position(), format("graphs are nested deeper than {}", max_depth)};
+        if (depth >= max_depth)
+          throw WireError{DiagnosticKind::limit_exceeded, w.position(),
+                          format("graphs are nested deeper than {}", max_depth)};
         a.value = std::make_unique<Graph>(graph(w.bytes(), depth + 1));
         break;
       case 7: w.append_floats(value(static_cast<std::vector<float>*>(nullptr))); break;
@@ -139,12 +145,17 @@ std::vector<DimInfo> Reader::shape(std::string_view message) {
       w.skip();
       continue;
     }
-    if (dims.size() >= max_rank) throw WireError{DiagnosticKind::limit_exceeded, w.position(), format("a shape has more than {} dimensions", max_rank)};
+    if (dims.size() >= max_rank)
+      throw WireError{DiagnosticKind::limit_exceeded, w.position(),
+                      format("a shape has more than {} dimensions", max_rank)};
     DimInfo& dim = dims.emplace_back();
     for (Wire d(w.bytes()); d.next();) {
-      if (d.field() == 1) dim.value = d.integer();
-      else if (d.field() == 2) dim.name = d.bytes();
-      else d.skip();
+      if (d.field() == 1)
+        dim.value = d.integer();
+      else if (d.field() == 2)
+        dim.name = d.bytes();
+      else
+        d.skip();
     }
   }
   return dims;
@@ -158,9 +169,12 @@ void Reader::type(std::string_view message, ValueInfo& info) {
     }
     info.is_tensor = true;
     for (Wire t(w.bytes()); t.next();) {
-      if (t.field() == 1) info.type = static_cast<int32_t>(t.integer());
-      else if (t.field() == 2) info.shape = shape(t.bytes());
-      else t.skip();
+      if (t.field() == 1)
+        info.type = static_cast<int32_t>(t.integer());
+      else if (t.field() == 2)
+        info.shape = shape(t.bytes());
+      else
+        t.skip();
     }
   }
 }
@@ -168,9 +182,12 @@ void Reader::type(std::string_view message, ValueInfo& info) {
 ValueInfo Reader::value_info(std::string_view message) {
   ValueInfo info;
   for (Wire w(message); w.next();) {
-    if (w.field() == 1) info.name = w.bytes();
-    else if (w.field() == 2) type(w.bytes(), info);
-    else w.skip();
+    if (w.field() == 1)
+      info.name = w.bytes();
+    else if (w.field() == 2)
+      type(w.bytes(), info);
+    else
+      w.skip();
   }
   return info;
 }
@@ -205,9 +222,12 @@ void Reader::model(Model& m) {
         std::string_view domain;
         int64_t version = 0;
         for (Wire s(w.bytes()); s.next();) {
-          if (s.field() == 1) domain = s.bytes();
-          else if (s.field() == 2) version = s.integer();
-          else s.skip();
+          if (s.field() == 1)
+            domain = s.bytes();
+          else if (s.field() == 2)
+            version = s.integer();
+          else
+            s.skip();
         }
         count_item(w);
         m.opsets[domain == "ai.onnx" ? "" : domain] = version;

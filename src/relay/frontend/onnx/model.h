@@ -29,8 +29,29 @@ inline constexpr size_t max_rank = 32;
 
 // Numbers of onnx.proto's TensorProto.DataType.
 enum class ElementType : int32_t {
-  Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
-  Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4
+  Undefined,
+  Float,
+  UInt8,
+  Int8,
+  UInt16,
+  Int16,
+  Int32,
+  Int64,
+  String,
+  Bool,
+  Float16,
+  Double,
+  UInt32,
+  UInt64,
+  Complex64,
+  Complex128,
+  BFloat16,
+  Float8E4M3FN,
+  Float8E4M3FNUZ,
+  Float8E5M2,
+  Float8E5M2FNUZ,
+  UInt4,
+  Int4
 };
 std::string element_name(int32_t type);  // "float16", "string", "type 77"
 // Nothing for those that Relay has no tensors of.
@@ -41,8 +62,8 @@ struct TensorData {
   std::string_view name;
   int32_t type = 0;
   Shape dims;
-  std::string_view message;   // the whole TensorProto: where the typed fields are
-  std::string_view raw;       // raw_data
+  std::string_view message;  // the whole TensorProto: where the typed fields are
+  std::string_view raw;      // raw_data
   bool has_raw = false;
   bool is_external = false;
   std::map<std::string_view, std::string_view> external;  // location, offset, length
@@ -51,8 +72,9 @@ struct TensorData {
 struct Graph;
 
 // What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types, sparse).
-using AttributeValue = std::variant<std::monostate, float, int64_t, std::string_view, std::unique_ptr<TensorData>,
-                                    std::unique_ptr<Graph>, std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;
+using AttributeValue =
+    std::variant<std::monostate, float, int64_t, std::string_view, std::unique_ptr<TensorData>, std::unique_ptr<Graph>,
+                 std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;
 struct Attribute {
   std::string_view name;
   AttributeValue value;
@@ -74,7 +96,7 @@ struct DimInfo {
 };
 struct ValueInfo {
   std::string_view name;
-  bool is_tensor = false;   // else a sequence, a map, ...
+  bool is_tensor = false;  // else a sequence, a map, ...
   int32_t type = 0;
   std::optional<std::vector<DimInfo>> shape;
 };
@@ -94,7 +116,7 @@ struct Model {
   std::string_view producer, producer_version;
   std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
   Graph graph;
-  size_t functions = 0;                        // model-local functions
+  size_t functions = 0;  // model-local functions
   // Files of external data, by resolved path; filled when they are first used.
   mutable std::map<std::string, std::shared_ptr<const MappedFile>> external_files;
 };

@@ -21,7 +21,8 @@ DiagnosticKind only_kind(const Diagnostics& errors) { return errors.empty() ? Di
 TestGraph network() {
   TestGraph g;
   g.input("x", "1,3,8,8").weight("w", {4, 3, 3, 3}).weight("b", {4});
-  g.node("Conv", {"x", "w", "b"}, {"c"}, {integers("pads", {1, 1, 1, 1}), integers("kernel_shape", {3, 3})}, "first conv");
+  g.node("Conv", {"x", "w", "b"}, {"c"}, {integers("pads", {1, 1, 1, 1}), integers("kernel_shape", {3, 3})},
+         "first conv");
   g.node("Clip", {"c"}, {"r"}, {real("min", 0), real("max", 6)});
   g.node("Constant", {}, {"shape"}, {message("value", 4, 5, raw_tensor<int64_t>("", {2}, 7, {1, -1}))});
   g.node("Reshape", {"r", "shape"}, {"flat"});
@@ -49,13 +50,31 @@ TEST(OnnxModel, ReadsWhatIsWritten) {
 
 TEST(OnnxModel, EveryWayToStoreATensor) {
   TestGraph g;
-  g.initializer(tensor("f", {2}, 1, [](Write& w) { std::vector<float> v{1.5f, -2}; w.add_packed_float(4, v.begin(), v.end()); }));
-  g.initializer(tensor("d", {2}, 11, [](Write& w) { std::vector<double> v{1.25, 3}; w.add_packed_double(10, v.begin(), v.end()); }));
-  g.initializer(tensor("i", {3}, 6, [](Write& w) { std::vector<int32_t> v{1, -2, 3}; w.add_packed_int32(5, v.begin(), v.end()); }));
+  g.initializer(tensor("f", {2}, 1, [](Write& w) {
+    std::vector<float> v{1.5f, -2};
+    w.add_packed_float(4, v.begin(), v.end());
+  }));
+  g.initializer(tensor("d", {2}, 11, [](Write& w) {
+    std::vector<double> v{1.25, 3};
+    w.add_packed_double(10, v.begin(), v.end());
+  }));
+  g.initializer(tensor("i", {3}, 6, [](Write& w) {
+    std::vector<int32_t> v{1, -2, 3};
+    w.add_packed_int32(5, v.begin(), v.end());
+  }));
   g.initializer(tensor("one by one", {2}, 7, [](Write& w) { w.add_int64(7, 1), w.add_int64(7, -5); }));
-  g.initializer(tensor("h", {1}, 10, [](Write& w) { std::vector<int32_t> v{0x3C00}; w.add_packed_int32(5, v.begin(), v.end()); }));
-  g.initializer(tensor("u", {1}, 13, [](Write& w) { std::vector<uint64_t> v{7}; w.add_packed_uint64(11, v.begin(), v.end()); }));
-  g.initializer(tensor("t", {2}, 9, [](Write& w) { std::vector<int32_t> v{0, 1}; w.add_packed_int32(5, v.begin(), v.end()); }));
+  g.initializer(tensor("h", {1}, 10, [](Write& w) {
+    std::vector<int32_t> v{0x3C00};
+    w.add_packed_int32(5, v.begin(), v.end());
+  }));
+  g.initializer(tensor("u", {1}, 13, [](Write& w) {
+    std::vector<uint64_t> v{7};
+    w.add_packed_uint64(11, v.begin(), v.end());
+  }));
+  g.initializer(tensor("t", {2}, 9, [](Write& w) {
+    std::vector<int32_t> v{0, 1};
+    w.add_packed_int32(5, v.begin(), v.end());
+  }));
   g.initializer(raw_tensor<uint8_t>("q", {0, 4}, 2, {}));
   TestFile file(g, 13);
   Result<Model> m = read_model(file.path);
@@ -84,7 +103,9 @@ TEST(OnnxModel, TensorsThatContradictThemselves) {
     Result<Tensor> t = tensor_value(*m, data);
     ASSERT_FALSE(t) << data.name;
     EXPECT_NE(t.errors()[0].message.find(std::string(data.name)), std::string::npos);
-    EXPECT_EQ(t.errors()[0].kind, data.name == "strings" ? DiagnosticKind::unsupported_operator : DiagnosticKind::bad_model) << data.name;
+    EXPECT_EQ(t.errors()[0].kind,
+              data.name == "strings" ? DiagnosticKind::unsupported_operator : DiagnosticKind::bad_model)
+        << data.name;
   }
 }
 
@@ -116,7 +137,8 @@ TEST(OnnxModel, ExternalDataStaysInTheFolder) {
   for (const Case& c : cases) {
     TestGraph g;
     g.initializer(tensor("w", {2}, 1, [&](Write& w) {
-      for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", c.location}, {"offset", c.offset}, {"length", c.length}}) {
+      for (const auto& [key, value] :
+           {std::pair<std::string, std::string>{"location", c.location}, {"offset", c.offset}, {"length", c.length}}) {
         Bytes entry;
         Write e(entry);
         e.add_string(1, key), e.add_string(2, value);
@@ -130,8 +152,10 @@ TEST(OnnxModel, ExternalDataStaysInTheFolder) {
     ASSERT_TRUE(m);
     Result<Tensor> t = tensor_value(*m, m->graph.initializers[0]);
     EXPECT_EQ(static_cast<bool>(t), !c.error) << c.location << " " << c.offset;
-    if (t) EXPECT_EQ(t->to_doubles(), (std::vector<double>{3, 4}));
-    else if (c.error) EXPECT_EQ(t.errors()[0].kind, *c.error) << render(t.errors());
+    if (t)
+      EXPECT_EQ(t->to_doubles(), (std::vector<double>{3, 4}));
+    else if (c.error)
+      EXPECT_EQ(t.errors()[0].kind, *c.error) << render(t.errors());
   }
   fs::remove_all(folder);
   fs::remove(folder.string() + ".outside");

@@ -10,7 +10,8 @@ using ir::Expr;
 using ir::Ints;
 
 Values BatchNormalization(Convert& c) {
-  if (c.integer("training_mode", 0)) return c.unsupported("training_mode is 1; export the model for inference (model.eval())");
+  if (c.integer("training_mode", 0))
+    return c.unsupported("training_mode is 1; export the model for inference (model.eval())");
   if (c.opset < 9 && !c.integer("spatial", 1)) return c.unsupported("spatial is 0: one mean for every element");
   Expr all = c.emit("nn.batch_norm", {c.input(0), c.input(1), c.input(2), c.input(3), c.input(4)},
                     {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}});
@@ -18,7 +19,8 @@ Values BatchNormalization(Convert& c) {
 }
 
 Values InstanceNormalization(Convert& c) {
-  return {c.emit("nn.instance_norm", {c.input(0), c.input(1), c.input(2)}, {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}})};
+  return {c.emit("nn.instance_norm", {c.input(0), c.input(1), c.input(2)},
+                 {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}})};
 }
 
 // The axes from `axis` on are normalised together: taken as one axis when they are several.
@@ -34,8 +36,13 @@ Values LayerNormalization(Convert& c) {
   for (int64_t i = *axis; i < rank; ++i) count = count * shape[i];
   count = scalar::simplify(count);
   flat.push_back(count);
-  auto spread = [&](const Expr& e) { return c.rank(e) == 1 && *axis == rank - 1 ? e : c.reshape(c.broadcast_to(e, ir::Dims(shape.begin() + *axis, shape.end())), {count}); };
-  Expr normal = c.emit("nn.layer_norm", {c.reshape(x, flat), spread(gamma), spread(beta)}, {{"axis", *axis}, {"epsilon", c.real("epsilon", 1e-5)}, {"center", center}});
+  auto spread = [&](const Expr& e) {
+    return c.rank(e) == 1 && *axis == rank - 1
+               ? e
+               : c.reshape(c.broadcast_to(e, ir::Dims(shape.begin() + *axis, shape.end())), {count});
+  };
+  Expr normal = c.emit("nn.layer_norm", {c.reshape(x, flat), spread(gamma), spread(beta)},
+                       {{"axis", *axis}, {"epsilon", c.real("epsilon", 1e-5)}, {"center", center}});
   Values results{c.reshape(normal, shape)};
   if (c.node.outputs.size() == 1) return results;
   // The mean and 1 / sqrt(variance + epsilon), asked for by training graphs.
@@ -69,7 +76,8 @@ Values GroupNormalization(Convert& c) {
   int64_t groups = c.integer("num_groups", 0), rank = c.rank(x);
   if (!c.expect_rank(x, 3, 32, "the data")) return {};
   std::optional<int64_t> channels = c.extent(x, 1);
-  if (!channels || groups < 1 || *channels % groups) return c.bad("num_groups {} does not divide the channels of {}", groups, ir::str(x->type));
+  if (!channels || groups < 1 || *channels % groups)
+    return c.bad("num_groups {} does not divide the channels of {}", groups, ir::str(x->type));
   ir::Dims split{c.shape(x)[0], scalar::imm(groups), scalar::imm(*channels / groups)};
   Ints axes{2};
   for (int64_t i = 2; i < rank; ++i) split.push_back(c.shape(x)[i]), axes.push_back(i + 1);
@@ -91,7 +99,8 @@ Values LpNormalization(Convert& c) {
   if (!axis) return {};
   int64_t p = c.integer("p", 2);
   if (p != 1 && p != 2) return c.bad("p is {}; it must be 1 or 2", p);
-  Expr sum = c.emit("sum", {p == 1 ? c.emit("abs", {x}) : c.multiply(x, x)}, {{"axis", Ints{*axis}}, {"keepdims", true}});
+  Expr sum =
+      c.emit("sum", {p == 1 ? c.emit("abs", {x}) : c.multiply(x, x)}, {{"axis", Ints{*axis}}, {"keepdims", true}});
   Expr norm = p == 1 ? sum : c.emit("sqrt", {sum}), zero = c.scalar(0, c.dtype(x));
   // Where all is zero it stays so.
   return {c.divide(x, c.emit("where", {c.emit("equal", {norm, zero}), c.scalar(1, c.dtype(x)), norm}))};
@@ -110,7 +119,12 @@ Values RMSNormalization(Convert& c) {
 }
 
 Values LRN(Convert& c) {
-  return {c.emit("nn.lrn", {c.input(0)}, {{"size", c.integer("size", 0)}, {"axis", int64_t{1}}, {"bias", c.real("bias", 1)}, {"alpha", c.real("alpha", 1e-4)}, {"beta", c.real("beta", 0.75)}})};
+  return {c.emit("nn.lrn", {c.input(0)},
+                 {{"size", c.integer("size", 0)},
+                  {"axis", int64_t{1}},
+                  {"bias", c.real("bias", 1)},
+                  {"alpha", c.real("alpha", 1e-4)},
+                  {"beta", c.real("beta", 0.75)}})};
 }
 
 // In inference nothing is dropped; the mask, if asked for, keeps everything.

@@ -19,11 +19,16 @@ static Values pool(Convert& c, const char* two_dimensional, const char* three_di
   if (c.integer("storage_order", 0)) return c.unsupported("storage_order is 1 (column major indices)");
   const bool line = kernel.size() == 1;
   if (line) {
-    w->kernel.insert(w->kernel.begin(), 1), w->strides.insert(w->strides.begin(), 1), w->dilations.insert(w->dilations.begin(), 1);
+    w->kernel.insert(w->kernel.begin(), 1), w->strides.insert(w->strides.begin(), 1),
+        w->dilations.insert(w->dilations.begin(), 1);
     w->pads = {0, w->pads[0], 0, w->pads[1]};
     x = c.reshape(x, {c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]});
   }
-  EmitAttrs attrs{{"pool_size", w->kernel}, {"strides", w->strides}, {"dilation", w->dilations}, {"padding", w->pads}, {"ceil_mode", c.integer("ceil_mode", 0) != 0}};
+  EmitAttrs attrs{{"pool_size", w->kernel},
+                  {"strides", w->strides},
+                  {"dilation", w->dilations},
+                  {"padding", w->pads},
+                  {"ceil_mode", c.integer("ceil_mode", 0) != 0}};
   if (average) attrs.push_back({"count_include_pad", c.integer("count_include_pad", 0) != 0});
   Expr result = c.emit(kernel.size() == 3 ? three_dimensional : two_dimensional, {x}, attrs);
   if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});

@@ -61,7 +61,9 @@ Values DynamicQuantizeLinear(Convert& c) {
   Expr x = c.input(0), zero = c.scalar(0, c.dtype(x));
   Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
   Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
-  auto saturated = [&](const Expr& e) { return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}}); };
+  auto saturated = [&](const Expr& e) {
+    return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  };
   // All zeros: the scale is 0, and so is everything else.
   Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
   Expr point = saturated(c.divide(c.emit("negative", {low}), safe));

@@ -98,7 +98,10 @@ static Values place(Convert& c, const char* op) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
-  Expr index = c.emit(op, {x}, {{"axis", Ints{*axis}}, {"keepdims", c.integer("keepdims", 1) != 0}, {"select_last_index", c.integer("select_last_index", 0) != 0}});
+  Expr index = c.emit(op, {x},
+                      {{"axis", Ints{*axis}},
+                       {"keepdims", c.integer("keepdims", 1) != 0},
+                       {"select_last_index", c.integer("select_last_index", 0) != 0}});
   return {c.cast(index, DType::int64())};
 }
 Values ArgMax(Convert& c) { return place(c, "argmax"); }

@@ -35,7 +35,8 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   }
   if (rank == 3) {
     // One axis: a picture of one line.
-    Dims from{c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]}, to{size[0], size[1], scalar::imm(1), size[2]};
+    Dims from{c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]},
+        to{size[0], size[1], scalar::imm(1), size[2]};
     Resizing line = r;
     if (!line.roi.empty()) line.roi = {0, r.roi[0], 1, r.roi[1]};
     Expr picture = c.reshape(x, from);
@@ -43,16 +44,21 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   }
   if (!c.expect_rank(x, 4, 5, "the data")) return {};
   bool last = changes(1) && !changes(rank - 1) && r.roi.empty();  // channels are last
-  if (changes(0) || (changes(1) && changes(rank - 1))) return c.unsupported("it resizes batch or channels: {} to the shape [{}]", ir::str(x->type), [&] {
-    std::string text;
-    for (const ir::Dim& d : size) text += (text.empty() ? "" : ", ") + scalar::str(d);
-    return text;
-  }());
+  if (changes(0) || (changes(1) && changes(rank - 1)))
+    return c.unsupported("it resizes batch or channels: {} to the shape [{}]", ir::str(x->type), [&] {
+      std::string text;
+      for (const ir::Dim& d : size) text += (text.empty() ? "" : ", ") + scalar::str(d);
+      return text;
+    }());
   const char* const names[] = {"image.resize2d", "image.resize3d"};
   const char* const layouts[2][2] = {{"NCHW", "NCDHW"}, {"NHWC", "NDHWC"}};
   Dims extents(size.begin() + (last ? 1 : 2), size.end() - (last ? 1 : 0));
   std::string method = r.mode == "nearest" ? "nearest_neighbor" : r.mode;
-  EmitAttrs attrs{{"size", extents}, {"layout", layouts[last][rank - 4]}, {"method", method}, {"coordinate_transformation_mode", r.transformation}, {"rounding_method", r.nearest}};
+  EmitAttrs attrs{{"size", extents},
+                  {"layout", layouts[last][rank - 4]},
+                  {"method", method},
+                  {"coordinate_transformation_mode", r.transformation},
+                  {"rounding_method", r.nearest}};
   Ints numbers;
   for (const ir::Dim& d : extents)
     if (is_int(d)) numbers.push_back(d->ivalue);
@@ -71,7 +77,8 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
 // floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: nothing when
 // it is not, and the result would not be ONNX's.
 std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>& scales) {
-  if (static_cast<int64_t>(scales.size()) != c.rank(x)) return c.bad("there are {} scales for the data {}", scales.size(), ir::str(x->type));
+  if (static_cast<int64_t>(scales.size()) != c.rank(x))
+    return c.bad("there are {} scales for the data {}", scales.size(), ir::str(x->type));
   Dims size;
   for (size_t i = 0; i < scales.size(); ++i) {
     const ir::Dim& extent = c.shape(x)[i];
@@ -79,12 +86,15 @@ std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>&
     if (!(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
     if (is_int(extent)) {
       double exact = static_cast<double>(extent->ivalue) * scale, whole = std::floor(exact + 1e-5);
-      if (std::abs(exact - whole) > 1e-3) return c.unsupported("scale {} of axis {} with {} elements gives {} elements, which is not whole", scale, i, extent->ivalue, exact);
+      if (std::abs(exact - whole) > 1e-3)
+        return c.unsupported("scale {} of axis {} with {} elements gives {} elements, which is not whole", scale, i,
+                             extent->ivalue, exact);
       size.push_back(scalar::imm(static_cast<int64_t>(whole)));
     } else if (scale == std::floor(scale)) {
       size.push_back(scalar::simplify(extent * static_cast<int64_t>(scale)));
     } else {
-      return c.unsupported("scale {} of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)", scale, scalar::str(extent));
+      return c.unsupported("scale {} of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)",
+                           scale, scalar::str(extent));
     }
   }
   return size;
@@ -143,15 +153,19 @@ Values Resize(Convert& c) {
     if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // the same where sizes are exact
     if (r.transformation == "tf_crop_and_resize") {
       std::optional<std::vector<double>> roi = c.has(1) ? numbers(c, 1, "roi") : std::nullopt;
-      if (!roi || c.has_attribute("axes") || static_cast<int64_t>(roi->size()) != 2 * c.rank(x) || c.rank(x) < 3) return c.unsupported("tf_crop_and_resize needs a roi for every axis");
+      if (!roi || c.has_attribute("axes") || static_cast<int64_t>(roi->size()) != 2 * c.rank(x) || c.rank(x) < 3)
+        return c.unsupported("tf_crop_and_resize needs a roi for every axis");
       for (size_t side = 0; side < 2; ++side)
-        for (int64_t i = 2; i < c.rank(x); ++i) r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
+        for (int64_t i = 2; i < c.rank(x); ++i)
+          r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
       r.extrapolation = c.real("extrapolation_value", 0);
     }
     if (c.integer("antialias", 0)) return c.unsupported("antialias is 1");
-    if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch") return c.unsupported("keep_aspect_ratio_policy is not 'stretch'");
+    if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+      return c.unsupported("keep_aspect_ratio_policy is not 'stretch'");
   }
-  if (r.mode != "nearest" && r.mode != "linear" && r.mode != "cubic") return c.unsupported("mode is '{}'; nearest, linear and cubic can be imported", r.mode);
+  if (r.mode != "nearest" && r.mode != "linear" && r.mode != "cubic")
+    return c.unsupported("mode is '{}'; nearest, linear and cubic can be imported", r.mode);
   // Since opset 18 the sizes or scales may be those of some axes only.
   int64_t rank = c.rank(x);
   std::optional<Ints> axes = c.optional_ints("axes");
@@ -163,16 +177,19 @@ Values Resize(Convert& c) {
     std::optional<Dims> given = c.dims(3, "sizes");
     if (!given) return {};
     size = axes ? c.shape(x) : *given;
-    if (axes && axes->size() != given->size()) return c.bad("there are {} sizes for {} axes", given->size(), axes->size());
+    if (axes && axes->size() != given->size())
+      return c.bad("there are {} sizes for {} axes", given->size(), axes->size());
     for (size_t i = 0; axes && i < axes->size(); ++i) (*size)[(*axes)[i]] = (*given)[i];
-    if (static_cast<int64_t>(size->size()) != rank) return c.bad("there are {} sizes for the data {}", size->size(), ir::str(x->type));
+    if (static_cast<int64_t>(size->size()) != rank)
+      return c.bad("there are {} sizes for the data {}", size->size(), ir::str(x->type));
     for (const ir::Dim& d : *size)
       if (is_int(d) && d->ivalue < 1) return c.bad("a size is {}", d->ivalue);
   } else if (is_given(c, scales_at)) {
     std::optional<std::vector<double>> given = numbers(c, scales_at, "scales");
     if (!given) return {};
     std::vector<double> scales = axes ? std::vector<double>(static_cast<size_t>(rank), 1) : *given;
-    if (axes && axes->size() != given->size()) return c.bad("there are {} scales for {} axes", given->size(), axes->size());
+    if (axes && axes->size() != given->size())
+      return c.bad("there are {} scales for {} axes", given->size(), axes->size());
     for (size_t i = 0; axes && i < axes->size(); ++i) scales[(*axes)[i]] = (*given)[i];
     size = scaled(c, x, scales);
   } else {
@@ -184,7 +201,8 @@ Values Resize(Convert& c) {
 
 // Relay's operators take blocks of channels in the order "DCR"; depth_to_space in "CRD" too.
 Values DepthToSpace(Convert& c) {
-  return {c.emit("nn.depth_to_space", {c.input(0)}, {{"block_size", c.integer("blocksize", 1)}, {"layout", "NCHW"}, {"mode", c.text("mode", "DCR")}})};
+  return {c.emit("nn.depth_to_space", {c.input(0)},
+                 {{"block_size", c.integer("blocksize", 1)}, {"layout", "NCHW"}, {"mode", c.text("mode", "DCR")}})};
 }
 
 Values SpaceToDepth(Convert& c) {
@@ -196,7 +214,8 @@ Values SpaceToDepth(Convert& c) {
   if (!c.expect_rank(x, 4, 4, "the data")) return {};
   if (block < 1 || block > INT32_MAX) return c.bad("blocksize is {}", block);
   const Dims& s = c.shape(x);
-  ir::Dim b = scalar::imm(block), h = scalar::simplify(scalar::floordiv(s[2], block)), w = scalar::simplify(scalar::floordiv(s[3], block));
+  ir::Dim b = scalar::imm(block), h = scalar::simplify(scalar::floordiv(s[2], block)),
+          w = scalar::simplify(scalar::floordiv(s[3], block));
   Expr blocks = c.transpose(c.reshape(x, {s[0], s[1], h, b, w, b}), {0, 1, 3, 5, 2, 4});
   return {c.reshape(blocks, {s[0], scalar::simplify(s[1] * block * block), h, w})};
 }

@@ -32,7 +32,9 @@ Values Shape(Convert& c) {
     if (KnownRef known = known_ints(part)) return {known};
   Expr all = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
   if (start == 0 && end == rank) return {all};
-  return {c.emit("strided_slice", {all}, {{"begin", Ints{start}}, {"end", Ints{std::max(start, end)}}, {"strides", Ints{1}}, {"axes", Ints{0}}})};
+  return {
+      c.emit("strided_slice", {all},
+             {{"begin", Ints{start}}, {"end", Ints{std::max(start, end)}}, {"strides", Ints{1}}, {"axes", Ints{0}}})};
 }
 
 Values Size(Convert& c) {
@@ -86,10 +88,12 @@ Values Reshape(Convert& c) {
   std::optional<size_t> rest;
   for (size_t i = 0; i < to.size(); ++i) {
     if (is_int(to[i], 0) && !allowzero) {
-      if (i >= from.size()) return c.bad("axis {} of the new shape is 0 (as before), but the data has {} axes", i, from.size());
+      if (i >= from.size())
+        return c.bad("axis {} of the new shape is 0 (as before), but the data has {} axes", i, from.size());
       to[i] = from[i];
     } else if (is_int(to[i]) && to[i]->ivalue < 0) {
-      if (to[i]->ivalue != -1 || rest) return c.bad("the new shape has the dimension {}{}", to[i]->ivalue, rest ? " twice" : "");
+      if (to[i]->ivalue != -1 || rest)
+        return c.bad("the new shape has the dimension {}{}", to[i]->ivalue, rest ? " twice" : "");
       rest = i;
     }
   }
@@ -100,8 +104,10 @@ Values Reshape(Convert& c) {
     for (size_t i = 0; i < to.size(); ++i) {
       if (i == *rest) continue;
       auto same = std::find_if(left.begin(), left.end(), [&](const Dim& d) { return !is_any(d) && equal(d, to[i]); });
-      if (same != left.end() && !is_int(to[i], 0)) left.erase(same);
-      else over = over * to[i];
+      if (same != left.end() && !is_int(to[i], 0))
+        left.erase(same);
+      else
+        over = over * to[i];
     }
     Dim total = scalar::imm(1);
     for (const Dim& d : left) total = total * d;
@@ -141,7 +147,8 @@ Values Squeeze(Convert& c) {
   std::sort(axes->begin(), axes->end());
   for (int64_t i = 0; i < rank; ++i)
     if (!std::binary_search(axes->begin(), axes->end(), i)) to.push_back(from[i]);
-  return reshaped_value(c, to, [&] { return axes->empty() ? c.input(0) : c.emit("squeeze", {c.input(0)}, {{"axis", *axes}}); });
+  return reshaped_value(
+      c, to, [&] { return axes->empty() ? c.input(0) : c.emit("squeeze", {c.input(0)}, {{"axis", *axes}}); });
 }
 
 Values Unsqueeze(Convert& c) {
@@ -167,7 +174,8 @@ Values Transpose(Convert& c) {
   for (int64_t i = c.rank(x); i-- > 0;) reversed.push_back(i);
   std::optional<Ints> perm = c.axes(c.ints("perm", reversed), c.rank(x));
   if (!perm) return {};
-  if (static_cast<int64_t>(perm->size()) != c.rank(x)) return c.bad("perm [{}] does not name every axis of {}", join(*perm, ", "), ir::str(x->type));
+  if (static_cast<int64_t>(perm->size()) != c.rank(x))
+    return c.bad("perm [{}] does not name every axis of {}", join(*perm, ", "), ir::str(x->type));
   return {c.transpose(x, *perm)};
 }
 
@@ -202,7 +210,8 @@ Values Tile(Convert& c) {
   Expr x = c.input(0);
   std::optional<Ints> reps = c.ints(1, "repeats");
   if (!reps) return {};
-  if (static_cast<int64_t>(reps->size()) != c.rank(x)) return c.bad("repeats is [{}], but the data is {}", join(*reps, ", "), ir::str(x->type));
+  if (static_cast<int64_t>(reps->size()) != c.rank(x))
+    return c.bad("repeats is [{}], but the data is {}", join(*reps, ", "), ir::str(x->type));
   if (std::all_of(reps->begin(), reps->end(), [](int64_t r) { return r == 1; })) return {x};
   return {c.emit("tile", {x}, {{"reps", *reps}})};
 }
@@ -228,15 +237,18 @@ Values Split(Convert& c) {
   std::optional<Ints> given = c.ints_attribute_or_input("split", 1);
   if (!axis || c.failed()) return {};
   int64_t parts = static_cast<int64_t>(c.node.outputs.size());
-  if (given && static_cast<int64_t>(given->size()) != parts) return c.bad("split is [{}], but there are {} outputs", join(*given, ", "), parts);
+  if (given && static_cast<int64_t>(given->size()) != parts)
+    return c.bad("split is [{}], but there are {} outputs", join(*given, ", "), parts);
   const Dim& extent = shape[*axis];
   if (is_int(extent) && !given) {
     // Equal parts; the last is smaller when the axis does not divide (since opset 18).
     int64_t size = (extent->ivalue + parts - 1) / parts;
-    if (extent->ivalue % parts && c.opset < 18) return c.bad("axis {} of {} elements does not split into {} equal parts", *axis, extent->ivalue, parts);
+    if (extent->ivalue % parts && c.opset < 18)
+      return c.bad("axis {} of {} elements does not split into {} equal parts", *axis, extent->ivalue, parts);
     given = Ints(static_cast<size_t>(parts), size);
     given->back() = extent->ivalue - size * (parts - 1);
-    if (given->back() < 0) return c.bad("axis {} of {} elements does not split into {} parts", *axis, extent->ivalue, parts);
+    if (given->back() < 0)
+      return c.bad("axis {} of {} elements does not split into {} parts", *axis, extent->ivalue, parts);
   }
   if (parts == 1) return {c.value(0)};
   Ints places;
@@ -247,7 +259,8 @@ Values Split(Convert& c) {
       places.push_back(end);
     }
     places.pop_back();
-    if (is_int(extent) && end != extent->ivalue) return c.bad("split is [{}], but axis {} has {} elements", join(*given, ", "), *axis, extent->ivalue);
+    if (is_int(extent) && end != extent->ivalue)
+      return c.bad("split is [{}], but axis {} has {} elements", join(*given, ", "), *axis, extent->ivalue);
   }
   Values results;
   if (KnownRef known = c.known(0); known && given && known->shape.size() == 1) {
@@ -260,8 +273,11 @@ Values Split(Convert& c) {
     }
     return results;
   }
-  bool equal_parts = !given || std::all_of(given->begin(), given->end(), [&](int64_t s) { return s == given->front(); });
-  Expr split = c.emit("split", {c.input(0)}, {{"indices_or_sections", equal_parts ? ir::AttrValue(parts) : ir::AttrValue(places)}, {"axis", *axis}});
+  bool equal_parts =
+      !given || std::all_of(given->begin(), given->end(), [&](int64_t s) { return s == given->front(); });
+  Expr split =
+      c.emit("split", {c.input(0)},
+             {{"indices_or_sections", equal_parts ? ir::AttrValue(parts) : ir::AttrValue(places)}, {"axis", *axis}});
   for (int64_t i = 0; split && i < parts; ++i) results.push_back(Value(c.get(split, i)));
   return results;
 }
@@ -309,7 +325,8 @@ Values ConstantOfShape(Convert& c) {
   if (!count || shape->size() > max_rank) return c.bad("the shape is too large");
   if (extents.size() == shape->size() && *count <= max_known) {
     Tensor full = Tensor::empty(extents, value.dtype());
-    for (int64_t i = 0; i < *count; ++i) value.dtype().is_float() ? full.set(i, value.at(0)) : full.set_int(i, value.int_at(0));
+    for (int64_t i = 0; i < *count; ++i)
+      value.dtype().is_float() ? full.set(i, value.at(0)) : full.set_int(i, value.int_at(0));
     return {c.constant(std::move(full))};
   }
   return {c.broadcast_to(c.constant(value.reshaped({})), *shape)};
@@ -332,7 +349,8 @@ Values Pad(Convert& c) {
   }
   if (!axes) return {};
   size_t n = axes->size();
-  if (pads->size() != 2 * n) return c.bad("pads is [{}], but {} are padded", join(*pads, ", "), plural(static_cast<int64_t>(n), "axis", "axes"));
+  if (pads->size() != 2 * n)
+    return c.bad("pads is [{}], but {} are padded", join(*pads, ", "), plural(static_cast<int64_t>(n), "axis", "axes"));
   ir::IntLists width(static_cast<size_t>(rank), Ints{0, 0});
   Ints begin(static_cast<size_t>(rank), 0), end(static_cast<size_t>(rank), INT64_MAX);
   bool pad = false, cut = false;
@@ -345,7 +363,8 @@ Values Pad(Convert& c) {
       if (amount < 0) (side ? end[axis] : begin[axis]) = side ? amount : -amount, cut = true;
     }
   std::string mode = c.text("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect") return c.unsupported("mode is '{}'; constant, edge and reflect can be imported", mode);
+  if (mode != "constant" && mode != "edge" && mode != "reflect")
+    return c.unsupported("mode is '{}'; constant, edge and reflect can be imported", mode);
   if (cut) {
     Ints cut_axes, from, to, ones;
     for (int64_t i = 0; i < rank; ++i) {

@@ -12,9 +12,10 @@ namespace relay::onnx {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian and is used in place");
 
-static const char* const element_names[] = {"undefined", "float32", "uint8",  "int8",      "uint16",     "int16",    "int32",        "int64",
-                                            "string",    "bool",    "float16", "float64",  "uint32",     "uint64",   "complex64",    "complex128",
-                                            "bfloat16",  "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4"};
+static const char* const element_names[] = {
+    "undefined", "float32",      "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+    "string",    "bool",         "float16",        "float64",    "uint32",         "uint64", "complex64", "complex128",
+    "bfloat16",  "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4"};
 
 std::string element_name(int32_t type) {
   if (type >= 0 && type < static_cast<int32_t>(std::size(element_names))) return element_names[type];
@@ -71,7 +72,8 @@ Result<std::string> external_path(const Model& model, const TensorData& data, st
     if (part == "..") return refuse("which leaves the model's folder");
   std::error_code error;
   // The folder as named, and the folder where the model really is when it is a link (caches of model hubs are made of links).
-  fs::path folder = fs::weakly_canonical(fs::path(model.path).parent_path().empty() ? fs::path(".") : fs::path(model.path).parent_path(), error);
+  fs::path folder = fs::weakly_canonical(
+      fs::path(model.path).parent_path().empty() ? fs::path(".") : fs::path(model.path).parent_path(), error);
   if (error) return refuse(error.message().c_str());
   fs::path real_folder = fs::weakly_canonical(fs::path(model.path), error).parent_path();
   if (error) return refuse(error.message().c_str());
@@ -91,7 +93,8 @@ Result<uint64_t> external_number(const TensorData& data, const char* key, uint64
   uint64_t value = 0;
   auto [end, error] = std::from_chars(it->second.data(), it->second.data() + it->second.size(), value);
   if (error != std::errc() || end != it->second.data() + it->second.size())
-    return bad_tensor(data, DiagnosticKind::bad_model, format("has external data with {} '{}', which is not a number", key, it->second));
+    return bad_tensor(data, DiagnosticKind::bad_model,
+                      format("has external data with {} '{}', which is not a number", key, it->second));
   return value;
 }
 
@@ -102,7 +105,8 @@ Result<Tensor> external_value(const Model& model, const TensorData& data, DType 
   if (!file) {
     Result<std::shared_ptr<const MappedFile>> opened = MappedFile::open(path);
     if (!opened) {
-      Diagnostic d = bad_tensor(data, DiagnosticKind::file_not_found, format("keeps its data in '{}', which cannot be read", path));
+      Diagnostic d = bad_tensor(data, DiagnosticKind::file_not_found,
+                                format("keeps its data in '{}', which cannot be read", path));
       d.help = "copy the model together with its data files";
       return d;
     }
@@ -112,10 +116,12 @@ Result<Tensor> external_value(const Model& model, const TensorData& data, DType 
   RELAY_ASSIGN(uint64_t offset, external_number(data, "offset", 0));
   RELAY_ASSIGN(uint64_t length, external_number(data, "length", size));
   if (length != size)
-    return bad_tensor(data, DiagnosticKind::bad_model, format("needs {} bytes, but its external data has length {}", size, length));
+    return bad_tensor(data, DiagnosticKind::bad_model,
+                      format("needs {} bytes, but its external data has length {}", size, length));
   if (offset > bytes.size() || size > bytes.size() - offset)
-    return bad_tensor(data, DiagnosticKind::corrupt_file,
-                      format("needs bytes {} to {} of '{}', which has {} bytes", offset, offset + size, path, bytes.size()));
+    return bad_tensor(
+        data, DiagnosticKind::corrupt_file,
+        format("needs bytes {} to {} of '{}', which has {} bytes", offset, offset + size, path, bytes.size()));
   return from_bytes(bytes.substr(offset, size), data.dims, dtype, file);
 }
 
@@ -140,22 +146,29 @@ Result<Tensor> typed_value(const TensorData& data, DType dtype, int64_t elements
   uint32_t field = typed_field(dtype);
   try {
     for (Wire w(data.message); w.next();) {
-      if (w.field() != field) w.skip();
-      else if (field == 4) w.append_floats(values.floats);
-      else if (field == 10) w.append_doubles(values.doubles);
-      else w.append_ints(values.ints);
+      if (w.field() != field)
+        w.skip();
+      else if (field == 4)
+        w.append_floats(values.floats);
+      else if (field == 10)
+        w.append_doubles(values.doubles);
+      else
+        w.append_ints(values.ints);
     }
   } catch (const WireError& e) {
     return bad_tensor(data, e.kind, e.what);
   }
   size_t count = values.floats.size() + values.doubles.size() + values.ints.size();
   if (count != static_cast<size_t>(elements))
-    return bad_tensor(data, DiagnosticKind::bad_model, format("has {} elements by its shape, but holds {}", elements, count));
+    return bad_tensor(data, DiagnosticKind::bad_model,
+                      format("has {} elements by its shape, but holds {}", elements, count));
   Tensor tensor = Tensor::empty(data.dims, dtype);
   if (elements == 0) return tensor;
   char* out = static_cast<char*>(tensor.mutable_data());
-  if (field == 4) std::memcpy(out, values.floats.data(), tensor.bytes());
-  else if (field == 10) std::memcpy(out, values.doubles.data(), tensor.bytes());
+  if (field == 4)
+    std::memcpy(out, values.floats.data(), tensor.bytes());
+  else if (field == 10)
+    std::memcpy(out, values.doubles.data(), tensor.bytes());
   else if (dtype.is_bool())
     for (int64_t i = 0; i < elements; ++i) out[i] = values.ints[i] != 0;
   else
@@ -168,21 +181,28 @@ Result<Tensor> typed_value(const TensorData& data, DType dtype, int64_t elements
 Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
   std::optional<DType> dtype = element_dtype(data.type);
   if (!dtype) {
-    Diagnostic d = bad_tensor(data, DiagnosticKind::unsupported_operator, format("has elements of type {}, which Relay has no tensors of", element_name(data.type)));
+    Diagnostic d =
+        bad_tensor(data, DiagnosticKind::unsupported_operator,
+                   format("has elements of type {}, which Relay has no tensors of", element_name(data.type)));
     d.help = "convert the model to float32, float16, bfloat16 or an integer type of 8 to 64 bits";
     return d;
   }
   std::optional<int64_t> elements = element_count(data.dims);
   int64_t size = 0;
   if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(dtype->bytes()), &size))
-    return bad_tensor(data, DiagnosticKind::bad_model, format("has dimensions [{}], which are negative or too large", join(data.dims, ", ")));
+    return bad_tensor(data, DiagnosticKind::bad_model,
+                      format("has dimensions [{}], which are negative or too large", join(data.dims, ", ")));
   if (data.is_external) return external_value(model, data, *dtype, static_cast<uint64_t>(size));
   if (!data.has_raw) return typed_value(data, *dtype, *elements);
   if (data.raw.size() != static_cast<size_t>(size))
-    return bad_tensor(data, DiagnosticKind::bad_model, format("needs {} bytes by its shape and type, but holds {}", size, data.raw.size()));
+    return bad_tensor(data, DiagnosticKind::bad_model,
+                      format("needs {} bytes by its shape and type, but holds {}", size, data.raw.size()));
   if (dtype->is_bool())
     for (char byte : data.raw)
-      if (byte != 0 && byte != 1) return bad_tensor(data, DiagnosticKind::bad_model, format("is of bools, but holds the byte {}", static_cast<int>(static_cast<unsigned char>(byte))));
+      if (byte != 0 && byte != 1)
+        return bad_tensor(
+            data, DiagnosticKind::bad_model,
+            format("is of bools, but holds the byte {}", static_cast<int>(static_cast<unsigned char>(byte))));
   return from_bytes(data.raw, data.dims, *dtype, model.file);
 }
 

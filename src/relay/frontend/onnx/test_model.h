@@ -6,10 +6,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
-#include <atomic>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <protozero/pbf_writer.hpp>
@@ -32,15 +31,30 @@ inline Bytes attribute(const std::string& name, int type, const std::function<vo
   w.add_int32(20, type);
   return out;
 }
-inline Bytes integer(const std::string& n, int64_t v) { return attribute(n, 2, [&](Write& w) { w.add_int64(3, v); }); }
-inline Bytes real(const std::string& n, float v) { return attribute(n, 1, [&](Write& w) { w.add_float(2, v); }); }
-inline Bytes text(const std::string& n, const std::string& v) { return attribute(n, 3, [&](Write& w) { w.add_string(4, v); }); }
-inline Bytes integers(const std::string& n, const std::vector<int64_t>& v) { return attribute(n, 7, [&](Write& w) { for (int64_t i : v) w.add_int64(8, i); }); }
-inline Bytes reals(const std::string& n, const std::vector<float>& v) { return attribute(n, 6, [&](Write& w) { w.add_packed_float(7, v.begin(), v.end()); }); }
-inline Bytes message(const std::string& n, int type, int field, const Bytes& v) { return attribute(n, type, [&](Write& w) { w.add_message(static_cast<uint32_t>(field), v); }); }
+inline Bytes integer(const std::string& n, int64_t v) {
+  return attribute(n, 2, [&](Write& w) { w.add_int64(3, v); });
+}
+inline Bytes real(const std::string& n, float v) {
+  return attribute(n, 1, [&](Write& w) { w.add_float(2, v); });
+}
+inline Bytes text(const std::string& n, const std::string& v) {
+  return attribute(n, 3, [&](Write& w) { w.add_string(4, v); });
+}
+inline Bytes integers(const std::string& n, const std::vector<int64_t>& v) {
+  return attribute(n, 7, [&](Write& w) {
+    for (int64_t i : v) w.add_int64(8, i);
+  });
+}
+inline Bytes reals(const std::string& n, const std::vector<float>& v) {
+  return attribute(n, 6, [&](Write& w) { w.add_packed_float(7, v.begin(), v.end()); });
+}
+inline Bytes message(const std::string& n, int type, int field, const Bytes& v) {
+  return attribute(n, type, [&](Write& w) { w.add_message(static_cast<uint32_t>(field), v); });
+}
 
 // --- tensors ------------------------------------------------------------------------------------------------------------
-inline Bytes tensor(const std::string& name, const std::vector<int64_t>& dims, int type, const std::function<void(Write&)>& data) {
+inline Bytes tensor(const std::string& name, const std::vector<int64_t>& dims, int type,
+                    const std::function<void(Write&)>& data) {
   Bytes out;
   Write w(out);
   w.add_packed_int64(1, dims.begin(), dims.end());
@@ -51,7 +65,9 @@ inline Bytes tensor(const std::string& name, const std::vector<int64_t>& dims, i
 }
 template <class T>
 Bytes raw_tensor(const std::string& name, const std::vector<int64_t>& dims, int type, const std::vector<T>& values) {
-  return tensor(name, dims, type, [&](Write& w) { w.add_bytes(9, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)); });
+  return tensor(name, dims, type, [&](Write& w) {
+    w.add_bytes(9, reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  });
 }
 
 // "1,n,?" of float32, or of another type: "2,3:int64".
@@ -59,7 +75,14 @@ inline Bytes value_info(const std::string& name, std::string type) {
   int element = 1;
   if (size_t colon = type.find(':'); colon != std::string::npos) {
     std::string word = type.substr(colon + 1);
-    element = word == "int64" ? 7 : word == "int32" ? 6 : word == "uint8" ? 2 : word == "int8" ? 3 : word == "bool" ? 9 : word == "float16" ? 10 : word == "string" ? 8 : 1;
+    element = word == "int64"     ? 7
+              : word == "int32"   ? 6
+              : word == "uint8"   ? 2
+              : word == "int8"    ? 3
+              : word == "bool"    ? 9
+              : word == "float16" ? 10
+              : word == "string"  ? 8
+                                  : 1;
     type.resize(colon);
   }
   Bytes shape, tensor_type, whole, out;
@@ -68,8 +91,10 @@ inline Bytes value_info(const std::string& name, std::string type) {
     if (dim.empty()) continue;
     Bytes d;
     Write w(d);
-    if (std::isdigit(static_cast<unsigned char>(dim[0]))) w.add_int64(1, std::stoll(std::string(dim)));
-    else if (dim != "?") w.add_string(2, std::string(dim));
+    if (std::isdigit(static_cast<unsigned char>(dim[0])))
+      w.add_int64(1, std::stoll(std::string(dim)));
+    else if (dim != "?")
+      w.add_string(2, std::string(dim));
     s.add_message(1, d);
   }
   Write t(tensor_type);
@@ -94,9 +119,12 @@ class TestGraph {
     for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) - 3;
     return initializer(raw_tensor(name, dims, 1, values));
   }
-  TestGraph& ints(const std::string& name, const std::vector<int64_t>& values) { return initializer(raw_tensor(name, {static_cast<int64_t>(values.size())}, 7, values)); }
-  TestGraph& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, const std::vector<Bytes>& attributes = {}, const std::string& name = "",
-                  const std::string& domain = "") {
+  TestGraph& ints(const std::string& name, const std::vector<int64_t>& values) {
+    return initializer(raw_tensor(name, {static_cast<int64_t>(values.size())}, 7, values));
+  }
+  TestGraph& node(const std::string& op, const std::vector<std::string>& inputs,
+                  const std::vector<std::string>& outputs, const std::vector<Bytes>& attributes = {},
+                  const std::string& name = "", const std::string& domain = "") {
     Bytes out;
     Write w(out);
     for (const std::string& i : inputs) w.add_string(1, i);

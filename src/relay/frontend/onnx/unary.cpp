@@ -84,7 +84,9 @@ Values Cast(Convert& c) {
   }
   to = c.integer("to", 0);
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(to));
-  if (!dtype) return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(static_cast<int32_t>(to)));
+  if (!dtype)
+    return c.unsupported("it converts to type {}, which Relay has no tensors of",
+                         element_name(static_cast<int32_t>(to)));
   return cast_to(c, *dtype);
 }
 
@@ -212,7 +214,8 @@ Values Clip(Convert& c) {
     return {x};
   }
   KnownRef low = c.known(1), high = c.known(2);
-  if (low && high && low->dtype.is_float() && as_tensor(*low) && as_tensor(*high) && low->values.size() == 1 && high->values.size() == 1)
+  if (low && high && low->dtype.is_float() && as_tensor(*low) && as_tensor(*high) && low->values.size() == 1 &&
+      high->values.size() == 1)
     return {c.emit("clip", {x}, {{"a_min", low->values[0]->fvalue}, {"a_max", high->values[0]->fvalue}})};
   if (c.has(1)) x = c.emit("maximum", {x, c.input(1)});
   if (c.has(2)) x = c.emit("minimum", {x, c.input(2)});

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <protozero/pbf_reader.hpp>
-
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +50,8 @@ class Wire {
   // A repeated field, packed or one by one, at most `limit` values in all.
   void append_ints(std::vector<int64_t>& out, size_t limit = SIZE_MAX, const char* what = "") {
     auto add = [&](int64_t value) {
-      if (out.size() >= limit) throw WireError{DiagnosticKind::limit_exceeded, position_, format("more than {} {}", limit, what)};
+      if (out.size() >= limit)
+        throw WireError{DiagnosticKind::limit_exceeded, position_, format("more than {} {}", limit, what)};
       out.push_back(value);
     };
     if (reader_.wire_type() != protozero::pbf_wire_type::length_delimited) return add(integer());
@@ -66,19 +66,24 @@ class Wire {
  private:
   void expect(protozero::pbf_wire_type type, const char* what) const {
     if (reader_.wire_type() != type)
-      throw WireError{DiagnosticKind::corrupt_file, position_, format("field {} should be {}, but has wire type {}", field(), what, static_cast<int>(reader_.wire_type()))};
+      throw WireError{
+          DiagnosticKind::corrupt_file, position_,
+          format("field {} should be {}, but has wire type {}", field(), what, static_cast<int>(reader_.wire_type()))};
   }
   template <class T>
   void append_fixed(std::vector<T>& out, protozero::pbf_wire_type single) {
     if (reader_.wire_type() == single) {
       out.push_back(guard([&] {
-        if constexpr (sizeof(T) == 4) return reader_.get_float();
-        else return reader_.get_double();
+        if constexpr (sizeof(T) == 4)
+          return reader_.get_float();
+        else
+          return reader_.get_double();
       }));
       return;
     }
     std::string_view packed = bytes();
-    if (packed.size() % sizeof(T)) throw WireError{DiagnosticKind::corrupt_file, position_, format("field {} ends within a number", field())};
+    if (packed.size() % sizeof(T))
+      throw WireError{DiagnosticKind::corrupt_file, position_, format("field {} ends within a number", field())};
     size_t before = out.size();
     out.resize(before + packed.size() / sizeof(T));
     if (!packed.empty()) std::memcpy(out.data() + before, packed.data(), packed.size());
