@@ -1,6 +1,7 @@
 #include "relay/scalar/expr.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
@@ -56,8 +57,10 @@ Expr fimm(double value, DType dtype) {
 }
 
 Expr var(std::string name, DType dtype) {
+  // The order of creation tells variables of one name apart in compare(): addresses differ from run to run.
+  static std::atomic<int64_t> serial{0};
   Node n;
-  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name);
+  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name), n.ivalue = serial.fetch_add(1, std::memory_order_relaxed);
   return build(std::move(n));
 }
 
@@ -71,7 +74,7 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) &&
 
 Expr unary(UnaryOp op, Expr a) {
   bool test = op == UnaryOp::IsNan || op == UnaryOp::IsInf;
-  if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64()) return imm(-a->ivalue, a->dtype);
+  if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64() && a->ivalue != INT64_MIN) return imm(-a->ivalue, a->dtype);
   if (op == UnaryOp::Not && a->kind == Kind::Int) return imm(!a->ivalue, a->dtype);
   Node n;
   n.kind = Kind::Unary, n.unary = op, n.dtype = test ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;
@@ -224,7 +227,7 @@ int compare(const Expr& a, const Expr& b) {
     case Kind::Float: return a->fvalue == b->fvalue ? order(std::signbit(a->fvalue), std::signbit(b->fvalue)) : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0 : a->fvalue < b->fvalue ? -1 : 1;
     case Kind::Var:
       if (int c = order(a->name, b->name)) return c;
-      [[fallthrough]];
+      return order(a->ivalue, b->ivalue);
     case Kind::Any: return order(a.get(), b.get());
     case Kind::Unary:
       if (int c = order(a->unary, b->unary)) return c;
@@ -233,7 +236,10 @@ int compare(const Expr& a, const Expr& b) {
       if (int c = order(a->binary, b->binary)) return c;
       break;
     case Kind::Load:
-      if (int c = order(a->source.get(), b->source.get())) return c;
+      if (a->source != b->source) {
+        int c = order(a->source->name, b->source->name);
+        return c ? c : order(a->source.get(), b->source.get());
+      }
       break;
     case Kind::Ramp:
       if (int c = order(a->ivalue, b->ivalue)) return c;
