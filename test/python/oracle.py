@@ -134,6 +134,12 @@ def one_hot(indices, on_value, off_value, depth, axis):
     return torch.where(hit, on_value, off_value).movedim(-1, axis)
 
 
+def topk(data, k, axis, ret_type, is_ascend):
+    n = k if k and k >= 1 else data.shape[axis]
+    values, places = (t.narrow(axis, 0, n) for t in torch.sort(data, dim=axis, descending=not is_ascend, stable=True))
+    return {"both": (values, places), "values": values, "indices": places}[ret_type]
+
+
 def pad(data, pad_width, mode, value):
     if mode == "constant":
         return torch.as_tensor(np.pad(data.numpy(), pad_width, mode, constant_values=value.item()))

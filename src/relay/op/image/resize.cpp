@@ -40,18 +40,26 @@ struct Place {
   }
 };
 
+bool divides(const Expr& a, const Expr& b) { return scalar::prove_equal(floormod(b, a), dim(0)) == true; }
+
 // begin, end: of the region of tf_crop_and_resize along this axis.
 Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end) {
   // Places in whole steps: in / out as a whole number, where it is one, makes affine indices.
   if (mode == "asymmetric") {
-    if (scalar::prove_equal(floormod(in, out), dim(0)) == true)
-      return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
-    if (scalar::prove_equal(floormod(out, in), dim(0)) == true) return {x, scalar::simplify(floordiv(out, in)), {}};
+    if (divides(out, in)) return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
+    if (divides(in, out)) return {x, scalar::simplify(floordiv(out, in)), {}};
     return {x * in, out, {}};
   }
   if (mode == "align_corners") return {x * (in - 1), max(out - 1, dim(1)), {}};
   if (mode == "tf_half_pixel_for_nn") return {(x * 2 + 1) * in, out * 2, {}};
   Place half_pixel{(x * 2 + 1) * in - out, out * 2, {}};
+  // The same with a whole number between the two extents.
+  Expr up = divides(in, out) ? scalar::simplify(floordiv(out, in)) : Expr();
+  Expr down = divides(out, in) ? scalar::simplify(floordiv(in, out)) : Expr();
+  if (up)
+    half_pixel = {x * 2 + dim(1) - up, up * 2, {}};
+  else if (down)
+    half_pixel = {(x * 2 + 1) * down - 1, dim(2), {}};
   if (mode == "half_pixel") return half_pixel;
   if (mode == "pytorch_half_pixel")
     return {scalar::select(lt(dim(1), out), half_pixel.part, dim(0)), half_pixel.parts, {}};
@@ -61,6 +69,19 @@ Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Exp
   if (scalar::prove(le(out, dim(1))) == true) return {{}, {}, last * number(0.5 * (begin + end), f)};
   Expr step = divide(last * number(end - begin, f), scalar::cast(f, out - 1));
   return {{}, {}, last * number(begin, f) + scalar::cast(f, x) * step};
+}
+
+// The nearest index where one extent is a whole multiple of the other and it has a plain form: x // 2, x * 2. Never
+// outside of data. Null: none.
+Expr plain_nearest(const Resize& r, const Expr& x, const Expr& in, const Expr& out) {
+  bool floor = r.coordinates == "asymmetric" && r.rounding == "floor";
+  bool low = r.coordinates == "half_pixel" && r.rounding == "round_prefer_floor";
+  bool high = r.coordinates == "half_pixel" && one_of(r.rounding, {"round", "round_prefer_ceil"});
+  if (!floor && !low && !high) return {};
+  if (divides(in, out)) return floordiv(x, scalar::simplify(floordiv(out, in)));
+  if (!divides(out, in)) return {};
+  Expr step = scalar::simplify(floordiv(in, out));  // the middle one of each run of `step` elements
+  return floor ? x * step : x * step + scalar::simplify(floordiv(low ? step - 1 : step, 2));
 }
 
 Expr clamped(const Expr& index, const Expr& extent) { return max(min(index, extent - 1), dim(0)); }
@@ -127,6 +148,8 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
       Place p = place_of(r.coordinates, i[axes[d]], extent, shape_of(out)[axes[d]], crop ? r.roi[d] : 0,
                          crop ? r.roi[d + 2] : 1);
       along[d] = taps(r, p, extent);
+      if (r.method == "nearest_neighbor")
+        if (Expr plain = plain_nearest(r, i[axes[d]], extent, shape_of(out)[axes[d]])) along[d] = {{plain, {}}};
       if (crop)
         inside = logical_and(inside, logical_and(le(number(0, DType::float32()), p.real),
                                                  le(p.real, scalar::cast(DType::float32(), extent - 1))));

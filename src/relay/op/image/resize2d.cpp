@@ -52,9 +52,11 @@ Result<Type> infer(const Resize2DAttrs& a, const Types& in) {
   // (C2) The method and the modes are known ones.
   RELAY_RETURN_IF_ERROR(image::check("C2", options(a)));
   // (C3) The result has a size.
-  if (a.size.size() != 1 && a.size.size() != 2) return constraint("C3", "size must be one extent or two, but is {}", text(a.size));
+  if (a.size.size() != 1 && a.size.size() != 2)
+    return constraint("C3", "size must be one extent or two, but is {}", text(a.size));
   for (const Dim& extent : a.size)
-    if (scalar::prove(le(extent, dim(0))) == true) return constraint("C3", "size must be positive, but is {}", text(a.size));
+    if (scalar::prove(le(extent, dim(0))) == true)
+      return constraint("C3", "size must be positive, but is {}", text(a.size));
   Dims out = data->shape;
   out[a.layout.find('H')] = a.size.front(), out[a.layout.find('W')] = a.size.back();
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));

@@ -1,4 +1,5 @@
-// The functions of one number, element by element: out[i] = f(data[i]). One row a function.
+// The functions of one number, element by element: out[i] = f(data[i]), computed in float32 for the half precisions.
+// One row a function.
 #include <numbers>
 
 #include "relay/op/common.h"
@@ -30,9 +31,38 @@ Expr is_finite(const Expr& x) {
   return unary(UnaryOp::Not, logical_or(unary(UnaryOp::IsNan, x), unary(UnaryOp::IsInf, x)));
 }
 
+// log(1 + u), as exact for small u: what rounding 1 + u loses is put back as a factor.
+Expr log1p(const Expr& u) {
+  Expr one = number(1, u->dtype), w = one + u;
+  return select(eq(w, one), u, unary(UnaryOp::Log, w) * divide(u, w - one));
+}
+Expr asin(const Expr& x) {
+  Expr one = number(1, x->dtype);
+  return unary(UnaryOp::Atan, divide(x, unary(UnaryOp::Sqrt, (one - x) * (one + x))));
+}
+Expr acos(const Expr& x) {
+  Expr one = number(1, x->dtype);
+  return unary(UnaryOp::Atan, unary(UnaryOp::Sqrt, divide(one - x, one + x))) * number(2, x->dtype);
+}
+Expr atanh(const Expr& x) { return half(log1p(divide(x * number(2, x->dtype), number(1, x->dtype) - x))); }
+Expr acosh(const Expr& x) {
+  Expr t = x - number(1, x->dtype);
+  return log1p(t + unary(UnaryOp::Sqrt, t * (t + number(2, x->dtype))));
+}
+Expr asinh(const Expr& x) {
+  Expr one = number(1, x->dtype), z = unary(UnaryOp::Abs, x);
+  Expr y = log1p(z + divide(z * z, one + unary(UnaryOp::Sqrt, one + z * z)));
+  return unary(UnaryOp::Sign, x) * y;
+}
+
 const Row rows[] = {
     {"abs", "Absolute value.", Takes::Numbers, plain<UnaryOp::Abs>, "torch.abs(data)"},
+    {"acos", "Arc cosine.", Takes::Floats, acos, "torch.acos(data)", -1, 1},
+    {"acosh", "Inverse hyperbolic cosine.", Takes::Floats, acosh, "torch.acosh(data)", 1, 9},
+    {"asin", "Arc sine.", Takes::Floats, asin, "torch.asin(data)", -1, 1},
+    {"asinh", "Inverse hyperbolic sine.", Takes::Floats, asinh, "torch.asinh(data)", -9, 9},
     {"atan", "Arc tangent.", Takes::Floats, plain<UnaryOp::Atan>, "torch.atan(data)", -4, 4},
+    {"atanh", "Inverse hyperbolic tangent.", Takes::Floats, atanh, "torch.atanh(data)", -0.99, 0.99},
     {"bitwise_not", "Every bit inverted.", Takes::Integers, plain<UnaryOp::BitNot>, "torch.bitwise_not(data)", -50, 50},
     {"ceil", "The least integer that is not less.", Takes::FloatsElseSame, plain<UnaryOp::Ceil>, "torch.ceil(data)"},
     {"copy", "The same values.", Takes::Numbers, [](const Expr& x) { return x; }, "data"},
@@ -103,7 +133,9 @@ OpDef operator_of(const Row& row) {
        .compute = [&row, same_for_integers](const NoAttrs&, const te::Tensors& in, const Type&) -> te::Tensors {
          return {elementwise(row.name, in[0], [&](const Exprs& i) {
            Expr x = (*in[0])(i);
-           return same_for_integers && !x->dtype.is_float() ? x : row.value(x);
+           if (same_for_integers && !x->dtype.is_float()) return x;
+           if (row.test || !x->dtype.is_float()) return row.value(x);
+           return cast(x->dtype, row.value(cast(accumulator(x->dtype), x)));
          })};
        },
        .oracle = row.oracle,

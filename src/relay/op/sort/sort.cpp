@@ -1,0 +1,156 @@
+// sort, argsort: the elements along an axis in order, and their places.  topk: the first k of them, greatest first.
+//
+// Sorting by counting, in stages: rank[.., i, ..] is the number of elements that come before element i, argsort[.., r,
+// ..] is the i of rank r, the values are gathered. Equal elements keep their order; NaN counts as greater than every
+// number.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ArgsortAttrs {
+  int64_t axis = -1;
+  bool is_ascend = true;
+  OptDType dtype;
+  static constexpr auto fields =
+      std::tuple{field("axis", &ArgsortAttrs::axis, "The axis that is sorted."),
+                 field("is_ascend", &ArgsortAttrs::is_ascend, "Whether the least comes first."),
+                 field("dtype", &ArgsortAttrs::dtype, "The element type of places; None: int32.")};
+};
+
+struct TopKAttrs {
+  OptInt k;
+  int64_t axis = -1;
+  std::string ret_type = "both";
+  bool is_ascend = false;
+  OptDType dtype;
+  static constexpr auto fields =
+      std::tuple{field("k", &TopKAttrs::k, "How many; None or less than 1: all."),
+                 field("axis", &TopKAttrs::axis, "The axis that is sorted."),
+                 field("ret_type", &TopKAttrs::ret_type, "\"both\" (values, places), \"values\" or \"indices\"."),
+                 field("is_ascend", &TopKAttrs::is_ascend, "Whether the least comes first."),
+                 field("dtype", &TopKAttrs::dtype, "The element type of places; None: int32.")};
+};
+
+// a > b, where NaN is greater than every number.
+Expr greater(const Expr& a, const Expr& b) {
+  if (!a->dtype.is_float()) return lt(b, a);
+  return logical_and(unary(UnaryOp::Not, le(a, b)), unary(UnaryOp::Not, unary(UnaryOp::IsNan, b)));
+}
+
+// The places of the elements in order; `shape` is that of data, perhaps shorter along the axis.
+te::Tensor places(const te::Tensor& data, size_t axis, bool ascend, const Exprs& shape, DType dtype) {
+  const Expr& extent = data->shape[axis];
+  auto at = [axis](Exprs i, const Expr& k) { return i[axis] = k, i; };
+  te::Tensor rank = te::reduce("rank", data->shape, {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    Expr self = (*data)(i), other = (*data)(at(i, r[0]));
+    Expr before = ascend ? greater(self, other) : greater(other, self);
+    Expr behind = ascend ? greater(other, self) : greater(self, other);
+    Expr first = logical_or(before, logical_and(unary(UnaryOp::Not, behind), lt(r[0], i[axis])));
+    return cast(DType::int32(), first);
+  });
+  return te::reduce("argsort", shape, {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    Expr here = eq((*rank)(at(i, r[0])), cast(DType::int32(), i[axis]));
+    return select(here, cast(dtype, r[0]), imm(0, dtype));
+  });
+}
+
+te::Tensor values(const te::Tensor& data, size_t axis, const te::Tensor& order) {
+  return te::compute("sorted", order->shape, [&](Exprs i) {
+    i[axis] = max(min(cast(DType::int64(), (*order)(i)), data->shape[axis] - 1), dim(0));
+    return (*data)(i);
+  });
+}
+
+Result<Type> infer(const ArgsortAttrs& a, const Types& in, bool want_places) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The axis exists.
+  RELAY_RETURN_IF_ERROR(normal_axis("C1", a.axis, rank(data)));
+  return ir::tensor_type(data->shape, want_places ? a.dtype.value_or(DType::int32()) : data->dtype);
+}
+
+te::Tensors compute(const ArgsortAttrs& a, const te::Tensors& in, const Type& out, bool want_places) {
+  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
+  te::Tensor order = places(in[0], axis, a.is_ascend, in[0]->shape, want_places ? dtype_of(out) : DType::int32());
+  return {want_places ? order : values(in[0], axis, order)};
+}
+
+OpDef sorting(const char* name, const char* doc, const char* oracle, bool want_places) {
+  return define<ArgsortAttrs>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"data", "any shape with at least one axis"}},
+       .fusion = Fusion::Opaque,
+       .infer = [=](const ArgsortAttrs& a, const Types& in) { return infer(a, in, want_places); },
+       .compute = [=](const ArgsortAttrs& a, const te::Tensors& in,
+                      const Type& out) { return compute(a, in, out, want_places); },
+       .oracle = oracle,
+       .examples = {{.inputs = {"(3, 9)"}, .symbolic = {"(n, m)"}},
+                    {.inputs = {"(5, 2, 3)"}, .attrs = "axis=0, is_ascend=False", .symbolic = {"(k, 2, m)"}},
+                    {.inputs = {"(4, 12) int32"}, .attrs = "axis=1, is_ascend=False", .low = 0, .high = 4, .ulps = 0}},
+       .rejects = {{{"(2, 3)"}, "axis=2", "C1"}}},
+      "ArgsortAttrs");
+}
+
+Result<Type> infer_topk(const TopKAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The axis exists.
+  RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
+  // (C2) ret_type is one of three.
+  if (a.ret_type != "both" && a.ret_type != "values" && a.ret_type != "indices")
+    return constraint("C2", "ret_type must be \"both\", \"values\" or \"indices\", but is \"{}\"", a.ret_type);
+  Dims shape = data->shape;
+  Dim& extent = shape[static_cast<size_t>(axis)];
+  // (C3) There are k elements.
+  if (a.k && *a.k >= 1) {
+    if (scalar::prove(lt(extent, dim(*a.k))) == true)
+      return constraint("C3", "axis {} of data {} has fewer than {} elements", axis, text(data->shape), *a.k);
+    extent = dim(*a.k);
+  }
+  Type sorted = ir::tensor_type(shape, data->dtype), order = ir::tensor_type(shape, a.dtype.value_or(DType::int32()));
+  return a.ret_type == "both" ? ir::tuple_type({sorted, order}) : a.ret_type == "values" ? sorted : order;
+}
+
+te::Tensors compute_topk(const TopKAttrs& a, const te::Tensors& in, const Type& out) {
+  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
+  const TupleType* both = as<TupleType>(out);
+  const Type& first = both ? both->fields[0] : out;
+  te::Tensor order = places(in[0], axis, a.is_ascend, shape_of(first), a.dtype.value_or(DType::int32()));
+  if (a.ret_type == "indices") return {order};
+  te::Tensor sorted = values(in[0], axis, order);
+  if (a.ret_type == "values") return {sorted};
+  return {sorted, order};
+}
+
+}  // namespace
+
+OpDef sort() {
+  return sorting("sort", "The elements along an axis in order.",
+                 "torch.sort(data, dim=axis, descending=not is_ascend, stable=True)[0]", false);
+}
+
+OpDef argsort() {
+  return sorting("argsort", "The places of the elements along an axis in order.",
+                 "torch.sort(data, dim=axis, descending=not is_ascend, stable=True)[1]", true);
+}
+
+OpDef topk() {
+  return define<TopKAttrs>(
+      {.name = "topk",
+       .doc = "The greatest (least) k elements along an axis in order, and their places.",
+       .inputs = {{"data", "any shape with at least one axis"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_topk,
+       .compute = compute_topk,
+       .oracle = "topk(data, k, axis, ret_type, is_ascend)",
+       .examples = {{.inputs = {"(3, 9)"}, .attrs = "k=4", .symbolic = {"(n, 9)"}},
+                    {.inputs = {"(6, 5)"}, .attrs = "k=2, axis=0, is_ascend=True, dtype=\"int64\""},
+                    {.inputs = {"(2, 7)"}, .attrs = "k=3, ret_type=\"indices\"", .symbolic = {"(n, m)"}},
+                    {.inputs = {"(2, 7)"}, .attrs = "ret_type=\"values\""}},
+       .rejects = {{{"(2, 3)"}, "k=1, axis=2", "C1"},
+                   {{"(2, 3)"}, "k=1, ret_type=\"all\"", "C2"},
+                   {{"(2, 3)"}, "k=4", "C3"}}},
+      "TopKAttrs");
+}
+
+}  // namespace relay::ops
