@@ -1,0 +1,74 @@
+"""Every ONNX convolution network of the list: same outputs as ONNX Runtime, and as accurate against float64.
+
+    make models                                        all of them, 32 inputs each (the float64 evaluator takes its time)
+    .venv/bin/python -m pytest test/models -k fr_eye   one of them
+
+The reference is our evaluator with every float in double precision. The error of an engine on one output is the root mean
+square over all elements of all inputs, relative to the largest value of the reference. Ours may be twice that of ONNX
+Runtime, or twice 4 ULP (float32, of the largest output) where both are that good.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import relay
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INPUTS = int(os.environ.get("RELAY_MODEL_INPUTS", "32"))
+SMALL = ["fr_eye", "fr_age", "fr_gender", "fr_landmark", "hello_deepa", "hello_deepa_old", "namaste_deepa"]
+LARGE = ["fr_detect", "fr_feature", "fr_liveness", "fr_pose", "fr_expression"]
+LINES = ["mlsd_320x320_tiny", "mlsd_320x320_large", "mlsd_512x512_tiny", "mlsd_512x512_large"]
+ULP = 2.0**-23
+
+
+def draw_inputs(ports, seed):
+    """Values of the range that the network was trained on: pixels from 0 to 255 for the line detector, else around zero."""
+    random = np.random.default_rng(seed)
+    inputs = []
+    for port in ports:
+        low, high = (0, 255) if "with_alpha" in port.name else (-1, 1)
+        inputs.append(random.uniform(low, high, port.shape).astype(port.dtype))
+    return inputs
+
+
+def as_tuple(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("name", SMALL + LARGE + LINES)
+def test_model(name, capsys):
+    file = ROOT / "models" / f"{name}.onnx"
+    subprocess.run([sys.executable, ROOT / "dev" / "fetch_models.py", file.name], check=True, stdout=subprocess.DEVNULL)
+    module = relay.load(file)
+    ours = relay.compile(module)
+    peer = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    names = [i.name for i in peer.get_inputs()]
+    outputs = len(ours.outputs)
+    squares = np.zeros((outputs, 2))  # of the errors of ours and of the peer
+    largest, counts, difference = np.zeros(outputs), np.zeros(outputs), np.zeros(outputs)
+    for seed in range(INPUTS):
+        inputs = draw_inputs(ours.inputs, seed)
+        got = as_tuple(ours(*inputs))
+        want = peer.run(None, dict(zip(names, inputs, strict=True)))
+        exact = as_tuple(relay.evaluate(module, inputs, precision="float64"))
+        for o in range(outputs):
+            assert got[o].shape == want[o].shape == exact[o].shape
+            squares[o] += ((got[o] - exact[o]) ** 2).sum(), ((want[o] - exact[o]) ** 2).sum()
+            largest[o] = max(largest[o], np.abs(exact[o]).max())
+            difference[o] = max(difference[o], np.abs(got[o].astype(np.float64) - want[o]).max())
+            counts[o] += exact[o].size
+    scale = np.maximum(largest, np.finfo(np.float32).tiny)
+    rms = np.sqrt(squares / counts[:, None]) / scale[:, None]
+    with capsys.disabled():
+        worst = int(rms[:, 0].argmax())
+        print(f"\n{name}: RMS error {rms[worst, 0]:.1e} (ONNX Runtime {rms[worst, 1]:.1e}), largest difference to it {(difference / scale).max():.1e}", end=" ")
+    for o, port in enumerate(ours.outputs):
+        assert difference[o] <= 1e-3 * scale[o], f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value"
+        bound = 2 * max(rms[o, 1], 4 * ULP)
+        assert rms[o, 0] <= bound, f"{port.name}: RMS error {rms[o, 0]:.1e}, ONNX Runtime {rms[o, 1]:.1e}"
