@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "relay/lower/expand.h"
 
@@ -116,6 +117,15 @@ class KernelBuilder {
     for (const te::Tensor& t : k.params)
       for (const Expr& e : t->shape) add(e);
     add(k.kernel.tasks);
+    // Bodies may hold shape variables of tensors they do not load: a mean divides by n, shape_of gives n.
+    std::unordered_set<const scalar::Node*> inside{k.kernel.task.get()};
+    loop::visit(k.kernel.body, [&](const loop::Stmt& s) {
+      if (s->var) inside.insert(s->var.get());
+    }, [](const Expr&) {});
+    loop::visit(k.kernel.body, [](const loop::Stmt&) {}, [&](const Expr& e) {
+      for (const Expr& v : scalar::free_vars(e))
+        if (!inside.count(v.get())) add(v);
+    });
     return vars;
   }
 
