@@ -12,6 +12,14 @@ const Exprs& Expanded::loads(const te::TensorNode& stage, const te::TensorNode& 
   return it == of_stage.end() ? none : it->second;
 }
 
+bool Expanded::is_guarded(const Expr& load, const Expr& index) const {
+  auto it = guarded_.find(load.get());
+  if (it == guarded_.end()) return false;
+  for (const Expr& v : scalar::free_vars(index))
+    if (it->second.count(v.get())) return true;
+  return false;
+}
+
 std::optional<Guarded> guarded(const te::TensorNode& stage) {
   if (stage.is_placeholder() || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Select) return std::nullopt;
   const Expr &value = stage.body->args[1], &otherwise = stage.body->args[2];
@@ -59,11 +67,14 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     te::Tensors& tensors = out.tensors_[stage.get()];
     auto& loads = out.loads_[stage.get()];
     scalar::visit(body, [&](const Expr& n) {
-      if (n->kind == scalar::Kind::Select)
+      if (n->kind == scalar::Kind::Select) {
+        Exprs variables = scalar::free_vars(n->args[0]);
         for (size_t branch : {1, 2})
           scalar::visit(n->args[branch], [&](const Expr& inner) {
-            if (inner->kind == scalar::Kind::Load) out.guarded_.insert(inner.get());
+            if (inner->kind != scalar::Kind::Load) return;
+            for (const Expr& v : variables) out.guarded_[inner.get()].insert(v.get());
           });
+      }
       if (n->kind != scalar::Kind::Load) return;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
       if (!t) return;

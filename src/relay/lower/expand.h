@@ -16,8 +16,9 @@ class Expanded {
   const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
-  // True if a select decides whether the load happens: its indices may then lie outside of the tensor.
-  bool is_guarded(const Expr& load) const { return guarded_.count(load.get()) != 0; }
+  // True if a select whose condition depends on a variable of `index` decides whether the load happens: the index may then
+  // lie outside of the tensor.
+  bool is_guarded(const Expr& load, const Expr& index) const;
   // The tensors it loads, each once, in order of first use.
   const te::Tensors& loads_of(const te::TensorNode& stage) const { return tensors_.at(&stage); }
 
@@ -26,7 +27,8 @@ class Expanded {
   std::unordered_map<const te::TensorNode*, Expr> bodies_;
   std::unordered_map<const te::TensorNode*, te::Tensors> tensors_;
   std::unordered_map<const te::TensorNode*, std::unordered_map<const te::TensorNode*, Exprs>> loads_;
-  std::unordered_set<const scalar::Node*> guarded_;
+  // Of a load under selects: the variables in their conditions.
+  std::unordered_map<const scalar::Node*, std::unordered_set<const scalar::Node*>> guarded_;
 };
 
 // `stages` topological. A stage without a schedule counts as a root.

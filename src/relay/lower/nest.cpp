@@ -434,7 +434,7 @@ class KernelBuilder {
         min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
         extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
       }
-      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load)});
+      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load, load->args[d])});
     }
     return region;
   }

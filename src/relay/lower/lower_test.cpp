@@ -1,0 +1,248 @@
+// Layouts, schedules as text, the loop builder on groups of several heavy stages, refusals, whole functions. Random groups and
+// schedules: test/fuzz/fuzz_schedules.cpp.
+#include "relay/lower/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "relay/lower/nest.h"
+#include "relay/lower/rules.h"
+#include "relay/op/registry.h"
+
+namespace relay::lower {
+namespace {
+
+using scalar::imm;
+
+const DType f32 = DType::float32();
+
+TargetDesc wide() {
+  TargetDesc t;
+  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
+  return t;
+}
+
+std::vector<float> ramp(int64_t n, int modulo) {
+  std::vector<float> v(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) v[i] = static_cast<float>(i * 7 % modulo - modulo / 2);
+  return v;
+}
+
+// Runs kernels in the loop interpreter; arrays by name, row-major and as large as their layout says.
+void run(const std::vector<BuiltKernel>& kernels, std::map<std::string, std::vector<float>>& arrays) {
+  for (const BuiltKernel& k : kernels) {
+    std::vector<void*> params;
+    std::vector<int64_t> bytes;
+    for (const loop::BufferRef& p : k.kernel.params) {
+      int64_t n = 1;
+      for (const Expr& e : p->shape) n *= e->ivalue;
+      arrays[p->name].resize(static_cast<size_t>(n), -99);
+      params.push_back(arrays[p->name].data());
+      bytes.push_back(n * 4);
+    }
+    Status s = loop::interpret(k.kernel, params, bytes, {}, 0, k.kernel.tasks->ivalue);
+    ASSERT_TRUE(s) << render(s.errors());
+  }
+}
+
+struct ConvPool {
+  te::Tensor x = te::placeholder("x", {imm(18), imm(18), imm(8)}, f32);
+  te::Tensor w = te::placeholder("w", {imm(3), imm(3), imm(8), imm(16)}, f32);
+  te::Tensor conv = te::reduce("conv", {imm(16), imm(16), imm(16)}, {imm(3), imm(3), imm(8)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return (*x)({i[0] + r[0], i[1] + r[1], r[2]}) * (*w)({r[0], r[1], r[2], i[2]});
+  });
+  te::Tensor pool = te::reduce("pool", {imm(7), imm(7), imm(16)}, {imm(3), imm(3)}, te::Combiner::Max,
+                               [&](const Exprs& i, const Exprs& r) { return (*conv)({i[0] * 2 + r[0], i[1] * 2 + r[1], i[2]}); });
+  te::Tensor out = te::compute("out", pool->shape, [&](const Exprs& i) { return scalar::max((*pool)(i), scalar::fimm(0)); });
+};
+
+Result<std::vector<BuiltKernel>> build(const te::Tensors& outputs, const std::string& text) {
+  te::Tensors stages = te::topological(outputs);
+  RELAY_ASSIGN(Schedule schedule, parse_schedule(text, stages));
+  std::map<std::string, Layout> layouts;
+  for (const te::Tensor& t : stages) layouts[t->name] = Layout::row_major(static_cast<int>(t->shape.size()));
+  return build_kernels(stages, schedule, layouts, wide(), "k");
+}
+
+std::string refusal(const te::Tensors& outputs, const std::string& text) {
+  Result<std::vector<BuiltKernel>> r = build(outputs, text);
+  return r ? "built" : render(r.errors());
+}
+
+TEST(Layout, PacksAndUnpacks) {
+  Tensor v = Tensor::empty({2, 5, 3}, f32);
+  for (int64_t i = 0; i < v.elements(); ++i) v.set(i, static_cast<double>(i));
+  Layout blocked;
+  blocked.dims = {{1, 4, false}, {0}, {2}, {1, 4, true}};
+  Tensor packed = pack(v, blocked);
+  EXPECT_EQ(packed.shape(), (Shape{2, 2, 3, 4}));
+  EXPECT_TRUE(equal(unpack(packed, blocked, v.shape()), v));
+  EXPECT_EQ(packed.at(3), v.at(9)) << "channel 3 stands beside channels 0 to 2";
+  Layout bordered = Layout::channels_last(3);
+  bordered.low = {0, 0, 1}, bordered.high = {0, 0, 2}, bordered.border_value = -1;
+  Tensor image = pack(v, bordered);
+  EXPECT_EQ(image.shape(), (Shape{2, 6, 5}));
+  EXPECT_EQ(image.at(0), -1);
+  EXPECT_TRUE(equal(unpack(image, bordered, v.shape()), v));
+  EXPECT_EQ(bordered.str(), "0,2,1 border 2:1+2 value -1");
+}
+
+// A convolution and the pooling behind it in one loop over rows: the rows that the pooling still needs are kept in a ring.
+TEST(Placing, ConvolutionSlidesUnderPooling) {
+  ConvPool g;
+  Result<std::vector<BuiltKernel>> fused = build({g.out}, R"(rule by hand
+stage out: root
+  loops i0/1 i1/1 i2/16 i2/1:vector
+stage pool: at out.3 registers
+  loops k0/1:unroll k1/1:unroll i0/1 i1/1 i2/1:vector
+stage conv: at out.1 scratch fold i0
+  loops i0/1 i1/1 k0/1 k1/1 k2/1 i2/1:vector
+)");
+  ASSERT_TRUE(fused) << render(fused.errors());
+  ASSERT_EQ(fused->size(), 1u);
+  EXPECT_NE(loop::str((*fused)[0].kernel).find("alloc conv: float32[3, 15, 16] in scratch"), std::string::npos) << "a ring of three rows";
+  std::map<std::string, std::vector<float>> arrays{{"x", ramp(18 * 18 * 8, 11)}, {"w", ramp(3 * 3 * 8 * 16, 7)}};
+  run(*fused, arrays);
+  std::map<std::string, std::vector<float>> apart = arrays;
+  apart.erase("out");
+  Result<std::vector<BuiltKernel>> plain = build({g.out}, "rule apart\nstage out: root\n loops i0/1 i1/1 i2/1\nstage pool: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n"
+                                                          "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1\n");
+  ASSERT_TRUE(plain) << render(plain.errors());
+  EXPECT_EQ(plain->size(), 3u);
+  run(*plain, apart);
+  EXPECT_EQ(arrays["out"], apart["out"]);
+}
+
+te::Tensor softmax(const te::Tensor& x) {
+  te::Tensor m = te::reduce("max", {x->shape[0]}, {x->shape[1]}, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}); });
+  te::Tensor e = te::compute("exp", x->shape, [&](const Exprs& i) { return scalar::unary(scalar::UnaryOp::Exp, (*x)(i) - (*m)({i[0]})); });
+  te::Tensor s = te::reduce("sum", {x->shape[0]}, {x->shape[1]}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) { return (*e)({i[0], r[0]}); });
+  return te::compute("out", x->shape, [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Div, (*e)(i), (*s)({i[0]})); });
+}
+
+// Two reductions, the exponentials between them and the division are one kernel: a task is a row.
+TEST(Placing, SoftmaxIsOneKernel) {
+  TargetDesc target = wide();
+  GroupPlan plan;
+  plan.target = &target;
+  plan.outputs = {softmax(te::placeholder("x", {imm(4), imm(100)}, f32))};
+  plan_group(plan);
+  Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "softmax");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  ASSERT_EQ(kernels->size(), 1u);
+  std::map<std::string, std::vector<float>> arrays{{"x", ramp(400, 13)}};
+  run(*kernels, arrays);
+  for (int row = 0; row < 4; ++row) {
+    double sum = 0;
+    for (int i = 0; i < 100; ++i) sum += std::exp(static_cast<double>(arrays["x"][row * 100 + i]));
+    for (int i = 0; i < 100; ++i) EXPECT_NEAR(arrays["out"][row * 100 + i], std::exp(static_cast<double>(arrays["x"][row * 100 + i])) / sum, 1e-6);
+  }
+}
+
+TEST(Schedule, TextReadsBack) {
+  ConvPool g;
+  std::string text = R"(rule by hand
+stage out: root
+  loops i0/1:parallel i1/2 i1/1 i2/16:unroll i2/1:vector
+stage pool: at out.2 registers
+  loops k0/1:unroll k1/1:unroll i0/1 i1/1:unroll i2/1:vector
+stage conv: at out.2 stack
+  loops i0/1 i1/1 k0/1 k1/1 k2/1 i2/1:vector
+layout w: 3/16,0,1,2,3%16
+)";
+  Result<Schedule> s = parse_schedule(text, te::topological({g.out}));
+  ASSERT_TRUE(s) << render(s.errors());
+  EXPECT_EQ(str(*s, te::topological({g.out})), text);
+}
+
+TEST(Schedule, BadTextIsExplained) {
+  ConvPool g;
+  te::Tensors stages = te::topological({g.out});
+  auto message = [&](const std::string& text) {
+    Result<Schedule> r = parse_schedule(text, stages);
+    return r ? std::string("read") : render(r.errors());
+  };
+  EXPECT_EQ(message("stage cnv: root"), R"(error[R0503]: the group has no stage 'cnv'
+  --> <schedule>:1:7
+  |
+1 | stage cnv: root
+  |       ^^^^
+  help: its stages are x, w, conv, pool, out
+)");
+  EXPECT_EQ(message("stage conv: root\n  loops i0/1 j/2"), R"(error[R0503]: stage 'conv' has no axis 'j'
+  --> <schedule>:2:14
+  |
+2 |   loops i0/1 j/2
+  |              ^^^
+  help: its axes are i0, i1, i2, k0, k1, k2
+)");
+  EXPECT_NE(message("stage conv: root\n  loops i0/0").find("'i0/0' is not AXIS/STEP with a step of at least 1"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  loops i0/1:vectr").find("'vectr' is not a kind of loop"), std::string::npos);
+  EXPECT_NE(message("stage conv: at out.x registers").find("'out.x' is not STAGE.LEVEL"), std::string::npos);
+  EXPECT_NE(message("stage conv: at out.1 heap").find("'heap' is not a storage"), std::string::npos);
+  EXPECT_NE(message("stage out: root\nstage pool: inline").find("stage 'conv' has no schedule"), std::string::npos);
+  EXPECT_NE(message("loops i0/1").find("'loops' stands before any stage"), std::string::npos);
+  EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
+  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops or layout, found 'tile'"), std::string::npos);
+}
+
+TEST(Schedule, IllegalOnesAreRefused) {
+  ConvPool g;
+  const std::string pool = "stage pool: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n", out = "stage out: root\n loops i0/1 i1/1 i2/1\n";
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops k0/1:parallel i0/1 i1/1 i2/1 k1/1 k2/1").find("parallel over a reduction axis: its tasks would race"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1:vector").find("is a vector over a reduction axis"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/2 k0/1 k1/1 k2/1").find("do not finish axis 'i2': 2 elements are left"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: at out.1 scratch\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("'pool' needs it outside of them"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + "stage pool: inline\n" + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("reduction"), std::string::npos);
+}
+
+ir::Expr typed(ir::Expr e) {
+  const ir::Call* c = ir::as<ir::Call>(e);
+  ir::Types in;
+  for (const ir::Expr& a : c->args) in.push_back(a->type);
+  Result<ir::Type> t = ir::as<ir::Op>(c->callee)->def->infer(c->attrs, in);
+  RELAY_CHECK(t, "{}", render(t.errors()));
+  e->type = *t;
+  return e;
+}
+ir::Expr weight(Shape shape) {
+  ir::Expr e = ir::constant(Tensor::full(shape, f32, 0.5));
+  std::vector<Expr> dims;
+  for (int64_t d : shape) dims.push_back(imm(d));
+  e->type = ir::tensor_type(dims, f32);
+  return e;
+}
+
+// Between two convolutions nothing is copied: the first writes channels-last into an array with the border that the second
+// one's padding reads.
+TEST(Function, PaddingBecomesTheBorderOfItsInput) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 3, 32, 32}, f32));
+  x->type = x->annotation;
+  ir::Expr a = typed(op::make("nn.conv2d", {x, weight({64, 3, 3, 3})}, {{"padding", ir::Ints{1, 1}}}));
+  ir::Expr b = typed(op::make("nn.conv2d", {a, weight({40, 64, 3, 3})}, {{"padding", ir::Ints{1, 1}}, {"strides", ir::Ints{2, 2}}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  ASSERT_EQ(l->groups.size(), 3u);
+  EXPECT_NE(l->groups[1].schedule.find("stage padded: inline from_border"), std::string::npos) << l->groups[1].schedule;
+  EXPECT_EQ(l->groups[2].name, "to_row_major");
+  bool bordered = false;
+  for (const Array& array : l->arrays) bordered |= array.layout.str() == "0,2,3,1 border 2:1+1 3:1+1";
+  EXPECT_TRUE(bordered);
+  for (const Group& g : l->groups) {  // what is printed can be fed back
+    Result<Schedule> again = parse_schedule(g.schedule, g.stages);
+    ASSERT_TRUE(again) << render(again.errors());
+    EXPECT_EQ(str(*again, g.stages), g.schedule);
+  }
+}
+
+TEST(Function, UnknownScheduleNameIsReported) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({4, 4}, f32));
+  x->type = x->annotation;
+  Result<LoweredFunction> l = lower(ir::function({x}, typed(op::make("nn.relu", {x}))), "main", {.target = wide(), .schedules = {{"nn_rel", "rule x"}}});
+  ASSERT_FALSE(l);
+  EXPECT_NE(render(l.errors()).find("did you mean 'nn_relu'?"), std::string::npos) << render(l.errors());
+}
+
+}  // namespace
+}  // namespace relay::lower
