@@ -194,7 +194,10 @@ TEST(Schedule, IllegalOnesAreRefused) {
   EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1:vector").find("is a vector over a reduction axis"), std::string::npos);
   EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/2 k0/1 k1/1 k2/1").find("do not finish axis 'i2': 2 elements are left"), std::string::npos);
   EXPECT_NE(refusal({g.out}, out + pool + "stage conv: at out.1 scratch\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("'pool' needs it outside of them"), std::string::npos);
-  EXPECT_NE(refusal({g.out}, out + "stage pool: inline\n" + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("reduction"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + "stage pool: inline\n" + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("stage 'pool' is a reduction: it cannot be inlined"), std::string::npos);
+  const std::string conv = "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1\n";
+  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: at out.9 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1").find("inside 9 loops of 'out', which has 3"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, conv + pool + "stage out: inline from_border").find("it has no guard that a border could replace"), std::string::npos);
 }
 
 ir::Expr typed(ir::Expr e) {

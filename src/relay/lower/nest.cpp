@@ -616,6 +616,8 @@ class KernelBuilder {
       return {local.buffer, indices};
     }
     auto it = params_.find(&t);
+    if (it == params_.end() && is_at(t))
+      refuse(format("place '{}' at the root", t.name), "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t.name, of(t).level, of(t).consumer, root_->name);
     RELAY_CHECK(it != params_.end(), "stage '{}' is not a parameter of the kernel of '{}'", t.name, root_->name);
     for (const Expr& i : layouts_.at(t.name).physical_indices(at)) indices.push_back(scalar::simplify(i, bounds_));
     return {it->second, indices};
@@ -654,12 +656,35 @@ class KernelBuilder {
   Bounds bounds_;
 };
 
+// What can be said of a schedule before any loop is built.
+void check_places(const te::Tensors& stages, const Schedule& schedule) {
+  auto schedule_of = [&](const std::string& name) -> const StageSchedule* {
+    auto it = schedule.stages.find(name);
+    return it == schedule.stages.end() ? nullptr : &it->second;
+  };
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder()) continue;
+    const StageSchedule* s = schedule_of(t->name);
+    if (!s) refuse(format("add 'stage {}: inline' or another place", t->name), "stage '{}' has no schedule", t->name);
+    if (s->place == Place::Inline && t->combiner != te::Combiner::None)
+      refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined", t->name);
+    if (s->from_border && !guarded(*t)) refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
+    if (s->place != Place::At) continue;
+    const StageSchedule* c = schedule_of(s->consumer);
+    if (!c || c->place == Place::Inline)
+      refuse("name the stage that it is inlined into", "stage '{}' is placed at '{}', which is inlined and has no loops", t->name, s->consumer);
+    if (s->level > static_cast<int>(c->loops.size()))
+      refuse(format("{} is the innermost place", c->loops.size()), "stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s->level, s->consumer, c->loops.size());
+  }
+}
+
 }  // namespace
 
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
                                                const TargetDesc& target, const std::string& name) {
   std::vector<BuiltKernel> out;
   try {
+    check_places(stages, schedule);
     for (const te::Tensor& t : stages) {
       if (t->is_placeholder()) continue;
       auto it = schedule.stages.find(t->name);
