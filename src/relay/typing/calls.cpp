@@ -75,8 +75,7 @@ void Inference::call_function(const Call* call, const Type& callee) {
     if (unifier_.unify(f->args[i], found)) continue;
     std::vector<Label> labels;
     if (declared && i < declared->params.size() && declared->params[i]->span) labels.push_back({declared->params[i]->span, "the parameter"});
-    mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, call->args[i]->span ? call->args[i]->span : call->span,
-             std::move(labels));
+    mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, place(call->args[i], call), std::move(labels));
     // The result of a call with one wrong argument is what the function says, where that does not depend on the argument.
   }
   set(call, f->result);
@@ -142,7 +141,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
     if (declared.is_tuple && as<TensorType>(inputs[i])) help = format("put the tensors into a tuple: {}((%a, %b))", op->name);
     report(DiagnosticKind::type_mismatch,
            format("{} of {} must be {}, but has type {}", declared.name, op->name, declared.is_tuple ? "a tuple of tensors" : "a tensor", show(inputs[i])),
-           call->args[i]->span ? call->args[i]->span : call->span, help);
+           place(call->args[i], call), help);
     return give(unifier_.error_type()), true;
   }
   Result<Type> inferred = op->def->infer(call->attrs, inputs);

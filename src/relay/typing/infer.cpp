@@ -28,6 +28,13 @@ std::string Inference::show(const Type& type) {
   return known ? text::type_text(known) : "a type too large to show";
 }
 
+Span Inference::place(const Expr& part, const ExprNode* whole) {
+  const Span &inner = part->span, &outer = whole->span;
+  if (!inner) return outer;
+  if (!outer || inner.node || outer.node || inner.source != outer.source) return inner;
+  return inner.begin >= outer.begin && inner.end <= outer.end ? inner : outer;
+}
+
 // Something in it was reported before: what follows from that is not worth a second message.
 bool Inference::concerns_error(const Type& type) {
   Type known = unifier_.deep(type);
@@ -259,7 +266,7 @@ bool Inference::finish_projection(const TupleGetItem* item) {
 void Inference::finish_ref_read(const RefRead* read) {
   Type ref = type_of(read->ref), value = unifier_.fresh();
   if (!unifier_.unify(make<RefType>(value), ref)) {
-    mismatch("the operand of ref_read", make<RefType>(value), ref, read->ref->span);
+    mismatch("the operand of ref_read", make<RefType>(value), ref, place(read->ref, read));
     value = unifier_.error_type();
   }
   set(read, value);
@@ -268,9 +275,9 @@ void Inference::finish_ref_read(const RefRead* read) {
 void Inference::finish_ref_write(const RefWrite* write) {
   Type ref = type_of(write->ref), value = unifier_.fresh();
   if (!unifier_.unify(make<RefType>(value), ref)) {
-    mismatch("the first operand of ref_write", make<RefType>(value), ref, write->ref->span);
+    mismatch("the first operand of ref_write", make<RefType>(value), ref, place(write->ref, write));
   } else if (Type found = type_of(write->value); !unifier_.unify(value, found)) {
-    mismatch("the value written", value, found, write->value->span);
+    mismatch("the value written", value, found, place(write->value, write));
   }
   set(write, tuple_type({}));
 }
@@ -306,7 +313,7 @@ void Inference::bind_let(const Let* let) {
     if (!unifier_.unify(var->annotation, value)) {
       std::vector<Label> labels;
       if (var->span) labels.push_back({var->span, "annotated here"});
-      mismatch(format("the value of %{}", var->name), var->annotation, value, let->value->span, std::move(labels));
+      mismatch(format("the value of %{}", var->name), var->annotation, value, place(let->value, let), std::move(labels));
     }
     type = var->annotation;
   }
@@ -350,7 +357,7 @@ bool Inference::visit_function(const Function* f, uint32_t& step) {
   Type body = type_of(f->body);
   if (!unifier_.unify(function_type->result, body)) {
     std::vector<Label> labels;
-    mismatch("the body of this function", function_type->result, body, f->body->span ? f->body->span : f->span, std::move(labels));
+    mismatch("the body of this function", function_type->result, body, place(f->body, f), std::move(labels));
   }
   set(f, checked_size(type, f->span));
   return true;
@@ -362,7 +369,7 @@ bool Inference::visit_if(const If* e, uint32_t& step) {
     step = 2;
     Type condition = type_of(e->condition);
     if (!unifier_.unify(scalar_type(DType::boolean()), condition))
-      mismatch("the condition of an if", scalar_type(DType::boolean()), condition, e->condition->span);
+      mismatch("the condition of an if", scalar_type(DType::boolean()), condition, place(e->condition, e));
     if (need(e->then_branch)) return false;
   }
   if (step == 2 && (++step, need(e->else_branch))) return false;
@@ -370,8 +377,8 @@ bool Inference::visit_if(const If* e, uint32_t& step) {
   Type both = unifier_.unify(first, second);
   if (!both) {
     std::vector<Label> labels;
-    if (e->then_branch->span) labels.push_back({e->then_branch->span, format("the first branch has type {}", show(first))});
-    mismatch("the second branch of an if", first, second, e->else_branch->span, std::move(labels));
+    if (e->then_branch->span) labels.push_back({place(e->then_branch, e), format("the first branch has type {}", show(first))});
+    mismatch("the second branch of an if", first, second, place(e->else_branch, e), std::move(labels));
     both = unifier_.error_type();
   }
   set(e, both);

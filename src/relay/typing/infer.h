@@ -68,6 +68,8 @@ class Inference {
               std::vector<Label> labels = {});
   // "`what` has type ..., but ... is expected", from the last failed unify().
   void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span, std::vector<Label> labels = {});
+  // The place of a part of `whole`: its own where that is inside of `whole`, else (a variable, a shared node) that of `whole`.
+  static Span place(const ir::Expr& part, const ir::ExprNode* whole);
   bool concerns_error(const Type& type);
   std::string show(const Type& type);
 

@@ -31,8 +31,8 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
       } else {
         std::vector<Label> labels;
         const Expr& first = match->clauses[0].body;
-        if (first->span && &clause != &match->clauses[0]) labels.push_back({first->span, "the first clause"});
-        mismatch("this clause of the match", result, body, clause.body->span ? clause.body->span : match->span, std::move(labels));
+        if (match->span && &clause != &match->clauses[0]) labels.push_back({place(first, match), "the first clause"});
+        mismatch("this clause of the match", result, body, place(clause.body, match), std::move(labels));
       }
     }
   }

@@ -102,6 +102,7 @@ bool Inference::finish() {
   retry_pending();
   if (!unifier_.settle()) report(DiagnosticKind::type_mismatch, unifier_.conflict(), {});
   std::vector<Type> types(touched_.size());
+  bool clean = !sink_.has_errors();  // else what is not known may follow from what is wrong
   for (size_t i = 0; i < touched_.size(); ++i) {
     const ExprNode* e = touched_[i];
     if (!e->type) continue;  // cleared and not reached again
@@ -111,7 +112,7 @@ bool Inference::finish() {
       break;
     }
     Type hole = unifier_.first_hole(known);
-    if (hole && !unifier_.is_error(hole) && !sink_.has_errors()) {
+    if (hole && !unifier_.is_error(hole) && clean) {
       const Var* var = e->kind == ExprKind::Var ? static_cast<const Var*>(e) : nullptr;
       report(DiagnosticKind::cannot_infer,
              format("the type of {} cannot be inferred; all that is known is {}", var ? "%" + var->name : "this expression", text::type_text(known)),

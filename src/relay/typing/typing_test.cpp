@@ -127,6 +127,16 @@ TEST(Typing, a_chain_of_a_million_nodes) {
   ASSERT_TRUE(type) << render(type.errors());
 }
 
+TEST(Typing, a_chain_of_a_million_operators) {
+  const op::OpDef* def = op::find("exp");
+  ASSERT_TRUE(def);
+  VarRef x = var("x", tensor_type({4}, DType::float32()));
+  Expr e = x;
+  for (int i = 0; i < 1000000; ++i) e = call(op::node(*def), {e});
+  Result<Type> type = infer_expr(function({x}, e));
+  ASSERT_TRUE(type) << render(type.errors());
+}
+
 TEST(Typing, a_hundred_thousand_lets_and_branches) {
   VarRef x = var("x", scalar_type(DType::boolean()));
   Expr lets = x, branches = x;
