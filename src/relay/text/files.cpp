@@ -7,7 +7,9 @@
 
 namespace relay::text {
 
-static Diagnostic file_error(DiagnosticKind kind, std::string message) { return Diagnostic{.kind = kind, .message = std::move(message)}; }
+static Diagnostic file_error(DiagnosticKind kind, std::string message) {
+  return Diagnostic{.kind = kind, .message = std::move(message)};
+}
 
 Result<ir::Module> load(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -19,7 +21,8 @@ Result<ir::Module> load(const std::string& path) {
   ParseOptions options;
   options.find_tensor = [&](const std::string& file, const std::string& name) -> Tensor {
     std::filesystem::path relative(file);
-    if (file.empty() || relative.is_absolute() || file.find("..") != std::string::npos) return {};  // only beside the text
+    if (file.empty() || relative.is_absolute() || file.find("..") != std::string::npos)
+      return {};  // only beside the text
     auto [it, added] = files.try_emplace(file);
     if (added) {
       Result<NamedTensors> read = read_safetensors((std::filesystem::path(path).parent_path() / relative).string());

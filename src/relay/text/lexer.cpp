@@ -51,7 +51,10 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 Token Lexer::error(uint32_t begin, std::string message, std::string help) {
   if (begin < reported_to_) return {Tok::Error, begin, at_};
   reported_to_ = begin + 1;
-  sink_.report(Diagnostic{.kind = DiagnosticKind::syntax, .message = std::move(message), .span = {source_, begin, at_, {}}, .help = std::move(help)});
+  sink_.report(Diagnostic{.kind = DiagnosticKind::syntax,
+                          .message = std::move(message),
+                          .span = {source_, begin, at_, {}},
+                          .help = std::move(help)});
   return {Tok::Error, begin, at_};
 }
 
@@ -96,7 +99,8 @@ Token Lexer::number(uint32_t begin) {
   if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {
     ++at_;
     while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
-  } else if (at_ < text_.size() && text_[at_] == '.' && (at_ + 1 == text_.size() || !is_letter(text_[at_ + 1]) || text_[at_ + 1] == 'f')) {
+  } else if (at_ < text_.size() && text_[at_] == '.' &&
+             (at_ + 1 == text_.size() || !is_letter(text_[at_ + 1]) || text_[at_ + 1] == 'f')) {
     ++at_;  // "1." and "1.f"
   }
   if (at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
@@ -185,10 +189,12 @@ Token Lexer::scan() {
     default: break;
   }
   ++at_;
-  while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0) == 0x80) ++at_;  // the rest of a UTF-8 character
+  while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0) == 0x80)
+    ++at_;  // the rest of a UTF-8 character
   bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-  return error(begin, printable ? format("'{}' is no part of a Relay program", text_.substr(begin, at_ - begin))
-                                : format("the byte 0x{:02x} is no part of a Relay program", static_cast<unsigned char>(c)));
+  return error(begin, printable
+                          ? format("'{}' is no part of a Relay program", text_.substr(begin, at_ - begin))
+                          : format("the byte 0x{:02x} is no part of a Relay program", static_cast<unsigned char>(c)));
 }
 
 }  // namespace relay::text

@@ -11,10 +11,40 @@
 namespace relay::text {
 
 enum class Tok : uint8_t {
-  End, Error, Ident, Local, Graph, Global, Number, String,
-  LParen, RParen, LBracket, RBracket, LBrace, RBrace,
-  Comma, Dot, Equal, Semicolon, Colon, Plus, Minus, Star, Slash, Percent,
-  Less, LessEqual, Greater, GreaterEqual, EqualEqual, NotEqual, Arrow, FatArrow, Question, Hash
+  End,
+  Error,
+  Ident,
+  Local,
+  Graph,
+  Global,
+  Number,
+  String,
+  LParen,
+  RParen,
+  LBracket,
+  RBracket,
+  LBrace,
+  RBrace,
+  Comma,
+  Dot,
+  Equal,
+  Semicolon,
+  Colon,
+  Plus,
+  Minus,
+  Star,
+  Slash,
+  Percent,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  EqualEqual,
+  NotEqual,
+  Arrow,
+  FatArrow,
+  Question,
+  Hash
 };
 const char* describe(Tok kind);  // "','", "an identifier": for "expected ..., found ..."
 

@@ -72,11 +72,14 @@ std::string literal(const Tensor& scalar) {
   if (scalar.rank() != 0 || dtype.lanes != 1) return "";
   if (dtype.is_bool()) return scalar.int_at(0) ? "True" : "False";
   if (!dtype.is_float()) {
-    std::string digits = dtype == DType::uint64() ? std::to_string(static_cast<uint64_t>(scalar.int_at(0))) : std::to_string(scalar.int_at(0));
+    std::string digits = dtype == DType::uint64() ? std::to_string(static_cast<uint64_t>(scalar.int_at(0)))
+                                                  : std::to_string(scalar.int_at(0));
     if (dtype == DType::int32()) return digits;
     return format("{}{}{}", digits, dtype.code == DType::Code::UInt ? "u" : "i", dtype.bits);
   }
-  std::string suffix = dtype == DType::float32() ? "f" : dtype == DType::bfloat16() ? "bf16" : format("f{}", dtype.bits);
+  std::string suffix = dtype == DType::float32()    ? "f"
+                       : dtype == DType::bfloat16() ? "bf16"
+                                                    : format("f{}", dtype.bits);
   double value = scalar.at(0);
   if (std::isnan(value)) {  // only the one NaN that the reader makes
     for (bool negative : {false, true}) {
@@ -104,7 +107,9 @@ static bool all_finite(const Tensor& t) {
   return true;
 }
 
-static std::string json_string(const std::string& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
+static std::string json_string(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 std::string MetadataWriter::section(const ir::DictAttrs& module_attrs) {
   if (tensors_.empty() && module_attrs.empty()) return "";
@@ -136,7 +141,8 @@ std::string MetadataWriter::section(const ir::DictAttrs& module_attrs) {
     out += format("{}  \"file\": {}", separator, json_string(options_.weights_file));
     separator = ",\n";
   }
-  if (!module_attrs.empty()) out += format("{}  \"module_attrs\": {}", separator, json_string(Names().attrs(module_attrs)));
+  if (!module_attrs.empty())
+    out += format("{}  \"module_attrs\": {}", separator, json_string(Names().attrs(module_attrs)));
   return out + "\n}\n";
 }
 
@@ -158,7 +164,8 @@ Tensor from_bytes(const Shape& shape, DType dtype, const uint8_t* bytes, size_t 
 }
 
 // Element n of "relay.Constant".
-Result<Tensor> read_constant(const json& entry, size_t n, const std::string& file, const Span& place, const ParseOptions& options) {
+Result<Tensor> read_constant(const json& entry, size_t n, const std::string& file, const Span& place,
+                             const ParseOptions& options) {
   auto wrong = [&](std::string what) { return bad(place, format("constant {} of the metadata section {}", n, what)); };
   if (!entry.is_object()) return wrong("is not an object");
   std::optional<DType> dtype;
@@ -200,11 +207,13 @@ Result<Tensor> read_constant(const json& entry, size_t n, const std::string& fil
     std::string name = entry["tensor"].get<std::string>();
     Tensor t = options.find_tensor ? options.find_tensor(file, name) : Tensor();
     if (!t) {
-      Diagnostic d = wrong(format("is the tensor '{}' of {}, which cannot be found", name, file.empty() ? "a weights file" : "'" + file + "'"));
+      Diagnostic d = wrong(format("is the tensor '{}' of {}, which cannot be found", name,
+                                  file.empty() ? "a weights file" : "'" + file + "'"));
       d.help = "load the text from its file, with the weights file beside it";
       return d;
     }
-    if (t.shape() != shape || t.dtype() != *dtype) return wrong(format("differs in shape or dtype from the tensor '{}' of the weights file", name));
+    if (t.shape() != shape || t.dtype() != *dtype)
+      return wrong(format("differs in shape or dtype from the tensor '{}' of the weights file", name));
     return t;
   }
   return wrong("has neither values, base64 nor tensor");
@@ -225,10 +234,15 @@ Tensor read_old_array(const std::string& text) {
   int32_t device_type, device_id, rank;
   uint8_t code, bits;
   uint16_t lanes;
-  if (!take(&magic) || magic != 0xDD5E40F096B4A13Full || !take(&reserved) || !take(&device_type) || !take(&device_id) || !take(&rank) ||
-      !take(&code) || !take(&bits) || !take(&lanes) || rank < 0 || rank > 64 || lanes != 1)
+  if (!take(&magic) || magic != 0xDD5E40F096B4A13Full || !take(&reserved) || !take(&device_type) || !take(&device_id) ||
+      !take(&rank) || !take(&code) || !take(&bits) || !take(&lanes) || rank < 0 || rank > 64 || lanes != 1)
     return {};
-  std::string name = code == 4 ? format("bfloat{}", bits) : format("{}{}", code == 0 ? "int" : code == 1 ? "uint" : "float", bits);
+  std::string name = code == 4 ? format("bfloat{}", bits)
+                               : format("{}{}",
+                                        code == 0   ? "int"
+                                        : code == 1 ? "uint"
+                                                    : "float",
+                                        bits);
   std::optional<DType> dtype = parse_dtype(name);
   if (!dtype || code == 3) return {};
   Shape shape(static_cast<size_t>(rank));
@@ -253,7 +267,8 @@ Result<Metadata> read_old(const json& graph, const Span& place) {
   if (!graph["nodes"].is_array()) return bad(place, "the metadata section has no list of nodes");
   const json* root = node(graph["root"]);
   const json *keys = list(root, "keys"), *values = list(root, "data");
-  if (!keys || !values || keys->size() != values->size()) return bad(place, "the root of the metadata section is not a map");
+  if (!keys || !values || keys->size() != values->size())
+    return bad(place, "the root of the metadata section is not a map");
   for (size_t k = 0; k < keys->size(); ++k) {
     if ((*keys)[k] != "relay.Constant") continue;
     const json* elements = list(node((*values)[k]), "data");
@@ -265,9 +280,13 @@ Result<Metadata> read_old(const json& graph, const Span& place) {
       if (!attrs || !attrs->is_object() || !attrs->contains("data") || !(*attrs)["data"].is_string())
         return bad(place, format("constant {} of the metadata section has no data", n));
       const std::string& number = (*attrs)["data"].get_ref<const std::string&>();
-      size_t array = number.empty() || number.size() > 9 || number.find_first_not_of("0123456789") != std::string::npos ? SIZE_MAX : std::stoul(number);
+      size_t array = number.empty() || number.size() > 9 || number.find_first_not_of("0123456789") != std::string::npos
+                         ? SIZE_MAX
+                         : std::stoul(number);
       const json* arrays = list(&graph, "b64ndarrays");
-      Tensor t = arrays && array < arrays->size() && (*arrays)[array].is_string() ? read_old_array((*arrays)[array].get_ref<const std::string&>()) : Tensor();
+      Tensor t = arrays && array < arrays->size() && (*arrays)[array].is_string()
+                     ? read_old_array((*arrays)[array].get_ref<const std::string&>())
+                     : Tensor();
       if (!t) return bad(place, format("the array of constant {} of the metadata section cannot be read", n));
       out.constants.push_back(std::move(t));
     }
@@ -283,7 +302,8 @@ Result<Metadata> read_metadata(std::string_view text, const Span& place, const P
   if (section.contains("root") && section.contains("nodes")) return read_old(section, place);
   Metadata out;
   std::string file = section.contains("file") && section["file"].is_string() ? section["file"].get<std::string>() : "";
-  if (section.contains("module_attrs") && section["module_attrs"].is_string()) out.module_attrs = section["module_attrs"].get<std::string>();
+  if (section.contains("module_attrs") && section["module_attrs"].is_string())
+    out.module_attrs = section["module_attrs"].get<std::string>();
   if (!section.contains("relay.Constant")) return out;
   const json& constants = section["relay.Constant"];
   if (!constants.is_array()) return bad(place, "relay.Constant of the metadata section is not a list");

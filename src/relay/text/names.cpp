@@ -68,7 +68,9 @@ const std::string& Names::dim(const scalar::Node* var) {
   for (size_t i = frames_.size(); i-- > 0;)
     if (auto it = frames_[i].dims.find(var); it != frames_[i].dims.end()) return it->second;
   std::string hint = identifier(var->name, 'd'), name = hint;
-  auto taken = [&] { return std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.used.count(name) != 0; }); };
+  auto taken = [&] {
+    return std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.used.count(name) != 0; });
+  };
   for (size_t n = 1; taken(); ++n) name = hint + std::to_string(n);
   frames_.back().used.insert(name);
   return frames_.back().dims[var] = name;
@@ -128,10 +130,10 @@ static const struct Infix {
   scalar::BinaryOp op;
   const char* symbol;
   int precedence;
-} infixes[] = {{scalar::BinaryOp::Eq, "==", 1},       {scalar::BinaryOp::Ne, "!=", 1},  {scalar::BinaryOp::Lt, "<", 1},
-               {scalar::BinaryOp::Le, "<=", 1},       {scalar::BinaryOp::Add, "+", 2},  {scalar::BinaryOp::Sub, "-", 2},
-               {scalar::BinaryOp::Mul, "*", 3},       {scalar::BinaryOp::FloorDiv, "/", 3},
-               {scalar::BinaryOp::FloorMod, "%", 3}};
+} infixes[] = {
+    {scalar::BinaryOp::Eq, "==", 1}, {scalar::BinaryOp::Ne, "!=", 1},      {scalar::BinaryOp::Lt, "<", 1},
+    {scalar::BinaryOp::Le, "<=", 1}, {scalar::BinaryOp::Add, "+", 2},      {scalar::BinaryOp::Sub, "-", 2},
+    {scalar::BinaryOp::Mul, "*", 3}, {scalar::BinaryOp::FloorDiv, "/", 3}, {scalar::BinaryOp::FloorMod, "%", 3}};
 
 std::string Names::dim(const Dim& d) {
   std::string out;
@@ -163,7 +165,8 @@ void Names::print_dim(const Dim& d, int outer, int depth, std::string* out) {
   }
   if (d->binary == scalar::BinaryOp::Min) return call("min");
   if (d->binary == scalar::BinaryOp::Max) return call("max");
-  const Infix* infix = std::find_if(std::begin(infixes), std::end(infixes), [&](const Infix& i) { return i.op == d->binary; });
+  const Infix* infix =
+      std::find_if(std::begin(infixes), std::end(infixes), [&](const Infix& i) { return i.op == d->binary; });
   if (infix == std::end(infixes)) {
     *out += "?";
     return;
@@ -172,8 +175,11 @@ void Names::print_dim(const Dim& d, int outer, int depth, std::string* out) {
   std::vector<std::pair<const Infix*, Dim>> rights;
   Dim left = d;
   while (left->kind == scalar::Kind::Binary) {
-    const Infix* next = std::find_if(std::begin(infixes), std::end(infixes), [&](const Infix& i) { return i.op == left->binary; });
-    if (next == std::end(infixes) || next->precedence != infix->precedence || (infix->precedence == 1 && !rights.empty())) break;
+    const Infix* next =
+        std::find_if(std::begin(infixes), std::end(infixes), [&](const Infix& i) { return i.op == left->binary; });
+    if (next == std::end(infixes) || next->precedence != infix->precedence ||
+        (infix->precedence == 1 && !rights.empty()))
+      break;
     rights.emplace_back(next, left->args[1]);
     left = left->args[0];
   }
@@ -182,7 +188,8 @@ void Names::print_dim(const Dim& d, int outer, int depth, std::string* out) {
   print_dim(left, infix->precedence == 1 ? 1 : infix->precedence - 1, depth + 1, out);
   for (size_t i = rights.size(); i-- > 0;) {
     const auto& [op, right] = rights[i];
-    bool minus = op->op == scalar::BinaryOp::Add && right->kind == scalar::Kind::Int && right->ivalue < 0 && right->ivalue != INT64_MIN;
+    bool minus = op->op == scalar::BinaryOp::Add && right->kind == scalar::Kind::Int && right->ivalue < 0 &&
+                 right->ivalue != INT64_MIN;
     *out += format(" {} ", minus ? "-" : op->symbol);
     if (minus) {
       *out += std::to_string(-right->ivalue);
@@ -219,7 +226,8 @@ std::string Names::attrs(const Attrs& a) {
 std::string Names::attrs(const DictAttrs& a) {
   std::string out;
   for (const auto& [key, v] : a) {
-    bool plain = !key.empty() && is_letter(key[0]) && std::all_of(key.begin(), key.end(), [](char c) { return is_letter(c) || is_digit(c); });
+    bool plain = !key.empty() && is_letter(key[0]) &&
+                 std::all_of(key.begin(), key.end(), [](char c) { return is_letter(c) || is_digit(c); });
     const DType* dtype = std::get_if<DType>(&v);  // bare, or it would be read as a string
     out += format("{}{}={}", out.empty() ? "" : ", ", plain ? key : quote(key), dtype ? dtype->str() : value(v));
   }

@@ -66,7 +66,8 @@ void Parser::declare(const VarRef& var) {
 
 void Parser::leave_scopes(const Entry& entry) {
   for (; declared_.size() > entry.locals; declared_.pop_back()) declared_.back()->pop_back();
-  for (; hidden_graphs_.size() > entry.graphs; hidden_graphs_.pop_back()) graphs_[hidden_graphs_.back().first] = hidden_graphs_.back().second;
+  for (; hidden_graphs_.size() > entry.graphs; hidden_graphs_.pop_back())
+    graphs_[hidden_graphs_.back().first] = hidden_graphs_.back().second;
 }
 
 Expr Parser::stand_in(const Span& span) const { return ir::tuple({}, span); }
@@ -143,7 +144,8 @@ bool Parser::function_head(FunctionHead* head) {
       if (accept(Tok::Colon) && !(annotation = type())) return false;
       head->params.push_back(var(name_of(name), annotation, span(name)));
       if (!names.insert(head->params.back()->name).second)
-        report(DiagnosticKind::duplicate_definition, format("two parameters are named %{}", head->params.back()->name), span(name));
+        report(DiagnosticKind::duplicate_definition, format("two parameters are named %{}", head->params.back()->name),
+               span(name));
     }
     if (!accept(Tok::Comma) && !at_attribute()) break;
   }
@@ -202,7 +204,8 @@ Parser::Step Parser::after() {
     Token number = peek();
     std::string_view digits = lexer_.text(number);
     int64_t index = 0;
-    if (number.kind != Tok::Number || std::from_chars(digits.data(), digits.data() + digits.size(), index).ptr != digits.data() + digits.size())
+    if (number.kind != Tok::Number ||
+        std::from_chars(digits.data(), digits.data() + digits.size(), index).ptr != digits.data() + digits.size())
       return unexpected("the index of a tuple field"), Step::Failed;
     take();
     Operand& top = operands_.back();
@@ -268,7 +271,8 @@ Parser::Step Parser::finish_call() {
   return Step::After;
 }
 
-Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* given, const std::vector<Span>& spans, Span span) {
+Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* given, const std::vector<Span>& spans,
+                       Span span) {
   const Op* op = as<Op>(callee.expr);
   AttrValues values;
   for (const auto& value : *given)
@@ -276,7 +280,8 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
   if (!op || !op->def->attrs_type) {
     if (!values.empty() && !(as<Tuple>(callee.expr) && sink_.has_errors()))
       report(DiagnosticKind::bad_attribute,
-             op ? format("the operator {} has no attributes", op->name) : "only calls of operators have attributes", spans[0]);
+             op ? format("the operator {} has no attributes", op->name) : "only calls of operators have attributes",
+             spans[0]);
     return ir::call(callee.expr, std::move(args), {}, std::move(span));
   }
   Result<Attrs> attrs = op->def->attrs_type->create(*op->def->attrs_type, values);
@@ -316,8 +321,8 @@ Parser::Step Parser::finish_function() {
   leave_scopes(entry);
   type_scopes_.pop_back();
   dim_scopes_.pop_back();
-  FunctionRef f = function(std::move(head.params), std::move(body.expr), std::move(head.result), std::move(head.type_params),
-                           std::move(head.attrs), span_from(entry.begin));
+  FunctionRef f = function(std::move(head.params), std::move(body.expr), std::move(head.result),
+                           std::move(head.type_params), std::move(head.attrs), span_from(entry.begin));
   push_operand(f, entry.begin);
   return head.global.empty() ? Step::After : Step::Done;
 }
@@ -418,7 +423,8 @@ Parser::Step Parser::close(const Token& next) {
       return Step::After;
     }
     case Open::RefWrite: {
-      if (operands_.size() - top.base == 1) return expect(Tok::Comma, "between a reference and what is written to it") ? Step::Item : Step::Failed;
+      if (operands_.size() - top.base == 1)
+        return expect(Tok::Comma, "between a reference and what is written to it") ? Step::Item : Step::Failed;
       if (!expect(Tok::RParen, "after the operands of ref_write")) return Step::Failed;
       Entry entry = top;
       open_.pop_back();
@@ -442,7 +448,8 @@ Parser::Step Parser::close(const Token& next) {
       if (!expect(Tok::RBrace, "after the clauses of a match")) return Step::Failed;
       Entry entry = top;
       open_.pop_back();
-      Expr made = make_expr<Match>(span_from(entry.begin), std::move(match.data), std::move(match.clauses), match.complete);
+      Expr made =
+          make_expr<Match>(span_from(entry.begin), std::move(match.data), std::move(match.clauses), match.complete);
       matches_.pop_back();
       return push_operand(std::move(made), entry.begin);
     }

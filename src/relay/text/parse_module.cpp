@@ -10,13 +10,17 @@ using namespace ir;
 // The metadata section begins at a line `#[metadata]`; its JSON is the rest of the text.
 static constexpr std::string_view metadata_mark = "#[metadata]";
 static size_t find_metadata(const std::string& text) {
-  for (size_t at = text.rfind(metadata_mark); at != std::string::npos; at = at == 0 ? std::string::npos : text.rfind(metadata_mark, at - 1))
+  for (size_t at = text.rfind(metadata_mark); at != std::string::npos;
+       at = at == 0 ? std::string::npos : text.rfind(metadata_mark, at - 1))
     if (at == 0 || text[at - 1] == '\n') return at;
   return text.size();
 }
 
 Parser::Parser(std::shared_ptr<const Source> source, const ParseOptions& options)
-    : source_(std::move(source)), options_(options), body_end_(find_metadata(source_->text)), lexer_(source_, body_end_, sink_) {
+    : source_(std::move(source)),
+      options_(options),
+      body_end_(find_metadata(source_->text)),
+      lexer_(source_, body_end_, sink_) {
   dim_scopes_.emplace_back();
   type_scopes_.emplace_back();
   if (options.definitions)
@@ -29,14 +33,16 @@ Parser::Parser(std::shared_ptr<const Source> source, const ParseOptions& options
 // --- tokens and errors ------------------------------------------------------------------------------------------------
 
 void Parser::report(DiagnosticKind kind, std::string message, Span span, std::string help) {
-  sink_.report(Diagnostic{.kind = kind, .message = std::move(message), .span = std::move(span), .help = std::move(help)});
+  sink_.report(
+      Diagnostic{.kind = kind, .message = std::move(message), .span = std::move(span), .help = std::move(help)});
 }
 
 bool Parser::unexpected(std::string_view wanted) {
   const Token& token = peek();
   if (token.kind == Tok::Error) return false;  // reported by the lexer
   std::string_view text = lexer_.text(token);
-  std::string found = token.kind == Tok::End ? "the end of the text" : format("'{}'", text.substr(0, std::min<size_t>(text.size(), 40)));
+  std::string found = token.kind == Tok::End ? "the end of the text"
+                                             : format("'{}'", text.substr(0, std::min<size_t>(text.size(), 40)));
   report(DiagnosticKind::syntax, format("expected {}, found {}", wanted, found), span(token));
   return false;
 }
@@ -88,7 +94,8 @@ Diagnostics Parser::all_errors() const {
 bool Parser::version(bool required) {
   if (!at(Tok::Hash)) {
     if (required)
-      report(DiagnosticKind::bad_version, "a module begins with its version", span(peek()), "write #[version = \"0.0.5\"] in the first line");
+      report(DiagnosticKind::bad_version, "a module begins with its version", span(peek()),
+             "write #[version = \"0.0.5\"] in the first line");
     return true;
   }
   take();
@@ -100,7 +107,8 @@ bool Parser::version(bool required) {
   if (!expect(Tok::String, "that names a version")) return false;
   std::string version = unquote(lexer_.text(value));
   if (version != "0.0.5")
-    report(DiagnosticKind::bad_version, format("this text has version \"{}\"; only \"0.0.5\" can be read", version), span(value));
+    report(DiagnosticKind::bad_version, format("this text has version \"{}\"; only \"0.0.5\" can be read", version),
+           span(value));
   if (!expect(Tok::RBracket, "after the version")) return false;
   return true;
 }
@@ -152,11 +160,13 @@ bool Parser::type_definition(bool is_extern) {
         }
         if (!expect(Tok::RParen, "after the fields of a constructor")) return false;
       }
-      Constructor* node = new Constructor(name_of(constructor), std::move(inputs), def.name, static_cast<int64_t>(def.constructors.size()));
+      Constructor* node = new Constructor(name_of(constructor), std::move(inputs), def.name,
+                                          static_cast<int64_t>(def.constructors.size()));
       Ref<const Constructor> made(node);
       node->span = span_from(constructor.begin);
       if (!constructors_.emplace(node->name, made).second)
-        report(DiagnosticKind::duplicate_definition, format("two constructors are named {}", node->name), span(constructor));
+        report(DiagnosticKind::duplicate_definition, format("two constructors are named {}", node->name),
+               span(constructor));
       def.constructors.push_back(std::move(made));
       if (!accept(Tok::Comma)) break;
     }
@@ -209,10 +219,12 @@ void Parser::check_type_names() {
   for (const TypeUse& use : type_uses_) {
     if (type_names_.count(use.name) != 0) continue;
     std::vector<std::string> names(type_names_.begin(), type_names_.end());
-    for (const char* builtin : {"float32", "float16", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "Tensor"})
+    for (const char* builtin :
+         {"float32", "float16", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "Tensor"})
       names.push_back(builtin);
     std::optional<std::string> near = nearest(use.name, names);
-    report(DiagnosticKind::unknown_type, format("no type is named {}", use.name), use.span, near ? format("did you mean {}?", *near) : "");
+    report(DiagnosticKind::unknown_type, format("no type is named {}", use.name), use.span,
+           near ? format("did you mean {}?", *near) : "");
   }
 }
 
@@ -222,7 +234,8 @@ Result<Module> Parser::parse_module() {
   auto read = [&] {
     if (body_end_ < source_->text.size()) {
       Span place = span(static_cast<uint32_t>(body_end_), static_cast<uint32_t>(body_end_ + metadata_mark.size()));
-      Result<Metadata> read = read_metadata(std::string_view(source_->text).substr(body_end_ + metadata_mark.size()), place, options_);
+      Result<Metadata> read =
+          read_metadata(std::string_view(source_->text).substr(body_end_ + metadata_mark.size()), place, options_);
       if (read) {
         metadata_ = *std::move(read);
       } else {
@@ -262,7 +275,8 @@ Result<Module> Parser::parse_module() {
 Result<Expr> Parser::parse_expr() {
   Expr result;
   if (body_end_ < source_->text.size()) {
-    Result<Metadata> read = read_metadata(std::string_view(source_->text).substr(body_end_ + metadata_mark.size()), {}, options_);
+    Result<Metadata> read =
+        read_metadata(std::string_view(source_->text).substr(body_end_ + metadata_mark.size()), {}, options_);
     if (!read) return read.errors();
     metadata_ = *std::move(read);
   }
@@ -306,12 +320,16 @@ Result<Module> parse(std::shared_ptr<const Source> source, const ParseOptions& o
   RELAY_RETURN_IF_ERROR(check_size(*source));
   return Parser(std::move(source), options).parse_module();
 }
-Result<Module> parse(std::string text, const ParseOptions& options) { return parse(source_of(std::move(text)), options); }
+Result<Module> parse(std::string text, const ParseOptions& options) {
+  return parse(source_of(std::move(text)), options);
+}
 Result<Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions& options) {
   RELAY_RETURN_IF_ERROR(check_size(*source));
   return Parser(std::move(source), options).parse_expr();
 }
-Result<Expr> parse_expr(std::string text, const ParseOptions& options) { return parse_expr(source_of(std::move(text)), options); }
+Result<Expr> parse_expr(std::string text, const ParseOptions& options) {
+  return parse_expr(source_of(std::move(text)), options);
+}
 Result<Type> parse_type(std::string text, DimNames* names, TypeForm form) {
   ParseOptions options;
   return Parser(source_of(std::move(text)), options).parse_type(names, form);

@@ -20,7 +20,8 @@ Parser::Step Parser::operand() {
       take();
       Token number = peek();
       std::string_view word = lexer_.text(number);
-      if (number.kind != Tok::Number && !(number.kind == Tok::Ident && (starts_with(word, "inff") || starts_with(word, "nanf"))))
+      if (number.kind != Tok::Number &&
+          !(number.kind == Tok::Ident && (starts_with(word, "inff") || starts_with(word, "nanf"))))
         return unexpected("a number after '-'"), Step::Failed;
       take();
       return push_operand(number_constant(number, true, token.begin), token.begin);
@@ -35,7 +36,8 @@ Parser::Step Parser::operand() {
         if (!stack.empty()) names.push_back(known);
       std::sort(names.begin(), names.end());
       std::optional<std::string> near = nearest(name, names);
-      report(DiagnosticKind::unknown_variable, format("%{} is not defined here", name), span(token), near ? format("did you mean %{}?", *near) : "");
+      report(DiagnosticKind::unknown_variable, format("%{} is not defined here", name), span(token),
+             near ? format("did you mean %{}?", *near) : "");
       return push_operand(stand_in(span(token)), token.begin);
     }
     case Tok::Graph: {
@@ -95,10 +97,12 @@ Parser::Step Parser::word_operand() {
     return value ? push_operand(std::move(value), token.begin) : Step::Failed;
   }
   if (word == "let") {
-    report(DiagnosticKind::syntax, "a let cannot be an operand", span(token), "put it in parentheses: (let %x = ...; ...)");
+    report(DiagnosticKind::syntax, "a let cannot be an operand", span(token),
+           "put it in parentheses: (let %x = ...; ...)");
     return Step::Failed;
   }
-  if (starts_with(word, "inff") || starts_with(word, "nanf")) return push_operand(number_constant(token, false, token.begin), token.begin);
+  if (starts_with(word, "inff") || starts_with(word, "nanf"))
+    return push_operand(number_constant(token, false, token.begin), token.begin);
   auto constructor = constructors_.find(word);
   if (constructor != constructors_.end() && !at(Tok::Dot)) {
     Expr node = constructor->second;
@@ -141,14 +145,17 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
   suffix_at = std::min(suffix_at, text.size());
   std::string number = text.substr(0, suffix_at), suffix = text.substr(suffix_at);
   static const std::map<std::string, DType, std::less<>> suffixes = {
-      {"f", DType::float32()},   {"f16", DType::float16()}, {"f32", DType::float32()}, {"f64", DType::float64()}, {"bf16", DType::bfloat16()},
-      {"i", DType::int32()},     {"i8", DType::int8()},     {"i16", DType::int16()},   {"i32", DType::int32()},   {"i64", DType::int64()},
-      {"u8", DType::uint8()},    {"u16", DType::uint16()},  {"u32", DType::uint32()},  {"u64", DType::uint64()}};
+      {"f", DType::float32()},     {"f16", DType::float16()}, {"f32", DType::float32()}, {"f64", DType::float64()},
+      {"bf16", DType::bfloat16()}, {"i", DType::int32()},     {"i8", DType::int8()},     {"i16", DType::int16()},
+      {"i32", DType::int32()},     {"i64", DType::int64()},   {"u8", DType::uint8()},    {"u16", DType::uint16()},
+      {"u32", DType::uint32()},    {"u64", DType::uint64()}};
   auto found = suffixes.find(suffix);
   if (!suffix.empty() && found == suffixes.end())
-    return bad(format("'{}' is no suffix of a number", suffix), "the suffixes are f, f16, f64, bf16, i8 to i64, u8 to u64");
+    return bad(format("'{}' is no suffix of a number", suffix),
+               "the suffixes are f, f16, f64, bf16, i8 to i64, u8 to u64");
   bool is_integer = number.find_first_of(".eE") == std::string::npos && !special;
-  if (suffix.empty() && !is_integer) return bad(format("'{}' has no type", number), format("a float is written {}f, or {}f64", number, number));
+  if (suffix.empty() && !is_integer)
+    return bad(format("'{}' has no type", number), format("a float is written {}f, or {}f64", number, number));
   DType dtype = suffix.empty() ? DType::int32() : found->second;
   Tensor value;
   if (dtype.is_float()) {
@@ -169,7 +176,8 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
     uint64_t large = 0;
     const char* end = number.data() + number.size();
     bool fits = std::from_chars(number.data(), end, parsed).ec == std::errc();
-    if (!fits && dtype == DType::uint64()) fits = std::from_chars(number.data(), end, large).ec == std::errc(), parsed = static_cast<int64_t>(large);
+    if (!fits && dtype == DType::uint64())
+      fits = std::from_chars(number.data(), end, large).ec == std::errc(), parsed = static_cast<int64_t>(large);
     if (fits && suffix.empty() && parsed != static_cast<int32_t>(parsed)) dtype = DType::int64();
     if (fits && dtype.bits < 64) {
       int64_t low = dtype.code == DType::Code::UInt ? 0 : -(int64_t{1} << (dtype.bits - 1));
@@ -192,7 +200,8 @@ Expr Parser::meta_constant() {
   uint32_t key_begin = peek().begin;
   while (at(Tok::Ident) || at(Tok::Dot)) take();
   std::string_view key = std::string_view(source_->text).substr(key_begin, last_end_ - key_begin);
-  if (!expect(Tok::RBracket, "after the type key of a metadata reference") || !expect(Tok::LBracket, "before the index of a metadata reference"))
+  if (!expect(Tok::RBracket, "after the type key of a metadata reference") ||
+      !expect(Tok::LBracket, "before the index of a metadata reference"))
     return {};
   int64_t index = -1;
   std::string_view digits = lexer_.text(peek());
@@ -202,7 +211,8 @@ Expr Parser::meta_constant() {
   if (!expect(Tok::RBracket, "after the index of a metadata reference")) return {};
   Span place = span_from(begin);
   if (key != "relay.Constant") {
-    report(DiagnosticKind::bad_metadata, format("meta[{}] cannot be an expression", key), place, "only meta[relay.Constant][N] can");
+    report(DiagnosticKind::bad_metadata, format("meta[{}] cannot be an expression", key), place,
+           "only meta[relay.Constant][N] can");
     return stand_in(place);
   }
   if (index >= static_cast<int64_t>(metadata_.constants.size())) {
@@ -210,7 +220,8 @@ Expr Parser::meta_constant() {
       report(DiagnosticKind::bad_metadata,
              format("the metadata section has {}, there is no meta[relay.Constant][{}]",
                     plural(metadata_.constants.size(), "constant", "constants"), index),
-             place, body_end_ == source_->text.size() ? "the text has no #[metadata] section; was it printed without?" : "");
+             place,
+             body_end_ == source_->text.size() ? "the text has no #[metadata] section; was it printed without?" : "");
     return stand_in(place);
   }
   Expr& node = meta_nodes_[index];

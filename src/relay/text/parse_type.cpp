@@ -13,7 +13,8 @@ static constexpr int depth_limit = 200;
 
 bool Parser::enter() {
   if (++depth_ <= depth_limit) return true;
-  report(DiagnosticKind::nesting_too_deep, format("this is nested more than {} levels deep", depth_limit), span(peek()));
+  report(DiagnosticKind::nesting_too_deep, format("this is nested more than {} levels deep", depth_limit),
+         span(peek()));
   return false;
 }
 
@@ -260,8 +261,10 @@ Dim Parser::dim_factor() {
     if (scalar::is_any(arg)) return scalar::any_dim();
   if (args.size() == 2 && name == "min") return scalar::min(args[0], args[1]);
   if (args.size() == 2 && name == "max") return scalar::max(args[0], args[1]);
-  if (args.size() == 3 && name == "select" && args[0]->dtype.is_bool()) return scalar::select(args[0], args[1], args[2]);
-  report(DiagnosticKind::syntax, format("'{}' with {} is no function of dimensions", name, plural(args.size(), "argument", "arguments")),
+  if (args.size() == 3 && name == "select" && args[0]->dtype.is_bool())
+    return scalar::select(args[0], args[1], args[2]);
+  report(DiagnosticKind::syntax,
+         format("'{}' with {} is no function of dimensions", name, plural(args.size(), "argument", "arguments")),
          span(token), "the functions are min(a, b), max(a, b) and select(a < b, x, y)");
   return {};
 }
@@ -273,7 +276,8 @@ static bool read_double(std::string_view digits, double* out) {
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *out);
   std::string_view suffix(end, digits.data() + digits.size());
   return (error == std::errc() || error == std::errc::result_out_of_range) &&
-         (suffix.empty() || suffix == "." || suffix == ".f" || suffix == "f" || suffix == "f16" || suffix == "f32" || suffix == "f64");
+         (suffix.empty() || suffix == "." || suffix == ".f" || suffix == "f" || suffix == "f16" || suffix == "f32" ||
+          suffix == "f64");
 }
 
 // key=value, appended. With `spans`, names given twice are left to the operator's attributes to refuse.
@@ -285,7 +289,8 @@ bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   AttrValue value;
   if (!attr_value(&value)) return false;
   for (const auto& [other, unused] : *out)
-    if (other == name && !spans) report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key));
+    if (other == name && !spans)
+      report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key));
   out->emplace_back(std::move(name), std::move(value));
   if (spans) spans->push_back(span_from(key.begin));
   return true;
@@ -355,10 +360,12 @@ bool Parser::attr_list(AttrValue* out, Tok close) {
   while (!at(close)) {
     const Token& next = peek();
     std::string_view word = lexer_.text(next);
-    bool constant = next.kind == Tok::Ident && (word == "True" || word == "False" || starts_with(word, "inff") || starts_with(word, "nanf"));
+    bool constant = next.kind == Tok::Ident &&
+                    (word == "True" || word == "False" || starts_with(word, "inff") || starts_with(word, "nanf"));
     bool is_number = next.kind == Tok::Number || (next.kind == Tok::Minus && peek(1).kind == Tok::Number);
     Tok behind = peek(next.kind == Tok::Minus ? 2 : 1).kind;
-    if (next.kind == Tok::String || next.kind == Tok::LBracket || constant || (next.kind == Tok::LParen && close == Tok::RBracket) ||
+    if (next.kind == Tok::String || next.kind == Tok::LBracket || constant ||
+        (next.kind == Tok::LParen && close == Tok::RBracket) ||
         (is_number && (behind == Tok::Comma || behind == close))) {
       AttrValue value;
       if (!attr_value(&value)) return false;
@@ -448,8 +455,8 @@ Pattern Parser::pattern() {
       if (accept(Tok::LParen) && !nested()) return {};
       if (found != constructors_.end() && node->patterns.size() != found->second->inputs.size())
         report(DiagnosticKind::wrong_argument_count,
-               format("the constructor {} has {}, the pattern {}", word, plural(found->second->inputs.size(), "field", "fields"),
-                      node->patterns.size()),
+               format("the constructor {} has {}, the pattern {}", word,
+                      plural(found->second->inputs.size(), "field", "fields"), node->patterns.size()),
                span_from(token.begin));
     }
   } else {

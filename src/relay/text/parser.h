@@ -41,7 +41,7 @@ class Parser {
   Span span(const Token& token) const { return span(token.begin, token.end); }
   Span span_from(uint32_t begin) const { return span(begin, std::max(begin, last_end_)); }
   void report(DiagnosticKind kind, std::string message, Span span, std::string help = "");
-  bool unexpected(std::string_view wanted);  // "expected ..., found ..." at the next token; false
+  bool unexpected(std::string_view wanted);       // "expected ..., found ..." at the next token; false
   std::string name_of(const Token& token) const;  // of %x, @f, %"a b", an identifier
   std::string unquote(std::string_view quoted) const;
   Diagnostics all_errors() const;
@@ -56,19 +56,34 @@ class Parser {
 
   // --- expressions -----------------------------------------------------------------------------------------------------
   enum class Open : uint8_t {
-    Root, Binary, Paren, Args, Brace, Let, LetBody, Graph, Function, IfCondition, IfThen, IfElse, RefCreate, RefRead, RefWrite,
-    MatchData, MatchArm
+    Root,
+    Binary,
+    Paren,
+    Args,
+    Brace,
+    Let,
+    LetBody,
+    Graph,
+    Function,
+    IfCondition,
+    IfThen,
+    IfElse,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    MatchData,
+    MatchArm
   };
   // A construct that has begun and waits for the rest of its text.
   struct Entry {
     Open open;
-    uint8_t precedence = 0;  // Binary
-    bool comma = false;      // Paren: a tuple
-    Tok op = Tok::End;       // Binary
-    uint32_t begin = 0;      // where its text begins
-    uint32_t base = 0;       // its operands are those from here
+    uint8_t precedence = 0;           // Binary
+    bool comma = false;               // Paren: a tuple
+    Tok op = Tok::End;                // Binary
+    uint32_t begin = 0;               // where its text begins
+    uint32_t base = 0;                // its operands are those from here
     uint32_t locals = 0, graphs = 0;  // marks of the scopes to go back to
-    int64_t number = 0;      // Graph
+    int64_t number = 0;               // Graph
   };
   struct Operand {
     ir::Expr expr;
@@ -108,7 +123,8 @@ class Parser {
   void push(Open open, uint32_t begin);
   void leave_scopes(const Entry& entry);
   void declare(const ir::VarRef& var);
-  ir::Expr call_expr(const Operand& callee, ir::Exprs args, const AttrValues* attrs, const std::vector<Span>& attr_spans, Span span);
+  ir::Expr call_expr(const Operand& callee, ir::Exprs args, const AttrValues* attrs,
+                     const std::vector<Span>& attr_spans, Span span);
   ir::Expr operator_node(std::string_view name, const Span& span);
   ir::Expr stand_in(const Span& span) const;
   ir::Expr number_constant(const Token& token, bool negative, uint32_t begin);
@@ -135,7 +151,7 @@ class Parser {
     return (at(Tok::Ident) || at(Tok::String)) && peek(1).kind == Tok::Equal;
   }
   bool at_end(std::string_view after);  // the whole text is read
-  bool enter();  // one level deeper; false and a report beyond the limit
+  bool enter();                         // one level deeper; false and a report beyond the limit
   struct Leave {
     int& depth;
     ~Leave() { --depth; }

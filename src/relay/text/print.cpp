@@ -66,14 +66,15 @@ struct NodeInfo {
   static constexpr uint32_t nowhere = UINT32_MAX;
   uint32_t uses = 0;
   uint32_t block = nowhere;
-  uint32_t first_inner = 0;  // the blocks it opens, in the order of its parts
-  uint32_t number = nowhere; // of %N
-  bool at_end = false;       // the end of a block or the value of a let: no line of its own when used once
+  uint32_t first_inner = 0;   // the blocks it opens, in the order of its parts
+  uint32_t number = nowhere;  // of %N
+  bool at_end = false;        // the end of a block or the value of a let: no line of its own when used once
 };
 
 class Printer {
  public:
-  Printer(const PrintOptions& options, MetadataWriter& metadata, std::string& out) : options_(options), metadata_(metadata), out_(out) {}
+  Printer(const PrintOptions& options, MetadataWriter& metadata, std::string& out)
+      : options_(options), metadata_(metadata), out_(out) {}
 
   void definition(const std::string& name, const Function* f) {
     plan(f->body);
@@ -95,8 +96,8 @@ class Printer {
  private:
   struct Task {
     enum Kind : uint8_t { Text, Lines, Node, Clauses, CloseFunction } kind;
-    uint32_t block = 0;  // Lines
-    size_t next = 0;     // Lines, Clauses: how many are done
+    uint32_t block = 0;             // Lines
+    size_t next = 0;                // Lines, Clauses: how many are done
     const ExprNode* end = nullptr;  // Lines: what ends the block; Node: what to write; Clauses: the match
     int indent = 0;
     std::string text = {};
@@ -215,7 +216,8 @@ class Printer {
       const ExprNode* e = block.lines[task.next];
       indent(task.indent);
       out_ += format("%{} = ", info_[e].number);
-      tasks_.push_back({.kind = Task::Lines, .block = task.block, .next = task.next + 1, .end = task.end, .indent = task.indent});
+      tasks_.push_back(
+          {.kind = Task::Lines, .block = task.block, .next = task.next + 1, .end = task.end, .indent = task.indent});
       then_text(";\n");
       tasks_.push_back({.kind = Task::Node, .end = e, .indent = task.indent});
       return;
@@ -277,14 +279,16 @@ class Printer {
 
   void node(const ExprNode* e, int level) {
     auto block = [&](uint32_t index, const Expr& end) {
-      tasks_.push_back({.kind = Task::Lines, .block = info_[e].first_inner + index, .end = end.get(), .indent = level + 1});
+      tasks_.push_back(
+          {.kind = Task::Lines, .block = info_[e].first_inner + index, .end = end.get(), .indent = level + 1});
     };
     switch (e->kind) {
       case ExprKind::Call: {
         if (is_leaf(e)) break;
         const Call* call = static_cast<const Call*>(e);
         std::string attrs = names_.attrs(call->attrs);
-        out_ += operand(call->callee) + "(" + operands(call->args) + (attrs.empty() || call->args.empty() ? "" : ", ") + attrs + ")";
+        out_ += operand(call->callee) + "(" + operands(call->args) + (attrs.empty() || call->args.empty() ? "" : ", ") +
+                attrs + ")";
         return comment(e);
       }
       case ExprKind::Tuple: {
@@ -297,8 +301,12 @@ class Printer {
         out_ += format("{}.{}", operand(item->tuple), item->index);
         return comment(e);
       }
-      case ExprKind::RefCreate: out_ += "ref(" + operand(static_cast<const RefCreate*>(e)->value) + ")"; return comment(e);
-      case ExprKind::RefRead: out_ += "ref_read(" + operand(static_cast<const RefRead*>(e)->ref) + ")"; return comment(e);
+      case ExprKind::RefCreate:
+        out_ += "ref(" + operand(static_cast<const RefCreate*>(e)->value) + ")";
+        return comment(e);
+      case ExprKind::RefRead:
+        out_ += "ref_read(" + operand(static_cast<const RefRead*>(e)->ref) + ")";
+        return comment(e);
       case ExprKind::RefWrite: {
         const RefWrite* write = static_cast<const RefWrite*>(e);
         out_ += "ref_write(" + operand(write->ref) + ", " + operand(write->value) + ")";
@@ -360,8 +368,10 @@ class Printer {
     switch (p->kind) {
       case PatternKind::Wildcard: return "_";
       case PatternKind::Var:
-        return names_.var(p->var.get(), p->var->name) + (p->var->annotation ? ": " + names_.type(p->var->annotation) : "");
-      case PatternKind::Constructor: return as<Constructor>(p->constructor)->name + (nested.empty() ? "" : "(" + nested + ")");
+        return names_.var(p->var.get(), p->var->name) +
+               (p->var->annotation ? ": " + names_.type(p->var->annotation) : "");
+      case PatternKind::Constructor:
+        return as<Constructor>(p->constructor)->name + (nested.empty() ? "" : "(" + nested + ")");
       case PatternKind::Tuple: return "(" + nested + (p->patterns.size() == 1 ? ",)" : ")");
     }
     return "_";
@@ -394,7 +404,9 @@ class Printer {
     out_ += ";\n";
   }
 
-  std::string type_comment(const ExprNode* e) { return options_.types && e->type ? " /* ty=" + names_.type(e->type) + " */" : ""; }
+  std::string type_comment(const ExprNode* e) {
+    return options_.types && e->type ? " /* ty=" + names_.type(e->type) + " */" : "";
+  }
   void comment(const ExprNode* e) {
     if (options_.types && e->type) out_ += type_comment(e);
   }

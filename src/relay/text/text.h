@@ -40,11 +40,11 @@ namespace relay::text {
 using relay::NamedTensors;
 
 struct PrintOptions {
-  bool version = true;      // the header line, and the metadata section; without: a fragment for people
-  bool types = false;       // ` /* ty=... */` after what inference has typed
-  int64_t value_elements = 64;         // tensors up to this size are written as numbers
-  NamedTensors* weights = nullptr;     // larger ones are appended here and named in the text; null: embedded as base64
-  std::string weights_file = {};       // what "file" of the metadata section says when `weights` is given
+  bool version = true;              // the header line, and the metadata section; without: a fragment for people
+  bool types = false;               // ` /* ty=... */` after what inference has typed
+  int64_t value_elements = 64;      // tensors up to this size are written as numbers
+  NamedTensors* weights = nullptr;  // larger ones are appended here and named in the text; null: embedded as base64
+  std::string weights_file = {};    // what "file" of the metadata section says when `weights` is given
 };
 
 std::string str(const ir::Module& module, const PrintOptions& options = {});

@@ -70,9 +70,10 @@ TEST(Text, golden_errors) {
 }
 
 TEST(Text, types) {
-  for (const char* text : {"float32", "Tensor[(2, ?), int8]", "(int32, Tensor[(1), bool])", "()", "(int64,)", "fn (int32) -> int32",
-                           "fn [A](A, A) -> (A, A)", "ref(float16)", "Tensor[(m, m * 224, (n + 1) / 2, min(n, 4)), float32]",
-                           "Tensor[(a - (b - c), a * (b + c), a % 2 + max(a, b - 1)), float32]", "_"}) {
+  for (const char* text :
+       {"float32", "Tensor[(2, ?), int8]", "(int32, Tensor[(1), bool])", "()", "(int64,)", "fn (int32) -> int32",
+        "fn [A](A, A) -> (A, A)", "ref(float16)", "Tensor[(m, m * 224, (n + 1) / 2, min(n, 4)), float32]",
+        "Tensor[(a - (b - c), a * (b + c), a % 2 + max(a, b - 1)), float32]", "_"}) {
     Result<Type> type = parse_type(text, nullptr, TypeForm::Relay);
     ASSERT_TRUE(type) << render(type.errors());
     EXPECT_EQ(type_text(*type), text);
@@ -100,18 +101,38 @@ TEST(Text, short_types) {
 }
 
 TEST(Text, attributes) {
-  Result<std::vector<std::pair<std::string, AttrValue>>> attrs =
-      parse_attrs("a=1, b=[1, -2], c=\"x\", d=0.5f, e=True, f=None, g=[[0, 1], [2, 3]], h=[n, -1], i=float32, j=[1, 2.5f], k=(3, 4), l=(5)");
+  Result<std::vector<std::pair<std::string, AttrValue>>> attrs = parse_attrs(
+      "a=1, b=[1, -2], c=\"x\", d=0.5f, e=True, f=None, g=[[0, 1], [2, 3]], h=[n, -1], i=float32, j=[1, 2.5f], k=(3, "
+      "4), l=(5)");
   ASSERT_TRUE(attrs) << render(attrs.errors());
   std::string shown;
   for (const auto& [name, value] : *attrs) shown += name + "=" + ir::str(value) + " ";
   EXPECT_EQ(shown,
-            "a=1 b=[1, -2] c=\"x\" d=0.5f e=True f=None g=[[0, 1], [2, 3]] h=[n, -1] i=\"float32\" j=[1f, 2.5f] k=[3, 4] l=5 ");
+            "a=1 b=[1, -2] c=\"x\" d=0.5f e=True f=None g=[[0, 1], [2, 3]] h=[n, -1] i=\"float32\" j=[1f, 2.5f] k=[3, "
+            "4] l=5 ");
 }
 
 TEST(Text, literals) {
-  for (const char* text : {"1", "-1", "3000000000i64", "7i8", "200u8", "18446744073709551615u64", "1.5f", "-0f", "inff", "-inff", "nanf",
-                           "0.1f", "0.1f64", "1e-05f", "1e+30f", "0.333f16", "2bf16", "True", "False", "-9223372036854775808i64"}) {
+  for (const char* text : {"1",
+                           "-1",
+                           "3000000000i64",
+                           "7i8",
+                           "200u8",
+                           "18446744073709551615u64",
+                           "1.5f",
+                           "-0f",
+                           "inff",
+                           "-inff",
+                           "nanf",
+                           "0.1f",
+                           "0.1f64",
+                           "1e-05f",
+                           "1e+30f",
+                           "0.333f16",
+                           "2bf16",
+                           "True",
+                           "False",
+                           "-9223372036854775808i64"}) {
     Result<Expr> e = parse_expr(text);
     ASSERT_TRUE(e) << render(e.errors());
     EXPECT_EQ(str(*e), format("{}\n", std::string(text) == "0.333f16" ? "0.3330078f16" : text));
@@ -120,7 +141,8 @@ TEST(Text, literals) {
 }
 
 TEST(Text, names_that_are_no_identifiers) {
-  VarRef x = var("input.1", tensor_type({2}, DType::float32())), y = var("input.1", tensor_type({2}, DType::float32())), z = var("0", {});
+  VarRef x = var("input.1", tensor_type({2}, DType::float32())), y = var("input.1", tensor_type({2}, DType::float32())),
+         z = var("0", {});
   Module m;
   m.functions["main"] = function({x, y, z}, tuple({x, y, z}));
   std::string text = str(m);
@@ -135,7 +157,8 @@ TEST(Text, constants) {
   Tensor empty = Tensor::empty({0, 4}, DType::float32());
   Expr shared = constant(small);
   Module m;
-  m.functions["main"] = function({}, tuple({shared, constant(special), constant(large), shared, constant(empty)}), {}, {}, {{"Compiler", std::string("x\"y")}});
+  m.functions["main"] = function({}, tuple({shared, constant(special), constant(large), shared, constant(empty)}), {},
+                                 {}, {{"Compiler", std::string("x\"y")}});
   m.attrs["mod_name"] = std::string("net");
   std::string text = str(m);
   EXPECT_TRUE(equal(m, parsed(text))) << text;

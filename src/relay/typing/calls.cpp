@@ -43,7 +43,8 @@ void Inference::finish_call(const Call* call) {
     }
     return set(call, result);
   }
-  report(DiagnosticKind::type_mismatch, format("{} is called, but has type {}, which is not a function", callee_name(call->callee), show(callee)),
+  report(DiagnosticKind::type_mismatch,
+         format("{} is called, but has type {}, which is not a function", callee_name(call->callee), show(callee)),
          call->span);
   set(call, unifier_.error_type());
 }
@@ -64,18 +65,21 @@ void Inference::call_function(const Call* call, const Type& callee) {
       if (!declared->params.empty() && declared->params.back()->span) head.end = declared->params.back()->span.end;
       labels.push_back({head, format("{} is defined here", name)});
     }
-    report(DiagnosticKind::wrong_argument_count,
-           format("{} takes {}, but {} given", name, plural(static_cast<int64_t>(f->args.size()), "argument", "arguments"),
-                  call->args.size() == 1 ? "1 is" : format("{} are", call->args.size())),
-           call->span, "", {format("{} has type {}", name, show(type_of(call->callee)))}, std::move(labels));
+    report(
+        DiagnosticKind::wrong_argument_count,
+        format("{} takes {}, but {} given", name, plural(static_cast<int64_t>(f->args.size()), "argument", "arguments"),
+               call->args.size() == 1 ? "1 is" : format("{} are", call->args.size())),
+        call->span, "", {format("{} has type {}", name, show(type_of(call->callee)))}, std::move(labels));
     return set(call, unifier_.error_type());
   }
   for (size_t i = 0; i < f->args.size(); ++i) {
     Type found = type_of(call->args[i]);
     if (unifier_.unify(f->args[i], found)) continue;
     std::vector<Label> labels;
-    if (declared && i < declared->params.size() && declared->params[i]->span) labels.push_back({declared->params[i]->span, "the parameter"});
-    mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, place(call->args[i], call), std::move(labels));
+    if (declared && i < declared->params.size() && declared->params[i]->span)
+      labels.push_back({declared->params[i]->span, "the parameter"});
+    mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, place(call->args[i], call),
+             std::move(labels));
     // The result of a call with one wrong argument is what the function says, where that does not depend on the argument.
   }
   set(call, f->result);
@@ -125,7 +129,8 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   bool complete = true;
   for (const Expr& arg : call->args) {
     Type input = unifier_.deep(type_of(arg));
-    if (!input || (unifier_.first_hole(input) && unifier_.is_error(unifier_.first_hole(input)))) return give(unifier_.error_type()), true;
+    if (!input || (unifier_.first_hole(input) && unifier_.is_error(unifier_.first_hole(input))))
+      return give(unifier_.error_type()), true;
     complete = complete && unifier_.is_complete(input);
     inputs.push_back(std::move(input));
   }
@@ -133,14 +138,17 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   for (size_t i = 0; i < inputs.size(); ++i) {
     const op::Input& declared = op->def->inputs[i];
     const TupleType* tuple = as<TupleType>(inputs[i]);
-    bool good = declared.is_tuple ? tuple && std::all_of(tuple->fields.begin(), tuple->fields.end(), [](const Type& t) { return as<TensorType>(t); })
+    bool good = declared.is_tuple ? tuple && std::all_of(tuple->fields.begin(), tuple->fields.end(),
+                                                         [](const Type& t) { return as<TensorType>(t); })
                                   : as<TensorType>(inputs[i]) != nullptr;
     if (good) continue;
     std::string help;
     if (tuple && !declared.is_tuple && !tuple->fields.empty()) help = "take a field of the tuple: .0";
-    if (declared.is_tuple && as<TensorType>(inputs[i])) help = format("put the tensors into a tuple: {}((%a, %b))", op->name);
+    if (declared.is_tuple && as<TensorType>(inputs[i]))
+      help = format("put the tensors into a tuple: {}((%a, %b))", op->name);
     report(DiagnosticKind::type_mismatch,
-           format("{} of {} must be {}, but has type {}", declared.name, op->name, declared.is_tuple ? "a tuple of tensors" : "a tensor", show(inputs[i])),
+           format("{} of {} must be {}, but has type {}", declared.name, op->name,
+                  declared.is_tuple ? "a tuple of tensors" : "a tensor", show(inputs[i])),
            place(call->args[i], call), help);
     return give(unifier_.error_type()), true;
   }
@@ -171,7 +179,8 @@ void Inference::retry_pending() {
         done = try_operator(call, as<Op>(call->callee), p.result);
       } else {
         const TupleGetItem* item = static_cast<const TupleGetItem*>(p.e);
-        if (!as<HoleType>(unifier_.resolve(type_of(item->tuple))) || unifier_.is_error(unifier_.resolve(type_of(item->tuple)))) {
+        if (!as<HoleType>(unifier_.resolve(type_of(item->tuple))) ||
+            unifier_.is_error(unifier_.resolve(type_of(item->tuple)))) {
           finish_projection(item);
           Type found = item->type;
           item->type = p.result;

@@ -13,8 +13,8 @@ using namespace ir;
 
 // --- messages -----------------------------------------------------------------------------------------------------------
 
-void Inference::report(DiagnosticKind kind, std::string message, Span span, std::string help, std::vector<std::string> notes,
-                       std::vector<Label> labels) {
+void Inference::report(DiagnosticKind kind, std::string message, Span span, std::string help,
+                       std::vector<std::string> notes, std::vector<Label> labels) {
   sink_.report(Diagnostic{.kind = kind,
                           .message = std::move(message),
                           .span = std::move(span),
@@ -43,7 +43,8 @@ bool Inference::concerns_error(const Type& type) {
   return hole && unifier_.is_error(hole);
 }
 
-void Inference::mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span, std::vector<Label> labels) {
+void Inference::mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
+                         std::vector<Label> labels) {
   std::string conflict = unifier_.conflict();
   if (unifier_.too_large()) {
     if (std::exchange(told_too_large_, true)) return;
@@ -67,8 +68,8 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   } else if (a && b && a->shape.size() != b->shape.size()) {
     help = "reshape, expand_dims or squeeze change the number of axes";
   }
-  report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is expected", what, first, second), span, std::move(help), std::move(notes),
-         std::move(labels));
+  report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is expected", what, first, second), span,
+         std::move(help), std::move(notes), std::move(labels));
 }
 
 // --- types of nodes -------------------------------------------------------------------------------------------------------
@@ -102,11 +103,12 @@ void Inference::check_annotation(const Type& type, const Span& span) {
       if (found == module_->types.end()) {
         report(DiagnosticKind::unknown_type, format("no type is named {}", data ? data->name : "this"), span);
       } else if (found->second.type_params.size() != given) {
-        report(DiagnosticKind::type_mismatch,
-               format("{} has {}, but {} given", data->name,
-                      plural(static_cast<int64_t>(found->second.type_params.size()), "type parameter", "type parameters"),
-                      given == 0 ? "none is" : format("{} {}", given, given == 1 ? "is" : "are")),
-               span);
+        report(
+            DiagnosticKind::type_mismatch,
+            format("{} has {}, but {} given", data->name,
+                   plural(static_cast<int64_t>(found->second.type_params.size()), "type parameter", "type parameters"),
+                   given == 0 ? "none is" : format("{} {}", given, given == 1 ? "is" : "are")),
+            span);
       }
       if (call) all(call->args);
       return;
@@ -252,11 +254,14 @@ bool Inference::finish_projection(const TupleGetItem* item) {
   }
   if (fields) {
     report(DiagnosticKind::type_mismatch,
-           format("field {} is taken of a tuple of {}", item->index, plural(static_cast<int64_t>(fields->fields.size()), "field", "fields")), item->span,
+           format("field {} is taken of a tuple of {}", item->index,
+                  plural(static_cast<int64_t>(fields->fields.size()), "field", "fields")),
+           item->span,
            fields->fields.empty() ? "" : format("fields are numbered from 0 to {}", fields->fields.size() - 1),
            {format("the tuple has type {}", show(tuple))});
   } else {
-    report(DiagnosticKind::type_mismatch, format("field {} is taken of a value of type {}, which is not a tuple", item->index, show(tuple)),
+    report(DiagnosticKind::type_mismatch,
+           format("field {} is taken of a value of type {}, which is not a tuple", item->index, show(tuple)),
            item->span);
   }
   set(item, unifier_.error_type());
@@ -313,7 +318,8 @@ void Inference::bind_let(const Let* let) {
     if (!unifier_.unify(var->annotation, value)) {
       std::vector<Label> labels;
       if (var->span) labels.push_back({var->span, "annotated here"});
-      mismatch(format("the value of %{}", var->name), var->annotation, value, place(let->value, let), std::move(labels));
+      mismatch(format("the value of %{}", var->name), var->annotation, value, place(let->value, let),
+               std::move(labels));
     }
     type = var->annotation;
   }
@@ -377,7 +383,8 @@ bool Inference::visit_if(const If* e, uint32_t& step) {
   Type both = unifier_.unify(first, second);
   if (!both) {
     std::vector<Label> labels;
-    if (e->then_branch->span) labels.push_back({place(e->then_branch, e), format("the first branch has type {}", show(first))});
+    if (e->then_branch->span)
+      labels.push_back({place(e->then_branch, e), format("the first branch has type {}", show(first))});
     mismatch("the second branch of an if", first, second, place(e->else_branch, e), std::move(labels));
     both = unifier_.error_type();
   }

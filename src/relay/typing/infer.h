@@ -64,10 +64,11 @@ class Inference {
   void check_exhaustive(const ir::Match* match);
 
   // --- messages ----------------------------------------------------------------------------------------------------
-  void report(DiagnosticKind kind, std::string message, Span span, std::string help = "", std::vector<std::string> notes = {},
-              std::vector<Label> labels = {});
+  void report(DiagnosticKind kind, std::string message, Span span, std::string help = "",
+              std::vector<std::string> notes = {}, std::vector<Label> labels = {});
   // "`what` has type ..., but ... is expected", from the last failed unify().
-  void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span, std::vector<Label> labels = {});
+  void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
+                std::vector<Label> labels = {});
   // The place of a part of `whole`: its own where that is inside of `whole`, else (a variable, a shared node) that of `whole`.
   static Span place(const ir::Expr& part, const ir::ExprNode* whole);
   bool concerns_error(const Type& type);
@@ -78,8 +79,8 @@ class Inference {
   DiagnosticSink sink_;
   std::vector<Frame> stack_;
   std::vector<const ir::ExprNode*> touched_;
-  std::map<std::string, Type, std::less<>> globals_;    // their types, perhaps with holes
-  std::map<std::string, bool, std::less<>> closed_;     // whose type is known before its body is
+  std::map<std::string, Type, std::less<>> globals_;  // their types, perhaps with holes
+  std::map<std::string, bool, std::less<>> closed_;   // whose type is known before its body is
   std::unordered_map<const ir::ExprNode*, Type> signatures_;
   std::unordered_map<const ir::ExprNode*, Type> results_;  // of if and match, while their branches are walked
   std::unordered_set<const ir::ExprNode*> cleared_;

@@ -44,7 +44,8 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
 
 // Gives the variables of a pattern their types. `type` is that of what it is matched with.
 void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth) {
-  if (depth > Unifier::depth_limit) return report(DiagnosticKind::nesting_too_deep, "this pattern is nested too deep", pattern->span);
+  if (depth > Unifier::depth_limit)
+    return report(DiagnosticKind::nesting_too_deep, "this pattern is nested too deep", pattern->span);
   Types parts;
   switch (pattern->kind) {
     case PatternKind::Wildcard: return;
@@ -52,7 +53,8 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
       const Var* var = pattern->var.get();
       check_annotation(var->annotation, var->span);
       Type known = type;
-      if (var->annotation && !unifier_.unify(var->annotation, type)) mismatch(format("%{}", var->name), var->annotation, type, pattern->span);
+      if (var->annotation && !unifier_.unify(var->annotation, type))
+        mismatch(format("%{}", var->name), var->annotation, type, pattern->span);
       set(var, var->annotation ? var->annotation : known);
       return;
     }
@@ -77,7 +79,8 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
                pattern->span);
         parts.resize(pattern->patterns.size(), unifier_.error_type());
       }
-      if (!unifier_.unify(type, f->result)) mismatch(format("the pattern {}", constructor->name), type, f->result, pattern->span);
+      if (!unifier_.unify(type, f->result))
+        mismatch(format("the pattern {}", constructor->name), type, f->result, pattern->span);
       break;
     }
   }
@@ -109,19 +112,22 @@ class Cases {
     auto def = module_.types.find(as<Constructor>(shape->constructor)->data_type);
     if (def == module_.types.end()) return std::nullopt;
     for (const Ref<const Constructor>& c : def->second.constructors)
-      if (std::optional<std::vector<std::string>> found = with_first(rows, c.get(), c->inputs.size(), width, c->name)) return found;
+      if (std::optional<std::vector<std::string>> found = with_first(rows, c.get(), c->inputs.size(), width, c->name))
+        return found;
     return std::nullopt;
   }
 
  private:
   // The rows whose first pattern takes this constructor (null: a tuple, or anything), its fields in place of it.
-  std::optional<std::vector<std::string>> with_first(const std::vector<Row>& rows, const Constructor* c, size_t fields, size_t width,
-                                                     const std::string& name) {
+  std::optional<std::vector<std::string>> with_first(const std::vector<Row>& rows, const Constructor* c, size_t fields,
+                                                     size_t width, const std::string& name) {
     std::vector<Row> inner;
     for (const Row& row : rows) {
       const PatternNode* first = row[0];
       bool looks = first && (first->kind == PatternKind::Constructor || first->kind == PatternKind::Tuple);
-      if (looks && c && (first->kind != PatternKind::Constructor || as<Constructor>(first->constructor)->name != c->name)) continue;
+      if (looks && c &&
+          (first->kind != PatternKind::Constructor || as<Constructor>(first->constructor)->name != c->name))
+        continue;
       if (looks && first->patterns.size() != fields) continue;
       Row next;
       for (size_t i = 0; i < fields; ++i) next.push_back(looks ? first->patterns[i].get() : nullptr);
@@ -132,7 +138,9 @@ class Cases {
     if (!found) return found;
     std::string text = name;
     if (fields > 0 || name.empty())
-      text += format("({})", join(std::vector<std::string>(found->begin(), found->begin() + static_cast<std::ptrdiff_t>(fields)), ", "));
+      text += format(
+          "({})",
+          join(std::vector<std::string>(found->begin(), found->begin() + static_cast<std::ptrdiff_t>(fields)), ", "));
     std::vector<std::string> example{text};
     example.insert(example.end(), found->begin() + static_cast<std::ptrdiff_t>(fields), found->end());
     return example;

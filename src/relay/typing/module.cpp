@@ -108,14 +108,16 @@ bool Inference::finish() {
     if (!e->type) continue;  // cleared and not reached again
     Type known = unifier_.close(e->type);
     if (!known) {
-      if (!std::exchange(told_too_large_, true)) report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span);
+      if (!std::exchange(told_too_large_, true))
+        report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span);
       break;
     }
     Type hole = unifier_.first_hole(known);
     if (hole && !unifier_.is_error(hole) && clean) {
       const Var* var = e->kind == ExprKind::Var ? static_cast<const Var*>(e) : nullptr;
       report(DiagnosticKind::cannot_infer,
-             format("the type of {} cannot be inferred; all that is known is {}", var ? "%" + var->name : "this expression", text::type_text(known)),
+             format("the type of {} cannot be inferred; all that is known is {}",
+                    var ? "%" + var->name : "this expression", text::type_text(known)),
              e->span, var ? format("annotate it: %{}: ...", var->name) : "");
       unifier_.mark_error(hole);
     }
@@ -130,7 +132,8 @@ Diagnostics Inference::errors() const {
   Diagnostics all = sink_.all();
   std::vector<size_t> order(all.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::pair(all[a].span.begin, a) < std::pair(all[b].span.begin, b); });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(all[a].span.begin, a) < std::pair(all[b].span.begin, b); });
   Diagnostics sorted;
   for (size_t i : order) sorted.push_back(all[i]);
   return sorted;

@@ -92,18 +92,22 @@ TEST(Typing, expressions) {
   EXPECT_EQ(type_of("fn (%x: int32) { (%x, %x) }"), "fn (int32) -> (int32, int32)");
   EXPECT_EQ(type_of("let %f = fn (%x) { %x }; %f(1)"), "int32");
   EXPECT_EQ(type_of("let %f = fn [A](%x: A) -> A { %x }; (%f(1), %f(2f))"), "(int32, float32)");
-  EXPECT_EQ(type_of("let %f = fn (%n: int32) -> int32 { if (True) { %f(%n) } else { %n } }; %f"), "fn (int32) -> int32");
+  EXPECT_EQ(type_of("let %f = fn (%n: int32) -> int32 { if (True) { %f(%n) } else { %n } }; %f"),
+            "fn (int32) -> int32");
   EXPECT_EQ(type_of("let %r = ref(1); ref_write(%r, 2); ref_read(%r)"), "int32");
   EXPECT_EQ(type_of("fn (%g: fn (int32) -> bool, %x) { %g(%x) }"), "fn (fn (int32) -> bool, int32) -> bool");
-  EXPECT_EQ(type_of("fn (%t) { (%t.1, fn (%u: (int32, bool)) { %u }(%t)) }"), "fn ((int32, bool)) -> (bool, (int32, bool))");
-  EXPECT_EQ(type_of("fn (%x: Tensor[(m, 4), float32]) { let %f = fn (%y: Tensor[(k, 4), float32]) { (%y, %x) }; %f(%x).0 }"),
-            "fn (Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32]");
+  EXPECT_EQ(type_of("fn (%t) { (%t.1, fn (%u: (int32, bool)) { %u }(%t)) }"),
+            "fn ((int32, bool)) -> (bool, (int32, bool))");
+  EXPECT_EQ(
+      type_of("fn (%x: Tensor[(m, 4), float32]) { let %f = fn (%y: Tensor[(k, 4), float32]) { (%y, %x) }; %f(%x).0 }"),
+      "fn (Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32]");
   EXPECT_EQ(type_of("free_var %x: Tensor[(3), int8]; if (True) { %x } else { %x }"), "Tensor[(3), int8]");
 }
 
 // The pass of a compiler: one node is new, the others keep their types and are not looked at again.
 TEST(Typing, incremental) {
-  Module m = *text::parse("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4), float32]) { let %y = (%x, 1); let %z = %y.0; (%z, %z) }");
+  Module m = *text::parse(
+      "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4), float32]) { let %y = (%x, 1); let %z = %y.0; (%z, %z) }");
   m = *infer(m);
   const Function* f = m.functions["main"].get();
   const Let* outer = as<Let>(f->body);
@@ -164,11 +168,16 @@ TEST(Typing, types_that_explode_are_refused) {
 // Tokens of good programs are deleted, doubled, exchanged: the answer is a module or diagnostics.
 TEST(Typing, programs_broken_at_random) {
   std::vector<std::string> programs, words;
-  for (const fs::path& folder : {testdata, testdata / "errors", testdata.parent_path().parent_path() / "text" / "testdata"})
+  for (const fs::path& folder :
+       {testdata, testdata / "errors", testdata.parent_path().parent_path() / "text" / "testdata"})
     for (const fs::path& path : files(folder)) programs.push_back(read(path));
   auto tokens = [](const std::string& text) {
     std::vector<std::string> out;
-    auto kind = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? 1 : std::isspace(static_cast<unsigned char>(c)) ? 2 : 3; };
+    auto kind = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? 1
+             : std::isspace(static_cast<unsigned char>(c))           ? 2
+                                                                     : 3;
+    };
     for (size_t i = 0; i < text.size();) {
       size_t end = i + 1;
       while (end < text.size() && kind(text[i]) != 3 && kind(text[end]) == kind(text[i])) ++end;

@@ -176,7 +176,9 @@ bool Unifier::occurs(const Type& hole, const Type& in, Budget& budget) {
   Type t = resolve(in);
   if (t == hole) return true;
   if (!step(budget)) return true;
-  auto among = [&](const Types& types) { return std::any_of(types.begin(), types.end(), [&](const Type& part) { return occurs(hole, part, budget); }); };
+  auto among = [&](const Types& types) {
+    return std::any_of(types.begin(), types.end(), [&](const Type& part) { return occurs(hole, part, budget); });
+  };
   bool found = false;
   switch (t->kind) {
     case TypeKind::Tuple: found = among(as<TupleType>(t)->fields); break;
@@ -282,7 +284,8 @@ Type Unifier::unify(const Type& left, const Type& right, Budget& budget) {
 Type Unifier::unify_functions(const Type& a, const Type& b, Budget& budget) {
   const FuncType *x = as<FuncType>(a), *y = as<FuncType>(b);
   if (x->args.size() != y->args.size())
-    return fail(format("a function of {} is not a function of {}", plural(static_cast<int64_t>(y->args.size()), "argument", "arguments"),
+    return fail(format("a function of {} is not a function of {}",
+                       plural(static_cast<int64_t>(y->args.size()), "argument", "arguments"),
                        plural(static_cast<int64_t>(x->args.size()), "argument", "arguments")));
   Type instance = b;
   if (!x->type_vars.empty() && x->type_vars.size() == y->type_vars.size()) {
