@@ -1,0 +1,39 @@
+// The command line. Every verb is one file that adds its subcommand; see `relay --help`.
+//
+// What every verb keeps to: results go to stdout, everything said about them to stderr, in lines that start with "relay:";
+// the last of them says what ran where. Any error is rendered on stderr and makes the exit status 1 (a command line that
+// cannot be understood: 2).
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+
+#include "relay/base/diagnostics.h"
+
+namespace relay::cli {
+
+// The whole program: parses, runs, gives the exit status. Also what `python -m relay` calls.
+int run_command_line(int argc, const char* const* argv);
+
+// What the chosen subcommand does.
+struct Chosen {
+  std::function<Status()> run;
+  std::string program;  // argv[0]
+};
+
+#define RELAY_VERB(name) void add_##name(CLI::App& app, Chosen& chosen);
+#include "relay/driver/cli/verbs.def"
+#undef RELAY_VERB
+
+// "relay: ..." on stderr. After --quiet: nothing.
+void say(const std::string& line);
+
+// Adds a subcommand with its help; `examples` are shown at the end of --help, one a line.
+CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char* examples);
+
+// Milliseconds for people: "0.42 ms", "310 ms", "2.4 s".
+std::string milliseconds(double ms);
+
+}  // namespace relay::cli

@@ -1,0 +1,243 @@
+#include "relay/driver/inputs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "relay/driver/npy.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::driver {
+
+static Diagnostic wrong_input(std::string message, std::string help = {}) {
+  return Diagnostic{DiagnosticKind::wrong_input, std::move(message), {}, {}, {}, std::move(help)};
+}
+
+std::string Port::str() const { return format("{}[{}]", dtype.str(), join(dims, ", ")); }
+
+// --- ports --------------------------------------------------------------------------------------------------------------------
+std::vector<Port> input_ports(const runtime::Executable& executable) {
+  const runtime::Function& entry = executable.program().entry();
+  std::vector<Port> ports;
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    const runtime::Array& array = entry.arrays[entry.inputs[i]];
+    std::vector<std::string> dims;
+    for (const runtime::SizeExpr& e : array.shape) dims.push_back(runtime::str(e, entry.variables));
+    auto shape = [&entry, &array](const DimValues& values) -> std::optional<Shape> {
+      std::vector<int64_t> variables;
+      for (const std::string& name : entry.variables) {
+        DimValues::const_iterator it = values.find(name);
+        variables.push_back(it == values.end() ? -1 : it->second);
+      }
+      Shape out;
+      for (const runtime::SizeExpr& e : array.shape) {
+        std::optional<int64_t> size = runtime::evaluate(e, variables);
+        if (!size || *size < 0) return std::nullopt;
+        out.push_back(*size);
+      }
+      return out;
+    };
+    ports.push_back({array.name, array.dtype, std::move(dims), shape});
+  }
+  return ports;
+}
+
+Result<std::vector<Port>> input_ports(const ir::Module& module) {
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  if (main == module.functions.end())
+    return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main to run", {}, {}, {}, "name the function to run @main"};
+  std::vector<Port> ports;
+  for (const ir::VarRef& param : main->second->params) {
+    ir::Type type = param->type ? param->type : param->annotation;
+    const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
+    if (!tensor)
+      return Diagnostic{DiagnosticKind::not_supported, format("parameter %{} of @main has type {}; inputs can only be made for tensors", param->name, ir::str(type)),
+                        param->span, {}, {}, "wrap @main in a function whose parameters are tensors"};
+    std::vector<std::string> dims;
+    for (const ir::Dim& d : tensor->shape) dims.push_back(scalar::str(d));
+    auto shape = [dims = tensor->shape](const DimValues& values) -> std::optional<Shape> {
+      Shape out;
+      for (const ir::Dim& dim : dims) {
+        std::vector<scalar::Binding> bindings;
+        for (const scalar::Expr& v : scalar::free_vars(dim)) {
+          DimValues::const_iterator it = values.find(v->name);
+          if (it != values.end()) bindings.push_back({v, scalar::imm(it->second)});
+        }
+        scalar::Expr size = scalar::simplify(scalar::substitute(dim, bindings));
+        if (!scalar::is_int(size) || size->ivalue < 0) return std::nullopt;
+        out.push_back(size->ivalue);
+      }
+      return out;
+    };
+    ports.push_back({param->name, tensor->dtype, std::move(dims), shape});
+  }
+  return ports;
+}
+
+// --- values -------------------------------------------------------------------------------------------------------------------
+// splitmix64: every call gives the next 64 bits.
+static uint64_t next(uint64_t& state) {
+  uint64_t z = state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
+  Tensor tensor = Tensor::empty(shape, dtype);
+  uint64_t state = seed * 0xD1342543DE82EF95u + 1;
+  int64_t count = tensor.elements();
+  if (dtype == DType::float32()) {
+    for (float& x : tensor.mutable_span<float>()) x = static_cast<float>(static_cast<int64_t>(next(state) >> 40)) * 0x1p-23f - 1.0f;
+    return tensor;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t bits = next(state);
+    if (dtype.is_float()) tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
+    else tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % 10));
+  }
+  return tensor;
+}
+
+static std::optional<int64_t> parse_int(std::string_view text) {
+  int64_t value = 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && stop == text.data() + text.size() && !text.empty() ? std::optional(value) : std::nullopt;
+}
+
+Result<NamedShape> parse_named_shape(const std::string& text) {
+  Diagnostic bad{DiagnosticKind::bad_option, format("'{}' is not a shape of an input", text), {}, {}, {}, "write --shape NAME=1,3,224,224"};
+  size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) return bad;
+  NamedShape out{text.substr(0, equals), {}};
+  std::string_view list = std::string_view(text).substr(equals + 1);
+  if (list.empty()) return out;  // a scalar
+  char separator = list.find(',') == std::string_view::npos ? 'x' : ',';
+  for (std::string_view part : split(list, separator)) {
+    std::optional<int64_t> extent = parse_int(trim(part));
+    if (!extent || *extent < -1) return bad;
+    out.shape.push_back(*extent);
+  }
+  return out;
+}
+
+// What is to become of one input.
+struct InputSource {
+  enum class Kind : uint8_t { Random, Zeros, Ones, Value } kind = Kind::Random;
+  uint64_t seed = 0;
+  Tensor value;
+  bool asked = false;
+};
+
+static Result<InputSource> parse_source(const std::string& text) {
+  using Kind = InputSource::Kind;
+  if (text == "zeros") return InputSource{Kind::Zeros, 0, {}, true};
+  if (text == "ones") return InputSource{Kind::Ones, 0, {}, true};
+  if (text == "random") return InputSource{Kind::Random, 0, {}, true};
+  if (starts_with(text, "random:")) {
+    std::optional<int64_t> seed = parse_int(std::string_view(text).substr(7));
+    if (!seed) return Diagnostic{DiagnosticKind::bad_option, format("'{}' has no number as its seed", text), {}, {}, {}, "write random:7"};
+    return InputSource{Kind::Random, static_cast<uint64_t>(*seed), {}, true};
+  }
+  RELAY_ASSIGN(Tensor value, read_npy(text));
+  return InputSource{Kind::Value, 0, std::move(value), true};
+}
+
+static Result<size_t> find_port(const std::vector<Port>& ports, const std::string& name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].name == name) return i;
+    names.push_back(ports[i].name);
+  }
+  std::optional<std::string> near = nearest(name, names);
+  return wrong_input(format("the model has no input `{}`", name),
+                     near ? format("did you mean `{}`? The inputs are: {}", *near, join(names, ", ")) : format("the inputs are: {}", join(names, ", ")));
+}
+
+static bool is_name(const std::string& text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+// Takes the values of shape variables from a concrete shape.
+static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimValues& values, const char* who) {
+  if (shape.size() != port.dims.size())
+    return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who, plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0) continue;
+    std::optional<int64_t> fixed = parse_int(port.dims[d]);
+    if (fixed && *fixed != shape[d])
+      return wrong_input(format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d));
+    if (!is_name(port.dims[d])) continue;
+    auto [known, added] = values.emplace(port.dims[d], shape[d]);
+    if (!added && known->second != shape[d])
+      return wrong_input(format("dimension `{}` is {} in one input and {} in `{}` ({})", port.dims[d], known->second, shape[d], port.name, port.str()));
+  }
+  return ok();
+}
+
+static Result<Tensor> make_value(const Port& port, size_t index, const InputSource& source, const DimValues& values) {
+  if (source.kind == InputSource::Kind::Value) return source.value;
+  std::optional<Shape> shape = port.shape(values);
+  if (!shape)
+    return wrong_input(format("the shape of input `{}`, {}, cannot be worked out", port.name, port.str()), format("give it: --shape {}=...", port.name));
+  std::optional<int64_t> count = element_count(*shape);
+  if (!count || *count > (int64_t{1} << 36)) return wrong_input(format("input `{}` would have shape ({}): too large", port.name, join(*shape, ", ")));
+  switch (source.kind) {
+    case InputSource::Kind::Zeros: return Tensor::full(*shape, port.dtype, 0);
+    case InputSource::Kind::Ones: return Tensor::full(*shape, port.dtype, 1);
+    default: return random_tensor(*shape, port.dtype, source.seed * 1000003 + index);
+  }
+}
+
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request) {
+  std::vector<InputSource> sources(ports.size());
+  for (const std::string& text : request.inputs) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos && text.ends_with(".npz")) {
+      RELAY_ASSIGN(NamedArrays arrays, read_npz(text));
+      for (auto& [name, value] : arrays) {
+        RELAY_ASSIGN(size_t index, find_port(ports, name));
+        sources[index] = {InputSource::Kind::Value, 0, std::move(value), true};
+      }
+      continue;
+    }
+    size_t index = 0;
+    if (equals == std::string::npos) {
+      if (ports.size() != 1)
+        return Diagnostic{DiagnosticKind::bad_option, format("--input {} does not say which input it is for", text), {}, {}, {}, "write --input NAME=FILE.npy"};
+    } else {
+      RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
+    }
+    RELAY_ASSIGN(sources[index], parse_source(equals == std::string::npos ? text : text.substr(equals + 1)));
+  }
+
+  DimValues values;
+  for (const std::string& text : request.shapes) {
+    RELAY_ASSIGN(NamedShape named, parse_named_shape(text));
+    RELAY_ASSIGN(size_t index, find_port(ports, named.name));
+    RELAY_RETURN_IF_ERROR(bind_dims(ports[index], named.shape, values, "the shape given for it"));
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (sources[i].kind != InputSource::Kind::Value) continue;
+    if (sources[i].value.dtype() != ports[i].dtype)
+      return wrong_input(format("input `{}` is {}, the array given is {}", ports[i].name, ports[i].str(), sources[i].value.dtype().str()),
+                         format("convert it: array.astype('{}')", ports[i].dtype.str()));
+    RELAY_RETURN_IF_ERROR(bind_dims(ports[i], sources[i].value.shape(), values, "the array given"));
+  }
+
+  Inputs out;
+  for (const Port& port : ports)
+    for (const std::string& dim : port.dims)
+      if (is_name(dim) && values.emplace(dim, 1).second) out.notes.push_back(format("dimension `{}` is not given: 1", dim));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    RELAY_ASSIGN(Tensor value, make_value(ports[i], i, sources[i], values));
+    if (!sources[i].asked)
+      out.notes.push_back(format("input `{}` is not given: random {} (seed 0){}", ports[i].name, ports[i].dtype.is_float() ? "in [-1, 1)" : "integers",
+                                 format(", {}[{}]", ports[i].dtype.str(), join(value.shape(), ", "))));
+    out.values.push_back(std::move(value));
+  }
+  return out;
+}
+
+}  // namespace relay::driver

@@ -1,0 +1,54 @@
+// The inputs of a run: what a program wants (ports), what the user said (--input x=cat.npy), and what stands in for the rest
+// (seeded random numbers, said aloud).
+//
+//   x: float32[n, 3, 224, 224]     --input x=cat.npy          from a file, which also says what n is
+//                                  --input x=random:7         seed 7; the default is seed 0
+//                                  --input all.npz            every array of the file, by name
+//                                  --shape x=8,3,224,224      n is 8; without: 1
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "relay/ir/expr.h"
+#include "relay/runtime/executable.h"
+
+namespace relay::driver {
+
+using DimValues = std::map<std::string, int64_t>;  // of shape variables
+
+struct Port {
+  std::string name;
+  DType dtype;
+  std::vector<std::string> dims;  // "3", "n", "n * 224"
+  // The shape at these values; nothing when a variable is missing or a size is negative.
+  std::function<std::optional<Shape>(const DimValues&)> shape;
+  std::string str() const;  // "float32[n, 3, 224, 224]"
+};
+
+std::vector<Port> input_ports(const runtime::Executable& executable);
+// Of @main, whose parameters must be tensors with known types.
+Result<std::vector<Port>> input_ports(const ir::Module& module);
+
+struct InputRequest {
+  std::vector<std::string> inputs;  // as after --input
+  std::vector<std::string> shapes;  // as after --shape
+};
+
+struct Inputs {
+  std::vector<Tensor> values;       // in the order of the ports
+  std::vector<std::string> notes;   // one line for each thing that the user did not ask for
+};
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request);
+
+// "x=1,3,224,224"
+struct NamedShape {
+  std::string name;
+  std::vector<int64_t> shape;  // -1: not said
+};
+Result<NamedShape> parse_named_shape(const std::string& text);
+
+// Floats uniform in [-1, 1), integers in [0, 9], bools. The same numbers for the same seed, everywhere.
+Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed);
+
+}  // namespace relay::driver

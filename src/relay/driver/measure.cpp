@@ -1,0 +1,75 @@
+#include "relay/driver/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace relay::driver {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Keeps a value that the optimiser would otherwise find unused.
+static volatile float sink;
+
+// Twelve independent chains hide the latency of a multiply-add (4 cycles, two a cycle) and fit every register file.
+#define RELAY_FMA_LOOP(name, bytes, features)                                      \
+  typedef float name##_vector __attribute__((vector_size(bytes)));                 \
+  features __attribute__((noinline)) static void name(int64_t rounds) {            \
+    constexpr int chains = 12;                                                     \
+    name##_vector acc[chains] = {}, a = {}, b = {};                                \
+    a += 0.999f, b += 0.001f;                                                      \
+    for (int64_t i = 0; i < rounds; ++i) {                                         \
+      _Pragma("clang loop unroll(full)") for (int c = 0; c < chains; ++c) acc[c] = acc[c] * a + b; \
+      asm volatile("" : "+m"(sink));                                               \
+    }                                                                              \
+    for (int c = 1; c < chains; ++c) acc[0] += acc[c];                             \
+    sink = acc[0][0];                                                              \
+  }
+#if defined(__x86_64__)
+RELAY_FMA_LOOP(fma_64, 64, __attribute__((target("avx512f"))))
+RELAY_FMA_LOOP(fma_32, 32, __attribute__((target("avx2,fma"))))
+#endif
+RELAY_FMA_LOOP(fma_16, 16, )
+#undef RELAY_FMA_LOOP
+
+double measure_fma_gflops(int vector_bytes) {
+  void (*loop)(int64_t) = fma_16;
+  int bytes = 16;
+#if defined(__x86_64__)
+  if (vector_bytes >= 64 && __builtin_cpu_supports("avx512f")) loop = fma_64, bytes = 64;
+  else if (vector_bytes >= 32 && __builtin_cpu_supports("fma")) loop = fma_32, bytes = 32;
+#endif
+  constexpr int64_t rounds = 4000;
+  double best = 1e30;
+  for (double end = now() + 0.2; now() < end;) {
+    double begin = now();
+    loop(rounds);
+    best = std::min(best, now() - begin);
+  }
+  return static_cast<double>(rounds) * 12 * (bytes / 4) * 2 / best * 1e-9;
+}
+
+double measure_read_gbps(int64_t bytes) {
+  typedef uint64_t vector __attribute__((vector_size(64)));
+  size_t count = static_cast<size_t>(bytes) / 64 / 8 * 8;
+  std::vector<vector> memory(count);
+  std::fill(memory.begin(), memory.end(), vector{1, 2, 3, 4, 5, 6, 7, 8});
+  // Small buffers are read several times a sample, so that the clock does not count.
+  int repeat = static_cast<int>(std::max<int64_t>(1, (1 << 20) / bytes));
+  double best = 1e30;
+  for (double end = now() + 0.2; now() < end;) {
+    double begin = now();
+    vector sums[8] = {};
+    for (int r = 0; r < repeat; ++r) {
+      for (size_t i = 0; i < count; i += 8)
+        for (size_t k = 0; k < 8; ++k) sums[k] += memory[i + k];
+      asm volatile("" ::: "memory");
+    }
+    for (size_t k = 1; k < 8; ++k) sums[0] += sums[k];
+    sink = static_cast<float>(sums[0][0]);
+    best = std::min(best, now() - begin);
+  }
+  return static_cast<double>(count) * 64 * repeat / best * 1e-9;
+}
+
+}  // namespace relay::driver

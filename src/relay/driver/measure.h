@@ -1,0 +1,18 @@
+// What this machine does, measured: `relay doctor` compares it with the target description.
+//
+// Many short samples, the best counts: machines are shared, and a slow sample says nothing about the hardware.
+#pragma once
+
+#include <cstdint>
+
+namespace relay::driver {
+
+// Single-precision multiply-adds of one core, two operations each, with vectors of `vector_bytes` (16, 32 or 64).
+double measure_fma_gflops(int vector_bytes);
+// Reading `bytes` of memory again and again with one core.
+double measure_read_gbps(int64_t bytes);
+
+// Seconds on a clock that never goes back.
+double now();
+
+}  // namespace relay::driver
