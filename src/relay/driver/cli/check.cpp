@@ -1,0 +1,111 @@
+// relay check: what stands in the way of importing and compiling a model, all of it at once, and what it consists of.
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "relay/driver/cli/model_options.h"
+#include "relay/driver/report.h"
+#include "relay/driver/targets.h"
+#include "relay/frontend/onnx/import.h"
+
+namespace relay::cli {
+
+namespace {
+struct CheckOptions : ModelOptions {
+  bool json = false;
+};
+
+struct Findings {
+  std::vector<onnx::OperatorUse> operators;
+  Diagnostics problems, warnings;
+  std::string stage = "compile";  // the stage that the problems are from: "import", "compile"
+  size_t groups = 0, kernels = 0;
+};
+}  // namespace
+
+// Import, then everything up to kernels (no machine code): the first stage with problems gives all of its own.
+static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form) {
+  Findings out;
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& text : options.shapes) {
+    RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
+    shapes[shape.name] = shape.shape;
+  }
+  if (form == driver::ModelForm::Onnx) {
+    RELAY_ASSIGN(onnx::CheckReport report, onnx::check(options.model, {.shapes = shapes, .dims = {}}));
+    out.operators = std::move(report.operators);
+    out.problems = std::move(report.problems);
+  }
+  out.stage = "import";
+  if (!out.problems.empty()) return out;
+  Result<driver::Model> model = driver::load_model(options.model, {.shapes = shapes, .run = {}});
+  if (!model) {
+    out.problems = model.errors();
+    return out;
+  }
+  out.warnings = model->warnings;
+  if (form == driver::ModelForm::Artifact) return out;
+  out.stage = "compile";
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, *model));
+  Result<ir::Module> module = driver::optimise(model->module, how);
+  if (!module) {
+    out.problems = module.errors();
+    return out;
+  }
+  Result<lower::LoweredFunction> lowered = driver::lower_main(*module, how);
+  if (!lowered) {
+    out.problems = lowered.errors();
+    return out;
+  }
+  out.groups = lowered->groups.size();
+  out.kernels = lowered->kernels.size();
+  return out;
+}
+
+static void print_json(const CheckOptions& options, const Findings& found) {
+  using Json = nlohmann::ordered_json;
+  Json operators = Json::array();
+  for (const onnx::OperatorUse& use : found.operators)
+    operators.push_back({{"op", use.op}, {"opset", use.opset}, {"count", use.count}, {"supported", use.has_converter}});
+  Json out = {{"model", options.model},
+              {"ok", found.problems.empty()},
+              {"failed_stage", found.problems.empty() ? Json() : Json(found.stage)},
+              {"operators", operators},
+              {"problems", Json::parse(driver::json(found.problems))},
+              {"warnings", Json::parse(driver::json(found.warnings))},
+              {"groups", found.groups},
+              {"kernels", found.kernels}};
+  std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+static Status check(const CheckOptions& options) {
+  RELAY_ASSIGN(driver::ModelForm form, driver::form_of(options.model));
+  RELAY_ASSIGN(Findings found, find_problems(options, form));
+  if (options.json) {
+    print_json(options, found);
+  } else if (!found.operators.empty()) {
+    std::cout << format("{:<32} {:>6} {:>6}\n", "operator", "opset", "count");
+    for (const onnx::OperatorUse& use : found.operators) std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.opset, use.count, use.has_converter ? "" : "   no converter");
+  }
+  if (!found.warnings.empty()) std::cerr << render(found.warnings);
+  if (!found.problems.empty()) {
+    say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"), found.stage == "import" ? "with importing it" : "with compiling it"));
+    return found.problems;
+  }
+  say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
+                                          : format("{}: this {} can be compiled: {}, {}", options.model, name(form), plural(static_cast<int64_t>(found.groups), "group", "groups"),
+                                                   plural(static_cast<int64_t>(found.kernels), "kernel", "kernels")));
+  return ok();
+}
+
+void add_check(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = add_verb(app, "check", "Say what stands in the way of a model, all of it at once",
+                            "  relay check model.onnx\n  relay check model.onnx --json | jq .problems");
+  std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
+  add_model(*verb, *options, "ONNX file, Relay program or artifact");
+  add_compile_options(*verb, *options);
+  verb->add_flag("--json", options->json, "Print the findings as JSON");
+  verb->callback([options, &chosen] { chosen.run = [options] { return check(*options); }; });
+}
+
+}  // namespace relay::cli

@@ -1,0 +1,33 @@
+// The options that most verbs share: which model, which shapes, for which machine, how hard to try.
+#pragma once
+
+#include "relay/driver/cli/cli.h"
+#include "relay/driver/compile.h"
+#include "relay/driver/load.h"
+
+namespace relay::cli {
+
+struct ModelOptions {
+  std::string model;
+  std::vector<std::string> shapes;
+  std::string target = "native";
+  int threads = 0;
+  int opt_level = driver::default_opt_level;
+  std::string numerics = "fp32";
+  std::vector<std::string> schedules;  // GROUP=FILE
+};
+
+void add_model(CLI::App& verb, ModelOptions& options, const char* what = "ONNX file or Relay program");
+void add_compile_options(CLI::App& verb, ModelOptions& options);
+
+// Reads the model; warnings go to stderr. Shapes given by --shape are bound.
+Result<driver::Model> load(const ModelOptions& options, bool force_vm = false);
+// What compile() takes, from the options and the model.
+Result<driver::CompileOptions> compile_options(const ModelOptions& options, const driver::Model& model);
+
+// "12 kernels (34 calls a run, 5 on weights done once) on zen4, 512-bit vectors avx2 ...; 2 threads"
+std::string summary(const driver::CompileReport& report);
+// The notes and warnings of a compilation, a line each.
+void say_notes(const driver::CompileReport& report);
+
+}  // namespace relay::cli

@@ -1,0 +1,172 @@
+// relay run: compile a model (or load an artifact) and run it once, on given or random inputs.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+#include "relay/driver/cli/model_options.h"
+#include "relay/driver/debug.h"
+#include "relay/driver/files.h"
+#include "relay/driver/measure.h"
+#include "relay/driver/npy.h"
+
+namespace relay::cli {
+
+namespace {
+struct RunOptions : ModelOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string executor = "compiled";
+  bool profile = false;
+};
+}  // namespace
+
+// "logits: float32[1, 1000]  min -1.2  max 3.4  mean 0.01", then the first values.
+static void print_output(const std::string& name, const Tensor& value) {
+  std::cout << format("{}: {}[{}]", name, value.dtype().str(), join(value.shape(), ", "));
+  int64_t count = value.elements(), finite = 0, shown = std::min<int64_t>(count, 8);
+  double low = INFINITY, high = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    double x = value.at(i);
+    if (!std::isfinite(x)) continue;
+    low = std::min(low, x), high = std::max(high, x), sum += x, ++finite;
+  }
+  if (finite > 0) std::cout << format("  min {:.6g}  max {:.6g}  mean {:.6g}", low, high, sum / static_cast<double>(finite));
+  if (finite < count) std::cout << format("  {} not finite", count - finite);
+  std::cout << "\n  [";
+  for (int64_t i = 0; i < shown; ++i)
+    std::cout << (i ? ", " : "") << (value.dtype().is_float() ? format("{:.6g}", value.at(i)) : format("{}", value.int_at(i)));
+  std::cout << (shown < count ? ", ...]\n" : "]\n");
+}
+
+static Status write_outputs(const std::string& path, const driver::NamedArrays& outputs) {
+  if (path.ends_with(".npz")) return driver::write_npz(path, outputs);
+  if (path.ends_with(".npy")) {
+    if (outputs.size() == 1) return driver::write_npy(path, outputs[0].second);
+    return Diagnostic{DiagnosticKind::bad_option, format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {}, "give a file .npz or a folder"};
+  }
+  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+    return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be made: {}", path, std::strerror(errno))};
+  for (const auto& [name, value] : outputs) {
+    std::string file = name;
+    std::replace_if(file.begin(), file.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '-' && c != '.'; }, '_');
+    if (file.empty() || file[0] == '.') file = "_" + file;
+    RELAY_RETURN_IF_ERROR(driver::write_npy(format("{}/{}.npy", path, file), value));
+  }
+  return ok();
+}
+
+// Time by kernel, the slowest first.
+static void print_profile(const runtime::Report& report) {
+  struct Row {
+    std::string kernel;
+    double us = 0;
+    int64_t calls = 0;
+    int threads = 1;
+  };
+  std::vector<Row> rows;
+  double total = 0;
+  for (const runtime::StepTime& step : report.steps) {
+    std::vector<Row>::iterator row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kernel == step.kernel; });
+    if (row == rows.end()) row = rows.insert(rows.end(), Row{step.kernel});
+    row->us += step.us, ++row->calls, row->threads = std::max(row->threads, step.threads);
+    total += step.us;
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.us > b.us; });
+  std::cout << format("{:>10} {:>6} {:>6} {:>8}  kernel\n", "us", "%", "calls", "threads");
+  for (const Row& row : rows) std::cout << format("{:>10.1f} {:>6.1f} {:>6} {:>8}  {}\n", row.us, total > 0 ? 100 * row.us / total : 0, row.calls, row.threads, row.kernel);
+  std::cout << format("{:>10.1f}                          all kernels; the run took {:.1f} us\n", total, report.us);
+}
+
+static std::vector<std::string> output_names(const std::vector<std::string>& names, size_t count) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) out.push_back(i < names.size() && !names[i].empty() ? names[i] : count == 1 ? "output" : format("output{}", i));
+  return out;
+}
+
+static Status finish(const RunOptions& options, const std::vector<std::string>& names, const std::vector<Tensor>& values) {
+  driver::NamedArrays outputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    print_output(names[i], values[i]);
+    outputs.emplace_back(names[i], values[i]);
+  }
+  if (options.output.empty()) return ok();
+  RELAY_RETURN_IF_ERROR(write_outputs(options.output, outputs));
+  say(format("wrote {} to {}", plural(static_cast<int64_t>(outputs.size()), "result", "results"), options.output));
+  return ok();
+}
+
+static Status run_debug(const RunOptions& options, const driver::Model& model) {
+  if (model.form == driver::ModelForm::Artifact)
+    return Diagnostic{DiagnosticKind::bad_option, "an artifact has no Relay program for the debug executor to evaluate", {}, {}, {}, "give the model it was made from"};
+  RELAY_ASSIGN(std::vector<driver::Port> ports, driver::input_ports(model.module));
+  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}));
+  for (const std::string& note : inputs.notes) say(note);
+  double begin = driver::now();
+  RELAY_ASSIGN(std::vector<Tensor> values, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
+  double ms = (driver::now() - begin) * 1e3;
+  RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values));
+  say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}", milliseconds(model.ms), milliseconds(ms)));
+  return ok();
+}
+
+static Status run(const RunOptions& options) {
+  bool force_vm = options.executor == "vm";
+  RELAY_ASSIGN(driver::Model model, load(options, force_vm));
+  if (options.executor == "debug") return run_debug(options, model);
+
+  std::shared_ptr<runtime::Executable> executable = model.executable;
+  driver::CompileReport report;
+  if (!executable) {
+    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+    how.force_vm = force_vm;
+    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
+    executable = compiled.executable;
+    report = std::move(compiled.report);
+    say_notes(report);
+  }
+  if (options.executor == "graph" && !executable->runs_as_graph())
+    return Diagnostic{DiagnosticKind::bad_option, "the program has branches or calls, which the graph executor cannot run", {}, {}, {}, "use --executor vm"};
+
+  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
+  for (const std::string& note : inputs.notes) say(note);
+  runtime::Report what;
+  what.time_steps = options.profile;
+  if (options.profile)  // the first runs plan memory and measure how many threads pay
+    for (int i = 0; i < 3; ++i) RELAY_RETURN_IF_ERROR(executable->run(inputs.values, {.threads = options.threads}));
+  double begin = driver::now();
+  RELAY_ASSIGN(std::vector<Tensor> values, executable->run(inputs.values, {.threads = options.threads, .report = &what}));
+  double ms = (driver::now() - begin) * 1e3;
+  std::vector<std::string> names;
+  for (const runtime::PortInfo& port : executable->outputs()) names.push_back(port.name);
+  RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values));
+  if (options.profile) print_profile(what);
+
+  std::string where = model.executable ? format("artifact, {}, {}", plural(what.kernel_calls, "kernel call", "kernel calls"), plural(what.threads, "thread", "threads")) : summary(report);
+  say(format("{}, {}: read {}, {}run {}{}", where, executable->runs_as_graph() ? "graph executor" : "virtual machine", milliseconds(model.ms),
+             model.executable ? "" : format("compile {}, ", milliseconds(report.total_ms())), milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
+  return ok();
+}
+
+void add_run(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = add_verb(app, "run", "Compile a model and run it once, or run an artifact",
+                            "  relay run model.onnx                                      random inputs, seed 0\n"
+                            "  relay run model.onnx --input image=cat.npy --output out.npz\n"
+                            "  relay run model.onnx --shape image=8,3,224,224 --threads 1 --profile\n"
+                            "  relay run tree.relay --executor debug                     the reference evaluator");
+  std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
+  add_model(*verb, *options, "ONNX file, Relay program or artifact");
+  add_compile_options(*verb, *options);
+  verb->add_option("--input", options->inputs, "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, or FILE.npz for several")->type_name("NAME=WHAT");
+  verb->add_option("--output", options->output, "Write the results to a file .npz or .npy, or to a folder of .npy")->type_name("PATH");
+  verb->add_option("--executor", options->executor, "compiled (graph where it can), vm, graph, or debug: the slow reference")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"compiled", "vm", "graph", "debug"}));
+  verb->add_flag("--profile", options->profile, "Print the time of every kernel");
+  verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
+}
+
+}  // namespace relay::cli

@@ -1,0 +1,87 @@
+// compile(): a module to something that runs, with a report of what was done.
+//
+//   RELAY_ASSIGN(TargetDesc target, find_target("native"));
+//   RELAY_ASSIGN(Compiled model, compile(module, {.target = target}));
+//   Result<std::vector<Tensor>> outputs = model.executable->run(inputs);
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/driver/pipeline.h"
+#include "relay/exec/build.h"
+#include "relay/lower/lower.h"
+#include "relay/runtime/executable.h"
+
+namespace relay::driver {
+
+struct CompileOptions {
+  TargetDesc target;
+  int threads = 0;               // of the program that comes out; 0: all cores this process may use
+  std::string numerics = "fp32"; // the arithmetic class; one so far
+  int opt_level = default_opt_level;
+  bool force_vm = false;
+  bool run_here = true;          // make the executable; without: only what a file needs
+  bool verify = false;           // well-formedness and types after every pass
+  std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
+  std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
+  std::function<void(const transform::PassTrace&)> trace;
+};
+
+struct PassReport {
+  std::string name;
+  double ms = 0;
+};
+
+struct KernelReport {
+  std::string name;
+  int64_t calls = 0;  // a run
+};
+
+struct GroupReport {
+  std::string name, rule;
+  double flops = 0;
+  bool scheduled_by_hand = false;
+};
+
+struct CompileReport {
+  TargetDesc target;
+  int threads = 1;
+  int opt_level = default_opt_level;
+  std::vector<PassReport> passes;
+  std::vector<KernelReport> kernels;
+  std::vector<GroupReport> groups;
+  double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
+  double constant_ms = 0;         // compiling and running the work on constants
+  int64_t constant_steps = 0;     // kernel calls on weights that were done once
+  int64_t constant_bytes = 0;
+  bool vm = false;                // the VM runs it, not the graph runner
+  std::vector<std::string> notes; // warnings of passes and the like
+  double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
+};
+// The report as JSON, for tools and Python.
+std::string json(const CompileReport& report);
+
+struct Compiled {
+  std::shared_ptr<runtime::Executable> executable;  // null unless run_here
+  ir::Module module;                                // after the passes
+  lower::LoweredFunction lowered;
+  exec::Built built;
+  CompileReport report;
+};
+
+Status check_options(const CompileOptions& options);
+
+// The passes of the level, on a module typed or not. Adds to `report`.
+Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
+// Groups and kernels of @main after the passes.
+Result<lower::LoweredFunction> lower_main(const ir::Module& module, const CompileOptions& options);
+Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
+
+// What compile() made, as a file.
+enum class FileForm : uint8_t {
+  Artifact,       // the whole program, its code and constants: what `relay run` and the C interface load
+  SharedLibrary,  // the kernels alone
+  Object,
+};
+Status save(const Compiled& compiled, FileForm form, const std::string& path);
+
+}  // namespace relay::driver

@@ -1,0 +1,175 @@
+#include "relay/driver/load.h"
+
+#include <fstream>
+
+#include "relay/driver/files.h"
+#include "relay/driver/measure.h"
+#include "relay/frontend/onnx/import.h"
+#include "relay/ir/rewrite.h"
+#include "relay/runtime/artifact.h"
+#include "relay/scalar/simplify.h"
+#include "relay/text/text.h"
+#include "relay/typing/typing.h"
+
+namespace relay::driver {
+
+// How a compiled artifact begins.
+static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
+
+const char* name(ModelForm form) {
+  switch (form) {
+    case ModelForm::Relay: return "Relay program";
+    case ModelForm::Onnx: return "ONNX model";
+    case ModelForm::Artifact: return "artifact";
+  }
+  return "";
+}
+
+Result<ModelForm> form_of(const std::string& path) {
+  // read_file says what is wrong with a path; only the first bytes matter here.
+  std::ifstream file(path, std::ios::binary);
+  char bytes[64] = {};
+  file.read(bytes, sizeof bytes);
+  std::string_view head(bytes, static_cast<size_t>(file.gcount()));
+  if (!file && file.gcount() == 0) {
+    RELAY_ASSIGN(std::string content, read_file(path));
+    if (content.empty()) return Diagnostic{DiagnosticKind::corrupt_file, format("{} is empty", path)};
+    head = head.substr(0, 0);
+  }
+  if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
+  size_t dot = path.rfind('.');
+  std::string extension = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
+  if (extension == ".onnx") return ModelForm::Onnx;
+  if (extension == ".relay" || extension == ".rly" || extension == ".txt" || starts_with(trim(head), "#[version")) return ModelForm::Relay;
+  return Diagnostic{DiagnosticKind::bad_option,
+                    extension.empty() ? format("{} does not say what it is", path) : format("{}: files of kind '{}' cannot be read", path, extension), {}, {},
+                    {"ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known by their content"},
+                    extension == ".pt" || extension == ".pth" ? "export it from PyTorch: torch.onnx.export(model, example, 'model.onnx')"
+                    : extension == ".so" || extension == ".o" ? "a shared library or object is linked into a program; `relay run` takes --emit artifact"
+                                                              : "convert it to ONNX, or rename it if it is one of these"};
+}
+
+// --- shapes ---------------------------------------------------------------------------------------------------------------------
+static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<int64_t>& shape, std::vector<scalar::Binding>& bindings) {
+  ir::Type type = param->annotation ? param->annotation : param->type;
+  const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
+  if (!tensor || tensor->shape.size() != shape.size())
+    return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` is {}: the shape ({}) does not fit it", param->name, ir::str(type), join(shape, ", ")), param->span};
+  ir::Dims dims = tensor->shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0 || scalar::is_int(dims[d], shape[d])) continue;
+    scalar::Expr value = scalar::imm(shape[d]);
+    if (scalar::is_var(dims[d])) {
+      bool known = false;
+      for (const scalar::Binding& b : bindings) {
+        if (b.var != dims[d]) continue;
+        known = true;
+        if (!scalar::is_int(b.value, shape[d]))
+          return Diagnostic{DiagnosticKind::wrong_input, format("dimension `{}` is given as {} and as {}", dims[d]->name, b.value->ivalue, shape[d]), param->span};
+      }
+      if (!known) bindings.push_back({dims[d], value});
+    } else if (!scalar::is_any(dims[d])) {
+      return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` is {}: dimension {} cannot be {}", param->name, ir::str(type), d, shape[d]), param->span, {}, {},
+                        "only dimensions that are not numbers can be given"};
+    }
+    dims[d] = value;
+  }
+  return ir::tensor_type(std::move(dims), tensor->dtype);
+}
+
+// The same attributes with the shape variables in them replaced.
+static Result<ir::Attrs> bound_attrs(const ir::Attrs& attrs, const std::vector<scalar::Binding>& bindings) {
+  std::vector<std::pair<std::string, ir::AttrValue>> values;
+  bool changed = false;
+  for (size_t i = 0; attrs && i < attrs->type.fields.size(); ++i) {
+    ir::AttrValue value = attrs->get(i);
+    if (ir::Dims* dims = std::get_if<ir::Dims>(&value))
+      for (ir::Dim& dim : *dims) {
+        ir::Dim now = scalar::simplify(scalar::substitute(dim, bindings));
+        changed |= now != dim;
+        dim = now;
+      }
+    values.emplace_back(attrs->type.fields[i].name, std::move(value));
+  }
+  if (!changed) return attrs;
+  return attrs->type.create(attrs->type, values);
+}
+
+Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes) {
+  if (shapes.empty()) return module;
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  if (main == module.functions.end()) return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main, whose inputs shapes are for"};
+  const ir::Function& function = *main->second;
+  std::vector<scalar::Binding> bindings;
+  std::map<std::string, ir::Type> types;
+  std::vector<std::string> names;
+  for (const ir::VarRef& param : function.params) {
+    names.push_back(param->name);
+    std::map<std::string, std::vector<int64_t>>::const_iterator given = shapes.find(param->name);
+    if (given == shapes.end()) continue;
+    RELAY_ASSIGN(types[param->name], bound_type(param, given->second, bindings));
+  }
+  for (const auto& [name, shape] : shapes)
+    if (!types.count(name)) {
+      std::optional<std::string> near = nearest(name, names);
+      return Diagnostic{DiagnosticKind::wrong_input, format("the model has no input `{}`", name), {}, {}, {},
+                        near ? format("did you mean `{}`?", *near) : format("the inputs are: {}", join(names, ", "))};
+    }
+
+  // New parameters, then the body over them: every annotation and attribute with numbers for the variables, no types (they
+  // are inferred again).
+  ir::VarMap replaced;
+  std::vector<ir::VarRef> params;
+  for (const ir::VarRef& param : function.params) {
+    std::map<std::string, ir::Type>::const_iterator type = types.find(param->name);
+    ir::Type annotation = type != types.end() ? type->second : param->annotation ? ir::substitute(param->annotation, bindings) : ir::Type();
+    params.push_back(ir::var(param->name, annotation, param->span));
+    replaced[param.get()] = params.back();
+  }
+  Diagnostics problems;
+  ir::Expr body = ir::rewrite(function.body, [&](const ir::Expr& e) -> ir::Expr {
+    if (ir::VarMap::const_iterator it = replaced.find(e.get()); it != replaced.end()) return it->second;
+    const ir::Call* call = ir::as<ir::Call>(e);
+    if (!call || !call->attrs) return e;
+    Result<ir::Attrs> attrs = bound_attrs(call->attrs, bindings);
+    if (!attrs) problems.insert(problems.end(), attrs.errors().begin(), attrs.errors().end());
+    return !attrs || *attrs == call->attrs ? e : ir::Expr(ir::call(call->callee, call->args, *attrs, call->span));
+  });
+  if (!problems.empty()) return problems;
+  ir::visit(body, [](const ir::Expr& e) {
+    if (e->kind != ir::ExprKind::Op) e->type = nullptr;
+  });
+  ir::Module bound = module;
+  bound.functions["main"] = ir::function(params, body, {}, function.type_params, function.attrs, function.span);
+  return typing::infer(bound);
+}
+
+Result<Model> load_model(const std::string& path, const LoadOptions& options) {
+  double begin = now();
+  Model model;
+  model.path = path;
+  RELAY_ASSIGN(model.form, form_of(path));
+  switch (model.form) {
+    case ModelForm::Relay: {
+      RELAY_ASSIGN(ir::Module module, text::load(path));
+      RELAY_ASSIGN(module, typing::infer(module));
+      RELAY_ASSIGN(model.module, bind_shapes(module, options.shapes));
+      break;
+    }
+    case ModelForm::Onnx: {
+      RELAY_ASSIGN(onnx::ImportedModel imported, onnx::load(path, {.shapes = options.shapes, .dims = {}}));
+      model.module = std::move(imported.module);
+      model.output_names = std::move(imported.output_names);
+      model.warnings = std::move(imported.warnings);
+      break;
+    }
+    case ModelForm::Artifact: {
+      RELAY_ASSIGN(model.executable, runtime::load_executable(path, options.run));
+      break;
+    }
+  }
+  model.ms = (now() - begin) * 1e3;
+  return model;
+}
+
+}  // namespace relay::driver

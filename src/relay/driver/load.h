@@ -1,0 +1,39 @@
+// Reading a model, whatever it is: an ONNX file, a Relay program or a compiled artifact.
+//
+//   Result<Model> model = load_model("net.onnx", {.shapes = {{"input", {8, 3, 224, 224}}}});
+#pragma once
+
+#include <map>
+
+#include "relay/driver/inputs.h"
+#include "relay/ir/expr.h"
+#include "relay/runtime/executable.h"
+
+namespace relay::driver {
+
+struct LoadOptions {
+  std::map<std::string, std::vector<int64_t>> shapes;  // by input; -1 leaves a dimension as it is
+  runtime::ExecutableOptions run;                      // of an artifact
+};
+
+enum class ModelForm : uint8_t { Relay, Onnx, Artifact };
+const char* name(ModelForm form);
+
+struct Model {
+  std::string path;
+  ModelForm form = ModelForm::Relay;
+  ir::Module module;                                // Relay, Onnx
+  std::vector<std::string> output_names;            // Onnx; else empty
+  std::shared_ptr<runtime::Executable> executable;  // Artifact
+  Diagnostics warnings;
+  double ms = 0;                                    // reading it
+};
+
+// The form by content and extension; a diagnostic when it cannot be told.
+Result<ModelForm> form_of(const std::string& path);
+Result<Model> load_model(const std::string& path, const LoadOptions& options = {});
+
+// The module with the parameters of @main at these shapes: shape variables and `?` become numbers everywhere.
+Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes);
+
+}  // namespace relay::driver

@@ -1,0 +1,60 @@
+// A compilation, told as lists. Before the first pass the program has been read (frontend/ or text/); run_passes() infers
+// types before the first pass and after each. After the last one, lower/ makes kernels of the groups, codegen/ makes machine
+// code of the kernels, exec/ makes a program that calls them.
+#include "relay/driver/pipeline.h"
+
+namespace relay::driver {
+
+static Pipeline o0() {
+  return {{
+              "infer_type",            // everything below wants types
+              "simplify_inference",    // batch_norm and dropout have no kernels: what they compute at inference has
+              "to_graph_normal_form",  // let-bound values become shared nodes: the dataflow that lowering reads
+              "fuse_ops",              // each operator alone
+          },
+          {{"fuse_ops.max_group", int64_t{1}}}};
+}
+
+static Pipeline o1() {
+  return {{
+              "infer_type",
+              "simplify_inference",
+              "to_graph_normal_form",
+              "fold_constant",  // what depends on weights only is computed now
+              "dead_code",      // and what nothing uses, never
+              "fuse_ops",       // chains of operators become one kernel each
+          },
+          {}};
+}
+
+static Pipeline o2() {
+  return {{
+              "infer_type",            // everything below wants types
+              "simplify_inference",    // batch_norm becomes multiply and add, dropout its input
+              "to_graph_normal_form",  // let-bound values become shared nodes: the passes below see dataflow
+              "fold_constant",         // what depends on weights only is computed now
+              "simplify_expr",         // x * 1, transpose of transpose, a scale into the weights before it, ...
+              "fold_constant",         // the rewrites above leave arithmetic on weights: computed now
+              "common_subexpr",        // what is computed twice is computed once
+              "dead_code",             // and what nothing uses, never
+              "fuse_ops",              // chains of operators become one kernel each
+          },
+          {}};
+}
+
+static Pipeline o3() {
+  Pipeline longer = o2();
+  longer.options["fold_constant.max_elements"] = int64_t{1} << 20;  // folds larger weights too
+  return longer;
+}
+
+Pipeline pipeline(int level) {
+  switch (level) {
+    case 0: return o0();
+    case 1: return o1();
+    case 2: return o2();
+    default: return o3();
+  }
+}
+
+}  // namespace relay::driver

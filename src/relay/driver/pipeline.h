@@ -1,0 +1,22 @@
+// The default pipelines: which passes a program goes through at each optimisation level.
+//
+//   O0  as written, one kernel an operator: the first thing to compare with when an answer looks wrong
+//   O1  fused, nothing rewritten
+//   O2  the default: every rewrite that keeps the answer within rounding
+//   O3  O2, and what costs more time to compile
+#pragma once
+
+#include "relay/transform/pass.h"
+
+namespace relay::driver {
+
+constexpr int default_opt_level = 2, max_opt_level = 3;
+
+struct Pipeline {
+  std::vector<std::string> passes;
+  std::map<std::string, ir::AttrValue> options;  // of passes
+};
+// 0 <= level <= max_opt_level
+Pipeline pipeline(int level);
+
+}  // namespace relay::driver

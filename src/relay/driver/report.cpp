@@ -1,0 +1,64 @@
+#include "relay/driver/report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "relay/driver/compile.h"
+#include "relay/driver/version.h"
+
+namespace relay::driver {
+
+using Json = nlohmann::ordered_json;
+
+std::string json(const CompileReport& report) {
+  Json passes = Json::array(), kernels = Json::array(), groups = Json::array();
+  for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", pass.ms}});
+  for (const KernelReport& kernel : report.kernels) kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}});
+  for (const GroupReport& group : report.groups)
+    groups.push_back({{"name", group.name}, {"rule", group.rule}, {"flops", group.flops}, {"scheduled_by_hand", group.scheduled_by_hand}});
+  const TargetDesc& target = report.target;
+  Json out = {
+      {"relay", version},
+      {"target", {{"name", target.name}, {"cpu", target.cpu}, {"triple", target.triple}, {"features", target.features}, {"vector_bytes", target.vector_bytes}}},
+      {"threads", report.threads},
+      {"opt_level", report.opt_level},
+      {"executor", report.vm ? "vm" : "graph"},
+      {"passes", passes},
+      {"groups", groups},
+      {"kernels", kernels},
+      {"constants", {{"steps", report.constant_steps}, {"bytes", report.constant_bytes}}},
+      {"ms", {{"passes", report.passes_ms}, {"lower", report.lower_ms}, {"constants", report.constant_ms}, {"codegen", report.codegen_ms}, {"total", report.total_ms()}}},
+      {"notes", report.notes},
+  };
+  return out.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+// Where a span points, added to `out`.
+static void add_place(Json& out, const Span& span) {
+  out["node"] = span.node ? Json(*span.node) : Json();
+  out["file"] = span.source ? Json(span.source->name) : Json();
+  bool has_line = span.source && !span.node;
+  std::pair<uint32_t, uint32_t> place = has_line ? line_column(*span.source, span.begin) : std::pair<uint32_t, uint32_t>();
+  out["line"] = has_line ? Json(place.first) : Json();
+  out["column"] = has_line ? Json(place.second) : Json();
+}
+
+std::string json(const Diagnostics& diagnostics) {
+  Json out = Json::array();
+  for (const Diagnostic& d : diagnostics) {
+    Json one = {{"severity", d.severity == Severity::Error ? "error" : "warning"}, {"kind", info(d.kind).name}, {"code", info(d.kind).code}, {"message", d.message}};
+    add_place(one, d.span);
+    one["labels"] = Json::array();
+    for (const Label& label : d.labels) {
+      Json place = {{"text", label.text}};
+      add_place(place, label.span);
+      one["labels"].push_back(place);
+    }
+    one["notes"] = d.notes;
+    one["help"] = d.help;
+    one["text"] = render(d);
+    out.push_back(one);
+  }
+  return out.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace relay::driver

@@ -1,0 +1,15 @@
+// The stages below Relay as text: te, schedule, loops, LLVM, assembly, of all groups or of one.
+//
+//   RELAY_ASSIGN(std::string text, stage_text(lowered, target, Stage::Schedule, "fused_nn_conv2d"));
+#pragma once
+
+#include "relay/lower/lower.h"
+
+namespace relay::driver {
+
+enum class Stage : uint8_t { Te, Schedule, Loop, Llvm, Assembly };
+
+// `which`: a group's or a kernel's name or number; empty: all. An unknown one is a diagnostic that lists them.
+Result<std::string> stage_text(const lower::LoweredFunction& lowered, const TargetDesc& target, Stage stage, const std::string& which);
+
+}  // namespace relay::driver

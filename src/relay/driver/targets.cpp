@@ -1,0 +1,43 @@
+#include "relay/driver/targets.h"
+
+#include <algorithm>
+
+#include "relay/target/x86/x86.h"
+
+namespace relay::driver {
+
+const std::vector<codegen::TargetDef>& all_targets() {
+  static const std::vector<codegen::TargetDef> table = {
+#define RELAY_TARGET(name) target::name(),
+#include "relay/driver/targets.def"
+#undef RELAY_TARGET
+  };
+  return table;
+}
+
+Result<TargetDesc> find_target(std::string_view text) {
+  size_t colon = text.find(':');
+  if (colon != std::string_view::npos) {
+    std::vector<std::string> names;
+    for (const codegen::TargetDef& target : all_targets()) {
+      if (text.substr(0, colon) == target.name) return target.describe(text.substr(colon + 1));
+      names.push_back(target.name);
+    }
+    return Diagnostic{DiagnosticKind::unknown_target, format("no target is named '{}'", text.substr(0, colon)), {}, {}, {}, format("the targets are: {}", join(names, ", "))};
+  }
+  // Without a name, the first target that knows the processor; if none does, what the first one says.
+  Result<TargetDesc> first = all_targets()[0].describe(text);
+  for (size_t i = 1; !first && i < all_targets().size(); ++i)
+    if (Result<TargetDesc> other = all_targets()[i].describe(text)) return other;
+  return first;
+}
+
+std::string short_description(const TargetDesc& target) {
+  static const std::vector<std::string> telling = {"+avx2", "+fma", "+avx512f", "+avx512vnni", "+avx512bf16", "+avx512fp16", "+amx-int8", "+amx-bf16", "+neon", "+sve"};
+  std::string out = format("{}, {}-bit vectors", target.name, target.vector_bytes * 8);
+  for (const std::string& feature : telling)
+    if (std::find(target.features.begin(), target.features.end(), feature) != target.features.end()) out += " " + feature.substr(1);
+  return out;
+}
+
+}  // namespace relay::driver
