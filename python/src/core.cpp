@@ -1,0 +1,27 @@
+#include "core.h"
+
+#include "relay/driver/cli/cli.h"
+#include "relay/driver/version.h"
+
+using namespace relay::python;
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiler. Use the package relay, which is made of this.";
+  m.attr("version") = relay::version;
+  add_errors(m);
+  add_arrays(m);
+  add_modules(m);
+  add_expressions(m);
+  add_compiled(m);
+  m.def(
+      "main",
+      [](const std::vector<std::string>& arguments) {
+        std::vector<const char*> argv;
+        for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+        nb::gil_scoped_release released;
+        return relay::cli::run_command_line(static_cast<int>(argv.size()), argv.data());
+      },
+      nb::arg("argv"), "The command line: runs it, gives the exit status.");
+  // Operators, types and diagnostics live as long as the process; Python's shutdown need not find them gone.
+  nb::set_leak_warnings(false);
+}

@@ -1,0 +1,50 @@
+// The extension relay._core: the compiler behind a few classes and functions. python/relay makes the API of it.
+//
+// Every file here adds its part to the module. C++ functions that fail throw relay::CompileError, which becomes
+// relay.CompileError; the GIL is released while anything is read, compiled or run.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "relay/base/diagnostics.h"
+#include "relay/ir/expr.h"
+#include "relay/tensor/tensor.h"
+
+namespace relay::python {
+
+namespace nb = nanobind;
+
+// A tensor in Python. `writable` when nobody else has it: a result of a run.
+struct Array {
+  Tensor value;
+  bool writable = false;
+};
+
+struct PyModule {
+  ir::Module module;
+  std::vector<std::string> output_names;
+};
+
+// The value, or the exception.
+template <class T>
+T take(Result<T> result) {
+  if (!result) throw CompileError(result.errors());
+  return *std::move(result);
+}
+
+void add_errors(nb::module_& m);
+void add_arrays(nb::module_& m);
+void add_modules(nb::module_& m);
+void add_expressions(nb::module_& m);
+void add_compiled(nb::module_& m);
+
+}  // namespace relay::python

@@ -1,0 +1,34 @@
+// relay::CompileError becomes relay.CompileError(text, diagnostics as JSON); the class itself is python/relay/errors.py.
+#include "core.h"
+
+#include "relay/driver/report.h"
+
+namespace relay::python {
+
+void add_errors(nb::module_& m) {
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    const char* type = nullptr;
+    nb::object arguments;
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const CompileError& e) {
+      type = "CompileError";
+      arguments = nb::make_tuple(std::string(e.what()), driver::json(e.diagnostics));
+    } catch (const InternalError& e) {
+      type = "InternalError";
+      arguments = nb::make_tuple(std::string(e.what()));
+    }
+    nb::object cls = nb::module_::import_("relay.errors").attr(type);
+    PyErr_SetObject(cls.ptr(), arguments.ptr());
+  });
+  m.def(
+      "diagnostics",
+      [] {
+        std::vector<std::tuple<std::string, std::string, std::string>> out;
+        for (const DiagnosticInfo& info : all_diagnostics()) out.emplace_back(info.code, info.name, info.sentence);
+        return out;
+      },
+      "Every kind of diagnostic: code, name, what it means.");
+}
+
+}  // namespace relay::python
