@@ -97,9 +97,11 @@ static std::vector<Array> evaluate(const PyModule& m, const std::vector<Array>& 
   nb::gil_scoped_release released;
   if (precision != "native" && precision != "float64")
     throw CompileError({Diagnostic{DiagnosticKind::bad_option, format("there is no precision '{}'", precision), {}, {}, {}, "the precisions are: native, float64"}});
+  driver::Evaluated result = take(driver::evaluate_main(m.module, tensors(inputs), precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64));
+  if (!result.text.empty())
+    throw CompileError({Diagnostic{DiagnosticKind::not_supported, format("the result is not made of tensors: {}", result.text), {}, {}, {}, "give back tensors or a tuple of them from @main"}});
   std::vector<Array> out;
-  for (Tensor& t : take(driver::evaluate_main(m.module, tensors(inputs), precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64)))
-    out.push_back({std::move(t), false});
+  for (Tensor& t : result.tensors) out.push_back({std::move(t), false});
   return out;
 }
 

@@ -7,10 +7,13 @@ namespace relay::driver {
 
 enum class EvalPrecision : uint8_t {
   Native,   // every operation in its own type
-  Float64,  // floats are computed in double and rounded to their type at the end: the oracle
+  Float64,  // floats are computed and given back in double: the oracle
 };
 
-// A tuple of tensors gives one value a field; results that are not tensors are a diagnostic.
-Result<std::vector<Tensor>> evaluate_main(const ir::Module& module, const std::vector<Tensor>& inputs, EvalPrecision precision);
+struct Evaluated {
+  std::vector<Tensor> tensors;  // one, or one a field of a tuple
+  std::string text;             // instead, when the result is something else: "Cons(...)"
+};
+Result<Evaluated> evaluate_main(const ir::Module& module, const std::vector<Tensor>& inputs, EvalPrecision precision);
 
 }  // namespace relay::driver

@@ -106,9 +106,14 @@ static Status run_debug(const RunOptions& options, const driver::Model& model) {
   RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}));
   for (const std::string& note : inputs.notes) say(note);
   double begin = driver::now();
-  RELAY_ASSIGN(std::vector<Tensor> values, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
+  RELAY_ASSIGN(driver::Evaluated result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
   double ms = (driver::now() - begin) * 1e3;
-  RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values));
+  if (!result.text.empty()) {
+    std::cout << result.text << "\n";
+    if (!options.output.empty()) say("the result is not made of tensors: nothing was written");
+  } else {
+    RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, result.tensors.size()), result.tensors));
+  }
   say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}", milliseconds(model.ms), milliseconds(ms)));
   return ok();
 }

@@ -1,0 +1,75 @@
+"""Arrays in and out: anything with __dlpack__ (NumPy, torch, JAX, CuPy on the CPU, ...), anything NumPy can make an array of.
+
+Row-major arrays are used where they lie; others are copied.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _core
+from .errors import CompileError
+
+# NumPy types that NumPy itself does not have (from ml_dtypes), by name.
+_FOREIGN = {"bfloat16": np.uint16}
+
+
+def array(value, dtype: str | None = None) -> _core.Array:
+    """`value` as an array of Relay. Shares memory with it when it is row-major, aligned and on the CPU.
+
+    `dtype` says what a plain Python number or list becomes; arrays keep their own type.
+    """
+    if isinstance(value, _core.Array):
+        return value
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return _from_numpy(value, dtype)
+    if getattr(value, "requires_grad", False):
+        value = value.detach()
+    device = value.__dlpack_device__()[0]
+    if device not in (1, 3):  # CPU, pinned memory
+        raise CompileError(f"error[R0601]: the array lies on another device (DLPack device type {int(device)})\n  help: move it to the CPU first")
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:  # an exporter from before DLPack 1.0
+        capsule = value.__dlpack__()
+    return _core.Array.from_capsule(capsule)
+
+
+def _from_numpy(value, dtype):
+    is_array = isinstance(value, (np.ndarray, np.generic))
+    value = np.asarray(value)
+    if not is_array and dtype is not None and dtype not in _FOREIGN and value.dtype != dtype:
+        value = value.astype(dtype)
+    if value.dtype.byteorder == ">":
+        value = value.astype(value.dtype.newbyteorder("<"))
+    name = value.dtype.name
+    if name in _FOREIGN:
+        return array(value.view(_FOREIGN[name])).reinterpreted(name)
+    if value.dtype.kind not in "fiub":
+        raise CompileError(f"error[R0601]: arrays of type {name} cannot be used\n  help: convert the array, for example with .astype('float32')")
+    shape = value.shape
+    if not value.flags.c_contiguous or not value.flags.aligned:
+        value = np.ascontiguousarray(value).reshape(shape)
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except (TypeError, BufferError):  # an old NumPy, which does not export what is read-only
+        capsule = np.array(value).__dlpack__()
+    return _core.Array.from_capsule(capsule)
+
+
+def numpy(value: _core.Array) -> np.ndarray:
+    """As a NumPy array that shares memory."""
+    if value.dtype == "bfloat16":
+        import ml_dtypes
+
+        return value._numpy().view(ml_dtypes.bfloat16)
+    return value._numpy()
+
+
+def like(values: list, example) -> list:
+    """Results in the framework of the inputs: torch tensors for torch tensors, else NumPy arrays."""
+    if type(example).__module__.partition(".")[0] == "torch":
+        import torch
+
+        return [torch.from_dlpack(value) for value in values]
+    return [numpy(value) for value in values]

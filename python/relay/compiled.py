@@ -1,0 +1,156 @@
+"""compile() and what it gives: a callable."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import os
+
+from . import _core
+from .arrays import array, like
+from .errors import CompileError
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """An input or an output."""
+
+    name: str
+    dtype: str
+    shape: tuple  # int, or text for a size that is not known before the run: "n", "n * 224"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+def _ports(ports) -> list[Port]:
+    return [Port(name, dtype, tuple(int(d) if d.lstrip("-").isdigit() else d for d in dims)) for name, dtype, dims in ports]
+
+
+def _wrong_input(message: str, help: str = "") -> CompileError:
+    text = f"error[R0601]: {message}" + (f"\n  help: {help}" if help else "")
+    one = dict(severity="error", kind="wrong_input", code="R0601", message=message, node=None, file=None, line=None, column=None)
+    return CompileError(text, json.dumps([{**one, "labels": [], "notes": [], "help": help, "text": text}]))
+
+
+def _in_order(names: list[str], args: tuple, named: dict) -> list:
+    """The arguments, given by position or name, in the order of the inputs."""
+    listed = ", ".join(names) or "none"
+    if len(args) > len(names):
+        raise _wrong_input(f"{len(args)} inputs are given, the model has {len(names)}", f"the inputs are: {listed}")
+    values = dict(zip(names, args, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            raise _wrong_input(f"the model has no input `{name}`", f"did you mean `{near[0]}`?" if near else f"the inputs are: {listed}")
+        if name in values:
+            raise _wrong_input(f"input `{name}` is given twice, by position and by name")
+        values[name] = value
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise _wrong_input(f"{len(names) - len(missing)} inputs are given, the model has {len(names)}", f"missing: {', '.join(missing)}")
+    return [values[name] for name in names]
+
+
+class Compiled:
+    """A compiled model. Call it with arrays, by position or by name; any number of threads may do so at once.
+
+    One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy arrays
+    otherwise. Inputs that are row-major are used where they lie, and results are not copied.
+    """
+
+    def __init__(self, core: _core.Compiled):
+        self._core = core
+        self.inputs: list[Port] = _ports(core.inputs)
+        self.outputs: list[Port] = _ports(core.outputs)
+        self._names = [port.name for port in self.inputs]
+
+    def __call__(self, *args, threads: int = 0, **named):
+        values = _in_order(self._names, args, named)
+        arrays = [array(value, port.dtype) for value, port in zip(values, self.inputs, strict=True)]
+        results = self._core.run(arrays, threads)
+        example = next((v for v in values if type(v).__module__.partition(".")[0] == "torch"), None)
+        results = like(results, example)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def report(self) -> dict:
+        """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels, constants."""
+        return json.loads(self._core.report)
+
+    @property
+    def module(self) -> _core.Module:
+        """The program after the passes."""
+        return self._core.module
+
+    def profile(self, *args, **named) -> list[dict]:
+        """The steps of one run with their times."""
+        values = _in_order(self._names, args, named)
+        steps = self._core.profile([array(v, p.dtype) for v, p in zip(values, self.inputs, strict=True)])
+        return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
+
+    def emit(self, stage: str, which: str = "") -> str:
+        """A stage as text ("te", "schedule", "loop", "llvm", "asm") of all kernels or of one, by name or number."""
+        return self._core.stage(stage, str(which))
+
+    def save(self, path: str | os.PathLike, form: str = "artifact") -> None:
+        """Writes an artifact, which relay.load() and `relay run` take (or the kernels alone: "so", "obj")."""
+        self._core.save(os.fspath(path), form)
+
+    def __repr__(self) -> str:
+        return f"<relay.Compiled ({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
+
+
+def load(path: str | os.PathLike, *, shapes: dict | None = None, threads: int | None = None) -> _core.Module | Compiled:
+    """Reads an ONNX model or a Relay program as a Module, a compiled artifact as something to call.
+
+    `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}.
+    """
+    path = os.fspath(path)
+    if _core.form_of(path) == "artifact":
+        return Compiled(_core.load_artifact(path, threads or 0))
+    return _core.load(path, {name: list(shape) for name, shape in (shapes or {}).items()})
+
+
+def compile(
+    model: _core.Module | str | os.PathLike,
+    *,
+    target: str = "native",
+    threads: int | None = None,
+    numerics: str = "fp32",
+    opt_level: int = 2,
+    shapes: dict | None = None,
+    schedules: dict[str, str] | None = None,
+    executor: str = "compiled",
+    verify: bool = False,
+) -> Compiled:
+    """Compiles a module, or the model of a file, for this machine.
+
+    target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
+    process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
+    or "vm". verify: check the program after every pass.
+    """
+    if executor not in ("compiled", "vm"):
+        raise ValueError(f"there is no executor '{executor}': 'compiled' or 'vm'")
+    if isinstance(model, (str, os.PathLike)):
+        model = load(model, shapes=shapes)
+        if isinstance(model, Compiled):
+            return model
+    elif shapes:
+        model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
+    return Compiled(_core.compile(model, target, threads or 0, numerics, opt_level, schedules or {}, executor == "vm", verify))
+
+
+def evaluate(module: _core.Module, inputs, *, precision: str = "native"):
+    """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the oracle.
+
+    precision "float64" computes every float in double precision.
+    """
+    if isinstance(inputs, dict):
+        inputs = _in_order(_core.port_names(module), (), inputs)
+    elif not isinstance(inputs, (list, tuple)):
+        inputs = [inputs]
+    results = _core.evaluate(module, [array(value) for value in inputs], precision)
+    results = like(results, next((v for v in inputs if type(v).__module__.partition(".")[0] == "torch"), None))
+    return results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,47 @@
+"""What goes wrong: CompileError for mistakes in a program, model, option or input; InternalError for bugs in Relay."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnostic:
+    """One problem: what is wrong, where, and the way out."""
+
+    severity: str  # "error" or "warning"
+    kind: str  # "constraint"
+    code: str  # "R0302"; see `relay explain R0302`
+    message: str
+    node: str | None  # the node of a foreign model, or the Python line that made the call
+    file: str | None
+    line: int | None
+    column: int | None
+    labels: list
+    notes: list
+    help: str
+    text: str  # rendered, as in the exception's message
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class CompileError(Exception):
+    """Something that the user can put right. str(error) is the rendered text, error.diagnostics the single problems."""
+
+    def __init__(self, text: str, diagnostics: str | list = ()):
+        super().__init__(text)
+        if isinstance(diagnostics, str):
+            diagnostics = [Diagnostic(**one) for one in json.loads(diagnostics)]
+        self.diagnostics = list(diagnostics)
+
+    def __str__(self) -> str:
+        return "\n" + str(self.args[0]).rstrip() if self.args and "\n" in str(self.args[0]).rstrip() else str(self.args[0]).rstrip()
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.diagnostics)
+
+
+class InternalError(Exception):
+    """A bug in Relay, never a user's mistake."""
