@@ -41,14 +41,17 @@ Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& opti
   return better;
 }
 
-// Results are named as the model names them.
+// Results are named as the model names them; without names "output", or "output0" and on.
 static void name_outputs(lower::LoweredFunction& lowered, const ir::Module& module, std::vector<std::string> names) {
   if (names.empty())
     if (ir::DictAttrs::const_iterator it = module.attrs.find("output_names"); it != module.attrs.end())
       if (const ir::Strings* given = std::get_if<ir::Strings>(&it->second)) names = *given;
-  for (lower::Array& array : lowered.arrays)
-    if (array.kind == lower::Array::Kind::Output && array.index >= 0 && static_cast<size_t>(array.index) < names.size())
-      array.name = names[static_cast<size_t>(array.index)];
+  int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(), [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
+  for (lower::Array& array : lowered.arrays) {
+    if (array.kind != lower::Array::Kind::Output || array.index < 0) continue;
+    size_t index = static_cast<size_t>(array.index);
+    array.name = index < names.size() && !names[index].empty() ? names[index] : count == 1 ? "output" : format("output{}", index);
+  }
 }
 
 // A schedule for a group that does not exist would be ignored; say so instead.
@@ -120,6 +123,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
     RELAY_ASSIGN(out.executable, exec::build(out.built, build));
     report.codegen_ms = (now() - begin) * 1e3;
     report.vm = !out.executable->runs_as_graph();
+    report.vm_forced = options.force_vm;
   }
   return out;
 }

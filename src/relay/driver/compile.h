@@ -53,7 +53,8 @@ struct CompileReport {
   double constant_ms = 0;         // compiling and running the work on constants
   int64_t constant_steps = 0;     // kernel calls on weights that were done once
   int64_t constant_bytes = 0;
-  bool vm = false;                // the VM runs it, not the graph runner
+  bool vm = false;                // the VM runs it, not the graph runner ...
+  bool vm_forced = false;         // ... because it was asked for
   std::vector<std::string> notes; // warnings of passes and the like
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };

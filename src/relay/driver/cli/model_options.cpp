@@ -65,7 +65,7 @@ void say_notes(const driver::CompileReport& report) {
   for (const std::string& note : report.notes) say(note);
   if (report.constant_steps > 0)
     say(format("{} on weights only: done once, when the program was built", plural(report.constant_steps, "kernel call", "kernel calls")));
-  if (report.vm) say("the program has branches or calls: the virtual machine runs it");
+  if (report.vm && !report.vm_forced) say("the program has branches or calls: the virtual machine runs it");
 }
 
 }  // namespace relay::cli
