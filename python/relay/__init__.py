@@ -1,13 +1,13 @@
 """Relay: a functional, statically typed compiler for deep-learning models.
 
-    import relay
-    model = relay.compile("model.onnx")       # for this machine
-    y = model(x)                              # NumPy arrays or torch tensors, by position or by name
-    print(model.report["kernels"])
+import relay
+model = relay.compile("model.onnx")       # for this machine
+y = model(x)                              # NumPy arrays or torch tensors, by position or by name
+print(model.report["kernels"])
 
-    m = relay.parse(text)                     # the language
-    m = relay.transform(m, ["simplify_inference", "fold_constant"])
-    print(m.astext())
+m = relay.parse(text)                     # the language
+m = relay.transform(m, ["simplify_inference", "fold_constant"])
+print(m.astext())
 """
 
 from . import op

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _core
-from .errors import CompileError
+from .errors import wrong_input
 
 # NumPy types that NumPy itself does not have (from ml_dtypes), by name.
 _FOREIGN = {"bfloat16": np.uint16}
@@ -27,7 +27,9 @@ def array(value, dtype: str | None = None) -> _core.Array:
         value = value.detach()
     device = value.__dlpack_device__()[0]
     if device not in (1, 3):  # CPU, pinned memory
-        raise CompileError(f"error[R0601]: the array lies on another device (DLPack device type {int(device)})\n  help: move it to the CPU first")
+        raise wrong_input(
+            f"the array lies on another device (DLPack device type {int(device)})", "move it to the CPU first"
+        )
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
     except TypeError:  # an exporter from before DLPack 1.0
@@ -46,7 +48,9 @@ def _from_numpy(value, dtype):
     if name in _FOREIGN:
         return array(value.view(_FOREIGN[name])).reinterpreted(name)
     if value.dtype.kind not in "fiub":
-        raise CompileError(f"error[R0601]: arrays of type {name} cannot be used\n  help: convert the array, for example with .astype('float32')")
+        raise wrong_input(
+            f"arrays of type {name} cannot be used", "convert the array, for example with .astype('float32')"
+        )
     shape = value.shape
     if not value.flags.c_contiguous or not value.flags.aligned:
         value = np.ascontiguousarray(value).reshape(shape)

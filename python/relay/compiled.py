@@ -9,7 +9,7 @@ import os
 
 from . import _core
 from .arrays import array, like
-from .errors import CompileError
+from .errors import wrong_input
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,31 +25,33 @@ class Port:
 
 
 def _ports(ports) -> list[Port]:
-    return [Port(name, dtype, tuple(int(d) if d.lstrip("-").isdigit() else d for d in dims)) for name, dtype, dims in ports]
-
-
-def _wrong_input(message: str, help: str = "") -> CompileError:
-    text = f"error[R0601]: {message}" + (f"\n  help: {help}" if help else "")
-    one = dict(severity="error", kind="wrong_input", code="R0601", message=message, node=None, file=None, line=None, column=None)
-    return CompileError(text, json.dumps([{**one, "labels": [], "notes": [], "help": help, "text": text}]))
+    return [
+        Port(name, dtype, tuple(int(d) if d.lstrip("-").isdigit() else d for d in dims)) for name, dtype, dims in ports
+    ]
 
 
 def _in_order(names: list[str], args: tuple, named: dict) -> list:
     """The arguments, given by position or name, in the order of the inputs."""
     listed = ", ".join(names) or "none"
     if len(args) > len(names):
-        raise _wrong_input(f"{len(args)} inputs are given, the model has {len(names)}", f"the inputs are: {listed}")
+        raise wrong_input(f"{len(args)} inputs are given, the model has {len(names)}", f"the inputs are: {listed}")
     values = dict(zip(names, args, strict=False))
     for name, value in named.items():
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
-            raise _wrong_input(f"the model has no input `{name}`", f"did you mean `{near[0]}`?" if near else f"the inputs are: {listed}")
+            raise wrong_input(
+                f"the model has no input `{name}`",
+                f"did you mean `{near[0]}`?" if near else f"the inputs are: {listed}",
+            )
         if name in values:
-            raise _wrong_input(f"input `{name}` is given twice, by position and by name")
+            raise wrong_input(f"input `{name}` is given twice, by position and by name")
         values[name] = value
     missing = [name for name in names if name not in values]
     if missing:
-        raise _wrong_input(f"{len(names) - len(missing)} inputs are given, the model has {len(names)}", f"missing: {', '.join(missing)}")
+        raise wrong_input(
+            f"{len(names) - len(missing)} inputs are given, the model has {len(names)}",
+            f"missing: {', '.join(missing)}",
+        )
     return [values[name] for name in names]
 
 
@@ -139,7 +141,9 @@ def compile(
             return model
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
-    return Compiled(_core.compile(model, target, threads or 0, numerics, opt_level, schedules or {}, executor == "vm", verify))
+    return Compiled(
+        _core.compile(model, target, threads or 0, numerics, opt_level, schedules or {}, executor == "vm", verify)
+    )
 
 
 def evaluate(module: _core.Module, inputs, *, precision: str = "native"):

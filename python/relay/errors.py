@@ -37,7 +37,8 @@ class CompileError(Exception):
         self.diagnostics = list(diagnostics)
 
     def __str__(self) -> str:
-        return "\n" + str(self.args[0]).rstrip() if self.args and "\n" in str(self.args[0]).rstrip() else str(self.args[0]).rstrip()
+        text = str(self.args[0]).rstrip()
+        return f"\n{text}" if "\n" in text else text  # under "relay.errors.CompileError:", not behind it
 
     def __reduce__(self):
         return type(self), (self.args[0], self.diagnostics)
@@ -45,3 +46,10 @@ class CompileError(Exception):
 
 class InternalError(Exception):
     """A bug in Relay, never a user's mistake."""
+
+
+def wrong_input(message: str, help: str = "") -> CompileError:
+    """What the runtime says too (R0601), for what is found out in Python."""
+    text = f"error[R0601]: {message}" + (f"\n  help: {help}" if help else "")
+    one = Diagnostic("error", "wrong_input", "R0601", message, None, None, None, None, [], [], help, text)
+    return CompileError(text, [one])

@@ -1,8 +1,7 @@
 // Arrays cross by DLPack, without a copy where the memory allows it: row-major, aligned, on the CPU.
-#include "core.h"
-
 #include <nanobind/ndarray.h>
 
+#include "core.h"
 #include "relay/tensor/dlpack.h"
 
 namespace relay::python {
@@ -37,9 +36,11 @@ static nb::object to_capsule(const Array& array, std::optional<std::pair<int, in
   if (max_version && max_version->first >= 1) {
     dlpack::ManagedTensorVersioned* managed = to_dlpack_versioned(array.value);
     if (array.writable) managed->flags &= ~static_cast<uint64_t>(dlpack::ReadOnly);
-    return nb::steal(PyCapsule_New(managed, versioned_name, [](PyObject* c) { drop<dlpack::ManagedTensorVersioned>(c, versioned_name); }));
+    return nb::steal(PyCapsule_New(managed, versioned_name,
+                                   [](PyObject* c) { drop<dlpack::ManagedTensorVersioned>(c, versioned_name); }));
   }
-  return nb::steal(PyCapsule_New(to_dlpack(array.value), plain_name, [](PyObject* c) { drop<dlpack::ManagedTensor>(c, plain_name); }));
+  return nb::steal(PyCapsule_New(to_dlpack(array.value), plain_name,
+                                 [](PyObject* c) { drop<dlpack::ManagedTensor>(c, plain_name); }));
 }
 
 static nb::dlpack::dtype dtype_of(DType type) {
@@ -63,27 +64,40 @@ static nb::object to_numpy(const Array& array) {
   void* data = const_cast<void*>(array.value.data());
   static uint64_t nothing;  // of an array without elements
   if (!data) data = &nothing;
-  if (array.writable) return nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype_of(array.value.dtype())), nb::rv_policy::reference);
-  return nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, shape.size(), shape.data(), owner, nullptr, dtype_of(array.value.dtype())), nb::rv_policy::reference);
+  if (array.writable)
+    return nb::cast(
+        nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype_of(array.value.dtype())),
+        nb::rv_policy::reference);
+  return nb::cast(
+      nb::ndarray<nb::numpy, nb::ro>(data, shape.size(), shape.data(), owner, nullptr, dtype_of(array.value.dtype())),
+      nb::rv_policy::reference);
 }
 
 void add_arrays(nb::module_& m) {
   nb::class_<Array>(m, "Array", "An n-dimensional array that shares memory through DLPack.")
       .def_static("from_capsule", from_capsule, nb::arg("capsule"))
-      .def("__dlpack__",
-           [](const Array& a, nb::handle, std::optional<std::pair<int, int>> max_version, nb::handle, nb::handle) { return to_capsule(a, max_version); },
-           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
+      .def(
+          "__dlpack__",
+          [](const Array& a, nb::handle, std::optional<std::pair<int, int>> max_version, nb::handle, nb::handle) {
+            return to_capsule(a, max_version);
+          },
+          nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+          nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
       .def("__dlpack_device__", [](const Array&) { return std::pair(1, 0); })
       .def_prop_ro("shape", [](const Array& a) { return nb::tuple(nb::cast(a.value.shape())); })
       .def_prop_ro("dtype", [](const Array& a) { return a.value.dtype().str(); })
       .def_prop_ro("address", [](const Array& a) { return reinterpret_cast<uintptr_t>(a.value.data()); })
-      .def("reinterpreted",
-           [](const Array& a, const std::string& dtype) {
-             std::optional<DType> type = parse_dtype(dtype);
-             if (!type || type->bytes() != a.value.dtype().bytes()) throw nb::value_error("another type of the same width is needed");
-             return Array{Tensor::view(const_cast<void*>(a.value.data()), a.value.shape(), *type, std::make_shared<Tensor>(a.value)), a.writable};
-           },
-           nb::arg("dtype"), "The same bytes as another type of the same width.")
+      .def(
+          "reinterpreted",
+          [](const Array& a, const std::string& dtype) {
+            std::optional<DType> type = parse_dtype(dtype);
+            if (!type || type->bytes() != a.value.dtype().bytes())
+              throw nb::value_error("another type of the same width is needed");
+            return Array{Tensor::view(const_cast<void*>(a.value.data()), a.value.shape(), *type,
+                                      std::make_shared<Tensor>(a.value)),
+                         a.writable};
+          },
+          nb::arg("dtype"), "The same bytes as another type of the same width.")
       .def("_numpy", to_numpy, "Shares memory; bfloat16 comes as uint16.")
       .def("__repr__", [](const Array& a) { return str(a.value); });
 }

@@ -1,6 +1,5 @@
 // Compiling, running, evaluating.
 #include "core.h"
-
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/inputs.h"
@@ -18,12 +17,13 @@ struct PyCompiled {
 using Port = std::tuple<std::string, std::string, std::vector<std::string>>;  // name, dtype, dimensions
 }  // namespace
 
-static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics, int opt_level,
-                          const std::map<std::string, std::string>& schedules, bool vm, bool verify) {
+static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
+                          int opt_level, const std::map<std::string, std::string>& schedules, bool vm, bool verify) {
   nb::gil_scoped_release released;
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
-  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.force_vm = vm, options.verify = verify;
+  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.force_vm = vm,
+  options.verify = verify;
   options.schedules = schedules;
   options.output_names = m.output_names;
   driver::Compiled compiled = take(driver::compile(m.module, options));
@@ -59,7 +59,8 @@ static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& 
 }
 
 // Kernel, microseconds, tasks, threads; of a run after two that warm up.
-static std::vector<std::tuple<std::string, double, int64_t, int>> profile(const PyCompiled& self, const std::vector<Array>& inputs) {
+static std::vector<std::tuple<std::string, double, int64_t, int>> profile(const PyCompiled& self,
+                                                                          const std::vector<Array>& inputs) {
   nb::gil_scoped_release released;
   std::vector<Tensor> values = tensors(inputs);
   for (int i = 0; i < 2; ++i) take(self.executable->run(values));
@@ -72,7 +73,13 @@ static std::vector<std::tuple<std::string, double, int64_t, int>> profile(const 
 }
 
 static const driver::Compiled& need_compiled(const PyCompiled& self, const char* what) {
-  if (!self.compiled) throw CompileError({Diagnostic{DiagnosticKind::bad_option, format("a loaded artifact has no {} any more", what), {}, {}, {}, "compile the model it was made from"}});
+  if (!self.compiled)
+    throw CompileError({Diagnostic{DiagnosticKind::bad_option,
+                                   format("a loaded artifact has no {} any more", what),
+                                   {},
+                                   {},
+                                   {},
+                                   "compile the model it was made from"}});
   return *self.compiled;
 }
 
@@ -80,26 +87,56 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
   nb::gil_scoped_release released;
   const driver::Compiled& compiled = need_compiled(self, "program to save");
   if (form != "artifact" && form != "so" && form != "obj")
-    throw CompileError({Diagnostic{DiagnosticKind::bad_option, format("there is no file form '{}'", form), {}, {}, {}, "the forms are: artifact, so, obj"}});
-  take(driver::save(compiled, form == "so" ? driver::FileForm::SharedLibrary : form == "obj" ? driver::FileForm::Object : driver::FileForm::Artifact, path));
+    throw CompileError({Diagnostic{DiagnosticKind::bad_option,
+                                   format("there is no file form '{}'", form),
+                                   {},
+                                   {},
+                                   {},
+                                   "the forms are: artifact, so, obj"}});
+  take(driver::save(compiled,
+                    form == "so"    ? driver::FileForm::SharedLibrary
+                    : form == "obj" ? driver::FileForm::Object
+                                    : driver::FileForm::Artifact,
+                    path));
 }
 
 static std::string stage(const PyCompiled& self, const std::string& name, const std::string& which) {
   nb::gil_scoped_release released;
   const driver::Compiled& compiled = need_compiled(self, "stages");
-  const std::pair<const char*, driver::Stage> stages[] = {{"te", driver::Stage::Te}, {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop}, {"llvm", driver::Stage::Llvm}, {"asm", driver::Stage::Assembly}};
+  const std::pair<const char*, driver::Stage> stages[] = {{"te", driver::Stage::Te},
+                                                          {"schedule", driver::Stage::Schedule},
+                                                          {"loop", driver::Stage::Loop},
+                                                          {"llvm", driver::Stage::Llvm},
+                                                          {"asm", driver::Stage::Assembly}};
   for (const auto& [known, value] : stages)
     if (name == known) return take(driver::stage_text(compiled.lowered, compiled.report.target, value, which));
-  throw CompileError({Diagnostic{DiagnosticKind::bad_option, format("there is no stage '{}'", name), {}, {}, {}, "the stages are: te, schedule, loop, llvm, asm"}});
+  throw CompileError({Diagnostic{DiagnosticKind::bad_option,
+                                 format("there is no stage '{}'", name),
+                                 {},
+                                 {},
+                                 {},
+                                 "the stages are: te, schedule, loop, llvm, asm"}});
 }
 
 static std::vector<Array> evaluate(const PyModule& m, const std::vector<Array>& inputs, const std::string& precision) {
   nb::gil_scoped_release released;
   if (precision != "native" && precision != "float64")
-    throw CompileError({Diagnostic{DiagnosticKind::bad_option, format("there is no precision '{}'", precision), {}, {}, {}, "the precisions are: native, float64"}});
-  driver::Evaluated result = take(driver::evaluate_main(m.module, tensors(inputs), precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64));
+    throw CompileError({Diagnostic{DiagnosticKind::bad_option,
+                                   format("there is no precision '{}'", precision),
+                                   {},
+                                   {},
+                                   {},
+                                   "the precisions are: native, float64"}});
+  driver::Evaluated result = take(
+      driver::evaluate_main(m.module, tensors(inputs),
+                            precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64));
   if (!result.text.empty())
-    throw CompileError({Diagnostic{DiagnosticKind::not_supported, format("the result is not made of tensors: {}", result.text), {}, {}, {}, "give back tensors or a tuple of them from @main"}});
+    throw CompileError({Diagnostic{DiagnosticKind::not_supported,
+                                   format("the result is not made of tensors: {}", result.text),
+                                   {},
+                                   {},
+                                   {},
+                                   "give back tensors or a tuple of them from @main"}});
   std::vector<Array> out;
   for (Tensor& t : result.tensors) out.push_back({std::move(t), false});
   return out;
@@ -113,19 +150,30 @@ void add_compiled(nb::module_& m) {
       .def("stage", stage, nb::arg("name"), nb::arg("which") = "")
       .def_prop_ro("inputs", [](const PyCompiled& self) { return ports(self.executable->inputs()); })
       .def_prop_ro("outputs", [](const PyCompiled& self) { return ports(self.executable->outputs()); })
-      .def_prop_ro("report", [](const PyCompiled& self) { return self.compiled ? driver::json(self.compiled->report) : std::string("{}"); })
-      .def_prop_ro("module", [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
-  m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"), nb::arg("opt_level"), nb::arg("schedules"), nb::arg("vm"), nb::arg("verify"));
-  m.def("load_artifact", [](const std::string& path, int threads) {
-    nb::gil_scoped_release released;
-    return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}};
-  }, nb::arg("path"), nb::arg("threads") = 0);
+      .def_prop_ro("report",
+                   [](const PyCompiled& self) {
+                     return self.compiled ? driver::json(self.compiled->report) : std::string("{}");
+                   })
+      .def_prop_ro("module",
+                   [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
+  m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
+        nb::arg("opt_level"), nb::arg("schedules"), nb::arg("vm"), nb::arg("verify"));
+  m.def(
+      "load_artifact",
+      [](const std::string& path, int threads) {
+        nb::gil_scoped_release released;
+        return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}};
+      },
+      nb::arg("path"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
-  m.def("port_names", [](const PyModule& m) {
-    std::vector<std::string> out;
-    for (const driver::Port& p : take(driver::input_ports(m.module))) out.push_back(p.name);
-    return out;
-  }, nb::arg("module"));
+  m.def(
+      "port_names",
+      [](const PyModule& m) {
+        std::vector<std::string> out;
+        for (const driver::Port& p : take(driver::input_ports(m.module))) out.push_back(p.name);
+        return out;
+      },
+      nb::arg("module"));
 }
 
 }  // namespace relay::python

@@ -1,6 +1,5 @@
 // relay::CompileError becomes relay.CompileError(text, diagnostics as JSON); the class itself is python/relay/errors.py.
 #include "core.h"
-
 #include "relay/driver/report.h"
 
 namespace relay::python {

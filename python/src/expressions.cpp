@@ -1,6 +1,5 @@
 // Operators with their attributes, and building expressions of them.
 #include "core.h"
-
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -57,7 +56,8 @@ static ir::AttrValue from_python(nb::handle value, const std::string& name) {
     if (strings.size() == count) return strings;
     if (lists.size() == count) return lists;
   }
-  throw CompileError({Diagnostic{DiagnosticKind::bad_attribute, format("attribute '{}' cannot be {}", name, nb::cast<std::string>(nb::repr(value)))}});
+  throw CompileError({Diagnostic{DiagnosticKind::bad_attribute,
+                                 format("attribute '{}' cannot be {}", name, nb::cast<std::string>(nb::repr(value)))}});
 }
 
 // --- operators --------------------------------------------------------------------------------------------------------------------
@@ -68,9 +68,11 @@ static nb::list operators() {
     for (const op::Input& input : def->inputs) inputs.append(nb::make_tuple(input.name, input.doc, input.is_tuple));
     if (def->attrs_type)
       for (const ir::AttrField& field : def->attrs_type->fields)
-        attributes.append(nb::make_tuple(field.name, field.doc, field.type_name, field.required, to_python(field.default_value)));
+        attributes.append(
+            nb::make_tuple(field.name, field.doc, field.type_name, field.required, to_python(field.default_value)));
     nb::dict one;
-    one["name"] = def->name, one["doc"] = def->doc, one["fusion"] = op::name(def->fusion), one["inputs"] = inputs, one["attributes"] = attributes;
+    one["name"] = def->name, one["doc"] = def->doc, one["fusion"] = op::name(def->fusion), one["inputs"] = inputs,
+    one["attributes"] = attributes;
     nb::list examples;
     for (const op::Example& example : def->examples)
       if (!example.bench) examples.append(nb::make_tuple(example.inputs, example.attrs));
@@ -87,13 +89,19 @@ static Span span_of(const std::string& where) {
   return span;
 }
 
-static PyExpr call_op(const std::string& name, const std::vector<PyExpr>& args, nb::dict attributes, const std::string& where) {
+static PyExpr call_op(const std::string& name, const std::vector<PyExpr>& args, nb::dict attributes,
+                      const std::string& where) {
   const op::OpDef* def = op::find(name);
   if (!def) {
     std::vector<std::string> names;
     for (const op::OpDef* d : op::all()) names.push_back(d->name);
     std::optional<std::string> near = nearest(name, names);
-    throw CompileError({Diagnostic{DiagnosticKind::unknown_operator, format("there is no operator '{}'", name), span_of(where), {}, {}, near ? format("did you mean '{}'?", *near) : ""}});
+    throw CompileError({Diagnostic{DiagnosticKind::unknown_operator,
+                                   format("there is no operator '{}'", name),
+                                   span_of(where),
+                                   {},
+                                   {},
+                                   near ? format("did you mean '{}'?", *near) : ""}});
   }
   std::vector<std::pair<std::string, ir::AttrValue>> values;
   for (auto [key, value] : attributes) {
@@ -129,16 +137,23 @@ static PyModule make_module(const std::optional<std::vector<PyExpr>>& params, co
 
 void add_expressions(nb::module_& m) {
   m.def("operators", operators);
-  nb::class_<PyExpr>(m, "Expr", "An expression of the language.").def("__str__", [](const PyExpr& e) { return text::str(e.expr); });
+  nb::class_<PyExpr>(m, "Expr", "An expression of the language.").def("__str__", [](const PyExpr& e) {
+    return text::str(e.expr);
+  });
   m.def("call", call_op, nb::arg("op"), nb::arg("args"), nb::arg("attributes"), nb::arg("where") = "");
   m.def("var", make_var, nb::arg("name"), nb::arg("type"));
   m.def("constant", [](const Array& value) { return PyExpr{ir::constant(value.value)}; }, nb::arg("value"));
-  m.def("tuple", [](const std::vector<PyExpr>& elements) {
-    ir::Exprs out;
-    for (const PyExpr& e : elements) out.push_back(e.expr);
-    return PyExpr{ir::tuple(std::move(out))};
-  }, nb::arg("elements"));
-  m.def("get", [](const PyExpr& tuple, int64_t index) { return PyExpr{ir::get(tuple.expr, index)}; }, nb::arg("tuple"), nb::arg("index"));
+  m.def(
+      "tuple",
+      [](const std::vector<PyExpr>& elements) {
+        ir::Exprs out;
+        for (const PyExpr& e : elements) out.push_back(e.expr);
+        return PyExpr{ir::tuple(std::move(out))};
+      },
+      nb::arg("elements"));
+  m.def(
+      "get", [](const PyExpr& tuple, int64_t index) { return PyExpr{ir::get(tuple.expr, index)}; }, nb::arg("tuple"),
+      nb::arg("index"));
   m.def("module", make_module, nb::arg("params").none(), nb::arg("body"));
 }
 

@@ -25,8 +25,13 @@ def _where() -> str:
 
 def _document(definition: dict) -> str:
     lines = [definition["doc"], ""]
-    lines += [f"{name}: {doc}{' (a list of expressions)' if is_tuple else ''}" for name, doc, is_tuple in definition["inputs"]]
-    lines += [f"{name} ({kind}{', required' if required else ''}): {doc}" for name, doc, kind, required, _ in definition["attributes"]]
+    lines += [
+        f"{name}: {doc}{' (a list of expressions)' if is_tuple else ''}" for name, doc, is_tuple in definition["inputs"]
+    ]
+    lines += [
+        f"{name} ({kind}{', required' if required else ''}): {doc}"
+        for name, doc, kind, required, _ in definition["attributes"]
+    ]
     return "\n".join(lines)
 
 
@@ -34,7 +39,9 @@ def _make(definition: dict):
     inputs = definition["inputs"]
     positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _, _ in inputs]
     keywords = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if required else default)
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if required else default
+        )
         for name, _, _, required, default in definition["attributes"]
     ]
     signature = inspect.Signature(positional + keywords, return_annotation=_core.Expr)

@@ -16,10 +16,13 @@ static Diagnostic bad_option(std::string message, std::string help) {
 }
 
 Status check_options(const CompileOptions& options) {
-  if (options.numerics != "fp32") return bad_option(format("there is no arithmetic class '{}'", options.numerics), "the one so far is fp32");
+  if (options.numerics != "fp32")
+    return bad_option(format("there is no arithmetic class '{}'", options.numerics), "the one so far is fp32");
   if (options.opt_level < 0 || options.opt_level > max_opt_level)
-    return bad_option(format("there is no optimisation level {}", options.opt_level), format("the levels are 0 to {}", max_opt_level));
-  if (options.threads < 0 || options.threads > 1024) return bad_option(format("{} threads cannot be used", options.threads), "0: the cores this process may use");
+    return bad_option(format("there is no optimisation level {}", options.opt_level),
+                      format("the levels are 0 to {}", max_opt_level));
+  if (options.threads < 0 || options.threads > 1024)
+    return bad_option(format("{} threads cannot be used", options.threads), "0: the cores this process may use");
   return ok();
 }
 
@@ -46,11 +49,14 @@ static void name_outputs(lower::LoweredFunction& lowered, const ir::Module& modu
   if (names.empty())
     if (ir::DictAttrs::const_iterator it = module.attrs.find("output_names"); it != module.attrs.end())
       if (const ir::Strings* given = std::get_if<ir::Strings>(&it->second)) names = *given;
-  int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(), [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
+  int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(),
+                                [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
   for (lower::Array& array : lowered.arrays) {
     if (array.kind != lower::Array::Kind::Output || array.index < 0) continue;
     size_t index = static_cast<size_t>(array.index);
-    array.name = index < names.size() && !names[index].empty() ? names[index] : count == 1 ? "output" : format("output{}", index);
+    array.name = index < names.size() && !names[index].empty() ? names[index]
+                 : count == 1                                  ? "output"
+                                                               : format("output{}", index);
   }
 }
 
@@ -61,8 +67,12 @@ static Status check_schedules(const lower::LoweredFunction& lowered, const Compi
   for (const auto& [name, text] : options.schedules) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     std::optional<std::string> near = nearest(name, names);
-    return Diagnostic{DiagnosticKind::bad_option, format("a schedule is given for '{}', and no group has that name", name), {}, {},
-                      {format("the groups are: {}", join(names, ", "))}, near ? format("did you mean '{}'?", *near) : ""};
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("a schedule is given for '{}', and no group has that name", name),
+                      {},
+                      {},
+                      {format("the groups are: {}", join(names, ", "))},
+                      near ? format("did you mean '{}'?", *near) : ""};
   }
   return ok();
 }
@@ -70,14 +80,18 @@ static Status check_schedules(const lower::LoweredFunction& lowered, const Compi
 Result<lower::LoweredFunction> lower_main(const ir::Module& module, const CompileOptions& options) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
-    return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main to compile", {}, {}, {}, "name the function to compile @main"};
-  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main->second, "main", {.target = options.target, .schedules = options.schedules}));
+    return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
+                      "name the function to compile @main"};
+  RELAY_ASSIGN(lower::LoweredFunction lowered,
+               lower::lower(main->second, "main", {.target = options.target, .schedules = options.schedules}));
   RELAY_RETURN_IF_ERROR(check_schedules(lowered, options));
   name_outputs(lowered, module, options.output_names);
   return lowered;
 }
 
-static runtime::ArtifactTarget artifact_target(const TargetDesc& target) { return {target.name, target.triple, target.cpu, target.features}; }
+static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
+  return {target.name, target.triple, target.cpu, target.features};
+}
 
 // Which kernels a run calls, and how often.
 static void count_calls(const runtime::Program& program, CompileReport& report) {
@@ -131,7 +145,8 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
   if (form == FileForm::Artifact) return exec::save(compiled.built, {.target = target}, path);
-  RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target) : codegen::shared_library(compiled.built.kernels, target));
+  RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target)
+                                                           : codegen::shared_library(compiled.built.kernels, target));
   return write_file(path, bytes);
 }
 

@@ -15,12 +15,12 @@ namespace relay::driver {
 
 struct CompileOptions {
   TargetDesc target;
-  int threads = 0;               // of the program that comes out; 0: all cores this process may use
-  std::string numerics = "fp32"; // the arithmetic class; one so far
+  int threads = 0;                // of the program that comes out; 0: all cores this process may use
+  std::string numerics = "fp32";  // the arithmetic class; one so far
   int opt_level = default_opt_level;
   bool force_vm = false;
-  bool run_here = true;          // make the executable; without: only what a file needs
-  bool verify = false;           // well-formedness and types after every pass
+  bool run_here = true;                          // make the executable; without: only what a file needs
+  bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
   std::function<void(const transform::PassTrace&)> trace;
@@ -50,12 +50,12 @@ struct CompileReport {
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
-  double constant_ms = 0;         // compiling and running the work on constants
-  int64_t constant_steps = 0;     // kernel calls on weights that were done once
+  double constant_ms = 0;      // compiling and running the work on constants
+  int64_t constant_steps = 0;  // kernel calls on weights that were done once
   int64_t constant_bytes = 0;
-  bool vm = false;                // the VM runs it, not the graph runner ...
-  bool vm_forced = false;         // ... because it was asked for
-  std::vector<std::string> notes; // warnings of passes and the like
+  bool vm = false;                 // the VM runs it, not the graph runner ...
+  bool vm_forced = false;          // ... because it was asked for
+  std::vector<std::string> notes;  // warnings of passes and the like
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
 // The report as JSON, for tools and Python.

@@ -11,14 +11,16 @@
 namespace relay::driver {
 
 Result<std::string> read_file(const std::string& path) {
-  struct stat about {};
+  struct stat about{};
   if (stat(path.c_str(), &about) != 0)
-    return Diagnostic{DiagnosticKind::file_not_found, format("{}: {}", path, std::strerror(errno)), {}, {}, {}, "check the path"};
+    return Diagnostic{
+        DiagnosticKind::file_not_found, format("{}: {}", path, std::strerror(errno)), {}, {}, {}, "check the path"};
   if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode) && !S_ISCHR(about.st_mode))
     return Diagnostic{DiagnosticKind::file_not_found, format("{} is not a file", path)};
   std::ifstream file(path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be read: {}", path, std::strerror(errno))};
+  if (!file)
+    return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be read: {}", path, std::strerror(errno))};
   return bytes;
 }
 
@@ -28,7 +30,7 @@ static Diagnostic cannot_write(const std::string& path) {
 
 Status write_file(const std::string& path, std::string_view bytes) {
   // Devices and pipes (/dev/stdout) are written directly.
-  struct stat about {};
+  struct stat about{};
   bool direct = stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
   std::string target = direct ? path : format("{}.{}.part", path, getpid());
   std::ofstream file(target, std::ios::binary | std::ios::trunc);

@@ -45,14 +45,20 @@ std::vector<Port> input_ports(const runtime::Executable& executable) {
 Result<std::vector<Port>> input_ports(const ir::Module& module) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
-    return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main to run", {}, {}, {}, "name the function to run @main"};
+    return Diagnostic{DiagnosticKind::unknown_global,  "the module has no @main to run", {}, {}, {},
+                      "name the function to run @main"};
   std::vector<Port> ports;
   for (const ir::VarRef& param : main->second->params) {
     ir::Type type = param->type ? param->type : param->annotation;
     const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
     if (!tensor)
-      return Diagnostic{DiagnosticKind::not_supported, format("parameter %{} of @main has type {}; inputs can only be made for tensors", param->name, ir::str(type)),
-                        param->span, {}, {}, "wrap @main in a function whose parameters are tensors"};
+      return Diagnostic{
+          DiagnosticKind::not_supported,
+          format("parameter %{} of @main has type {}; inputs can only be made for tensors", param->name, ir::str(type)),
+          param->span,
+          {},
+          {},
+          "wrap @main in a function whose parameters are tensors"};
     std::vector<std::string> dims;
     for (const ir::Dim& d : tensor->shape) dims.push_back(scalar::str(d));
     auto shape = [dims = tensor->shape](const DimValues& values) -> std::optional<Shape> {
@@ -88,13 +94,16 @@ Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
   uint64_t state = seed * 0xD1342543DE82EF95u + 1;
   int64_t count = tensor.elements();
   if (dtype == DType::float32()) {
-    for (float& x : tensor.mutable_span<float>()) x = static_cast<float>(static_cast<int64_t>(next(state) >> 40)) * 0x1p-23f - 1.0f;
+    for (float& x : tensor.mutable_span<float>())
+      x = static_cast<float>(static_cast<int64_t>(next(state) >> 40)) * 0x1p-23f - 1.0f;
     return tensor;
   }
   for (int64_t i = 0; i < count; ++i) {
     uint64_t bits = next(state);
-    if (dtype.is_float()) tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
-    else tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % 10));
+    if (dtype.is_float())
+      tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
+    else
+      tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % 10));
   }
   return tensor;
 }
@@ -102,11 +111,13 @@ Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
 static std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() && !text.empty() ? std::optional(value) : std::nullopt;
+  return error == std::errc() && stop == text.data() + text.size() && !text.empty() ? std::optional(value)
+                                                                                    : std::nullopt;
 }
 
 Result<NamedShape> parse_named_shape(const std::string& text) {
-  Diagnostic bad{DiagnosticKind::bad_option, format("'{}' is not a shape of an input", text), {}, {}, {}, "write --shape NAME=1,3,224,224"};
+  Diagnostic bad{DiagnosticKind::bad_option,      format("'{}' is not a shape of an input", text), {}, {}, {},
+                 "write --shape NAME=1,3,224,224"};
   size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) return bad;
   NamedShape out{text.substr(0, equals), {}};
@@ -136,7 +147,9 @@ static Result<InputSource> parse_source(const std::string& text) {
   if (text == "random") return InputSource{Kind::Random, 0, {}, true};
   if (starts_with(text, "random:")) {
     std::optional<int64_t> seed = parse_int(std::string_view(text).substr(7));
-    if (!seed) return Diagnostic{DiagnosticKind::bad_option, format("'{}' has no number as its seed", text), {}, {}, {}, "write random:7"};
+    if (!seed)
+      return Diagnostic{
+          DiagnosticKind::bad_option, format("'{}' has no number as its seed", text), {}, {}, {}, "write random:7"};
     return InputSource{Kind::Random, static_cast<uint64_t>(*seed), {}, true};
   }
   RELAY_ASSIGN(Tensor value, read_npy(text));
@@ -151,7 +164,8 @@ static Result<size_t> find_port(const std::vector<Port>& ports, const std::strin
   }
   std::optional<std::string> near = nearest(name, names);
   return wrong_input(format("the model has no input `{}`", name),
-                     near ? format("did you mean `{}`? The inputs are: {}", *near, join(names, ", ")) : format("the inputs are: {}", join(names, ", ")));
+                     near ? format("did you mean `{}`? The inputs are: {}", *near, join(names, ", "))
+                          : format("the inputs are: {}", join(names, ", ")));
 }
 
 static bool is_name(const std::string& text) {
@@ -162,16 +176,19 @@ static bool is_name(const std::string& text) {
 // Takes the values of shape variables from a concrete shape.
 static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimValues& values, const char* who) {
   if (shape.size() != port.dims.size())
-    return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who, plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")));
+    return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who,
+                              plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")));
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] < 0) continue;
     std::optional<int64_t> fixed = parse_int(port.dims[d]);
     if (fixed && *fixed != shape[d])
-      return wrong_input(format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d));
+      return wrong_input(
+          format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d));
     if (!is_name(port.dims[d])) continue;
     auto [known, added] = values.emplace(port.dims[d], shape[d]);
     if (!added && known->second != shape[d])
-      return wrong_input(format("dimension `{}` is {} in one input and {} in `{}` ({})", port.dims[d], known->second, shape[d], port.name, port.str()));
+      return wrong_input(format("dimension `{}` is {} in one input and {} in `{}` ({})", port.dims[d], known->second,
+                                shape[d], port.name, port.str()));
   }
   return ok();
 }
@@ -180,9 +197,11 @@ static Result<Tensor> make_value(const Port& port, size_t index, const InputSour
   if (source.kind == InputSource::Kind::Value) return source.value;
   std::optional<Shape> shape = port.shape(values);
   if (!shape)
-    return wrong_input(format("the shape of input `{}`, {}, cannot be worked out", port.name, port.str()), format("give it: --shape {}=...", port.name));
+    return wrong_input(format("the shape of input `{}`, {}, cannot be worked out", port.name, port.str()),
+                       format("give it: --shape {}=...", port.name));
   std::optional<int64_t> count = element_count(*shape);
-  if (!count || *count > (int64_t{1} << 36)) return wrong_input(format("input `{}` would have shape ({}): too large", port.name, join(*shape, ", ")));
+  if (!count || *count > (int64_t{1} << 36))
+    return wrong_input(format("input `{}` would have shape ({}): too large", port.name, join(*shape, ", ")));
   switch (source.kind) {
     case InputSource::Kind::Zeros: return Tensor::full(*shape, port.dtype, 0);
     case InputSource::Kind::Ones: return Tensor::full(*shape, port.dtype, 1);
@@ -205,7 +224,9 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     size_t index = 0;
     if (equals == std::string::npos) {
       if (ports.size() != 1)
-        return Diagnostic{DiagnosticKind::bad_option, format("--input {} does not say which input it is for", text), {}, {}, {}, "write --input NAME=FILE.npy"};
+        return Diagnostic{
+            DiagnosticKind::bad_option,   format("--input {} does not say which input it is for", text), {}, {}, {},
+            "write --input NAME=FILE.npy"};
     } else {
       RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
     }
@@ -221,7 +242,8 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
   for (size_t i = 0; i < ports.size(); ++i) {
     if (sources[i].kind != InputSource::Kind::Value) continue;
     if (sources[i].value.dtype() != ports[i].dtype)
-      return wrong_input(format("input `{}` is {}, the array given is {}", ports[i].name, ports[i].str(), sources[i].value.dtype().str()),
+      return wrong_input(format("input `{}` is {}, the array given is {}", ports[i].name, ports[i].str(),
+                                sources[i].value.dtype().str()),
                          format("convert it: array.astype('{}')", ports[i].dtype.str()));
     RELAY_RETURN_IF_ERROR(bind_dims(ports[i], sources[i].value.shape(), values, "the array given"));
   }
@@ -229,11 +251,13 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
   Inputs out;
   for (const Port& port : ports)
     for (const std::string& dim : port.dims)
-      if (is_name(dim) && values.emplace(dim, 1).second) out.notes.push_back(format("dimension `{}` is not given: 1", dim));
+      if (is_name(dim) && values.emplace(dim, 1).second)
+        out.notes.push_back(format("dimension `{}` is not given: 1", dim));
   for (size_t i = 0; i < ports.size(); ++i) {
     RELAY_ASSIGN(Tensor value, make_value(ports[i], i, sources[i], values));
     if (!sources[i].asked)
-      out.notes.push_back(format("input `{}` is not given: random {} (seed 0){}", ports[i].name, ports[i].dtype.is_float() ? "in [-1, 1)" : "integers",
+      out.notes.push_back(format("input `{}` is not given: random {} (seed 0){}", ports[i].name,
+                                 ports[i].dtype.is_float() ? "in [-1, 1)" : "integers",
                                  format(", {}[{}]", ports[i].dtype.str(), join(value.shape(), ", "))));
     out.values.push_back(std::move(value));
   }

@@ -36,8 +36,8 @@ struct InputRequest {
 };
 
 struct Inputs {
-  std::vector<Tensor> values;       // in the order of the ports
-  std::vector<std::string> notes;   // one line for each thing that the user did not ask for
+  std::vector<Tensor> values;      // in the order of the ports
+  std::vector<std::string> notes;  // one line for each thing that the user did not ask for
 };
 Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request);
 

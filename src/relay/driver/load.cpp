@@ -40,21 +40,32 @@ Result<ModelForm> form_of(const std::string& path) {
   size_t dot = path.rfind('.');
   std::string extension = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
   if (extension == ".onnx") return ModelForm::Onnx;
-  if (extension == ".relay" || extension == ".rly" || extension == ".txt" || starts_with(trim(head), "#[version")) return ModelForm::Relay;
+  if (extension == ".relay" || extension == ".rly" || extension == ".txt" || starts_with(trim(head), "#[version"))
+    return ModelForm::Relay;
   return Diagnostic{DiagnosticKind::bad_option,
-                    extension.empty() ? format("{} does not say what it is", path) : format("{}: files of kind '{}' cannot be read", path, extension), {}, {},
-                    {"ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known by their content"},
-                    extension == ".pt" || extension == ".pth" ? "export it from PyTorch: torch.onnx.export(model, example, 'model.onnx')"
-                    : extension == ".so" || extension == ".o" ? "a shared library or object is linked into a program; `relay run` takes --emit artifact"
-                                                              : "convert it to ONNX, or rename it if it is one of these"};
+                    extension.empty() ? format("{} does not say what it is", path)
+                                      : format("{}: files of kind '{}' cannot be read", path, extension),
+                    {},
+                    {},
+                    {"ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known "
+                     "by their content"},
+                    extension == ".pt" || extension == ".pth"
+                        ? "export it from PyTorch: torch.onnx.export(model, example, 'model.onnx')"
+                    : extension == ".so" || extension == ".o"
+                        ? "a shared library or object is linked into a program; `relay run` takes --emit artifact"
+                        : "convert it to ONNX, or rename it if it is one of these"};
 }
 
 // --- shapes ---------------------------------------------------------------------------------------------------------------------
-static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<int64_t>& shape, std::vector<scalar::Binding>& bindings) {
+static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<int64_t>& shape,
+                                   std::vector<scalar::Binding>& bindings) {
   ir::Type type = param->annotation ? param->annotation : param->type;
   const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
   if (!tensor || tensor->shape.size() != shape.size())
-    return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` is {}: the shape ({}) does not fit it", param->name, ir::str(type), join(shape, ", ")), param->span};
+    return Diagnostic{
+        DiagnosticKind::wrong_input,
+        format("input `{}` is {}: the shape ({}) does not fit it", param->name, ir::str(type), join(shape, ", ")),
+        param->span};
   ir::Dims dims = tensor->shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] < 0 || scalar::is_int(dims[d], shape[d])) continue;
@@ -65,11 +76,17 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
         if (b.var != dims[d]) continue;
         known = true;
         if (!scalar::is_int(b.value, shape[d]))
-          return Diagnostic{DiagnosticKind::wrong_input, format("dimension `{}` is given as {} and as {}", dims[d]->name, b.value->ivalue, shape[d]), param->span};
+          return Diagnostic{DiagnosticKind::wrong_input,
+                            format("dimension `{}` is given as {} and as {}", dims[d]->name, b.value->ivalue, shape[d]),
+                            param->span};
       }
       if (!known) bindings.push_back({dims[d], value});
     } else if (!scalar::is_any(dims[d])) {
-      return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` is {}: dimension {} cannot be {}", param->name, ir::str(type), d, shape[d]), param->span, {}, {},
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("input `{}` is {}: dimension {} cannot be {}", param->name, ir::str(type), d, shape[d]),
+                        param->span,
+                        {},
+                        {},
                         "only dimensions that are not numbers can be given"};
     }
     dims[d] = value;
@@ -98,7 +115,8 @@ static Result<ir::Attrs> bound_attrs(const ir::Attrs& attrs, const std::vector<s
 Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes) {
   if (shapes.empty()) return module;
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
-  if (main == module.functions.end()) return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main, whose inputs shapes are for"};
+  if (main == module.functions.end())
+    return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main, whose inputs shapes are for"};
   const ir::Function& function = *main->second;
   std::vector<scalar::Binding> bindings;
   std::map<std::string, ir::Type> types;
@@ -112,7 +130,11 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   for (const auto& [name, shape] : shapes)
     if (!types.count(name)) {
       std::optional<std::string> near = nearest(name, names);
-      return Diagnostic{DiagnosticKind::wrong_input, format("the model has no input `{}`", name), {}, {}, {},
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("the model has no input `{}`", name),
+                        {},
+                        {},
+                        {},
                         near ? format("did you mean `{}`?", *near) : format("the inputs are: {}", join(names, ", "))};
     }
 
@@ -122,7 +144,9 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   std::vector<ir::VarRef> params;
   for (const ir::VarRef& param : function.params) {
     std::map<std::string, ir::Type>::const_iterator type = types.find(param->name);
-    ir::Type annotation = type != types.end() ? type->second : param->annotation ? ir::substitute(param->annotation, bindings) : ir::Type();
+    ir::Type annotation = type != types.end() ? type->second
+                          : param->annotation ? ir::substitute(param->annotation, bindings)
+                                              : ir::Type();
     params.push_back(ir::var(param->name, annotation, param->span));
     replaced[param.get()] = params.back();
   }

@@ -26,7 +26,7 @@ struct Model {
   std::vector<std::string> output_names;            // Onnx; else empty
   std::shared_ptr<runtime::Executable> executable;  // Artifact
   Diagnostics warnings;
-  double ms = 0;                                    // reading it
+  double ms = 0;  // reading it
 };
 
 // The form by content and extension; a diagnostic when it cannot be told.

@@ -12,18 +12,18 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 static volatile float sink;
 
 // Twelve independent chains hide the latency of a multiply-add (4 cycles, two a cycle) and fit every register file.
-#define RELAY_FMA_LOOP(name, bytes, features)                                      \
-  typedef float name##_vector __attribute__((vector_size(bytes)));                 \
-  features __attribute__((noinline)) static void name(int64_t rounds) {            \
-    constexpr int chains = 12;                                                     \
-    name##_vector acc[chains] = {}, a = {}, b = {};                                \
-    a += 0.999f, b += 0.001f;                                                      \
-    for (int64_t i = 0; i < rounds; ++i) {                                         \
+#define RELAY_FMA_LOOP(name, bytes, features)                                                      \
+  typedef float name##_vector __attribute__((vector_size(bytes)));                                 \
+  features __attribute__((noinline)) static void name(int64_t rounds) {                            \
+    constexpr int chains = 12;                                                                     \
+    name##_vector acc[chains] = {}, a = {}, b = {};                                                \
+    a += 0.999f, b += 0.001f;                                                                      \
+    for (int64_t i = 0; i < rounds; ++i) {                                                         \
       _Pragma("clang loop unroll(full)") for (int c = 0; c < chains; ++c) acc[c] = acc[c] * a + b; \
-      asm volatile("" : "+m"(sink));                                               \
-    }                                                                              \
-    for (int c = 1; c < chains; ++c) acc[0] += acc[c];                             \
-    sink = acc[0][0];                                                              \
+      asm volatile("" : "+m"(sink));                                                               \
+    }                                                                                              \
+    for (int c = 1; c < chains; ++c) acc[0] += acc[c];                                             \
+    sink = acc[0][0];                                                                              \
   }
 #if defined(__x86_64__)
 RELAY_FMA_LOOP(fma_64, 64, __attribute__((target("avx512f"))))
@@ -36,8 +36,10 @@ double measure_fma_gflops(int vector_bytes) {
   void (*loop)(int64_t) = fma_16;
   int bytes = 16;
 #if defined(__x86_64__)
-  if (vector_bytes >= 64 && __builtin_cpu_supports("avx512f")) loop = fma_64, bytes = 64;
-  else if (vector_bytes >= 32 && __builtin_cpu_supports("fma")) loop = fma_32, bytes = 32;
+  if (vector_bytes >= 64 && __builtin_cpu_supports("avx512f"))
+    loop = fma_64, bytes = 64;
+  else if (vector_bytes >= 32 && __builtin_cpu_supports("fma"))
+    loop = fma_32, bytes = 32;
 #endif
   constexpr int64_t rounds = 4000;
   double best = 1e30;

@@ -9,7 +9,8 @@
 namespace relay::driver {
 
 static Diagnostic corrupt(const std::string& name, std::string what) {
-  return Diagnostic{DiagnosticKind::corrupt_file, format("{}: {}", name, what), {}, {}, {}, "write it with np.save(path, array)"};
+  return Diagnostic{DiagnosticKind::corrupt_file,        format("{}: {}", name, what), {}, {}, {},
+                    "write it with np.save(path, array)"};
 }
 
 // "<f4", "|b1", "<i8": NumPy's names of the types we have.
@@ -28,7 +29,10 @@ static std::optional<DType> dtype_of(std::string_view descr) {
 }
 
 static std::string descr_of(DType dtype) {
-  char code = dtype.is_bool() ? 'b' : dtype.code == DType::Code::Int ? 'i' : dtype.code == DType::Code::UInt ? 'u' : 'f';
+  char code = dtype.is_bool()                   ? 'b'
+              : dtype.code == DType::Code::Int  ? 'i'
+              : dtype.code == DType::Code::UInt ? 'u'
+                                                : 'f';
   return format("{}{}{}", dtype.bytes() == 1 ? '|' : '<', code, dtype.bytes());
 }
 
@@ -53,7 +57,8 @@ static std::optional<Shape> parse_shape(std::string_view text) {
     if (part.empty()) continue;  // "(3,)" and "()"
     int64_t extent = 0;
     auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
-    if (error != std::errc() || stop != part.data() + part.size() || extent < 0 || shape.size() == 32) return std::nullopt;
+    if (error != std::errc() || stop != part.data() + part.size() || extent < 0 || shape.size() == 32)
+      return std::nullopt;
     shape.push_back(extent);
   }
   return shape;
@@ -71,12 +76,17 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   std::string_view header = bytes.substr(begin, length), data = bytes.substr(begin + length);
 
   std::string_view descr = value_of(header, "descr");
-  if (descr.size() < 2 || (descr[0] != '\'' && descr[0] != '"')) return corrupt(name, "the header does not name a simple element type");
+  if (descr.size() < 2 || (descr[0] != '\'' && descr[0] != '"'))
+    return corrupt(name, "the header does not name a simple element type");
   descr = descr.substr(1, descr.substr(1).find(descr[0]));
   std::optional<DType> dtype = dtype_of(descr);
   if (!dtype) return corrupt(name, format("elements of type '{}' cannot be read", descr));
   if (starts_with(value_of(header, "fortran_order"), "True"))
-    return Diagnostic{DiagnosticKind::corrupt_file, format("{}: the array is stored in Fortran order", name), {}, {}, {},
+    return Diagnostic{DiagnosticKind::corrupt_file,
+                      format("{}: the array is stored in Fortran order", name),
+                      {},
+                      {},
+                      {},
                       "save it as np.save(path, np.ascontiguousarray(array))"};
   std::optional<Shape> shape = parse_shape(value_of(header, "shape"));
   if (!shape) return corrupt(name, "the shape in the header cannot be read");
@@ -84,7 +94,8 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   if (!elements || *elements > (int64_t{1} << 40)) return corrupt(name, "the shape in the header is too large");
   size_t expected = static_cast<size_t>(*elements) * static_cast<size_t>(dtype->bytes());
   if (data.size() != expected)
-    return corrupt(name, format("shape ({}) of {} needs {} bytes, the file has {}", join(*shape, ", "), dtype->str(), expected, data.size()));
+    return corrupt(name, format("shape ({}) of {} needs {} bytes, the file has {}", join(*shape, ", "), dtype->str(),
+                                expected, data.size()));
   Tensor tensor = Tensor::empty(*shape, *dtype);
   if (expected > 0) std::memcpy(tensor.mutable_data(), data.data(), expected);
   return tensor;
@@ -99,7 +110,8 @@ std::string npy_bytes(const Tensor& tensor) {
   if (tensor.dtype() == DType::bfloat16()) return npy_bytes(tensor.cast(DType::float32()));
   std::string shape = format("{}", join(tensor.shape(), ", "));
   if (tensor.rank() == 1) shape += ",";
-  std::string header = format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(tensor.dtype()), shape);
+  std::string header =
+      format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(tensor.dtype()), shape);
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string out("\x93NUMPY\x01\x00", 8);
@@ -149,7 +161,11 @@ Status write_npz(const std::string& path, const NamedArrays& arrays) {
     uint32_t crc = crc32(bytes);
     size_t offset = out.size();
     if (offset + bytes.size() > 0xFFFFFFF0u)
-      return Diagnostic{DiagnosticKind::limit_exceeded, format("{}: an .npz above 4 GiB cannot be written", path), {}, {}, {},
+      return Diagnostic{DiagnosticKind::limit_exceeded,
+                        format("{}: an .npz above 4 GiB cannot be written", path),
+                        {},
+                        {},
+                        {},
                         "give a folder as --output: one .npy a result"};
     put(out, 0x04034b50, 4), put_common(out, crc, bytes.size(), member.size());
     out += member, out += bytes;
@@ -166,7 +182,12 @@ Status write_npz(const std::string& path, const NamedArrays& arrays) {
 
 Result<NamedArrays> read_npz(const std::string& path) {
   RELAY_ASSIGN(std::string file, read_file(path));
-  Diagnostic bad{DiagnosticKind::corrupt_file, format("{} is not an .npz file, or is cut off", path), {}, {}, {}, "write it with np.savez(path, name=array)"};
+  Diagnostic bad{DiagnosticKind::corrupt_file,
+                 format("{} is not an .npz file, or is cut off", path),
+                 {},
+                 {},
+                 {},
+                 "write it with np.savez(path, name=array)"};
   std::string_view bytes = file;
   size_t end = bytes.rfind(std::string_view("PK\5\6", 4));
   if (end == std::string_view::npos || bytes.size() - end < 22) return bad;
@@ -179,7 +200,12 @@ Result<NamedArrays> read_npz(const std::string& path) {
     if (end - at - 46 < skip || offset > end || end - offset < 30) return bad;
     std::string name(bytes.substr(at + 46, name_size));
     if (method != 0)
-      return Diagnostic{DiagnosticKind::corrupt_file, format("{}: member {} is compressed", path, name), {}, {}, {}, "write it with np.savez, not np.savez_compressed"};
+      return Diagnostic{DiagnosticKind::corrupt_file,
+                        format("{}: member {} is compressed", path, name),
+                        {},
+                        {},
+                        {},
+                        "write it with np.savez, not np.savez_compressed"};
     size_t data = offset + 30 + get(bytes, offset + 26, 2) + get(bytes, offset + 28, 2);
     if (data > end || end - data < size) return bad;
     RELAY_ASSIGN(Tensor value, parse_npy(bytes.substr(data, size), format("{}: {}", path, name)));

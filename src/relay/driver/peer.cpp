@@ -10,9 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <utility>
-
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace relay::driver {
 
@@ -22,7 +21,8 @@ using Json = nlohmann::json;
 static const char* const bootstrap =
     "import importlib.util, pathlib, runpy, sys\n"
     "spec = importlib.util.find_spec('relay')\n"
-    "if spec is None or not spec.submodule_search_locations: sys.exit('the Python package relay is not installed for ' + sys.executable)\n"
+    "if spec is None or not spec.submodule_search_locations: sys.exit('the Python package relay is not installed for ' "
+    "+ sys.executable)\n"
     "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / 'bench.py'), run_name='__main__')\n";
 
 // RELAY_PYTHON, the interpreter beside our program (a virtual environment), that of the source tree, or python3 of the path.
@@ -43,8 +43,13 @@ static std::string find_python(const std::string& program) {
 }
 
 Peer::Peer(Peer&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), in_(std::exchange(other.in_, -1)), out_(std::exchange(other.out_, -1)), pending_(std::move(other.pending_)),
-      version_(std::move(other.version_)), folder_(std::exchange(other.folder_, {})), outputs_(std::move(other.outputs_)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      in_(std::exchange(other.in_, -1)),
+      out_(std::exchange(other.out_, -1)),
+      pending_(std::move(other.pending_)),
+      version_(std::move(other.version_)),
+      folder_(std::exchange(other.folder_, {})),
+      outputs_(std::move(other.outputs_)) {}
 
 Peer::~Peer() {
   if (in_ >= 0) close(in_);
@@ -58,14 +63,19 @@ Peer::~Peer() {
 }
 
 Diagnostic Peer::failed(const std::string& what) const {
-  return Diagnostic{DiagnosticKind::bad_option, format("the peer cannot be measured: {}", what), {}, {}, {},
-                    "it runs in Python: set RELAY_PYTHON to an interpreter that has the packages relay and onnxruntime"};
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("the peer cannot be measured: {}", what),
+      {},
+      {},
+      {},
+      "it runs in Python: set RELAY_PYTHON to an interpreter that has the packages relay and onnxruntime"};
 }
 
 // One line of its stdout; none within two minutes is a failure.
 Result<std::string> Peer::read_line() {
   while (pending_.find('\n') == std::string::npos) {
-    struct pollfd ready {out_, POLLIN, 0};
+    struct pollfd ready{out_, POLLIN, 0};
     if (poll(&ready, 1, 120000) <= 0) return failed("it does not answer");
     char buffer[65536];
     ssize_t count = read(out_, buffer, sizeof buffer);
@@ -85,11 +95,20 @@ Result<Peer> Peer::start(const PeerOptions& options, const std::vector<Tensor>& 
   peer.folder_ = folder;
   NamedArrays named;
   for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(std::to_string(i), inputs[i]);
-  std::string inputs_file = peer.folder_ + "/inputs.npz", outputs_file = peer.folder_ + "/outputs.npz", threads = std::to_string(options.threads);
+  std::string inputs_file = peer.folder_ + "/inputs.npz", outputs_file = peer.folder_ + "/outputs.npz",
+              threads = std::to_string(options.threads);
   RELAY_RETURN_IF_ERROR(write_npz(inputs_file, named));
 
   std::string python = find_python(options.program);
-  const char* arguments[] = {python.c_str(), "-c", bootstrap, options.engine.c_str(), options.model.c_str(), threads.c_str(), inputs_file.c_str(), outputs_file.c_str(), nullptr};
+  const char* arguments[] = {python.c_str(),
+                             "-c",
+                             bootstrap,
+                             options.engine.c_str(),
+                             options.model.c_str(),
+                             threads.c_str(),
+                             inputs_file.c_str(),
+                             outputs_file.c_str(),
+                             nullptr};
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0) return peer.failed(std::strerror(errno));
   if (pipe2(from, O_CLOEXEC) != 0) {
@@ -110,7 +129,10 @@ Result<Peer> Peer::start(const PeerOptions& options, const std::vector<Tensor>& 
   signal(SIGPIPE, SIG_IGN);  // a peer that has ended is a diagnostic
   RELAY_ASSIGN(std::string line, peer.read_line());
   Json ready = Json::parse(line, nullptr, false);
-  if (!ready.is_object() || !ready.contains("version")) return peer.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string() ? ready["error"].get<std::string>() : line);
+  if (!ready.is_object() || !ready.contains("version"))
+    return peer.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string()
+                           ? ready["error"].get<std::string>()
+                           : line);
   kill(peer.pid_, SIGSTOP);
   peer.version_ = ready["version"].get<std::string>();
   RELAY_ASSIGN(NamedArrays outputs, read_npz(outputs_file));

@@ -25,8 +25,8 @@ class Peer {
   Peer& operator=(Peer&&) = delete;
   ~Peer();
 
-  const std::string& version() const { return version_; }           // "onnxruntime 1.31.1"
-  const std::vector<Tensor>& outputs() const { return outputs_; }   // of one run
+  const std::string& version() const { return version_; }          // "onnxruntime 1.31.1"
+  const std::vector<Tensor>& outputs() const { return outputs_; }  // of one run
   Result<std::vector<double>> run(double seconds);
 
  private:

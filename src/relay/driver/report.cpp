@@ -14,11 +14,19 @@ std::string json(const CompileReport& report) {
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", pass.ms}});
   for (const KernelReport& kernel : report.kernels) kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}});
   for (const GroupReport& group : report.groups)
-    groups.push_back({{"name", group.name}, {"rule", group.rule}, {"flops", group.flops}, {"scheduled_by_hand", group.scheduled_by_hand}});
+    groups.push_back({{"name", group.name},
+                      {"rule", group.rule},
+                      {"flops", group.flops},
+                      {"scheduled_by_hand", group.scheduled_by_hand}});
   const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},
-      {"target", {{"name", target.name}, {"cpu", target.cpu}, {"triple", target.triple}, {"features", target.features}, {"vector_bytes", target.vector_bytes}}},
+      {"target",
+       {{"name", target.name},
+        {"cpu", target.cpu},
+        {"triple", target.triple},
+        {"features", target.features},
+        {"vector_bytes", target.vector_bytes}}},
       {"threads", report.threads},
       {"opt_level", report.opt_level},
       {"executor", report.vm ? "vm" : "graph"},
@@ -26,7 +34,12 @@ std::string json(const CompileReport& report) {
       {"groups", groups},
       {"kernels", kernels},
       {"constants", {{"steps", report.constant_steps}, {"bytes", report.constant_bytes}}},
-      {"ms", {{"passes", report.passes_ms}, {"lower", report.lower_ms}, {"constants", report.constant_ms}, {"codegen", report.codegen_ms}, {"total", report.total_ms()}}},
+      {"ms",
+       {{"passes", report.passes_ms},
+        {"lower", report.lower_ms},
+        {"constants", report.constant_ms},
+        {"codegen", report.codegen_ms},
+        {"total", report.total_ms()}}},
       {"notes", report.notes},
   };
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -37,7 +50,8 @@ static void add_place(Json& out, const Span& span) {
   out["node"] = span.node ? Json(*span.node) : Json();
   out["file"] = span.source ? Json(span.source->name) : Json();
   bool has_line = span.source && !span.node;
-  std::pair<uint32_t, uint32_t> place = has_line ? line_column(*span.source, span.begin) : std::pair<uint32_t, uint32_t>();
+  std::pair<uint32_t, uint32_t> place =
+      has_line ? line_column(*span.source, span.begin) : std::pair<uint32_t, uint32_t>();
   out["line"] = has_line ? Json(place.first) : Json();
   out["column"] = has_line ? Json(place.second) : Json();
 }
@@ -45,7 +59,10 @@ static void add_place(Json& out, const Span& span) {
 std::string json(const Diagnostics& diagnostics) {
   Json out = Json::array();
   for (const Diagnostic& d : diagnostics) {
-    Json one = {{"severity", d.severity == Severity::Error ? "error" : "warning"}, {"kind", info(d.kind).name}, {"code", info(d.kind).code}, {"message", d.message}};
+    Json one = {{"severity", d.severity == Severity::Error ? "error" : "warning"},
+                {"kind", info(d.kind).name},
+                {"code", info(d.kind).code},
+                {"message", d.message}};
     add_place(one, d.span);
     one["labels"] = Json::array();
     for (const Label& label : d.labels) {

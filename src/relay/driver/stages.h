@@ -10,6 +10,7 @@ namespace relay::driver {
 enum class Stage : uint8_t { Te, Schedule, Loop, Llvm, Assembly };
 
 // `which`: a group's or a kernel's name or number; empty: all. An unknown one is a diagnostic that lists them.
-Result<std::string> stage_text(const lower::LoweredFunction& lowered, const TargetDesc& target, Stage stage, const std::string& which);
+Result<std::string> stage_text(const lower::LoweredFunction& lowered, const TargetDesc& target, Stage stage,
+                               const std::string& which);
 
 }  // namespace relay::driver

@@ -23,7 +23,12 @@ Result<TargetDesc> find_target(std::string_view text) {
       if (text.substr(0, colon) == target.name) return target.describe(text.substr(colon + 1));
       names.push_back(target.name);
     }
-    return Diagnostic{DiagnosticKind::unknown_target, format("no target is named '{}'", text.substr(0, colon)), {}, {}, {}, format("the targets are: {}", join(names, ", "))};
+    return Diagnostic{DiagnosticKind::unknown_target,
+                      format("no target is named '{}'", text.substr(0, colon)),
+                      {},
+                      {},
+                      {},
+                      format("the targets are: {}", join(names, ", "))};
   }
   // Without a name, the first target that knows the processor; if none does, what the first one says.
   Result<TargetDesc> first = all_targets()[0].describe(text);
@@ -33,10 +38,13 @@ Result<TargetDesc> find_target(std::string_view text) {
 }
 
 std::string short_description(const TargetDesc& target) {
-  static const std::vector<std::string> telling = {"+avx2", "+fma", "+avx512f", "+avx512vnni", "+avx512bf16", "+avx512fp16", "+amx-int8", "+amx-bf16", "+neon", "+sve"};
+  static const std::vector<std::string> telling = {"+avx2",       "+fma",        "+avx512f",  "+avx512vnni",
+                                                   "+avx512bf16", "+avx512fp16", "+amx-int8", "+amx-bf16",
+                                                   "+neon",       "+sve"};
   std::string out = format("{}, {}-bit vectors", target.name, target.vector_bytes * 8);
   for (const std::string& feature : telling)
-    if (std::find(target.features.begin(), target.features.end(), feature) != target.features.end()) out += " " + feature.substr(1);
+    if (std::find(target.features.begin(), target.features.end(), feature) != target.features.end())
+      out += " " + feature.substr(1);
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
@@ -25,7 +24,9 @@ struct BenchOptions : ModelOptions {
 
 struct Times {
   std::vector<double> us;  // sorted
-  double at(double fraction) const { return us[std::min(us.size() - 1, static_cast<size_t>(fraction * static_cast<double>(us.size())))]; }
+  double at(double fraction) const {
+    return us[std::min(us.size() - 1, static_cast<size_t>(fraction * static_cast<double>(us.size())))];
+  }
   double median() const { return at(0.5); }
 };
 
@@ -54,7 +55,8 @@ static void compare_outputs(const std::vector<Tensor>& ours, const std::vector<T
   }
 }
 
-static Status burst(runtime::Executable& executable, const std::vector<Tensor>& inputs, int threads, double seconds, std::vector<double>& us) {
+static Status burst(runtime::Executable& executable, const std::vector<Tensor>& inputs, int threads, double seconds,
+                    std::vector<double>& us) {
   for (double end = driver::now() + seconds;;) {
     double begin = driver::now();
     RELAY_RETURN_IF_ERROR(executable.run(inputs, {.threads = threads}));
@@ -64,12 +66,14 @@ static Status burst(runtime::Executable& executable, const std::vector<Tensor>& 
   }
 }
 
-static Result<Measured> measure(const BenchOptions& options, runtime::Executable& executable, const std::vector<Tensor>& inputs, int threads) {
+static Result<Measured> measure(const BenchOptions& options, runtime::Executable& executable,
+                                const std::vector<Tensor>& inputs, int threads) {
   Measured out;
   out.threads = threads;
   std::optional<driver::Peer> peer;
   if (!options.vs.empty()) {
-    RELAY_ASSIGN(driver::Peer started, driver::Peer::start({options.vs, options.model, threads, options.program}, inputs));
+    RELAY_ASSIGN(driver::Peer started,
+                 driver::Peer::start({options.vs, options.model, threads, options.program}, inputs));
     out.peer = started.version();
     peer.emplace(std::move(started));
     RELAY_ASSIGN(std::vector<Tensor> outputs, executable.run(inputs, {.threads = threads}));
@@ -98,30 +102,42 @@ static void print(const BenchOptions& options, const std::vector<Measured>& all)
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const Measured& m : all) {
       nlohmann::ordered_json one = {{"model", options.model}, {"threads", m.threads}, {"relay", as_json(m.ours)}};
-      if (!m.peer.empty()) one.update({{"peer", m.peer}, {"peer_times", as_json(m.peers)}, {"ratio", m.peers.median() / m.ours.median()}, {"largest_difference", m.largest_difference}});
+      if (!m.peer.empty())
+        one.update({{"peer", m.peer},
+                    {"peer_times", as_json(m.peers)},
+                    {"ratio", m.peers.median() / m.ours.median()},
+                    {"largest_difference", m.largest_difference}});
       out.push_back(one);
     }
     std::cout << out.dump(2) << "\n";
     return;
   }
-  std::cout << format("{:<22} {:>7} {:>7} {:>12} {:>12} {:>12}\n", "", "threads", "runs", "median us", "p99 us", "min us");
+  std::cout << format("{:<22} {:>7} {:>7} {:>12} {:>12} {:>12}\n", "", "threads", "runs", "median us", "p99 us",
+                      "min us");
   for (const Measured& m : all) {
     auto line = [&](const std::string& who, const Times& t) {
-      std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>12.1f}\n", who, m.threads, t.us.size(), t.median(), t.at(0.99), t.us[0]);
+      std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>12.1f}\n", who, m.threads, t.us.size(), t.median(),
+                          t.at(0.99), t.us[0]);
     };
     line("relay", m.ours);
     if (m.peer.empty()) continue;
     line(m.peer, m.peers);
     double ratio = m.peers.median() / m.ours.median();
-    std::cout << format("{:<22} {:>7} relay is {:.2f} times {}; largest difference of the results {:.3g} (values up to {:.3g})\n", "", "", ratio >= 1 ? ratio : 1 / ratio,
-                        ratio >= 1 ? "faster" : "SLOWER", m.largest_difference, m.largest_value);
+    std::cout << format(
+        "{:<22} {:>7} relay is {:.2f} times {}; largest difference of the results {:.3g} (values up to {:.3g})\n", "",
+        "", ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "SLOWER", m.largest_difference, m.largest_value);
   }
 }
 
 static Status bench(const BenchOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
   if (!options.vs.empty() && model.form != driver::ModelForm::Onnx)
-    return Diagnostic{DiagnosticKind::bad_option, format("{} reads ONNX models only, not this {}", options.vs, name(model.form)), {}, {}, {}, "leave --vs out"};
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("{} reads ONNX models only, not this {}", options.vs, name(model.form)),
+                      {},
+                      {},
+                      {},
+                      "leave --vs out"};
   std::vector<int> counts = options.thread_counts;
   if (counts.empty()) counts.push_back(runtime::ThreadPool::global().size());
   for (int& count : counts)
@@ -137,17 +153,21 @@ static Status bench(const BenchOptions& options) {
     report = std::move(compiled.report);
     say_notes(report);
   }
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
+  RELAY_ASSIGN(driver::Inputs inputs,
+               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
   for (const std::string& note : inputs.notes) say(note);
   std::vector<Measured> all;
   for (int threads : counts) {
     RELAY_ASSIGN(Measured measured, measure(options, *executable, inputs.values, threads));
-    if (threads > runtime::ThreadPool::global().size()) say(format("{} threads were asked for; this process may use {}", threads, runtime::ThreadPool::global().size()));
+    if (threads > runtime::ThreadPool::global().size())
+      say(format("{} threads were asked for; this process may use {}", threads, runtime::ThreadPool::global().size()));
     all.push_back(std::move(measured));
   }
   print(options, all);
-  say(format("{}, {}: read {}, compile {}, measured for {} s{}", model.executable ? "artifact" : summary(report), executable->runs_as_graph() ? "graph executor" : "virtual machine",
-             milliseconds(model.ms), milliseconds(report.total_ms()), options.seconds * static_cast<double>(counts.size()), options.vs.empty() ? "" : ", each engine half of it, the other stopped"));
+  say(format("{}, {}: read {}, compile {}, measured for {} s{}", model.executable ? "artifact" : summary(report),
+             executable->runs_as_graph() ? "graph executor" : "virtual machine", milliseconds(model.ms),
+             milliseconds(report.total_ms()), options.seconds * static_cast<double>(counts.size()),
+             options.vs.empty() ? "" : ", each engine half of it, the other stopped"));
   return ok();
 }
 
@@ -161,9 +181,13 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
   verb->remove_option(verb->get_option("--threads"));
-  verb->add_option("--threads", options->thread_counts, "Thread counts to measure, as 1,2; 0: all cores")->delimiter(',')->check(CLI::Range(0, 1024));
+  verb->add_option("--threads", options->thread_counts, "Thread counts to measure, as 1,2; 0: all cores")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1024));
   verb->add_option("--vs", options->vs, "A peer to measure beside: onnxruntime")->check(CLI::IsMember({"onnxruntime"}));
-  verb->add_option("--time", options->seconds, "Seconds to measure, for each thread count")->capture_default_str()->check(CLI::Range(0.01, 3600.0));
+  verb->add_option("--time", options->seconds, "Seconds to measure, for each thread count")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 3600.0));
   verb->add_option("--input", options->inputs, "As for `relay run`")->type_name("NAME=WHAT");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
   verb->callback([options, &chosen] { chosen.run = [options] { return bench(*options); }; });

@@ -1,6 +1,5 @@
 // relay check: what stands in the way of importing and compiling a model, all of it at once, and what it consists of.
 #include <iostream>
-
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
@@ -85,15 +84,19 @@ static Status check(const CheckOptions& options) {
     print_json(options, found);
   } else if (!found.operators.empty()) {
     std::cout << format("{:<32} {:>6} {:>6}\n", "operator", "opset", "count");
-    for (const onnx::OperatorUse& use : found.operators) std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.opset, use.count, use.has_converter ? "" : "   no converter");
+    for (const onnx::OperatorUse& use : found.operators)
+      std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.opset, use.count,
+                          use.has_converter ? "" : "   no converter");
   }
   if (!found.warnings.empty()) std::cerr << render(found.warnings);
   if (!found.problems.empty()) {
-    say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"), found.stage == "import" ? "with importing it" : "with compiling it"));
+    say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
+               found.stage == "import" ? "with importing it" : "with compiling it"));
     return found.problems;
   }
   say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
-                                          : format("{}: this {} can be compiled: {}, {}", options.model, name(form), plural(static_cast<int64_t>(found.groups), "group", "groups"),
+                                          : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
+                                                   plural(static_cast<int64_t>(found.groups), "group", "groups"),
                                                    plural(static_cast<int64_t>(found.kernels), "kernel", "kernels")));
   return ok();
 }

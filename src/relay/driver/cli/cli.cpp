@@ -43,10 +43,15 @@ static const char* const first_steps =
 static bool check_verb(int argc, const char* const* argv, const CLI::App& app) {
   if (argc < 2 || argv[1][0] == '-') return true;
   std::vector<std::string> verbs;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) verbs.push_back(verb->get_name());
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    verbs.push_back(verb->get_name());
   if (std::find(verbs.begin(), verbs.end(), argv[1]) != verbs.end()) return true;
   std::optional<std::string> near = nearest(argv[1], verbs);
-  Diagnostic unknown{DiagnosticKind::bad_option, format("there is no verb '{}'", argv[1]), {}, {}, {},
+  Diagnostic unknown{DiagnosticKind::bad_option,
+                     format("there is no verb '{}'", argv[1]),
+                     {},
+                     {},
+                     {},
                      near ? format("did you mean '{}'?", *near) : format("the verbs are: {}", join(verbs, ", "))};
   std::cerr << render(unknown);
   return false;
@@ -73,7 +78,8 @@ static int parse_and_run(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);  // --help, --version
-    std::cerr << render(Diagnostic{DiagnosticKind::bad_option, e.what(), {}, {}, {}, format("relay {} --help", argv[1])});
+    std::cerr << render(
+        Diagnostic{DiagnosticKind::bad_option, e.what(), {}, {}, {}, format("relay {} --help", argv[1])});
     return 2;
   }
   Status status = chosen.run();

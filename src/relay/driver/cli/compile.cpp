@@ -16,7 +16,7 @@ struct CompileVerbOptions : ModelOptions {
 }  // namespace
 
 static std::string size_of(const std::string& path) {
-  struct stat about {};
+  struct stat about{};
   if (stat(path.c_str(), &about) != 0) return "";
   double bytes = static_cast<double>(about.st_size);
   return bytes >= 1 << 20 ? format(", {:.1f} MiB", bytes / (1 << 20)) : format(", {:.1f} KiB", bytes / 1024);
@@ -25,31 +25,39 @@ static std::string size_of(const std::string& path) {
 static Status compile_to_file(const CompileVerbOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option, format("{} is compiled already", options.model), {}, {}, {}, "give the model it was made from"};
+    return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
+                      "give the model it was made from"};
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
   how.run_here = false;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
   say_notes(compiled.report);
-  driver::FileForm form = options.emit == "so" ? driver::FileForm::SharedLibrary : options.emit == "obj" ? driver::FileForm::Object : driver::FileForm::Artifact;
+  driver::FileForm form = options.emit == "so"    ? driver::FileForm::SharedLibrary
+                          : options.emit == "obj" ? driver::FileForm::Object
+                                                  : driver::FileForm::Artifact;
   double begin = driver::now();
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
   compiled.report.codegen_ms = (driver::now() - begin) * 1e3;
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
-  if (form != driver::FileForm::Artifact) say("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");
-  say(format("{}: {}{}: read {}, compile {}", options.output, summary(compiled.report), size_of(options.output), milliseconds(model.ms), milliseconds(compiled.report.total_ms())));
+  if (form != driver::FileForm::Artifact)
+    say("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");
+  say(format("{}: {}{}: read {}, compile {}", options.output, summary(compiled.report), size_of(options.output),
+             milliseconds(model.ms), milliseconds(compiled.report.total_ms())));
   return ok();
 }
 
 void add_compile(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "compile", "Compile a model to a file",
-                            "  relay compile model.onnx -o model.rart              for this machine; run it with `relay run model.rart`\n"
-                            "  relay compile model.onnx -o model.rart --target haswell\n"
-                            "  relay compile model.onnx -o kernels.o --emit obj    the kernels alone");
+  CLI::App* verb = add_verb(
+      app, "compile", "Compile a model to a file",
+      "  relay compile model.onnx -o model.rart              for this machine; run it with `relay run model.rart`\n"
+      "  relay compile model.onnx -o model.rart --target haswell\n"
+      "  relay compile model.onnx -o kernels.o --emit obj    the kernels alone");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
   add_compile_options(*verb, *options);
   verb->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
-  verb->add_option("--emit", options->emit, "artifact: program, kernels and weights; so, obj: the kernels alone")->capture_default_str()->check(CLI::IsMember({"artifact", "so", "obj"}));
+  verb->add_option("--emit", options->emit, "artifact: program, kernels and weights; so, obj: the kernels alone")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"artifact", "so", "obj"}));
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([options, &chosen] { chosen.run = [options] { return compile_to_file(*options); }; });
 }

@@ -29,7 +29,10 @@ static std::string model_name() {
   return "unknown";
 }
 
-static std::string kib(int64_t bytes) { return bytes >= 1 << 20 ? format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20)) : format("{} KiB", bytes >> 10); }
+static std::string kib(int64_t bytes) {
+  return bytes >= 1 << 20 ? format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20))
+                          : format("{} KiB", bytes >> 10);
+}
 
 static void row(const char* what, const std::string& value) { std::cout << format("{:<13} {}\n", what, value); }
 
@@ -38,7 +41,9 @@ static int compare(const char* what, const char* unit, double measured, double d
   double ratio = measured / described;
   bool agree = ratio > 0.5 && ratio < 2;
   row(what, format("{:8.1f} {:<8} described {:8.1f}   {}", measured, unit, described,
-                   agree ? "agrees" : ratio < 1 ? "DISAGREES: this machine is slower, or busy" : "DISAGREES: this machine is faster"));
+                   agree       ? "agrees"
+                   : ratio < 1 ? "DISAGREES: this machine is slower, or busy"
+                               : "DISAGREES: this machine is faster"));
   return agree ? 0 : 1;
 }
 
@@ -47,11 +52,14 @@ static Status doctor(const DoctorOptions& options) {
   row("relay", format("{}, {} operators, {} passes", version, op::all().size(), transform::all_passes().size()));
   row("built with", __VERSION__);
   row("processor", model_name());
-  row("cores", format("{} usable (affinity, cgroup quota, RELAY_THREADS), {} online", runtime::usable_cores(), std::thread::hardware_concurrency()));
-  row("memory", format("{:.1f} GiB", static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30)));
+  row("cores", format("{} usable (affinity, cgroup quota, RELAY_THREADS), {} online", runtime::usable_cores(),
+                      std::thread::hardware_concurrency()));
+  row("memory", format("{:.1f} GiB", static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                                         static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30)));
   row("target", format("{} = {}", options.target, target.name));
   row("  LLVM", format("{} {}", target.cpu, target.triple));
-  row("  vectors", format("{} bits, {} registers{}{}", target.vector_bytes * 8, target.vector_registers, target.has_fma ? ", fused multiply-add" : "", target.has_masks ? ", masks" : ""));
+  row("  vectors", format("{} bits, {} registers{}{}", target.vector_bytes * 8, target.vector_registers,
+                          target.has_fma ? ", fused multiply-add" : "", target.has_masks ? ", masks" : ""));
   row("  caches", format("L1 {}, L2 {}, L3 {}", kib(target.l1_bytes), kib(target.l2_bytes), kib(target.l3_bytes)));
   row("  features", format("{}", join(target.features, " ")));
   if (options.quick) {
@@ -59,16 +67,26 @@ static Status doctor(const DoctorOptions& options) {
     return ok();
   }
   std::cout << "\nmeasured on one core\n" << std::flush;
-  int off = compare("multiply-add", "GFLOP/s", driver::measure_fma_gflops(target.vector_bytes), target.fma_per_cycle * target.ghz * target.vector_bytes / 4 * 2);
+  int off = compare("multiply-add", "GFLOP/s", driver::measure_fma_gflops(target.vector_bytes),
+                    target.fma_per_cycle * target.ghz * target.vector_bytes / 4 * 2);
   off += compare("L2 read", "GB/s", driver::measure_read_gbps(target.l2_bytes / 2), target.l2_gbps);
-  off += compare("L3 read", "GB/s", driver::measure_read_gbps(std::min<int64_t>(target.l3_bytes / 2, 16 << 20)), target.l3_gbps);
-  off += compare("memory read", "GB/s", driver::measure_read_gbps(std::max<int64_t>(256 << 20, 2 * std::min<int64_t>(target.l3_bytes, 256 << 20))), target.dram_gbps);
-  say(off == 0 ? "the description fits this machine" : format("{} of 4 figures disagree with the description: kernels are right, their schedules may not be the best", off));
+  off += compare("L3 read", "GB/s", driver::measure_read_gbps(std::min<int64_t>(target.l3_bytes / 2, 16 << 20)),
+                 target.l3_gbps);
+  off += compare(
+      "memory read", "GB/s",
+      driver::measure_read_gbps(std::max<int64_t>(256 << 20, 2 * std::min<int64_t>(target.l3_bytes, 256 << 20))),
+      target.dram_gbps);
+  say(off == 0
+          ? "the description fits this machine"
+          : format(
+                "{} of 4 figures disagree with the description: kernels are right, their schedules may not be the best",
+                off));
   return ok();
 }
 
 void add_doctor(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "doctor", "Say what this machine is, measured beside what the compiler believes", "  relay doctor\n  relay doctor --target native,-avx512f --quick");
+  CLI::App* verb = add_verb(app, "doctor", "Say what this machine is, measured beside what the compiler believes",
+                            "  relay doctor\n  relay doctor --target native,-avx512f --quick");
   std::shared_ptr<DoctorOptions> options = std::make_shared<DoctorOptions>();
   verb->add_option("--target", options->target, "The description to look at")->capture_default_str();
   verb->add_flag("--quick", options->quick, "Measure nothing");

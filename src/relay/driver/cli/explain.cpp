@@ -17,7 +17,11 @@ static Status explain(const std::string& code) {
   }
   if (all || found) return ok();
   std::optional<std::string> near = nearest(code, names);
-  return Diagnostic{DiagnosticKind::bad_option, format("no diagnostic has the code '{}'", code), {}, {}, {},
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("no diagnostic has the code '{}'", code),
+                    {},
+                    {},
+                    {},
                     near ? format("did you mean {}? `relay explain` lists all", *near) : "`relay explain` lists all"};
 }
 

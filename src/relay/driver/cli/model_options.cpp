@@ -9,17 +9,23 @@ namespace relay::cli {
 
 void add_model(CLI::App& verb, ModelOptions& options, const char* what) {
   verb.add_option("MODEL", options.model, what)->required();
-  verb.add_option("--shape", options.shapes, "Shape of an input: NAME=1,3,224,224 (repeat for more)")->type_name("NAME=DIMS");
+  verb.add_option("--shape", options.shapes, "Shape of an input: NAME=1,3,224,224 (repeat for more)")
+      ->type_name("NAME=DIMS");
 }
 
 void add_compile_options(CLI::App& verb, ModelOptions& options) {
-  verb.add_option("--target", options.target, "Processor, features to add or leave out: native, zen4, native,-avx512f")->capture_default_str();
-  verb.add_option("--threads", options.threads, "Threads; 0: the cores this process may use")->capture_default_str()->check(CLI::Range(0, 1024));
+  verb.add_option("--target", options.target, "Processor, features to add or leave out: native, zen4, native,-avx512f")
+      ->capture_default_str();
+  verb.add_option("--threads", options.threads, "Threads; 0: the cores this process may use")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1024));
   verb.add_option("-O,--opt-level", options.opt_level, "0: as written, 1: fused, 2: rewritten, 3: more compile time")
       ->capture_default_str()
       ->check(CLI::Range(0, driver::max_opt_level));
   verb.add_option("--numerics", options.numerics, "Arithmetic class: fp32")->capture_default_str();
-  verb.add_option("--schedule", options.schedules, "Schedule text for a group, as `relay opt --emit schedule` prints it: GROUP=FILE")->type_name("GROUP=FILE");
+  verb.add_option("--schedule", options.schedules,
+                  "Schedule text for a group, as `relay opt --emit schedule` prints it: GROUP=FILE")
+      ->type_name("GROUP=FILE");
 }
 
 Result<driver::Model> load(const ModelOptions& options, bool force_vm) {
@@ -44,7 +50,11 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options, cons
   for (const std::string& text : options.schedules) {
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      return Diagnostic{DiagnosticKind::bad_option, format("'{}' does not say which group the schedule is for", text), {}, {}, {},
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("'{}' does not say which group the schedule is for", text),
+                        {},
+                        {},
+                        {},
                         "write --schedule GROUP=FILE; `relay opt MODEL --emit schedule` lists the groups"};
     RELAY_ASSIGN(out.schedules[text.substr(0, equals)], driver::read_file(text.substr(equals + 1)));
   }
@@ -64,7 +74,8 @@ std::string summary(const driver::CompileReport& report) {
 void say_notes(const driver::CompileReport& report) {
   for (const std::string& note : report.notes) say(note);
   if (report.constant_steps > 0)
-    say(format("{} on weights only: done once, when the program was built", plural(report.constant_steps, "kernel call", "kernel calls")));
+    say(format("{} on weights only: done once, when the program was built",
+               plural(report.constant_steps, "kernel call", "kernel calls")));
   if (report.vm && !report.vm_forced) say("the program has branches or calls: the virtual machine runs it");
 }
 

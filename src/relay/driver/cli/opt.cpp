@@ -16,25 +16,30 @@ struct OptOptions : ModelOptions {
 }  // namespace
 
 static Status list_passes() {
-  for (const transform::PassInfo& pass : transform::all_passes()) std::cout << format("{:<22} {}\n", pass.name, pass.doc);
-  for (int level = 0; level <= driver::max_opt_level; ++level) std::cout << format("{}-O{}: {}\n", level ? "" : "\n", level, join(driver::pipeline(level).passes, ","));
+  for (const transform::PassInfo& pass : transform::all_passes())
+    std::cout << format("{:<22} {}\n", pass.name, pass.doc);
+  for (int level = 0; level <= driver::max_opt_level; ++level)
+    std::cout << format("{}-O{}: {}\n", level ? "" : "\n", level, join(driver::pipeline(level).passes, ","));
   return ok();
 }
 
 // The program as text. Weights are left out of what goes to the terminal; the text still parses.
 static std::string module_text(const ir::Module& module, const OptOptions& options) {
   NamedTensors left_out;
-  std::string text = text::str(module, {.types = options.types, .weights = options.inline_weights ? nullptr : &left_out, .weights_file = {}});
+  std::string text = text::str(
+      module, {.types = options.types, .weights = options.inline_weights ? nullptr : &left_out, .weights_file = {}});
   if (!left_out.empty()) {
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
-    say(format("the values of {} ({:.1f} MiB) are left out of this text; -o FILE writes them beside it", plural(static_cast<int64_t>(left_out.size()), "constant", "constants"),
+    say(format("the values of {} ({:.1f} MiB) are left out of this text; -o FILE writes them beside it",
+               plural(static_cast<int64_t>(left_out.size()), "constant", "constants"),
                static_cast<double>(bytes) / (1 << 20)));
   }
   return text;
 }
 
-static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module, const driver::CompileOptions& how, driver::CompileReport& report) {
+static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module,
+                                      const driver::CompileOptions& how, driver::CompileReport& report) {
   if (!options.has_passes) return driver::optimise(module, how, &report);
   std::vector<std::string> names;
   for (std::string_view name : split(options.passes, ','))
@@ -69,20 +74,26 @@ static Status write_text(const OptOptions& options, const std::string& text) {
 
 static Status opt(const OptOptions& options) {
   if (options.list_passes) return list_passes();
-  if (options.model.empty()) return Diagnostic{DiagnosticKind::bad_option, "MODEL is required", {}, {}, {}, "relay opt --help"};
+  if (options.model.empty())
+    return Diagnostic{DiagnosticKind::bad_option, "MODEL is required", {}, {}, {}, "relay opt --help"};
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option, "an artifact has no Relay program any more", {}, {}, {}, "give the model it was made from"};
+    return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
+                      "give the model it was made from"};
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
   if (options.each)
-    how.trace = [&](const transform::PassTrace& trace) { std::cout << format("// --- after {} ---\n", trace.pass.name) << module_text(trace.after, options) << "\n"; };
+    how.trace = [&](const transform::PassTrace& trace) {
+      std::cout << format("// --- after {} ---\n", trace.pass.name) << module_text(trace.after, options) << "\n";
+    };
   driver::CompileReport report;
   RELAY_ASSIGN(ir::Module module, transformed(options, model.module, how, report));
   for (const std::string& note : report.notes) say(note);
 
   std::vector<std::string> passes;
-  for (const driver::PassReport& pass : report.passes) passes.push_back(format("{} {}", pass.name, milliseconds(pass.ms)));
-  std::string story = format("read {}; passes: {}", milliseconds(model.ms), passes.empty() ? "none" : format("{}", join(passes, ", ")));
+  for (const driver::PassReport& pass : report.passes)
+    passes.push_back(format("{} {}", pass.name, milliseconds(pass.ms)));
+  std::string story =
+      format("read {}; passes: {}", milliseconds(model.ms), passes.empty() ? "none" : format("{}", join(passes, ", ")));
   if (options.emit == "relay") {
     if (!options.output.empty() && options.output != "-") {
       RELAY_RETURN_IF_ERROR(text::save(module, options.output, options.inline_weights));
@@ -96,26 +107,35 @@ static Status opt(const OptOptions& options) {
   RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
   RELAY_ASSIGN(std::string text, driver::stage_text(lowered, how.target, stage, options.kernel));
   RELAY_RETURN_IF_ERROR(write_text(options, text));
-  say(format("{}; {}, {}", story, plural(static_cast<int64_t>(lowered.groups.size()), "group", "groups"), plural(static_cast<int64_t>(lowered.kernels.size()), "kernel", "kernels")));
+  say(format("{}; {}, {}", story, plural(static_cast<int64_t>(lowered.groups.size()), "group", "groups"),
+             plural(static_cast<int64_t>(lowered.kernels.size()), "kernel", "kernels")));
   return ok();
 }
 
 void add_opt(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "opt", "Run passes, and print the program or any stage below it",
-                            "  relay opt model.onnx                                    the program that is lowered\n"
-                            "  relay opt model.relay --passes infer_type,fold_constant\n"
-                            "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
-                            "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
-                            "  relay run model.onnx --schedule GROUP=mine.txt\n"
-                            "  relay opt --list-passes");
+  CLI::App* verb =
+      add_verb(app, "opt", "Run passes, and print the program or any stage below it",
+               "  relay opt model.onnx                                    the program that is lowered\n"
+               "  relay opt model.relay --passes infer_type,fold_constant\n"
+               "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
+               "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
+               "  relay run model.onnx --schedule GROUP=mine.txt\n"
+               "  relay opt --list-passes");
   std::shared_ptr<OptOptions> options = std::make_shared<OptOptions>();
   add_model(*verb, *options);
   verb->get_option("MODEL")->required(false);
   add_compile_options(*verb, *options);
-  CLI::Option* passes = verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")->type_name("A,B,C");
-  verb->add_option("--emit", options->emit, "relay, te, schedule, loop, llvm or asm")->capture_default_str()->check(CLI::IsMember({"relay", "te", "schedule", "loop", "llvm", "asm"}));
-  verb->add_option("--kernel", options->kernel, "One group or kernel, by name or number; without: all")->type_name("NAME|NUMBER");
-  verb->add_option("-o,--output", options->output, "Write to this file; large weights of --emit relay go to FILE.safetensors beside it")->type_name("FILE");
+  CLI::Option* passes =
+      verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")
+          ->type_name("A,B,C");
+  verb->add_option("--emit", options->emit, "relay, te, schedule, loop, llvm or asm")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "llvm", "asm"}));
+  verb->add_option("--kernel", options->kernel, "One group or kernel, by name or number; without: all")
+      ->type_name("NAME|NUMBER");
+  verb->add_option("-o,--output", options->output,
+                   "Write to this file; large weights of --emit relay go to FILE.safetensors beside it")
+      ->type_name("FILE");
   verb->add_flag("--list-passes", options->list_passes, "List the passes and what -O runs");
   verb->add_flag("--types", options->types, "Print the type of every expression");
   verb->add_flag("--each", options->each, "Print the program after every pass");

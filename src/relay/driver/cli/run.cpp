@@ -34,11 +34,13 @@ static void print_output(const std::string& name, const Tensor& value) {
     if (!std::isfinite(x)) continue;
     low = std::min(low, x), high = std::max(high, x), sum += x, ++finite;
   }
-  if (finite > 0) std::cout << format("  min {:.6g}  max {:.6g}  mean {:.6g}", low, high, sum / static_cast<double>(finite));
+  if (finite > 0)
+    std::cout << format("  min {:.6g}  max {:.6g}  mean {:.6g}", low, high, sum / static_cast<double>(finite));
   if (finite < count) std::cout << format("  {} not finite", count - finite);
   std::cout << "\n  [";
   for (int64_t i = 0; i < shown; ++i)
-    std::cout << (i ? ", " : "") << (value.dtype().is_float() ? format("{:.6g}", value.at(i)) : format("{}", value.int_at(i)));
+    std::cout << (i ? ", " : "")
+              << (value.dtype().is_float() ? format("{:.6g}", value.at(i)) : format("{}", value.int_at(i)));
   std::cout << (shown < count ? ", ...]\n" : "]\n");
 }
 
@@ -46,13 +48,17 @@ static Status write_outputs(const std::string& path, const driver::NamedArrays& 
   if (path.ends_with(".npz")) return driver::write_npz(path, outputs);
   if (path.ends_with(".npy")) {
     if (outputs.size() == 1) return driver::write_npy(path, outputs[0].second);
-    return Diagnostic{DiagnosticKind::bad_option, format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {}, "give a file .npz or a folder"};
+    return Diagnostic{
+        DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
+        "give a file .npz or a folder"};
   }
   if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
     return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be made: {}", path, std::strerror(errno))};
   for (const auto& [name, value] : outputs) {
     std::string file = name;
-    std::replace_if(file.begin(), file.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '-' && c != '.'; }, '_');
+    std::replace_if(
+        file.begin(), file.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '-' && c != '.'; },
+        '_');
     if (file.empty() || file[0] == '.') file = "_" + file;
     RELAY_RETURN_IF_ERROR(driver::write_npy(format("{}/{}.npy", path, file), value));
   }
@@ -70,24 +76,29 @@ static void print_profile(const runtime::Report& report) {
   std::vector<Row> rows;
   double total = 0;
   for (const runtime::StepTime& step : report.steps) {
-    std::vector<Row>::iterator row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kernel == step.kernel; });
+    std::vector<Row>::iterator row =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kernel == step.kernel; });
     if (row == rows.end()) row = rows.insert(rows.end(), Row{step.kernel});
     row->us += step.us, ++row->calls, row->threads = std::max(row->threads, step.threads);
     total += step.us;
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.us > b.us; });
   std::cout << format("{:>10} {:>6} {:>6} {:>8}  kernel\n", "us", "%", "calls", "threads");
-  for (const Row& row : rows) std::cout << format("{:>10.1f} {:>6.1f} {:>6} {:>8}  {}\n", row.us, total > 0 ? 100 * row.us / total : 0, row.calls, row.threads, row.kernel);
+  for (const Row& row : rows)
+    std::cout << format("{:>10.1f} {:>6.1f} {:>6} {:>8}  {}\n", row.us, total > 0 ? 100 * row.us / total : 0, row.calls,
+                        row.threads, row.kernel);
   std::cout << format("{:>10.1f}                          all kernels; the run took {:.1f} us\n", total, report.us);
 }
 
 static std::vector<std::string> output_names(const std::vector<std::string>& names, size_t count) {
   std::vector<std::string> out;
-  for (size_t i = 0; i < count; ++i) out.push_back(i < names.size() && !names[i].empty() ? names[i] : count == 1 ? "output" : format("output{}", i));
+  for (size_t i = 0; i < count; ++i)
+    out.push_back(i < names.size() && !names[i].empty() ? names[i] : count == 1 ? "output" : format("output{}", i));
   return out;
 }
 
-static Status finish(const RunOptions& options, const std::vector<std::string>& names, const std::vector<Tensor>& values) {
+static Status finish(const RunOptions& options, const std::vector<std::string>& names,
+                     const std::vector<Tensor>& values) {
   driver::NamedArrays outputs;
   for (size_t i = 0; i < values.size(); ++i) {
     print_output(names[i], values[i]);
@@ -101,12 +112,18 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
 
 static Status run_debug(const RunOptions& options, const driver::Model& model) {
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option, "an artifact has no Relay program for the debug executor to evaluate", {}, {}, {}, "give the model it was made from"};
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "an artifact has no Relay program for the debug executor to evaluate",
+                      {},
+                      {},
+                      {},
+                      "give the model it was made from"};
   RELAY_ASSIGN(std::vector<driver::Port> ports, driver::input_ports(model.module));
   RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}));
   for (const std::string& note : inputs.notes) say(note);
   double begin = driver::now();
-  RELAY_ASSIGN(driver::Evaluated result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
+  RELAY_ASSIGN(driver::Evaluated result,
+               driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
   double ms = (driver::now() - begin) * 1e3;
   if (!result.text.empty()) {
     std::cout << result.text << "\n";
@@ -114,7 +131,8 @@ static Status run_debug(const RunOptions& options, const driver::Model& model) {
   } else {
     RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, result.tensors.size()), result.tensors));
   }
-  say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}", milliseconds(model.ms), milliseconds(ms)));
+  say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
+             milliseconds(model.ms), milliseconds(ms)));
   return ok();
 }
 
@@ -134,25 +152,36 @@ static Status run(const RunOptions& options) {
     say_notes(report);
   }
   if (options.executor == "graph" && !executable->runs_as_graph())
-    return Diagnostic{DiagnosticKind::bad_option, "the program has branches or calls, which the graph executor cannot run", {}, {}, {}, "use --executor vm"};
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "the program has branches or calls, which the graph executor cannot run",
+                      {},
+                      {},
+                      {},
+                      "use --executor vm"};
 
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
+  RELAY_ASSIGN(driver::Inputs inputs,
+               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
   what.time_steps = options.profile;
   if (options.profile)  // the first runs plan memory and measure how many threads pay
     for (int i = 0; i < 3; ++i) RELAY_RETURN_IF_ERROR(executable->run(inputs.values, {.threads = options.threads}));
   double begin = driver::now();
-  RELAY_ASSIGN(std::vector<Tensor> values, executable->run(inputs.values, {.threads = options.threads, .report = &what}));
+  RELAY_ASSIGN(std::vector<Tensor> values,
+               executable->run(inputs.values, {.threads = options.threads, .report = &what}));
   double ms = (driver::now() - begin) * 1e3;
   std::vector<std::string> names;
   for (const runtime::PortInfo& port : executable->outputs()) names.push_back(port.name);
   RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values));
   if (options.profile) print_profile(what);
 
-  std::string where = model.executable ? format("artifact, {}, {}", plural(what.kernel_calls, "kernel call", "kernel calls"), plural(what.threads, "thread", "threads")) : summary(report);
-  say(format("{}, {}: read {}, {}run {}{}", where, executable->runs_as_graph() ? "graph executor" : "virtual machine", milliseconds(model.ms),
-             model.executable ? "" : format("compile {}, ", milliseconds(report.total_ms())), milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
+  std::string where = model.executable
+                          ? format("artifact, {}, {}", plural(what.kernel_calls, "kernel call", "kernel calls"),
+                                   plural(what.threads, "thread", "threads"))
+                          : summary(report);
+  say(format("{}, {}: read {}, {}run {}{}", where, executable->runs_as_graph() ? "graph executor" : "virtual machine",
+             milliseconds(model.ms), model.executable ? "" : format("compile {}, ", milliseconds(report.total_ms())),
+             milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }
 
@@ -165,9 +194,13 @@ void add_run(CLI::App& app, Chosen& chosen) {
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
-  verb->add_option("--input", options->inputs, "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, or FILE.npz for several")->type_name("NAME=WHAT");
-  verb->add_option("--output", options->output, "Write the results to a file .npz or .npy, or to a folder of .npy")->type_name("PATH");
-  verb->add_option("--executor", options->executor, "compiled (graph where it can), vm, graph, or debug: the slow reference")
+  verb->add_option("--input", options->inputs,
+                   "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, or FILE.npz for several")
+      ->type_name("NAME=WHAT");
+  verb->add_option("--output", options->output, "Write the results to a file .npz or .npy, or to a folder of .npy")
+      ->type_name("PATH");
+  verb->add_option("--executor", options->executor,
+                   "compiled (graph where it can), vm, graph, or debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "graph", "debug"}));
   verb->add_flag("--profile", options->profile, "Print the time of every kernel");

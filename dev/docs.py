@@ -1,0 +1,111 @@
+"""Writes the generated pages of docs/: operators.md, passes.md, diagnostics.md, cli.md.
+
+.venv/bin/python dev/docs.py [--check]       --check: fail if a page would change
+
+Everything comes from the compiler itself, through the Python package and the program's --help.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROGRAM = ROOT / "build" / "release" / "bin" / "relay"
+HEAD = "<!-- Written by dev/docs.py. Do not edit. -->\n"
+
+
+def escape(text):
+    return str(text).replace("|", "\\|")
+
+
+def operators():
+    import relay
+
+    out = [HEAD, "# Operators\n"]
+    table = relay.operators()
+    out.append(
+        f"{len(table)} operators. In text `nn.relu(%x)`, in Python `relay.op.nn.relu(x)`. Names of attributes and their defaults are the same in both.\n"
+    )
+    for name, one in table.items():
+        out.append(f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}.\n")
+        if one["inputs"]:
+            out.append("| input | meaning |\n| --- | --- |")
+            out += [f"| `{i}`{' (tuple)' if is_tuple else ''} | {escape(doc)} |" for i, doc, is_tuple in one["inputs"]]
+            out.append("")
+        if one["attributes"]:
+            out.append("| attribute | type | default | meaning |\n| --- | --- | --- | --- |")
+            out += [
+                f"| `{a}` | {escape(kind)} | {'required' if required else f'`{default!r}`'} | {escape(doc)} |"
+                for a, doc, kind, required, default in one["attributes"]
+            ]
+            out.append("")
+        if one["examples"]:
+            inputs, attributes = one["examples"][0]
+            out.append(
+                f"Example: inputs {', '.join(f'`{i}`' for i in inputs)}{f', `{attributes}`' if attributes else ''}\n"
+            )
+    return "\n".join(out)
+
+
+def passes():
+    import relay
+
+    listed = subprocess.run([PROGRAM, "opt", "--list-passes"], capture_output=True, text=True, check=True).stdout
+    levels = [line for line in listed.splitlines() if line.startswith("-O")]
+    rows = [f"| `{name}` | {escape(doc)} |" for name, doc in relay.passes().items()]
+    pipelines = [
+        f"- `{level.partition(':')[0]}`: {level.partition(':')[2].strip().replace(',', ', ')}" for level in levels
+    ]
+    return "\n".join(
+        [HEAD, "# Passes\n", "| pass | what it does |\n| --- | --- |", *rows, "\n## Pipelines\n", *pipelines, ""]
+    )
+
+
+def diagnostics():
+    from relay import _core
+
+    rows = [f"| {code} | {name} | {escape(sentence)} |" for code, name, sentence in _core.diagnostics()]
+    return "\n".join(
+        [
+            HEAD,
+            "# Diagnostics\n",
+            "`relay explain CODE` prints one.\n",
+            "| code | kind | meaning |\n| --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def command_line():
+    def help_of(*words):
+        return subprocess.run([PROGRAM, *words, "--help"], capture_output=True, text=True, check=True).stdout.strip()
+
+    top = help_of()
+    verbs = [line.split()[0] for line in top.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines()]
+    out = [HEAD, "# The command line\n", f"```\n{top}\n```\n"]
+    out += [f"## relay {verb}\n\n```\n{help_of(verb)}\n```\n" for verb in verbs]
+    return "\n".join(out)
+
+
+PAGES = {"operators.md": operators, "passes.md": passes, "diagnostics.md": diagnostics, "cli.md": command_line}
+
+
+def main(arguments):
+    stale = []
+    for name, write in PAGES.items():
+        path, text = ROOT / "docs" / name, write()
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.write_text(text)
+            print(f"docs: wrote docs/{name}")
+    if "--check" in arguments and stale:
+        print(f"docs: out of date: {', '.join(stale)}; run make docs", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,395 @@
+"""Bad input of every kind: a diagnostic that says what, where and the way out; a non-zero exit status; never a crash."""
+
+import random
+import struct
+
+import numpy as np
+import pytest
+from programs import CONV, DENSE, PROGRAM, cli, onnx_model
+
+relay = pytest.importorskip("relay", exc_type=ImportError)
+needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+
+
+@pytest.fixture
+def dense_file(tmp_path):
+    path = tmp_path / "dense.relay"
+    path.write_text(DENSE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def dense():
+    return relay.compile(relay.parse(DENSE))
+
+
+X, W = np.zeros((2, 4), np.float32), np.zeros((8, 4), np.float32)
+
+
+def fails(code, *arguments, status=1, **named):
+    done = cli(*arguments, **named)
+    assert done.returncode == status, done.stderr
+    assert f"error[{code}]" in done.stderr, done.stderr
+    return done.stderr
+
+
+# --- the command line ----------------------------------------------------------------------------------------------------------
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "code, status, arguments",
+    [
+        ("R0504", 2, ["runn", "x.relay"]),
+        ("R0504", 2, ["run"]),
+        ("R0504", 2, ["run", "MODEL", "--no-such-flag"]),
+        ("R0504", 2, ["run", "MODEL", "--threads", "many"]),
+        ("R0504", 2, ["run", "MODEL", "--threads", "-1"]),
+        ("R0504", 2, ["run", "MODEL", "-O9"]),
+        ("R0504", 2, ["run", "MODEL", "--executor", "gpu"]),
+        ("R0504", 1, ["run", "MODEL", "--numerics", "fp4"]),
+        ("R0401", 1, ["run", "missing.onnx"]),
+        ("R0401", 1, ["run", "missing.relay"]),
+        ("R0401", 1, ["run", "/"]),
+        ("R0502", 1, ["run", "MODEL", "--target", "zen9"]),
+        ("R0502", 1, ["run", "MODEL", "--target", "native,-avx513"]),
+        ("R0502", 1, ["run", "MODEL", "--target", "toaster:zen4"]),
+        ("R0501", 1, ["opt", "MODEL", "--passes", "fuse_opps"]),
+        ("R0601", 1, ["run", "MODEL", "--input", "y=zeros"]),
+        ("R0601", 1, ["run", "MODEL", "--shape", "x=3,5"]),
+        ("R0601", 1, ["run", "MODEL", "--shape", "x=3"]),
+        ("R0601", 1, ["run", "MODEL", "--shape", "q=3,4"]),
+        ("R0504", 1, ["run", "MODEL", "--shape", "x"]),
+        ("R0504", 1, ["run", "MODEL", "--shape", "x=3,four"]),
+        ("R0504", 1, ["run", "MODEL", "--input", "x=random:abc"]),
+        ("R0504", 1, ["run", "MODEL", "--input", "zeros"]),
+        ("R0401", 1, ["run", "MODEL", "--input", "x=missing.npy"]),
+        ("R0401", 1, ["run", "MODEL", "--output", "/no/such/folder/out.npz"]),
+        ("R0401", 1, ["compile", "MODEL", "-o", "/no/such/folder/out.rart"]),
+        ("R0504", 1, ["run", "MODEL", "--schedule", "just_a_file.txt"]),
+        ("R0401", 1, ["run", "MODEL", "--schedule", "group=missing.txt"]),
+        ("R0504", 1, ["opt", "MODEL", "--emit", "loop", "--kernel", "99"]),
+        ("R0504", 1, ["opt", "MODEL", "--emit", "schedule", "--kernel", "no_such_group"]),
+        ("R0504", 1, ["bench", "MODEL", "--vs", "onnxruntime"]),
+        ("R0504", 1, ["explain", "R9999"]),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(dense_file, code, status, arguments):
+    text = fails(
+        code, *[str(dense_file) if a == "MODEL" else a for a in arguments], status=status, cwd=dense_file.parent
+    )
+    assert "help:" in text or "note:" in text or code in ("R0401", "R0601"), text
+
+
+@needs_program
+def test_near_misses_are_named(dense_file):
+    assert "did you mean 'fuse_ops'?" in fails("R0501", "opt", dense_file, "--passes", "fuse_opps")
+    assert "did you mean 'run'?" in fails("R0504", "rum", dense_file, status=2)
+
+
+@needs_program
+@pytest.mark.parametrize("name", ["model.pt", "model.xyz", "model"])
+def test_unknown_kinds_of_file(tmp_path, name):
+    (tmp_path / name).write_bytes(b"something")
+    assert ".onnx" in fails("R0504", "run", tmp_path / name)
+
+
+@needs_program
+@pytest.mark.parametrize("extension", ["relay", "onnx"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 100, b"\xff" * 1000, b"not a model", b"\x89RELAY\r\n", b"\x89RELAY\r\n" + b"\xff" * 200]
+)
+def test_files_that_are_no_models(tmp_path, extension, content):
+    path = tmp_path / f"bad.{extension}"
+    path.write_bytes(content)
+    done = cli("run", path)
+    assert done.returncode == 1 and "error[R0" in done.stderr, done.stderr
+
+
+@needs_program
+def test_npy_files_that_are_wrong(dense_file, tmp_path):
+    good = tmp_path / "good.npy"
+    np.save(good, X)
+    data = good.read_bytes()
+    for cut in (0, 5, 9, 11, 60, len(data) - 1):
+        (tmp_path / "cut.npy").write_bytes(data[:cut])
+        fails("R0402", "run", dense_file, "--input", f"x={tmp_path}/cut.npy")
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000, 1000000000000), }\n"
+    (tmp_path / "huge.npy").write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header)
+    fails("R0402", "run", dense_file, "--input", f"x={tmp_path}/huge.npy")
+    np.save(tmp_path / "doubles.npy", X.astype(np.float64))
+    assert "astype('float32')" in fails("R0601", "run", dense_file, "--input", f"x={tmp_path}/doubles.npy")
+    np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
+    fails("R0402", "run", dense_file, "--input", f"x={tmp_path}/objects.npy")
+    np.save(tmp_path / "shape.npy", np.zeros((2, 5), np.float32))
+    fails("R0601", "run", dense_file, "--input", f"x={tmp_path}/shape.npy")
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "stage nn_relu: root\n  loops q/1\n",
+        "rule x\nstage nothing: root\n  loops i0/0\n",
+        "stage nn_relu: root\n  loops i0/99999999999999999999\n",
+    ],
+)
+def test_schedules_that_are_wrong(dense_file, tmp_path, text):
+    (tmp_path / "s.txt").write_text(text)
+    group = "fused_nn_dense_nn_relu"
+    done = cli("run", dense_file, "--schedule", f"{group}={tmp_path}/s.txt")
+    assert done.returncode == 1 and "error[R0503]" in done.stderr, done.stderr
+
+
+@needs_program
+def test_a_schedule_for_no_group(dense_file, tmp_path):
+    (tmp_path / "s.txt").write_text("")
+    assert "fused_nn_dense_nn_relu" in fails(
+        "R0504", "run", dense_file, "--schedule", f"fused_nn_dense={tmp_path}/s.txt"
+    )
+
+
+@needs_program
+def test_artifacts_that_are_cut_or_changed(dense_file, tmp_path):
+    path = tmp_path / "a.rart"
+    assert cli("compile", dense_file, "-o", path).returncode == 0
+    data = path.read_bytes()
+    rng = random.Random(0)
+    for _ in range(12):
+        bad = bytearray(data[: rng.randrange(len(data))])
+        (tmp_path / "bad.rart").write_bytes(bad)
+        done = cli("run", tmp_path / "bad.rart")
+        assert done.returncode == 1 and "error[R0" in done.stderr
+    for _ in range(12):
+        bad = bytearray(data)
+        bad[rng.randrange(min(len(bad), 2000))] ^= 1 << rng.randrange(8)
+        (tmp_path / "bad.rart").write_bytes(bad)
+        assert cli("run", tmp_path / "bad.rart").returncode in (0, 1)
+
+
+# --- programs ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body, code, word",
+    [
+        ("nn.relu(%y)", "R0201", "%y"),
+        ("nn.reluu(%x)", "R0202", "nn.relu"),
+        ("@f(%x)", "R0203", "f"),
+        ("nn.relu(%x, %x)", "R0207", ""),
+        ("nn.softmax(%x, axes=1)", "R0206", "axis"),
+        ("nn.dense(%x, %x, units=", "R0101", ""),
+        ("nn.dense(%x, meta[relay.Constant][0])", "R0104", ""),
+        ("add(%x, 1i32)", "R03", ""),
+    ],
+)
+def test_programs_that_are_wrong(body, code, word):
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 4), float32]) {{\n  {body}\n}}\n'
+    with pytest.raises(relay.CompileError) as caught:
+        relay.compile(relay.parse(text, "wrong.relay"))
+    (first, *_) = caught.value.diagnostics
+    assert first.code.startswith(code), str(caught.value)
+    assert word in str(caught.value)
+    assert "wrong.relay:" in str(caught.value) and first.line is not None and first.line >= 3
+
+
+def test_types_that_do_not_fit_name_both_sides():
+    text = (
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 4), float32], %w: Tensor[(8, 5), float32]) { nn.dense(%x, %w) }'
+    )
+    with pytest.raises(relay.CompileError) as caught:
+        relay.compile(relay.parse(text))
+    assert caught.value.diagnostics[0].kind == "constraint"
+    assert "4" in str(caught.value) and "5" in str(caught.value)
+
+
+def test_a_module_without_main():
+    module = relay.parse('#[version = "0.0.5"]\ndef @other(%x: Tensor[(4), float32]) { %x }')
+    with pytest.raises(relay.CompileError, match="@main"):
+        relay.compile(module)
+    with pytest.raises(relay.CompileError, match="@main"):
+        relay.evaluate(module, [np.zeros(4, np.float32)])
+
+
+# --- calls ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "args, named, words",
+    [
+        ((), {}, ["missing", "x", "w"]),
+        ((X,), {}, ["missing", "w"]),
+        ((X, W, X), {}, ["3 inputs"]),
+        ((X, W), {"x": X}, ["twice"]),
+        ((X,), {"ww": W}, ["`ww`"]),
+        ((X.astype(np.float64), W), {}, ["float32", "float64"]),
+        ((X.astype(np.int32), W), {}, ["float32", "int32"]),
+        ((np.zeros((2, 5), np.float32), W), {}, ["x", "4", "5"]),
+        ((np.zeros(4, np.float32), W), {}, ["x"]),
+        ((X, np.zeros((8, 4, 1), np.float32)), {}, ["w"]),
+        ((np.zeros((2, 4), "c8"), W), {}, ["complex64"]),
+        ((np.array([["a"]]), W), {}, ["cannot be used"]),
+        ((None, W), {}, ["cannot be used"]),
+    ],
+)
+def test_calls_that_are_wrong(dense, args, named, words):
+    with pytest.raises(relay.CompileError) as caught:
+        dense(*args, **named)
+    for word in words:
+        assert word in str(caught.value)
+    assert "R0601" in str(caught.value)
+    assert dense(X, W).shape == (2, 8)  # and it still works
+
+
+@pytest.mark.parametrize(
+    "options, code",
+    [
+        ({"target": "zen9"}, "R0502"),
+        ({"numerics": "fp4"}, "R0504"),
+        ({"opt_level": 7}, "R0504"),
+        ({"threads": -3}, "R0504"),
+        ({"schedules": {"nothing": ""}}, "R0504"),
+    ],
+)
+def test_options_that_are_wrong(options, code):
+    with pytest.raises(relay.CompileError) as caught:
+        relay.compile(relay.parse(DENSE), **options)
+    assert caught.value.diagnostics[0].code == code
+
+
+def test_passes_and_stages_that_do_not_exist(dense):
+    with pytest.raises(relay.CompileError, match="fuse_ops"):
+        relay.transform(relay.parse(DENSE), ["fuse_op"])
+    with pytest.raises(relay.CompileError):
+        dense.emit("assembler")
+    with pytest.raises(relay.CompileError):
+        dense.emit("loop", 12345)
+    with pytest.raises(relay.CompileError):
+        relay.load("no such file.onnx")
+
+
+def test_operators_called_wrongly():
+    x = relay.var("x", (1, 4))
+    with pytest.raises(TypeError):
+        relay.op.nn.relu()
+    with pytest.raises(TypeError):
+        relay.op.nn.softmax(x, axes=1)
+    with pytest.raises(relay.CompileError, match="axis"):
+        relay.op.nn.softmax(x, axis="first")
+    module = relay.module(relay.op.nn.dense(x, relay.var("w", (8, 5))))
+    with pytest.raises(relay.CompileError) as caught:
+        relay.compile(module)
+    assert "test_bad_input.py:" in str(caught.value)  # the line that made the call
+
+
+def test_errors_survive_pickling():
+    import pickle
+
+    with pytest.raises(relay.CompileError) as caught:
+        relay.parse("nonsense")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) and again.diagnostics == caught.value.diagnostics
+
+
+# --- ONNX ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def onnx_file(tmp_path):
+    pytest.importorskip("onnx")
+    from onnx import helper, numpy_helper
+
+    weight = numpy_helper.from_array(np.ones((4, 8), np.float32), "w")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="mm"),
+        helper.make_node("Relu", ["a"], ["y"], name="act"),
+    ]
+    return onnx_model(tmp_path / "good.onnx", nodes, [("x", ["batch", 4])], [("y", ["batch", 8])], [weight])
+
+
+@needs_program
+def test_onnx_that_is_right(onnx_file):
+    assert cli("run", onnx_file).returncode == 0
+    model = relay.compile(str(onnx_file))
+    assert model.outputs[0].name == "y"
+    assert (model(X + 1) == 4).all()
+
+
+@needs_program
+def test_onnx_cut_anywhere_and_changed_anywhere(onnx_file, tmp_path):
+    data = onnx_file.read_bytes()
+    bad = tmp_path / "bad.onnx"
+    for cut in range(0, len(data), max(1, len(data) // 20)):
+        bad.write_bytes(data[:cut])
+        try:
+            relay.load(str(bad))
+        except relay.CompileError as error:
+            assert error.diagnostics
+    rng = random.Random(0)
+    for _ in range(200):
+        changed = bytearray(data)
+        for _ in range(rng.randrange(1, 4)):
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+        bad.write_bytes(changed)
+        try:
+            relay.load(str(bad))
+        except relay.CompileError as error:
+            assert error.diagnostics
+    bad.write_bytes(data[: len(data) // 2])
+    done = cli("run", bad)
+    assert done.returncode == 1 and "error[R04" in done.stderr
+
+
+@needs_program
+def test_onnx_counts_that_are_huge(tmp_path):
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1 << 40, 1 << 40], raw_data=b"\0\0\0\0")
+    path = onnx_model(
+        tmp_path / "huge.onnx", [helper.make_node("Add", ["x", "w"], ["y"])], [("x", [1])], [("y", [1])], [tensor]
+    )
+    done = cli("run", path)
+    assert done.returncode == 1 and "error[R04" in done.stderr, done.stderr
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"])
+    shape = helper.make_tensor("s", TensorProto.INT64, [2], [1 << 40, 1 << 40])
+    path = onnx_model(tmp_path / "fill.onnx", [node], [("x", [1])], [("y", None)], [shape])
+    done = cli("run", path)
+    assert done.returncode == 1 and "error[R0" in done.stderr, done.stderr
+
+
+@needs_program
+def test_onnx_operators_that_are_not_supported_are_all_named(tmp_path):
+    pytest.importorskip("onnx")
+    from onnx import helper
+
+    nodes = [
+        helper.make_node("Foo", ["x"], ["a"], name="first", domain="com.acme"),
+        helper.make_node("Relu", ["a"], ["b"], name="middle"),
+        helper.make_node("Bar", ["b"], ["y"], name="last", domain="com.acme"),
+    ]
+    path = onnx_model(tmp_path / "custom.onnx", nodes, [("x", [1, 4])], [("y", [1, 4])])
+    text = fails("R0403", "run", path)
+    assert "Foo" in text and "Bar" in text
+
+
+@needs_program
+def test_onnx_that_contradicts_itself(tmp_path):
+    pytest.importorskip("onnx")
+    from onnx import helper
+
+    path = onnx_model(
+        tmp_path / "loose.onnx", [helper.make_node("Relu", ["nowhere"], ["y"])], [("x", [1])], [("y", [1])]
+    )
+    assert "nowhere" in fails("R0404", "run", path)
+    nodes = [helper.make_node("MatMul", ["x", "z"], ["y"], name="product")]
+    path = onnx_model(tmp_path / "shapes.onnx", nodes, [("x", [2, 3]), ("z", [4, 5])], [("y", [2, 5])])
+    done = cli("run", path)
+    assert done.returncode == 1 and "product" in done.stderr, done.stderr
+
+
+def test_conv_text_still_compiles():
+    """The program the other tests rely on."""
+    assert relay.compile(relay.parse(CONV)).outputs

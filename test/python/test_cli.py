@@ -1,0 +1,235 @@
+"""The command line does what its help says."""
+
+import re
+
+import numpy as np
+import pytest
+from programs import CONV, DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onnx_model
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+VERBS = ["run", "compile", "opt", "check", "bench", "doctor", "explain"]
+
+
+@pytest.fixture
+def dense(tmp_path):
+    path = tmp_path / "dense.relay"
+    path.write_text(DENSE)
+    return path
+
+
+@pytest.fixture
+def conv(tmp_path):
+    path = tmp_path / "conv.relay"
+    path.write_text(CONV)
+    return path
+
+
+def test_version_is_one_everywhere():
+    version = cli("--version").stdout.split()[1]
+    assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"VERSION {version} " in (ROOT / "CMakeLists.txt").read_text()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_teaches(verb):
+    done = cli(verb, "--help")
+    assert done.returncode == 0
+    assert "Examples:" in done.stdout and f"relay {verb}" in done.stdout
+
+
+def test_help_lists_the_verbs():
+    text = cli("--help").stdout
+    assert all(f"  {verb} " in text for verb in VERBS)
+    assert "relay run model.onnx" in text
+
+
+def test_run_says_what_ran_where(dense):
+    done = cli("run", dense)
+    assert done.returncode == 0
+    assert "float32[1, 8]" in done.stdout
+    last = done.stderr.strip().splitlines()[-1]
+    assert re.search(r"relay: \d+ kernels? .* on .*threads?.*compile .*run ", last), last
+    assert "`x` is not given: random" in done.stderr and "dimension `n` is not given: 1" in done.stderr
+
+
+def test_quiet(dense):
+    assert cli("run", dense, "--quiet").stderr == ""
+
+
+def test_inputs_and_outputs(dense, tmp_path):
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((5, 4), np.float32), rng.standard_normal((8, 4), np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "all.npz", x=x, w=w)
+    np.save(tmp_path / "w.npy", w)
+    expected = np.maximum(x @ w.T, 0)
+    for executor in ["compiled", "vm", "graph", "debug"]:
+        out = tmp_path / f"{executor}.npz"
+        done = cli(
+            "run",
+            dense,
+            "--input",
+            f"x={tmp_path}/x.npy",
+            "--input",
+            f"w={tmp_path}/w.npy",
+            "--output",
+            out,
+            "--executor",
+            executor,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "random" not in done.stderr
+        np.testing.assert_allclose(np.load(out)["output"], expected, rtol=1e-5, atol=1e-6)
+    done = cli("run", dense, "--input", tmp_path / "all.npz", "--output", tmp_path / "folder")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "folder" / "output.npy"), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_random_inputs_are_the_same_every_time(dense, tmp_path):
+    for name in "ab":
+        cli("run", dense, "--shape", "x=3,4", "--input", "x=random:7", "--output", tmp_path / f"{name}.npz")
+    a, b = np.load(tmp_path / "a.npz")["output"], np.load(tmp_path / "b.npz")["output"]
+    assert a.shape == (3, 8) and (a == b).all()
+    cli("run", dense, "--shape", "x=3,4", "--input", "x=random:8", "--output", tmp_path / "c.npz")
+    assert (np.load(tmp_path / "c.npz")["output"] != a).any()
+
+
+def test_threads_do_not_change_the_answer(conv, tmp_path):
+    for threads in (1, 2):
+        assert cli("run", conv, "--threads", threads, "--output", tmp_path / f"{threads}.npy").returncode == 0
+    assert (np.load(tmp_path / "1.npy") == np.load(tmp_path / "2.npy")).all()
+
+
+def test_two_results(tmp_path):
+    path = tmp_path / "two.relay"
+    path.write_text(TWO_RESULTS)
+    done = cli("run", path, "--output", tmp_path / "out.npz")
+    assert done.returncode == 0, done.stderr
+    assert set(np.load(tmp_path / "out.npz").files) == {"output0", "output1"}
+
+
+def test_profile(conv):
+    done = cli("run", conv, "--profile")
+    assert "all kernels" in done.stdout and "nn_conv2d" in done.stdout
+
+
+def test_optimisation_levels_agree(conv, tmp_path):
+    results = []
+    for level in range(4):
+        done = cli("run", conv, f"-O{level}", "--output", tmp_path / f"{level}.npy")
+        assert done.returncode == 0, done.stderr
+        results.append(np.load(tmp_path / f"{level}.npy"))
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=1e-4, atol=1e-4)
+
+
+def test_artifact_round_trip(conv, tmp_path):
+    done = cli("compile", conv, "-o", tmp_path / "conv.rart")
+    assert done.returncode == 0, done.stderr
+    assert cli("run", conv, "--output", tmp_path / "a.npy").returncode == 0
+    done = cli("run", tmp_path / "conv.rart", "--output", tmp_path / "b.npy")
+    assert done.returncode == 0, done.stderr
+    assert "artifact" in done.stderr.splitlines()[-1]
+    assert (np.load(tmp_path / "a.npy") == np.load(tmp_path / "b.npy")).all()
+    assert cli("compile", conv, "-o", tmp_path / "again.rart").returncode == 0
+    assert (tmp_path / "conv.rart").read_bytes() == (tmp_path / "again.rart").read_bytes()
+
+
+@pytest.mark.parametrize("form, magic", [("so", b"\x7fELF"), ("obj", b"\x7fELF")])
+def test_kernels_alone(conv, tmp_path, form, magic):
+    done = cli("compile", conv, "-o", tmp_path / "out", "--emit", form)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out").read_bytes().startswith(magic)
+
+
+def test_opt_prints_a_program_that_parses(conv, tmp_path):
+    first = cli("opt", conv, "--passes", "infer_type")
+    assert first.returncode == 0, first.stderr
+    again = tmp_path / "again.relay"
+    again.write_text(first.stdout)
+    assert cli("opt", again, "--passes", "infer_type").stdout == first.stdout
+    done = cli("opt", conv, "-o", tmp_path / "out.relay")
+    assert done.returncode == 0, done.stderr
+    assert cli("run", tmp_path / "out.relay").returncode == 0
+
+
+@pytest.mark.parametrize("stage", ["te", "schedule", "loop", "llvm", "asm"])
+def test_stages(conv, stage):
+    done = cli("opt", conv, "--emit", stage)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout) > 100
+    one = cli("opt", conv, "--emit", stage, "--kernel", 0)
+    assert one.returncode == 0 and 0 < len(one.stdout) < len(done.stdout)
+
+
+def test_a_schedule_can_be_fed_back(conv, tmp_path):
+    schedule = cli("opt", conv, "--emit", "schedule", "--kernel", 0, "-o", tmp_path / "s.txt")
+    assert schedule.returncode == 0, schedule.stderr
+    group = re.search(r"# group 0 (\S+)", cli("opt", conv, "--emit", "schedule").stdout).group(1)
+    done = cli("run", conv, "--schedule", f"{group}={tmp_path}/s.txt", "--output", tmp_path / "a.npy")
+    assert done.returncode == 0, done.stderr
+    cli("run", conv, "--output", tmp_path / "b.npy")
+    assert (np.load(tmp_path / "a.npy") == np.load(tmp_path / "b.npy")).all()
+
+
+def test_list_passes():
+    text = cli("opt", "--list-passes").stdout
+    assert "fuse_ops" in text and "-O2:" in text
+
+
+def test_check(dense):
+    assert cli("check", dense).returncode == 0
+    report = cli_json("check", dense, "--json")
+    assert report["ok"] and report["kernels"] >= 1
+
+
+def test_check_lists_all_problems_of_a_model(tmp_path):
+    from onnx import helper
+
+    nodes = [
+        helper.make_node("Foo", ["x"], ["a"], domain="com.acme"),
+        helper.make_node("Bar", ["a"], ["y"], domain="com.acme"),
+    ]
+    path = onnx_model(tmp_path / "bad.onnx", nodes, [("x", [1, 4])], [("y", [1, 4])])
+    done = cli("check", path)
+    assert done.returncode == 1
+    assert "Foo" in done.stderr and "Bar" in done.stderr
+    report = cli_json("check", path, "--json")
+    assert not report["ok"] and {op["op"].rpartition(".")[2] for op in report["operators"] if not op["supported"]} == {
+        "Foo",
+        "Bar",
+    }
+
+
+def test_bench(dense):
+    report = cli_json("bench", dense, "--time", "0.2", "--threads", "1,2", "--json")
+    assert [one["threads"] for one in report] == [1, 2]
+    assert all(one["relay"]["median_us"] > 0 for one in report)
+
+
+def test_bench_beside_a_peer(tmp_path):
+    pytest.importorskip("onnxruntime")
+    from onnx import helper
+
+    path = onnx_model(
+        tmp_path / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", [64, 64])], [("y", [64, 64])]
+    )
+    done = cli("bench", path, "--vs", "onnxruntime", "--time", "0.4", "--threads", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    import json
+
+    (one,) = json.loads(done.stdout)
+    assert one["peer"].startswith("onnxruntime") and one["ratio"] > 0 and one["largest_difference"] == 0
+
+
+def test_doctor():
+    done = cli("doctor", "--quick")
+    assert done.returncode == 0
+    for word in ["processor", "target", "features", "operators"]:
+        assert word in done.stdout
+
+
+def test_explain():
+    assert "constraint" in cli("explain", "R0302").stdout
+    assert cli("explain", "constraint").returncode == 0
+    assert len(cli("explain").stdout.splitlines()) > 20
