@@ -115,6 +115,4 @@ Result<ir::Module> for_each_function(const ir::Module& module,
   return result;
 }
 
-Result<ir::Module> infer_type(const ir::Module& module, PassContext&) { return typing::infer(module); }
-
 }  // namespace relay::transform
