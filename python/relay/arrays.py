@@ -40,7 +40,7 @@ def array(value, dtype: str | None = None) -> _core.Array:
 def _from_numpy(value, dtype):
     is_array = isinstance(value, (np.ndarray, np.generic))
     value = np.asarray(value)
-    if not is_array and dtype is not None and dtype not in _FOREIGN and value.dtype != dtype:
+    if not is_array and dtype is not None and dtype not in _FOREIGN and value.dtype.kind in "fiub":
         value = value.astype(dtype)
     if value.dtype.byteorder == ">":
         value = value.astype(value.dtype.newbyteorder("<"))

@@ -38,11 +38,13 @@ def _document(definition: dict) -> str:
 def _make(definition: dict):
     inputs = definition["inputs"]
     positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _, _ in inputs]
+    input_names = {name for name, _, _ in inputs}
     keywords = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if required else default
         )
         for name, _, _, required, default in definition["attributes"]
+        if name not in input_names  # arange has both; the input is what a caller means
     ]
     signature = inspect.Signature(positional + keywords, return_annotation=_core.Expr)
     full_name = definition["name"]
@@ -56,7 +58,6 @@ def _make(definition: dict):
         given = {name: value for name, value in bound.arguments.items() if name not in input_names}
         return _core.call(full_name, operands, given, _where())
 
-    input_names = {name for name, _, _ in inputs}
     function.__name__ = full_name.rpartition(".")[2]
     function.__qualname__ = full_name
     function.__module__ = __name__
