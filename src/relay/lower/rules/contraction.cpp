@@ -45,8 +45,13 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     for (const te::Axis& a : r->axes) {
       const std::string& name = a.var->name;
       if (!own.count(name) || other.count(name)) continue;
+      // A dimension of its own in every load: not part of a window (that is a row of a depthwise convolution).
+      bool plain = true;
+      for (const LoadFact& l : loads)
+        for (const auto& c : l.coefficients) plain &= !c || !c->count(name) || (c->size() == 1 && c->at(name) == 1);
+      if (!plain) continue;
       int64_t extent = extent_or(a, 256);
-      // The factor must be a plain load along N, and a constant one is preferred: it can be packed ahead of time.
+      // A constant factor is preferred: it can be packed ahead of time.
       int64_t weight = std::min<int64_t>(extent, lanes) * (constant ? 1000000 : 1) * 1000 + extent;
       if (weight > n_extent) n = name, n_extent = weight, swapped = swap;
     }
