@@ -32,7 +32,7 @@ def @main(%x: Tensor[(1, 3, 16, 16), float32], %w: Tensor[(8, 3, 3, 3), float32]
 """
 
 
-def cli(*arguments, cwd=None, timeout=120):
+def cli(*arguments, cwd=None, timeout=60):
     """The command line: a finished process with text. Nothing may ever end by a signal or an internal error."""
     done = subprocess.run(
         [str(PROGRAM), *map(str, arguments)],

@@ -147,7 +147,7 @@ def test_schedules_that_are_wrong(dense_file, tmp_path, text):
 def test_a_schedule_for_no_group(dense_file, tmp_path):
     (tmp_path / "s.txt").write_text("")
     assert "fused_nn_dense_nn_relu" in fails(
-        "R0504", "run", dense_file, "--schedule", f"fused_nn_dense={tmp_path}/s.txt"
+        "R0503", "run", dense_file, "--schedule", f"fused_nn_dense={tmp_path}/s.txt"
     )
 
 
@@ -250,7 +250,7 @@ def test_calls_that_are_wrong(dense, args, named, words):
         ({"numerics": "fp4"}, "R0504"),
         ({"opt_level": 7}, "R0504"),
         ({"threads": -3}, "R0504"),
-        ({"schedules": {"nothing": ""}}, "R0504"),
+        ({"schedules": {"nothing": ""}}, "R0503"),
     ],
 )
 def test_options_that_are_wrong(options, code):

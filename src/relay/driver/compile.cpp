@@ -60,23 +60,6 @@ static void name_outputs(lower::LoweredFunction& lowered, const ir::Module& modu
   }
 }
 
-// A schedule for a group that does not exist would be ignored; say so instead.
-static Status check_schedules(const lower::LoweredFunction& lowered, const CompileOptions& options) {
-  std::vector<std::string> names;
-  for (const lower::Group& group : lowered.groups) names.push_back(group.name);
-  for (const auto& [name, text] : options.schedules) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    std::optional<std::string> near = nearest(name, names);
-    return Diagnostic{DiagnosticKind::bad_option,
-                      format("a schedule is given for '{}', and no group has that name", name),
-                      {},
-                      {},
-                      {format("the groups are: {}", join(names, ", "))},
-                      near ? format("did you mean '{}'?", *near) : ""};
-  }
-  return ok();
-}
-
 Result<lower::LoweredFunction> lower_main(const ir::Module& module, const CompileOptions& options) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
@@ -84,7 +67,6 @@ Result<lower::LoweredFunction> lower_main(const ir::Module& module, const Compil
                       "name the function to compile @main"};
   RELAY_ASSIGN(lower::LoweredFunction lowered,
                lower::lower(main->second, "main", {.target = options.target, .schedules = options.schedules}));
-  RELAY_RETURN_IF_ERROR(check_schedules(lowered, options));
   name_outputs(lowered, module, options.output_names);
   return lowered;
 }

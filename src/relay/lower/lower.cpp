@@ -45,7 +45,7 @@ class Lowering {
         std::vector<std::string> names;
         for (const Group& g : out_.groups) names.push_back(g.name);
         std::optional<std::string> near = nearest(name, names);
-        return Diagnostic{DiagnosticKind::illegal_schedule, format("a schedule is given for '{}', but no group has this name", name), {}, {}, {}, near ? format("did you mean '{}'?", *near) : "see --emit schedule for the names"};
+        return Diagnostic{DiagnosticKind::illegal_schedule, format("a schedule is given for '{}', but no group has this name", name), {}, {}, {}, near ? format("did you mean '{}'?", *near) : format("the groups are: {}", join(names, ", "))};
       }
     return ok();
   }
