@@ -4,7 +4,8 @@
 
 Each fit is of the smooth rest that is left when the leading terms are kept exact, e.g. exp(r) = 1 + r + r*r * fit(r).
 """
-from mpmath import mp, mpf, chebyfit, erf, erfc, exp, log, sin, cos, sqrt, tanh, atan, pi
+
+from mpmath import atan, chebyfit, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt, tanh
 
 mp.dps = 60
 
@@ -13,8 +14,6 @@ def fit(name, f, low, high, terms, single):
     coefficients, error = chebyfit(f, [mpf(low), mpf(high)], terms, error=True)
     digits = ", ".join(mp.nstr(c, 10 if single else 18) for c in reversed(coefficients))  # constant first
     print(f"// {name}: error {mp.nstr(error, 2)}\nconstexpr double {name}[] = {{{digits}}};")
-
-
 
 
 def exp_rest(r):

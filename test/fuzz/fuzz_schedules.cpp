@@ -46,7 +46,8 @@ struct Physical {
 
 class Case {
  public:
-  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool verbose) : random_(seed * 0x9E3779B97F4A7C15ull + 1), verbose_(verbose) {
+  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool verbose)
+      : random_(seed * 0x9E3779B97F4A7C15ull + 1), verbose_(verbose) {
     program_ = ProgramGenerator(random_).generate();
     program_.outputs = lower::unique_names(program_.outputs);
     target_ = targets[static_cast<size_t>(random_.in(0, static_cast<int64_t>(targets.size()) - 1))];
@@ -64,9 +65,11 @@ class Case {
     if (verbose_) std::printf("%s\n%s\n", te::str(plan.stages()).c_str(), text.c_str());
     Result<Schedule> again = lower::parse_schedule(text, plan.stages());
     if (!again) return {Outcome::Different, "the schedule's text cannot be read again:\n" + render(again.errors())};
-    if (lower::str(*again, plan.stages()) != text) return {Outcome::Different, "the schedule's text changes when it is read again"};
+    if (lower::str(*again, plan.stages()) != text)
+      return {Outcome::Different, "the schedule's text changes when it is read again"};
 
-    Result<std::vector<lower::BuiltKernel>> kernels = lower::build_kernels(plan.stages(), *again, plan.layouts, target_, "case");
+    Result<std::vector<lower::BuiltKernel>> kernels =
+        lower::build_kernels(plan.stages(), *again, plan.layouts, target_, "case");
     if (!kernels) return {Outcome::Refused, render(kernels.errors())};
     if (verbose_)
       for (const lower::BuiltKernel& k : *kernels) std::printf("%s\n", loop::str(k.kernel).c_str());
@@ -97,7 +100,8 @@ class Case {
       if (t->is_placeholder()) plan.layouts[t->name] = generator.random_layout(t);
     if (by_rules) {
       for (const te::Tensor& o : plan.outputs)
-        if (!o->is_placeholder() && random_.chance(40)) plan.layouts[o->name] = Layout::channels_last(static_cast<int>(o->shape.size()));
+        if (!o->is_placeholder() && random_.chance(40))
+          plan.layouts[o->name] = Layout::channels_last(static_cast<int>(o->shape.size()));
       lower::plan_group(plan);
       if (random_.chance(60)) mutate_steps(random_, plan);
     } else {
@@ -115,8 +119,8 @@ class Case {
     return out;
   }
 
-  Outcome compare(const GroupPlan& plan, const std::vector<lower::BuiltKernel>& kernels, const std::vector<loop::Kernel>& code,
-                  const codegen::KernelLibrary* library) {
+  Outcome compare(const GroupPlan& plan, const std::vector<lower::BuiltKernel>& kernels,
+                  const std::vector<loop::Kernel>& code, const codegen::KernelLibrary* library) {
     // 64 bytes of a known pattern around every array: stores outside are seen.
     constexpr size_t guard = 64;
     constexpr unsigned char pattern = 0xA5;
@@ -152,33 +156,40 @@ class Case {
     if (!complaint.empty()) return {Outcome::Different, complaint};
     for (const auto& [name, m] : memory)
       for (size_t i = 0; i < guard; ++i)
-        if (m[i] != pattern || m[m.size() - 1 - i] != pattern) return {Outcome::Different, format("a store outside of '{}'", name)};
+        if (m[i] != pattern || m[m.size() - 1 - i] != pattern)
+          return {Outcome::Different, format("a store outside of '{}'", name)};
 
     Result<std::vector<Tensor>> expected = eval::evaluate(program_.outputs, values_, program_.symbols);
     if (!expected) return {Outcome::Different, "the evaluator refuses:\n" + render(expected.errors())};
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
       const te::Tensor& t = plan.outputs[o];
       const Layout& layout = plan.layouts.at(t->name);
-      Tensor physical = Tensor::view(memory[t->name].data() + guard, concrete(layout.physical_shape(t->shape)), t->dtype, nullptr);
+      Tensor physical =
+          Tensor::view(memory[t->name].data() + guard, concrete(layout.physical_shape(t->shape)), t->dtype, nullptr);
       Tensor got = lower::unpack(physical, layout, (*expected)[o].shape());
       for (int64_t i = 0; i < got.elements(); ++i)
         if (got.at(i) != (*expected)[o].at(i))
-          return {Outcome::Different, format("output {} differs at element {}: {} instead of {}", o, i, got.at(i), (*expected)[o].at(i))};
+          return {Outcome::Different,
+                  format("output {} differs at element {}: {} instead of {}", o, i, got.at(i), (*expected)[o].at(i))};
     }
     return {};
   }
 
   // Empty, or what the interpreter found. `library` is null for the interpreter.
-  std::string call(const loop::Kernel& k, const std::vector<void*>& params, const std::vector<int64_t>& bytes, const codegen::KernelLibrary* library) {
+  std::string call(const loop::Kernel& k, const std::vector<void*>& params, const std::vector<int64_t>& bytes,
+                   const codegen::KernelLibrary* library) {
     std::vector<int64_t> shape;
     for (const Expr& v : k.shape_vars) shape.push_back(scalar::evaluate(v, program_.symbols).value());
-    std::vector<unsigned char> scratch(static_cast<size_t>(codegen::scratch_bytes(codegen::prepare(k, target_))) + 64, 0xC3);
+    std::vector<unsigned char> scratch(static_cast<size_t>(codegen::scratch_bytes(codegen::prepare(k, target_))) + 64,
+                                       0xC3);
     void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
     int64_t tasks = scalar::evaluate(k.tasks, program_.symbols).value();
     for (int64_t end = tasks; end > 0;) {
       int64_t begin = std::max<int64_t>(0, end - random_.in(1, 7));
-      if (library) library->find(k.name)(params.data(), shape.data(), begin, end, aligned);
-      else if (Status s = loop::interpret(k, params, bytes, shape, begin, end); !s) return render(s.errors());
+      if (library)
+        library->find(k.name)(params.data(), shape.data(), begin, end, aligned);
+      else if (Status s = loop::interpret(k, params, bytes, shape, begin, end); !s)
+        return render(s.errors());
       end = begin;
     }
     return "";
@@ -196,7 +207,8 @@ struct Tally {
 };
 
 // True if all cases agree; prints the first that does not.
-bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool verbose, bool quiet, Tally& tally, uint64_t* found = nullptr) {
+bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool verbose, bool quiet,
+               Tally& tally, uint64_t* found = nullptr) {
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < cases; ++i) {
     Outcome outcome;
@@ -207,7 +219,10 @@ bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targ
     }
     if (outcome.kind == Outcome::Different) {
       if (found) *found = seed + i;
-      if (!quiet) std::printf("seed %llu: %s\nagain: relay_fuzz_schedules --seed %llu --cases 1 -v\n", static_cast<unsigned long long>(seed + i), outcome.detail.c_str(), static_cast<unsigned long long>(seed + i));
+      if (!quiet)
+        std::printf("seed %llu: %s\nagain: relay_fuzz_schedules --seed %llu --cases 1 -v\n",
+                    static_cast<unsigned long long>(seed + i), outcome.detail.c_str(),
+                    static_cast<unsigned long long>(seed + i));
       return false;
     }
     if (outcome.kind == Outcome::Refused && verbose) std::printf("refused: %s\n", outcome.detail.c_str());
@@ -226,9 +241,12 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
     lower::Mutation mutation;
     const char* text;
   };
-  const Bug bugs[] = {{lower::Mutation::LoseTailMask, "a lost tail mask"},      {lower::Mutation::RegionShort, "a region short by one"},
-                      {lower::Mutation::RingShort, "a ring too short"},         {lower::Mutation::Race, "a race on a reduction"},
-                      {lower::Mutation::WrongKTail, "a dropped tail of K"},     {lower::Mutation::UnwrittenBorder, "an unwritten border"},
+  const Bug bugs[] = {{lower::Mutation::LoseTailMask, "a lost tail mask"},
+                      {lower::Mutation::RegionShort, "a region short by one"},
+                      {lower::Mutation::RingShort, "a ring too short"},
+                      {lower::Mutation::Race, "a race on a reduction"},
+                      {lower::Mutation::WrongKTail, "a dropped tail of K"},
+                      {lower::Mutation::UnwrittenBorder, "an unwritten border"},
                       {lower::Mutation::AliasBuffers, "two buffers in one place"}};
   int caught = 0;
   for (const Bug& bug : bugs) {
@@ -237,8 +255,10 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
     uint64_t seed = 0;
     bool missed = run_cases(1, cases, targets, false, true, tally, &seed);
     lower::plant(lower::Mutation::None);
-    if (missed) std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
-    else std::printf("caught %s at seed %llu\n", bug.text, static_cast<unsigned long long>(seed));
+    if (missed)
+      std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
+    else
+      std::printf("caught %s at seed %llu\n", bug.text, static_cast<unsigned long long>(seed));
     caught += !missed;
   }
   std::printf("%d passed, %d failed\n", caught, 7 - caught);
@@ -253,11 +273,16 @@ int main(int argc, char** argv) {
   bool verbose = false, planting = false;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
-    if (arg == "--cases" && i + 1 < argc) cases = std::atoll(argv[++i]);
-    else if (arg == "--seed" && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (arg == "--power") planting = true;
-    else if (arg == "-v") verbose = true;
-    else return std::printf("usage: relay_fuzz_schedules [--cases N] [--seed S] [-v] | --power [--cases N]\n"), 2;
+    if (arg == "--cases" && i + 1 < argc)
+      cases = std::atoll(argv[++i]);
+    else if (arg == "--seed" && i + 1 < argc)
+      seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (arg == "--power")
+      planting = true;
+    else if (arg == "-v")
+      verbose = true;
+    else
+      return std::printf("usage: relay_fuzz_schedules [--cases N] [--seed S] [-v] | --power [--cases N]\n"), 2;
   }
   // The machine's own features, and what it would be with less: other widths, other register counts.
   std::vector<TargetDesc> targets;
@@ -267,8 +292,11 @@ int main(int argc, char** argv) {
   if (planting) return power(targets, cases);
   Tally tally;
   bool good = run_cases(seed, cases, targets, verbose, false, tally);
-  std::printf("%lld cases: %lld equal, %lld refused as illegal\n", static_cast<long long>(tally.equal + tally.refused + !good), static_cast<long long>(tally.equal), static_cast<long long>(tally.refused));
-  if (good && cases >= 100 && tally.refused * 2 > cases) return std::printf("more than half of the cases were refused: the fuzzer tests too little\n"), 1;
+  std::printf("%lld cases: %lld equal, %lld refused as illegal\n",
+              static_cast<long long>(tally.equal + tally.refused + !good), static_cast<long long>(tally.equal),
+              static_cast<long long>(tally.refused));
+  if (good && cases >= 100 && tally.refused * 2 > cases)
+    return std::printf("more than half of the cases were refused: the fuzzer tests too little\n"), 1;
   std::printf("%lld passed, %d failed\n", static_cast<long long>(tally.equal), good ? 0 : 1);
   return good ? 0 : 1;
 }

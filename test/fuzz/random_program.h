@@ -18,7 +18,9 @@ class Random {
   int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
   bool chance(int percent) { return in(0, 99) < percent; }
   template <class T>
-  const T& of(const std::vector<T>& v) { return v[in(0, static_cast<int64_t>(v.size()) - 1)]; }
+  const T& of(const std::vector<T>& v) {
+    return v[in(0, static_cast<int64_t>(v.size()) - 1)];
+  }
 
  private:
   std::mt19937_64 engine_;
@@ -63,12 +65,16 @@ class ProgramGenerator {
     int64_t rank = random_.in(1, 4);
     for (int64_t d = 0; d < rank; ++d) {
       bool last = d == rank - 1;
-      if (!program_.symbols.empty() && random_.chance(35)) shape.push_back(program_.symbols[0].first);
-      else shape.push_back(scalar::imm(random_.in(1, last || random_.chance(20) ? 40 : 9)));
+      if (!program_.symbols.empty() && random_.chance(35))
+        shape.push_back(program_.symbols[0].first);
+      else
+        shape.push_back(scalar::imm(random_.in(1, last || random_.chance(20) ? 40 : 9)));
     }
     return shape;
   }
-  te::Tensor new_placeholder(Exprs shape) { return te::placeholder(format("x{}", placeholders_++), std::move(shape), dtype_); }
+  te::Tensor new_placeholder(Exprs shape) {
+    return te::placeholder(format("x{}", placeholders_++), std::move(shape), dtype_);
+  }
   te::Tensor new_weight(Exprs shape) {
     program_.weights.push_back(te::placeholder(format("w{}", placeholders_++), std::move(shape), dtype_));
     return program_.weights.back();
@@ -79,7 +85,9 @@ class ProgramGenerator {
   te::Tensor step(const te::Tensor& t) {
     size_t rank = t->shape.size();
     switch (rank == 0 ? 0 : random_.in(0, 13)) {
-      case 0: bound_ = bound_ * 2 + 1; return te::compute("twice", t->shape, [&](const Exprs& i) { return (*t)(i) * number(2) + number(1); });
+      case 0:
+        bound_ = bound_ * 2 + 1;
+        return te::compute("twice", t->shape, [&](const Exprs& i) { return (*t)(i)*number(2) + number(1); });
       case 1: return te::compute("relu", t->shape, [&](const Exprs& i) { return scalar::max((*t)(i), number(0)); });
       case 2: return add(t);
       case 3: return bias(t);
@@ -99,7 +107,9 @@ class ProgramGenerator {
   te::Tensor add(const te::Tensor& t) {
     te::Tensor other;
     for (const te::Tensor& a : all_)
-      if (a->shape.size() == t->shape.size() && std::equal(a->shape.begin(), a->shape.end(), t->shape.begin(), scalar::equal)) other = a;
+      if (a->shape.size() == t->shape.size() &&
+          std::equal(a->shape.begin(), a->shape.end(), t->shape.begin(), scalar::equal))
+        other = a;
     if (!other) other = new_placeholder(t->shape);
     bound_ *= 2;
     return te::compute("add", t->shape, [&](const Exprs& i) { return (*t)(i) + (*other)(i); });
@@ -114,7 +124,8 @@ class ProgramGenerator {
     Exprs shape = t->shape;
     std::vector<int64_t> low(shape.size()), high(shape.size());
     for (size_t d = 0; d < shape.size(); ++d)
-      if (random_.chance(60)) low[d] = random_.in(0, 2), high[d] = random_.in(0, 2), shape[d] = shape[d] + (low[d] + high[d]);
+      if (random_.chance(60))
+        low[d] = random_.in(0, 2), high[d] = random_.in(0, 2), shape[d] = shape[d] + (low[d] + high[d]);
     int64_t value = random_.chance(70) ? 0 : -2;
     return te::compute("padded", shape, [&](const Exprs& i) {
       Expr inside = scalar::imm(1, DType::boolean());
@@ -139,11 +150,12 @@ class ProgramGenerator {
     bool weighted = random_.chance(40), max = !weighted && random_.chance(50);
     te::Tensor w = weighted ? new_weight({scalar::imm(k)}) : te::Tensor();
     bound_ *= weighted ? 3 * k : max ? 1 : k;
-    return te::reduce("window", shape, {scalar::imm(k)}, max ? te::Combiner::Max : te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-      Exprs at = i;
-      at[d] = i[d] * stride + r[0];
-      return w ? (*t)(at) * (*w)({r[0]}) : (*t)(at);
-    });
+    return te::reduce("window", shape, {scalar::imm(k)}, max ? te::Combiner::Max : te::Combiner::Sum,
+                      [&](const Exprs& i, const Exprs& r) {
+                        Exprs at = i;
+                        at[d] = i[d] * stride + r[0];
+                        return w ? (*t)(at) * (*w)({r[0]}) : (*t)(at);
+                      });
   }
   te::Tensor convolution(const te::Tensor& t) {
     if (!is_static(t->shape[1]) || !is_static(t->shape[2]) || t->shape[2]->ivalue < 3) return matmul(t);
@@ -152,17 +164,19 @@ class ProgramGenerator {
     Exprs shape = t->shape;
     shape[1] = scalar::imm(out), shape[2] = scalar::imm((t->shape[2]->ivalue - k) / stride + 1);
     bound_ *= 3 * k * channels;
-    return te::reduce("conv", shape, {t->shape[1], scalar::imm(k)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-      Exprs at = i;
-      at[1] = r[0], at[2] = i[2] * stride + r[1];
-      return (*t)(at) * (*w)({i[1], r[0], r[1]});
-    });
+    return te::reduce("conv", shape, {t->shape[1], scalar::imm(k)}, te::Combiner::Sum,
+                      [&](const Exprs& i, const Exprs& r) {
+                        Exprs at = i;
+                        at[1] = r[0], at[2] = i[2] * stride + r[1];
+                        return (*t)(at) * (*w)({i[1], r[0], r[1]});
+                      });
   }
   te::Tensor matmul(const te::Tensor& t) {
     const Expr& k = t->shape.back();
     Expr n = scalar::imm(random_.in(1, 50));
     bool transposed = random_.chance(50);
-    te::Tensor w = random_.chance(70) ? new_weight(transposed ? Exprs{n, k} : Exprs{k, n}) : new_placeholder(transposed ? Exprs{n, k} : Exprs{k, n});
+    te::Tensor w = random_.chance(70) ? new_weight(transposed ? Exprs{n, k} : Exprs{k, n})
+                                      : new_placeholder(transposed ? Exprs{n, k} : Exprs{k, n});
     Exprs shape = t->shape;
     shape.back() = n;
     bound_ *= 3 * (is_static(k) ? k->ivalue : 11);
@@ -173,27 +187,31 @@ class ProgramGenerator {
     });
   }
   te::Tensor reduce_axis(const te::Tensor& t, bool last = false) {
-    size_t d = last || random_.chance(60) ? t->shape.size() - 1 : random_.in(0, static_cast<int64_t>(t->shape.size()) - 1);
+    size_t d =
+        last || random_.chance(60) ? t->shape.size() - 1 : random_.in(0, static_cast<int64_t>(t->shape.size()) - 1);
     Exprs shape = t->shape;
     Expr extent = shape[d];
     shape.erase(shape.begin() + static_cast<int64_t>(d));
     bool max = random_.chance(50);
     if (!max) bound_ *= is_static(extent) ? extent->ivalue : 11;
-    return te::reduce("row", shape, {extent}, max ? te::Combiner::Max : te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-      Exprs at = i;
-      at.insert(at.begin() + static_cast<int64_t>(d), r[0]);
-      return (*t)(at);
-    });
+    return te::reduce("row", shape, {extent}, max ? te::Combiner::Max : te::Combiner::Sum,
+                      [&](const Exprs& i, const Exprs& r) {
+                        Exprs at = i;
+                        at.insert(at.begin() + static_cast<int64_t>(d), r[0]);
+                        return (*t)(at);
+                      });
   }
   // What softmax and normalisation look like: a row reduction and its rows again, twice.
   te::Tensor centre(const te::Tensor& t) {
     te::Tensor r = reduce_axis(t, true);
     bound_ *= 2;
-    te::Tensor c = te::compute("centred", t->shape, [&](const Exprs& i) { return (*t)(i) - (*r)(Exprs(i.begin(), i.end() - 1)); });
+    te::Tensor c =
+        te::compute("centred", t->shape, [&](const Exprs& i) { return (*t)(i) - (*r)(Exprs(i.begin(), i.end() - 1)); });
     if (random_.chance(50)) return c;
     te::Tensor s = reduce_axis(c, true);
     bound_ *= 2;
-    return te::compute("scaled", t->shape, [&](const Exprs& i) { return (*c)(i) + (*s)(Exprs(i.begin(), i.end() - 1)); });
+    return te::compute("scaled", t->shape,
+                       [&](const Exprs& i) { return (*c)(i) + (*s)(Exprs(i.begin(), i.end() - 1)); });
   }
   te::Tensor move(const te::Tensor& t) {
     size_t rank = t->shape.size();

@@ -38,16 +38,20 @@ class ScheduleGenerator {
       bool output = std::find(plan_.outputs.begin(), plan_.outputs.end(), t) != plan_.outputs.end();
       bool reduction = t->combiner != te::Combiner::None;
       te::Tensor consumer = only_consumer(stages, t);
-      if (output || random_.chance(25)) s.place = Place::Root;
-      else if (!reduction && random_.chance(35)) s.place = Place::Inline;
+      if (output || random_.chance(25))
+        s.place = Place::Root;
+      else if (!reduction && random_.chance(35))
+        s.place = Place::Inline;
       else if (consumer) {
         const StageSchedule& c = plan_.schedule.stages.at(consumer->name);
         s.place = Place::At, s.consumer = consumer->name;
         s.level = static_cast<int>(random_.in(0, static_cast<int64_t>(c.loops.size())));
-        size_t parallel = std::count_if(c.loops.begin(), c.loops.end(), [](const lower::Loop& l) { return l.kind == LoopKind::Parallel; });
+        size_t parallel = std::count_if(c.loops.begin(), c.loops.end(),
+                                        [](const lower::Loop& l) { return l.kind == LoopKind::Parallel; });
         s.level = std::max<int>(s.level, static_cast<int>(parallel));
         s.storage = random_.chance(50) ? Storage::Stack : Storage::Scratch;
-        if (s.level > 0 && random_.chance(40) && c.loops[s.level - 1].kind == LoopKind::Serial && c.loops[s.level - 1].step == 1)
+        if (s.level > 0 && random_.chance(40) && c.loops[s.level - 1].kind == LoopKind::Serial &&
+            c.loops[s.level - 1].step == 1)
           s.fold = folding_axis(*consumer, c.loops[s.level - 1].axis, *t);
       } else {
         s.place = Place::Root;
@@ -62,7 +66,8 @@ class ScheduleGenerator {
   Layout random_layout(const te::Tensor& t) {
     Layout l = Layout::row_major(static_cast<int>(t->shape.size()));
     if (random_.chance(40)) {
-      for (size_t i = l.dims.size(); i > 1; --i) std::swap(l.dims[i - 1], l.dims[random_.in(0, static_cast<int64_t>(i) - 1)]);
+      for (size_t i = l.dims.size(); i > 1; --i)
+        std::swap(l.dims[i - 1], l.dims[random_.in(0, static_cast<int64_t>(i) - 1)]);
     }
     return l;
   }
@@ -75,7 +80,8 @@ class ScheduleGenerator {
       if (user->is_placeholder()) continue;
       te::Tensors in = te::inputs(user);
       if (std::find(in.begin(), in.end(), t) == in.end()) continue;
-      te::Tensor real = plan_.schedule.stages.at(user->name).place == Place::Inline ? only_consumer(stages, user) : user;
+      te::Tensor real =
+          plan_.schedule.stages.at(user->name).place == Place::Inline ? only_consumer(stages, user) : user;
       if (!real || (found && !(found == real))) return {};
       found = real;
     }
@@ -111,7 +117,9 @@ class ScheduleGenerator {
         axis.chain.push_back({axis.name, int64_t{1} << random_.in(1, 4)});
         axis.chain.push_back({axis.name, 1, LoopKind::Vector});
       } else {
-        axis.chain.push_back({axis.name, 1, scalar::is_int(a.extent) && extent <= 4 && random_.chance(40) ? LoopKind::Unroll : LoopKind::Serial});
+        axis.chain.push_back(
+            {axis.name, 1,
+             scalar::is_int(a.extent) && extent <= 4 && random_.chance(40) ? LoopKind::Unroll : LoopKind::Serial});
         // An unrolled loop must not run over an extent known at run time only.
         if (!scalar::is_int(a.extent)) axis.chain.back().kind = LoopKind::Serial;
       }
@@ -135,8 +143,10 @@ class ScheduleGenerator {
         continue;
       }
       if (parallel && l.kind == LoopKind::Serial && random_.chance(60)) {
-        if (!axis.reduce || lower::planted() == lower::Mutation::Race) l.kind = LoopKind::Parallel;
-        else parallel = false;
+        if (!axis.reduce || lower::planted() == lower::Mutation::Race)
+          l.kind = LoopKind::Parallel;
+        else
+          parallel = false;
       } else {
         parallel = false;
       }

@@ -39,7 +39,8 @@ static std::string render_place(const Span& span, const std::string& text) {
   std::string number = std::to_string(line);
   std::string margin(number.size(), ' ');
   out += format("{} |\n{} | {}\n", margin, number, shown);
-  if (column <= shown.size() + 1) out += format("{} | {}{} {}\n", margin, std::string(column - 1, ' '), std::string(width, '^'), text);
+  if (column <= shown.size() + 1)
+    out += format("{} | {}{} {}\n", margin, std::string(column - 1, ' '), std::string(width, '^'), text);
   while (out.size() > 1 && out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
   return out;
 }
@@ -47,13 +48,18 @@ static std::string render_place(const Span& span, const std::string& text) {
 // The length of the UTF-8 sequence at `at`, 0 when there is none.
 static size_t utf8_length(std::string_view text, size_t at) {
   unsigned char lead = static_cast<unsigned char>(text[at]);
-  size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  size_t length = lead < 0x80                   ? 1
+                  : lead >= 0xC2 && lead < 0xE0 ? 2
+                  : lead >= 0xE0 && lead < 0xF0 ? 3
+                  : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                : 0;
   if (length == 0 || text.size() - at < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
   // Overlong forms, surrogates, beyond the last code point.
   unsigned char second = length > 1 ? static_cast<unsigned char>(text[at + 1]) : 0;
-  bool bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+  bool bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+             (lead == 0xF4 && second > 0x8F);
   return bad ? 0 : length;
 }
 
@@ -77,7 +83,8 @@ static std::string printable(std::string_view text) {
 }
 
 std::string render(const Diagnostic& d) {
-  std::string out = format("{}[{}]: {}\n", d.severity == Severity::Error ? "error" : "warning", info(d.kind).code, d.message);
+  std::string out =
+      format("{}[{}]: {}\n", d.severity == Severity::Error ? "error" : "warning", info(d.kind).code, d.message);
   if (d.span) out += render_place(d.span, "");
   for (const Label& label : d.labels) out += render_place(label.span, label.text);
   for (const std::string& note : d.notes) out += format("  note: {}\n", note);
@@ -101,8 +108,9 @@ void DiagnosticSink::report(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(format("internal error at {}:{}: {} (check failed: {}). This is a bug in Relay, not in your program.", file,
-                             line, message, condition));
+  throw InternalError(
+      format("internal error at {}:{}: {} (check failed: {}). This is a bug in Relay, not in your program.", file, line,
+             message, condition));
 }
 
 }  // namespace relay

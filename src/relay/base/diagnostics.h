@@ -56,11 +56,11 @@ struct Label {
 
 struct Diagnostic {
   DiagnosticKind kind;
-  std::string message;             // one line: what is wrong here, with both sides of the conflict
-  Span span{};                     // the operand at fault
-  std::vector<Label> labels{};     // other places that matter
+  std::string message;          // one line: what is wrong here, with both sides of the conflict
+  Span span{};                  // the operand at fault
+  std::vector<Label> labels{};  // other places that matter
   std::vector<std::string> notes{};
-  std::string help{};              // the way out
+  std::string help{};  // the way out
   Severity severity = Severity::Error;
 };
 
@@ -115,9 +115,9 @@ inline Status ok() { return Nothing{}; }
 // `T x = RELAY_TRY(expr)` is not C++; write: RELAY_ASSIGN(T x, expr);  it returns the errors from the function.
 #define RELAY_CONCAT_(a, b) a##b
 #define RELAY_CONCAT(a, b) RELAY_CONCAT_(a, b)
-#define RELAY_ASSIGN(declaration, expression)                                                    \
-  auto RELAY_CONCAT(result_, __LINE__) = (expression);                                           \
-  if (!RELAY_CONCAT(result_, __LINE__)) return RELAY_CONCAT(result_, __LINE__).errors();         \
+#define RELAY_ASSIGN(declaration, expression)                                            \
+  auto RELAY_CONCAT(result_, __LINE__) = (expression);                                   \
+  if (!RELAY_CONCAT(result_, __LINE__)) return RELAY_CONCAT(result_, __LINE__).errors(); \
   declaration = *std::move(RELAY_CONCAT(result_, __LINE__))
 #define RELAY_RETURN_IF_ERROR(expression) \
   if (auto status = (expression); !status) return status.errors()

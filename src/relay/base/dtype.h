@@ -11,7 +11,7 @@ namespace relay {
 struct DType {
   enum class Code : uint8_t { Int, UInt, Float, BFloat, Bool };
   Code code = Code::Float;
-  uint8_t bits = 32;    // 8, 16, 32, 64; Bool is stored in one byte and has bits 8
+  uint8_t bits = 32;  // 8, 16, 32, 64; Bool is stored in one byte and has bits 8
   uint16_t lanes = 1;
 
   static constexpr DType float32() { return {Code::Float, 32}; }

@@ -9,19 +9,19 @@
 namespace relay {
 
 struct TargetDesc {
-  std::string name = "generic";      // "zen4", "sapphirerapids", "haswell", ...
-  std::string triple;                // LLVM triple
-  std::string cpu;                   // LLVM CPU name
-  std::vector<std::string> features; // LLVM features, as "+avx2", "-avx512f"
-  int vector_bytes = 16;             // of the widest register worth using
+  std::string name = "generic";       // "zen4", "sapphirerapids", "haswell", ...
+  std::string triple;                 // LLVM triple
+  std::string cpu;                    // LLVM CPU name
+  std::vector<std::string> features;  // LLVM features, as "+avx2", "-avx512f"
+  int vector_bytes = 16;              // of the widest register worth using
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_masks = false;            // predicate registers: masked loads and stores at full speed
+  bool has_masks = false;  // predicate registers: masked loads and stores at full speed
   int64_t l1_bytes = 32 << 10, l2_bytes = 256 << 10, l3_bytes = 8 << 20;  // of one core; L3 shared
-  double fma_per_cycle = 2;          // vector multiply-adds a cycle
+  double fma_per_cycle = 2;                                               // vector multiply-adds a cycle
   double ghz = 3;
   double l2_gbps = 60, l3_gbps = 20, dram_gbps = 10;  // read bandwidth of one core
-  bool prefetch_weights = true;      // software prefetch of streamed weights pays
+  bool prefetch_weights = true;                       // software prefetch of streamed weights pays
   int cores = 1;
 };
 

@@ -44,12 +44,16 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   for (const std::string& candidate : candidates) {
     size_t distance = edit_distance(name.substr(0, 200), candidate);
     // "conv2d" for "nn.conv2d": a missing namespace is the commonest slip.
-    if (candidate.size() > name.size() && candidate.ends_with(name) && candidate[candidate.size() - name.size() - 1] == '.') distance = 0;
+    if (candidate.size() > name.size() && candidate.ends_with(name) &&
+        candidate[candidate.size() - name.size() - 1] == '.')
+      distance = 0;
     if (distance < best_distance) best_distance = distance, best = candidate;
   }
   return best;
 }
 
-std::string plural(int64_t n, std::string_view one, std::string_view many) { return format("{} {}", n, n == 1 ? one : many); }
+std::string plural(int64_t n, std::string_view one, std::string_view many) {
+  return format("{} {}", n, n == 1 ? one : many);
+}
 
 }  // namespace relay

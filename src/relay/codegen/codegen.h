@@ -32,7 +32,8 @@ loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
 
 // Compiles in process (ORC), up to `threads` kernels at a time. Kernels are as lowering made them: prepare() is called.
 // Refuses (illegal_schedule) a kernel whose register buffers do not fit the register file or have indices that are not constant.
-Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads = 1);
+Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+                                           int threads = 1);
 // A relocatable object file / a shared library image (linked by lld, no undefined symbols).
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target);

@@ -42,11 +42,13 @@ class Compiler {
     }
     program_.swapped = points < 16 && reduced >= 32 && reduced > points * 4;
     for (size_t d = 0; d < stage_->axes.size(); ++d) axis(stage_->axes[d].var, program_.shape[d], !program_.swapped);
-    for (size_t d = 0; d < reduce_extents.size(); ++d) axis(stage_->reduce_axes[d].var, reduce_extents[d], program_.swapped);
+    for (size_t d = 0; d < reduce_extents.size(); ++d)
+      axis(stage_->reduce_axes[d].var, reduce_extents[d], program_.swapped);
     Expr body = scalar::substitute(stage_->body, known_);
     if (!try_dot(body)) program_.result = expression(body, -1);
     program_.levels.resize(program_.step_extents.size() + 1);
-    for (size_t i = 0; i < program_.code.size(); ++i) program_.levels[static_cast<size_t>(program_.code[i].level)].push_back(static_cast<int>(i));
+    for (size_t i = 0; i < program_.code.size(); ++i)
+      program_.levels[static_cast<size_t>(program_.code[i].level)].push_back(static_cast<int>(i));
     return std::move(program_);
   }
 
@@ -83,7 +85,8 @@ class Compiler {
     if (e->args.empty()) return e->kind == Kind::Load;
     auto it = loads_.find(e.get());
     if (it != loads_.end()) return it->second;
-    bool found = e->kind == Kind::Load || std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); });
+    bool found = e->kind == Kind::Load ||
+                 std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); });
     kept_.push_back(e);
     return loads_[e.get()] = found;
   }
@@ -186,7 +189,8 @@ class Compiler {
   };
   Offset offset(const Expr& e, int moved = -1) {
     const Shape& dims = shapes_.at(static_cast<const te::TensorNode*>(e->source.get()));
-    RELAY_CHECK(dims.size() == e->args.size(), "{} indices for {} in stage {}", e->args.size(), e->source->name, stage_->name);
+    RELAY_CHECK(dims.size() == e->args.size(), "{} indices for {} in stage {}", e->args.size(), e->source->name,
+                stage_->name);
     Offset out;
     Linear flat;
     int64_t stride = 1;
@@ -259,7 +263,9 @@ class Compiler {
     Exprs loads;
     for (size_t s = 0; s < 2; ++s) {
       Expr e = without_casts(body->args[s], options_.float64);
-      if (e->kind != Kind::Load || computed(e->dtype) != t || std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); })) return false;
+      if (e->kind != Kind::Load || computed(e->dtype) != t ||
+          std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); }))
+        return false;
       dot.sides[s].moved = dimension_to_move(e);
       Offset at = offset(e, dot.sides[s].moved);
       if (!at.checks.empty() || uses(scalar::join(at.lanes), {last})) return false;
@@ -299,7 +305,8 @@ class Compiler {
 
 }  // namespace
 
-StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& values, const EvalOptions& options) {
+StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& values,
+                     const EvalOptions& options) {
   return Compiler(stage, shapes, values, options).compile();
 }
 

@@ -58,7 +58,11 @@ template <class T>
 #define RELAY_CLONES
 #endif
 
-RELAY_CLONES void multiply_add(float* acc, int64_t n, Stream<float> a, Stream<float> b, int64_t steps) { multiply_add_of(acc, n, a, b, steps); }
-RELAY_CLONES void multiply_add(double* acc, int64_t n, Stream<double> a, Stream<double> b, int64_t steps) { multiply_add_of(acc, n, a, b, steps); }
+RELAY_CLONES void multiply_add(float* acc, int64_t n, Stream<float> a, Stream<float> b, int64_t steps) {
+  multiply_add_of(acc, n, a, b, steps);
+}
+RELAY_CLONES void multiply_add(double* acc, int64_t n, Stream<double> a, Stream<double> b, int64_t steps) {
+  multiply_add_of(acc, n, a, b, steps);
+}
 
 }  // namespace relay::eval

@@ -39,7 +39,9 @@ struct Frame {
   std::vector<Task> work;
 };
 
-Diagnostic wrong(const ExprNode* node, std::string message) { return Diagnostic{DiagnosticKind::wrong_input, std::move(message), node->span}; }
+Diagnostic wrong(const ExprNode* node, std::string message) {
+  return Diagnostic{DiagnosticKind::wrong_input, std::move(message), node->span};
+}
 
 class Machine {
  public:
@@ -66,7 +68,9 @@ class Machine {
 
  private:
   template <class T>
-  static const T& get(const ExprNode* node) { return *static_cast<const T*>(node); }
+  static const T& get(const ExprNode* node) {
+    return *static_cast<const T*>(node);
+  }
 
   const FunctionFacts& facts(const ir::FunctionRef& function) {
     auto [it, fresh] = facts_.try_emplace(function.get());
@@ -81,11 +85,14 @@ class Machine {
   // --- values of nodes -----------------------------------------------------------------------------------------------------
   // Constants and names have no slot.
   static bool immediate(const ExprNode* e) {
-    return e->kind == ExprKind::Constant || e->kind == ExprKind::GlobalVar || e->kind == ExprKind::Op || e->kind == ExprKind::Constructor;
+    return e->kind == ExprKind::Constant || e->kind == ExprKind::GlobalVar || e->kind == ExprKind::Op ||
+           e->kind == ExprKind::Constructor;
   }
   bool ready(const ExprNode* e) const { return immediate(e) || frames_.back().values.count(e); }
 
-  static Value named(ValueNode::Kind kind, const ExprNode* e) { return Value(Ref<const ValueNode>(new NamedValue(kind, ir::Expr(e)))); }
+  static Value named(ValueNode::Kind kind, const ExprNode* e) {
+    return Value(Ref<const ValueNode>(new NamedValue(kind, ir::Expr(e))));
+  }
 
   // The value of an operand; its slot is emptied at the last use.
   Value take(const ExprNode* e) {
@@ -98,7 +105,8 @@ class Machine {
       case ExprKind::Op: return named(ValueNode::Kind::Operator, e);
       case ExprKind::Constructor:
         // Without arguments it is a value already.
-        if (get<ir::Constructor>(e).inputs.empty()) return Value(Ref<const ValueNode>(new DataValue(Ref<const ir::Constructor>(&get<ir::Constructor>(e)), {})));
+        if (get<ir::Constructor>(e).inputs.empty())
+          return Value(Ref<const ValueNode>(new DataValue(Ref<const ir::Constructor>(&get<ir::Constructor>(e)), {})));
         return named(ValueNode::Kind::Constructor, e);
       default: break;
     }
@@ -179,7 +187,8 @@ class Machine {
         if (first) return ask({get_item.tuple.get()}), ok();
         Value v = take(get_item.tuple.get());
         const TupleValue* t = as_tuple(v);
-        if (!t || get_item.index < 0 || get_item.index >= static_cast<int64_t>(t->fields.size())) return wrong(e, format("{} has no element {}", str(v), get_item.index));
+        if (!t || get_item.index < 0 || get_item.index >= static_cast<int64_t>(t->fields.size()))
+          return wrong(e, format("{} has no element {}", str(v), get_item.index));
         return finish(t->fields[static_cast<size_t>(get_item.index)]), ok();
       }
       case ExprKind::Function: return finish(closure(ir::FunctionRef(&get<ir::Function>(e)))), ok();
@@ -280,15 +289,20 @@ class Machine {
       }
       case ValueNode::Kind::Constructor: {
         const ir::Expr& e = static_cast<const NamedValue*>(callee.node.get())->expr;
-        return finish(Value(Ref<const ValueNode>(new DataValue(Ref<const ir::Constructor>(&get<ir::Constructor>(e.get())), std::move(args))))), ok();
+        return finish(Value(Ref<const ValueNode>(
+                   new DataValue(Ref<const ir::Constructor>(&get<ir::Constructor>(e.get())), std::move(args))))),
+               ok();
       }
       case ValueNode::Kind::Data:  // Nil()
         if (args.empty()) return finish(std::move(callee)), ok();
         break;
-      case ValueNode::Kind::Closure: return enter(*static_cast<const ClosureValue*>(callee.node.get()), args, &call, true, callee);
+      case ValueNode::Kind::Closure:
+        return enter(*static_cast<const ClosureValue*>(callee.node.get()), args, &call, true, callee);
       case ValueNode::Kind::Global: {
-        const std::string& name = get<ir::GlobalVar>(static_cast<const NamedValue*>(callee.node.get())->expr.get()).name;
-        if (!module_ || !module_->functions.count(name)) return Diagnostic{DiagnosticKind::unknown_global, format("@{} is not defined", name), call.span};
+        const std::string& name =
+            get<ir::GlobalVar>(static_cast<const NamedValue*>(callee.node.get())->expr.get()).name;
+        if (!module_ || !module_->functions.count(name))
+          return Diagnostic{DiagnosticKind::unknown_global, format("@{} is not defined", name), call.span};
         ClosureValue closure;
         closure.function = module_->functions.at(name);
         return enter(closure, args, &call, true);
@@ -299,10 +313,13 @@ class Machine {
   }
 
   // A frame for a call of `closure`; when it is the last thing its caller does, in the caller's place.
-  Status enter(const ClosureValue& closure, const Values& args, const ExprNode* at, bool from_call, const Value& self = {}) {
+  Status enter(const ClosureValue& closure, const Values& args, const ExprNode* at, bool from_call,
+               const Value& self = {}) {
     const ir::Function& function = *closure.function;
     if (args.size() != function.params.size())
-      return Diagnostic{DiagnosticKind::wrong_argument_count, format("a function of {} parameters is called with {}", function.params.size(), args.size()), at->span};
+      return Diagnostic{DiagnosticKind::wrong_argument_count,
+                        format("a function of {} parameters is called with {}", function.params.size(), args.size()),
+                        at->span};
     Frame f;
     f.function = closure.function;
     f.facts = &facts(closure.function);
@@ -331,23 +348,30 @@ class Machine {
   Status match_type(const ir::Type& type, const Value& value, const ir::Var& param, ShapeValues* shape) {
     if (const ir::TupleType* tuple = ir::as<ir::TupleType>(type)) {
       const TupleValue* v = as_tuple(value);
-      if (!v || v->fields.size() != tuple->fields.size()) return wrong(&param, format("%{} is {}, expected {}", param.name, str(value), ir::str(type)));
-      for (size_t i = 0; i < tuple->fields.size(); ++i) RELAY_RETURN_IF_ERROR(match_type(tuple->fields[i], v->fields[i], param, shape));
+      if (!v || v->fields.size() != tuple->fields.size())
+        return wrong(&param, format("%{} is {}, expected {}", param.name, str(value), ir::str(type)));
+      for (size_t i = 0; i < tuple->fields.size(); ++i)
+        RELAY_RETURN_IF_ERROR(match_type(tuple->fields[i], v->fields[i], param, shape));
       return ok();
     }
     const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
     if (!tensor) return ok();
     auto mismatch = [&] {
-      return wrong(&param, format("%{} is Tensor[({}), {}], expected {}", param.name, value.tensor ? format("{}", join(value.tensor.shape(), ", ")) : str(value), value.dtype.str(), ir::str(type)));
+      return wrong(&param, format("%{} is Tensor[({}), {}], expected {}", param.name,
+                                  value.tensor ? format("{}", join(value.tensor.shape(), ", ")) : str(value),
+                                  value.dtype.str(), ir::str(type)));
     };
-    if (!value.tensor || value.dtype != tensor->dtype || value.tensor.shape().size() != tensor->shape.size()) return mismatch();
+    if (!value.tensor || value.dtype != tensor->dtype || value.tensor.shape().size() != tensor->shape.size())
+      return mismatch();
     for (size_t d = 0; d < tensor->shape.size(); ++d) {
       const scalar::Expr& dim = tensor->shape[d];
       int64_t extent = value.tensor.shape()[d];
       if (scalar::is_any(dim)) continue;
       std::optional<int64_t> known = scalar::evaluate(dim, *shape);
-      if (!known && scalar::is_var(dim)) shape->push_back({dim, extent});
-      else if (known && *known != extent) return mismatch();
+      if (!known && scalar::is_var(dim))
+        shape->push_back({dim, extent});
+      else if (known && *known != extent)
+        return mismatch();
     }
     return ok();
   }
@@ -357,7 +381,8 @@ class Machine {
     if (p->kind == ir::PatternKind::Tuple) return as_tuple(v) ? &as_tuple(v)->fields : nullptr;
     const DataValue* data = as_data(v);
     const ir::Constructor* wanted = ir::as<ir::Constructor>(p->constructor);
-    bool same = data && wanted && data->constructor->name == wanted->name && data->constructor->data_type == wanted->data_type;
+    bool same =
+        data && wanted && data->constructor->name == wanted->name && data->constructor->data_type == wanted->data_type;
     return same ? &data->fields : nullptr;
   }
 
@@ -386,14 +411,20 @@ class Machine {
 
 }  // namespace
 
-Result<Value> run(const ir::Module& module, const std::string& function, const Values& args, const EvalOptions& options) {
+Result<Value> run(const ir::Module& module, const std::string& function, const Values& args,
+                  const EvalOptions& options) {
   auto it = module.functions.find(function);
-  if (it == module.functions.end()) return Diagnostic{DiagnosticKind::unknown_global, format("@{} is not defined", function)};
+  if (it == module.functions.end())
+    return Diagnostic{DiagnosticKind::unknown_global, format("@{} is not defined", function)};
   return Machine(&module, options).run(it->second, args);
 }
 
-Result<Value> run(const ir::FunctionRef& function, const Values& args, const EvalOptions& options) { return Machine(nullptr, options).run(function, args); }
+Result<Value> run(const ir::FunctionRef& function, const Values& args, const EvalOptions& options) {
+  return Machine(nullptr, options).run(function, args);
+}
 
-Result<Value> run(const ir::Expr& expr, const EvalOptions& options) { return Machine(nullptr, options).run(ir::function({}, expr), {}); }
+Result<Value> run(const ir::Expr& expr, const EvalOptions& options) {
+  return Machine(nullptr, options).run(ir::function({}, expr), {});
+}
 
 }  // namespace relay::eval

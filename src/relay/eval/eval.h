@@ -56,7 +56,8 @@ struct NamedValue : ValueNode {
   ir::Expr expr;
 };
 struct DataValue : ValueNode {
-  DataValue(Ref<const ir::Constructor> c, Values f) : ValueNode(Kind::Data), constructor(std::move(c)), fields(std::move(f)) {}
+  DataValue(Ref<const ir::Constructor> c, Values f)
+      : ValueNode(Kind::Data), constructor(std::move(c)), fields(std::move(f)) {}
   Ref<const ir::Constructor> constructor;
   Values fields;
 };
@@ -76,13 +77,14 @@ std::string str(const Value& value, int64_t limit = 16);
 
 // Runs a function of a module, or one that uses no globals. Arguments must fit the parameters' annotations; shape variables
 // get their values from them. Float tensors may be float64 when options.float64.
-Result<Value> run(const ir::Module& module, const std::string& function, const Values& args, const EvalOptions& options = {});
+Result<Value> run(const ir::Module& module, const std::string& function, const Values& args,
+                  const EvalOptions& options = {});
 Result<Value> run(const ir::FunctionRef& function, const Values& args, const EvalOptions& options = {});
 // A closed expression.
 Result<Value> run(const ir::Expr& expr, const EvalOptions& options = {});
 
 // One operator.
-Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape = {},
-                            const EvalOptions& options = {});
+Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args,
+                            const ShapeValues& shape = {}, const EvalOptions& options = {});
 
 }  // namespace relay::eval

@@ -23,7 +23,9 @@ double as_double(const Value& v) { return v.tensor.at(0); }
 TEST(Eval, OperatorsAndSharing) {
   VarRef x = ir::var("x", ir::tensor_type({3}, DType::float32()));
   Expr twice = make("add", {x, x});
-  Result<Value> r = run(ir::function({x}, ir::tuple({make("multiply", {twice, twice}), ir::get(ir::tuple({x, twice}), 1)})), {vector({1, 2, 3})});
+  Result<Value> r =
+      run(ir::function({x}, ir::tuple({make("multiply", {twice, twice}), ir::get(ir::tuple({x, twice}), 1)})),
+          {vector({1, 2, 3})});
   ASSERT_TRUE(r);
   EXPECT_EQ(str(*r), "(Tensor[(3), float32] [4, 16, 36], Tensor[(3), float32] [2, 4, 6])");
 }
@@ -55,9 +57,11 @@ TEST(Eval, ShapeVariables) {
 TEST(Eval, LoopsByTailCallsRunInOneFrame) {
   VarRef f = ir::var("f"), i = ir::var("i", scalar_type()), sum = ir::var("sum", scalar_type());
   auto body = [&](const Expr& self) {
-    return ir::if_(make("less", {i, number(1)}), sum, ir::call(self, {make("subtract", {i, number(1)}), make("add", {sum, i})}));
+    return ir::if_(make("less", {i, number(1)}), sum,
+                   ir::call(self, {make("subtract", {i, number(1)}), make("add", {sum, i})}));
   };
-  ir::FunctionRef local = ir::function({}, ir::let(f, ir::function({i, sum}, body(f)), ir::call(f, {number(2000), number(0)})));
+  ir::FunctionRef local =
+      ir::function({}, ir::let(f, ir::function({i, sum}, body(f)), ir::call(f, {number(2000), number(0)})));
   Result<Value> r = run(local, {});
   ASSERT_TRUE(r) << render(r.errors());
   EXPECT_EQ(as_double(*r), 2001000);
@@ -72,8 +76,9 @@ TEST(Eval, DeepRecursionAndDeepChains) {
   // @count(i) = if (i < 1) { 0 } else { 1 + @count(i - 1) }
   VarRef i = ir::var("i", scalar_type());
   ir::Module m;
-  m.functions["count"] =
-      ir::function({i}, ir::if_(make("less", {i, number(1)}), number(0), make("add", {number(1), ir::call(ir::global("count"), {make("subtract", {i, number(1)})})})));
+  m.functions["count"] = ir::function(
+      {i}, ir::if_(make("less", {i, number(1)}), number(0),
+                   make("add", {number(1), ir::call(ir::global("count"), {make("subtract", {i, number(1)})})})));
   Result<Value> r = run(m, "count", {Tensor::scalar(5000, DType::float32())});
   ASSERT_TRUE(r);
   EXPECT_EQ(as_double(*r), 5000);
@@ -97,8 +102,9 @@ TEST(Eval, DeepRecursionAndDeepChains) {
 TEST(Eval, ClosuresCaptureValues) {
   // let %add = fn (%a) { fn (%b) { %a + %b } }; let %two = %add(2); (%two(1), %two(5))
   VarRef add = ir::var("add"), two = ir::var("two"), a = ir::var("a"), b = ir::var("b");
-  Expr e = ir::let(add, ir::function({a}, ir::function({b}, make("add", {a, b}))),
-                   ir::let(two, ir::call(add, {number(2)}), ir::tuple({ir::call(two, {number(1)}), ir::call(two, {number(5)})})));
+  Expr e = ir::let(
+      add, ir::function({a}, ir::function({b}, make("add", {a, b}))),
+      ir::let(two, ir::call(add, {number(2)}), ir::tuple({ir::call(two, {number(1)}), ir::call(two, {number(5)})})));
   Result<Value> r = run(e);
   ASSERT_TRUE(r) << render(r.errors());
   EXPECT_EQ(as_double(as_tuple(*r)->fields[0]), 3);
@@ -117,7 +123,8 @@ TEST(Eval, References) {
 
 TEST(Eval, DataTypesAndMatch) {
   // sum of a list: @sum(l, s) = match (l) { Cons(h, t) => @sum(t, s + h), Nil => s }
-  Ref<const ir::Constructor> cons(new ir::Constructor("Cons", {ir::hole(), ir::hole()}, "List", 0)), nil(new ir::Constructor("Nil", {}, "List", 1));
+  Ref<const ir::Constructor> cons(new ir::Constructor("Cons", {ir::hole(), ir::hole()}, "List", 0)),
+      nil(new ir::Constructor("Nil", {}, "List", 1));
   VarRef l = ir::var("l"), s = ir::var("s"), h = ir::var("h"), t = ir::var("t");
   auto variable = [](const VarRef& v) {
     ir::PatternNode* p = new ir::PatternNode;
@@ -130,7 +137,9 @@ TEST(Eval, DataTypesAndMatch) {
     return ir::Pattern(p);
   };
   ir::Module m;
-  std::vector<ir::Clause> clauses{{constructor(cons, {variable(h), variable(t)}), ir::call(ir::global("sum"), {t, make("add", {s, h})})}, {constructor(nil, {}), s}};
+  std::vector<ir::Clause> clauses{
+      {constructor(cons, {variable(h), variable(t)}), ir::call(ir::global("sum"), {t, make("add", {s, h})})},
+      {constructor(nil, {}), s}};
   m.functions["sum"] = ir::function({l, s}, Expr(new ir::Match(l, clauses, true)));
   Expr list = ir::call(nil, {});
   for (int k = 1; k <= 50; ++k) list = ir::call(cons, {number(k), list});

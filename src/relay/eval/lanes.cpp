@@ -84,7 +84,9 @@ bool float_binary(BinaryOp op, Operand a, Operand b, void* out, int n) {
 bool int_binary(BinaryOp op, DType from, Operand a, Operand b, void* out, int n) {
   using I = int64_t;
   I* r = static_cast<I*>(out);
-  auto wrapping = [](auto f) { return [f](I x, I y) { return static_cast<I>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y))); }; };
+  auto wrapping = [](auto f) {
+    return [f](I x, I y) { return static_cast<I>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y))); };
+  };
   bool unsigned64 = from.code == DType::Code::UInt && from.bits == 64;
   switch (op) {
     case BinaryOp::Add: map2<I>(a, b, r, n, wrapping([](uint64_t x, uint64_t y) { return x + y; })); return true;
@@ -204,9 +206,12 @@ void put_lane(const Value& value, void* out, int64_t lane) {
 
 void unary_lanes(const Instruction& in, Operand a, void* out, int n) {
   bool done = false;
-  if (holder(in.from) == Holder::F32) done = float_unary<float>(in.unary, a, out, n);
-  else if (holder(in.from) == Holder::F64) done = float_unary<double>(in.unary, a, out, n);
-  else if (in.unary == UnaryOp::Not) map1<int64_t>(a, static_cast<int64_t*>(out), n, [](int64_t x) -> int64_t { return !x; }), done = true;
+  if (holder(in.from) == Holder::F32)
+    done = float_unary<float>(in.unary, a, out, n);
+  else if (holder(in.from) == Holder::F64)
+    done = float_unary<double>(in.unary, a, out, n);
+  else if (in.unary == UnaryOp::Not)
+    map1<int64_t>(a, static_cast<int64_t*>(out), n, [](int64_t x) -> int64_t { return !x; }), done = true;
   if (done) return narrow(in.dtype, out, n);
   for (int l = 0; l < n; ++l) put_lane(scalar::apply(in.unary, get_lane(in.from, a, l)), out, l);
 }
@@ -214,7 +219,9 @@ void unary_lanes(const Instruction& in, Operand a, void* out, int n) {
 void binary_lanes(BinaryOp op, DType from, DType to, Operand a, Operand b, void* out, int n) {
   Holder h = holder(from);
   // Integers other than int64 narrower than the register wrap; a comparison needs no narrowing.
-  bool done = h == Holder::F32 ? float_binary<float>(op, a, b, out, n) : h == Holder::F64 ? float_binary<double>(op, a, b, out, n) : int_binary(op, from, a, b, out, n);
+  bool done = h == Holder::F32   ? float_binary<float>(op, a, b, out, n)
+              : h == Holder::F64 ? float_binary<double>(op, a, b, out, n)
+                                 : int_binary(op, from, a, b, out, n);
   if (done) {
     if (!to.is_bool() || from.is_bool()) narrow(to, out, n);
     return;
@@ -248,8 +255,10 @@ void reinterpret_lanes(const Instruction& in, Operand a, void* out, int n) {
   // The operand may be held wider than the program says (float64 evaluation): round it to its own type first.
   for (int l = 0; l < n; ++l) {
     Value v{in.from};
-    if (in.from.is_float()) v.f = scalar::round_to(in.from, get_lane(in.extra ? DType::float64() : in.from, a, l).f);
-    else v = get_lane(in.from, a, l);
+    if (in.from.is_float())
+      v.f = scalar::round_to(in.from, get_lane(in.extra ? DType::float64() : in.from, a, l).f);
+    else
+      v = get_lane(in.from, a, l);
     Value r = scalar::reinterpret(in.to, v);
     r.dtype = in.dtype;
     put_lane(r, out, l);
@@ -275,9 +284,12 @@ void load_lanes(const Tensor& tensor, Operand lanes, int64_t uniform, Operand ma
   with_storage(tensor.dtype(), [&](auto* type) {
     using S = std::remove_pointer_t<decltype(type)>;
     const S* base = static_cast<const S*>(tensor.data()) + uniform;
-    if constexpr (std::is_same_v<S, double>) load_as(base, lanes, mask, static_cast<double*>(out), n);
-    else if constexpr (std::is_integral_v<S>) load_as(base, lanes, mask, static_cast<int64_t*>(out), n);
-    else load_as(base, lanes, mask, static_cast<float*>(out), n);
+    if constexpr (std::is_same_v<S, double>)
+      load_as(base, lanes, mask, static_cast<double*>(out), n);
+    else if constexpr (std::is_integral_v<S>)
+      load_as(base, lanes, mask, static_cast<int64_t*>(out), n);
+    else
+      load_as(base, lanes, mask, static_cast<float*>(out), n);
   });
 }
 
@@ -290,7 +302,8 @@ void store_lanes(Tensor* destination, int64_t begin, Operand value, int n) {
     } else if constexpr (std::is_integral_v<S>) {
       map1<int64_t>(value, to, n, [](int64_t x) { return static_cast<S>(x); });
     } else if constexpr (std::is_same_v<S, BFloat>) {
-      map1<float>(value, to, n, [](float x) { return BFloat{static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16)}; });
+      map1<float>(value, to, n,
+                  [](float x) { return BFloat{static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16)}; });
     } else {
       map1<float>(value, to, n, [](float x) { return static_cast<S>(x); });
     }

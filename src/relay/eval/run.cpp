@@ -53,8 +53,13 @@ Tensor moved_to_end(const Tensor& t, int d) {
 // One thread's registers. `dot_inputs` are those of program.dot.
 class Runner {
  public:
-  Runner(const StageProgram& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& dot_inputs, Tensor* output)
-      : program_(program), inputs_(inputs), dot_inputs_(dot_inputs), output_(output), capacity_(std::min(chunk_lanes, std::max<int64_t>(product(program.lane_extents), 1))) {
+  Runner(const StageProgram& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& dot_inputs,
+         Tensor* output)
+      : program_(program),
+        inputs_(inputs),
+        dot_inputs_(dot_inputs),
+        output_(output),
+        capacity_(std::min(chunk_lanes, std::max<int64_t>(product(program.lane_extents), 1))) {
     size_t total = 0;
     std::vector<size_t> offsets;
     for (const Instruction& in : program.code) {
@@ -99,17 +104,21 @@ class Runner {
     for (int l = 0; l < n; ++l) put_lane(identity, accumulator_, l);
     if (program_.dot) {
       bool fixed = true;
-      for (const Dot::Side& side : program_.dot->sides) fixed &= side.lanes < 0 || program_.code[static_cast<size_t>(side.lanes)].level == 0;
+      for (const Dot::Side& side : program_.dot->sides)
+        fixed &= side.lanes < 0 || program_.code[static_cast<size_t>(side.lanes)].level == 0;
       if (fixed) find_runs(n);
       each_step(program_.step_extents.size() - 1, n, [&] {
         if (!fixed) find_runs(n);
-        if (program_.dtype.bits == 64) dot<double>();
-        else dot<float>();
+        if (program_.dtype.bits == 64)
+          dot<double>();
+        else
+          dot<float>();
       });
     } else {
       BinaryOp op = operation(program_.combiner, program_.dtype);
       each_step(program_.step_extents.size(), n, [&] {
-        binary_lanes(op, program_.dtype, program_.dtype, {accumulator_, false}, operand(program_.result), accumulator_, n);
+        binary_lanes(op, program_.dtype, program_.dtype, {accumulator_, false}, operand(program_.result), accumulator_,
+                     n);
       });
     }
     store_lanes(output_, begin, {accumulator_, false}, n);
@@ -118,7 +127,8 @@ class Runner {
   // One output point: its reduction runs over lanes, and is combined in order.
   void swapped_point(int64_t point) {
     int64_t rest = point;
-    for (size_t d = steps_.size(); d-- > 0;) steps_[d] = rest % program_.step_extents[d], rest /= program_.step_extents[d];
+    for (size_t d = steps_.size(); d-- > 0;)
+      steps_[d] = rest % program_.step_extents[d], rest /= program_.step_extents[d];
     scalar::Value sum = start(program_.combiner, program_.dtype);
     BinaryOp op = operation(program_.combiner, program_.dtype);
     int64_t lanes = product(program_.lane_extents);
@@ -127,8 +137,10 @@ class Runner {
       fill_axes(at, n);
       for (size_t k = 0; k < program_.levels.size(); ++k) level(k, n);
       Operand value = operand(program_.result);
-      if (op == BinaryOp::Add && program_.dtype == DType::float32()) sum.f = serial_sum<float>(value, sum.f, n);
-      else if (op == BinaryOp::Add && program_.dtype == DType::float64()) sum.f = serial_sum<double>(value, sum.f, n);
+      if (op == BinaryOp::Add && program_.dtype == DType::float32())
+        sum.f = serial_sum<float>(value, sum.f, n);
+      else if (op == BinaryOp::Add && program_.dtype == DType::float64())
+        sum.f = serial_sum<double>(value, sum.f, n);
       else
         for (int l = 0; l < n; ++l) sum = scalar::apply(op, sum, get_lane(program_.dtype, value, l));
     }
@@ -164,7 +176,10 @@ class Runner {
   void find_runs(int n) {
     runs_.clear();
     const int64_t* at[2];
-    for (int s = 0; s < 2; ++s) at[s] = program_.dot->sides[s].lanes < 0 ? nullptr : static_cast<const int64_t*>(registers_[static_cast<size_t>(program_.dot->sides[s].lanes)]);
+    for (int s = 0; s < 2; ++s)
+      at[s] = program_.dot->sides[s].lanes < 0
+                  ? nullptr
+                  : static_cast<const int64_t*>(registers_[static_cast<size_t>(program_.dot->sides[s].lanes)]);
     auto offset = [&](int s, int l) { return at[s] ? at[s][l] : 0; };
     for (int l = 0; l < n;) {
       Run run{l, 1, {offset(0, l), offset(1, l)}, {0, 0}};
@@ -183,7 +198,8 @@ class Runner {
   void dot() {
     const Dot& d = *program_.dot;
     const T* base[2];
-    for (int s = 0; s < 2; ++s) base[s] = static_cast<const T*>(dot_inputs_[static_cast<size_t>(s)].data()) + uniform(d.sides[s].uniform);
+    for (int s = 0; s < 2; ++s)
+      base[s] = static_cast<const T*>(dot_inputs_[static_cast<size_t>(s)].data()) + uniform(d.sides[s].uniform);
     T* sum = static_cast<T*>(static_cast<void*>(accumulator_));
     for (const Run& r : runs_)
       multiply_add(sum + r.begin, r.count, Stream<T>{base[0] + r.first[0], r.stride[0], d.sides[0].step},
@@ -235,7 +251,8 @@ class Runner {
         return;
       }
       case Code::Check: return check(in, a.as<int64_t>(), n);
-      case Code::Load: return load_lanes(inputs_[static_cast<size_t>(in.tensor)], a, uniform(in.args[1]), operand(in.mask), out, n);
+      case Code::Load:
+        return load_lanes(inputs_[static_cast<size_t>(in.tensor)], a, uniform(in.args[1]), operand(in.mask), out, n);
     }
   }
 
@@ -243,8 +260,9 @@ class Runner {
     Operand mask = operand(in.mask);
     View<int64_t> on = mask.as<int64_t>();
     for (int l = 0; l < n; ++l)
-      RELAY_CHECK((index[l] >= 0 && index[l] < in.extra) || (mask.data && !on[l]), "stage {} reads {} at index {} of dimension {}, whose extent is {}",
-                  program_.name, program_.tensors[static_cast<size_t>(in.tensor)]->name, index[l], in.dimension, in.extra);
+      RELAY_CHECK((index[l] >= 0 && index[l] < in.extra) || (mask.data && !on[l]),
+                  "stage {} reads {} at index {} of dimension {}, whose extent is {}", program_.name,
+                  program_.tensors[static_cast<size_t>(in.tensor)]->name, index[l], in.dimension, in.extra);
   }
 
   const StageProgram& program_;
@@ -270,7 +288,9 @@ Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const
     for (const Dot::Side& side : program.dot->sides) {
       const Tensor& t = inputs[static_cast<size_t>(side.tensor)];
       bool wide = program.dtype.bits == 64;
-      dot_inputs.push_back(side.moved < 0 ? t : wide ? moved_to_end<double>(t, side.moved) : moved_to_end<float>(t, side.moved));
+      dot_inputs.push_back(side.moved < 0 ? t
+                           : wide         ? moved_to_end<double>(t, side.moved)
+                                          : moved_to_end<float>(t, side.moved));
     }
   // Whole chunks a thread.
   int64_t grain = program.swapped ? 1 : chunk_lanes;
@@ -284,7 +304,8 @@ Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const
   for (int64_t t = 0; t < threads; ++t)
     workers.emplace_back([&, t] {
       try {
-        Runner(program, inputs, dot_inputs, &output).run(chunks * t / threads * grain, std::min(points, chunks * (t + 1) / threads * grain));
+        Runner(program, inputs, dot_inputs, &output)
+            .run(chunks * t / threads * grain, std::min(points, chunks * (t + 1) / threads * grain));
       } catch (...) {
         failures[static_cast<size_t>(t)] = std::current_exception();
       }

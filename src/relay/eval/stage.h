@@ -22,24 +22,27 @@ enum class Holder : uint8_t { F32, F64, I64 };
 Holder holder(DType dtype);
 
 enum class Code : uint8_t {
-  LaneAxis,   // extra: which
-  StepAxis,   // extra: which
-  Constant,   // value
-  Unary, Binary, Select, Cast,
+  LaneAxis,  // extra: which
+  StepAxis,  // extra: which
+  Constant,  // value
+  Unary,
+  Binary,
+  Select,
+  Cast,
   Reinterpret,  // extra: 1 when floats are held in double
-  MaskAnd,    // args[0] && args[1]; args[0] may be -1 (all lanes)
+  MaskAnd,      // args[0] && args[1]; args[0] may be -1 (all lanes)
   MaskAndNot,
-  Check,      // 0 <= args[0] < extra where mask holds; else an InternalError about dimension `dimension` of `tensor`
-  Load,       // tensor[args[0] + args[1]] (lane part, uniform part; -1: none) where mask holds, else 0
+  Check,  // 0 <= args[0] < extra where mask holds; else an InternalError about dimension `dimension` of `tensor`
+  Load,   // tensor[args[0] + args[1]] (lane part, uniform part; -1: none) where mask holds, else 0
 };
 
 struct Instruction {
   Code code = Code::Constant;
   UnaryOp unary{};
   BinaryOp binary{};
-  DType dtype;             // of the result, as computed (float64 when options.float64)
-  DType from;              // Cast, Reinterpret: the operand's; Reinterpret: both as in the program, not as computed
-  DType to;                // Reinterpret
+  DType dtype;  // of the result, as computed (float64 when options.float64)
+  DType from;   // Cast, Reinterpret: the operand's; Reinterpret: both as in the program, not as computed
+  DType to;     // Reinterpret
   int args[3] = {-1, -1, -1};
   int mask = -1;
   int tensor = -1;
@@ -67,18 +70,19 @@ struct StageProgram {
   std::vector<Instruction> code;
   std::vector<std::vector<int>> levels;  // the instructions of each level, in order
   std::vector<int64_t> lane_extents, step_extents;
-  bool swapped = false;                  // lanes are the reduction
+  bool swapped = false;  // lanes are the reduction
   te::Combiner combiner = te::Combiner::None;
-  DType dtype;                           // of the result, as computed
+  DType dtype;  // of the result, as computed
   int result = -1;
-  std::optional<Dot> dot;                // then the last step axis is not in `levels`, and `result` is unused
+  std::optional<Dot> dot;  // then the last step axis is not in `levels`, and `result` is unused
   Shape shape;
-  std::vector<te::Tensor> tensors;       // that loads read, by number
+  std::vector<te::Tensor> tensors;  // that loads read, by number
 };
 
 // `shapes`: the dimensions of every tensor of the program, by tensor; `shape` values are already in them.
 using KnownShapes = std::unordered_map<const te::TensorNode*, Shape>;
-StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& shape_values, const EvalOptions& options);
+StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& shape_values,
+                     const EvalOptions& options);
 // `inputs` as program.tensors.
 Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const EvalOptions& options);
 

@@ -11,22 +11,26 @@ Result<Shape> shape_of(const te::Tensor& t, const ShapeValues& values) {
   Shape shape;
   for (const scalar::Expr& e : t->shape) {
     std::optional<int64_t> extent = scalar::evaluate(e, values);
-    if (!extent) return Diagnostic{DiagnosticKind::wrong_input, format("the extent {} of {} has no value", str(e), t->name)};
-    if (*extent < 0) return Diagnostic{DiagnosticKind::wrong_input, format("the extent {} of {} is {}", str(e), t->name, *extent)};
+    if (!extent)
+      return Diagnostic{DiagnosticKind::wrong_input, format("the extent {} of {} has no value", str(e), t->name)};
+    if (*extent < 0)
+      return Diagnostic{DiagnosticKind::wrong_input, format("the extent {} of {} is {}", str(e), t->name, *extent)};
     shape.push_back(*extent);
   }
-  if (!element_count(shape)) return Diagnostic{DiagnosticKind::out_of_memory, format("{} has too many elements", t->name)};
+  if (!element_count(shape))
+    return Diagnostic{DiagnosticKind::out_of_memory, format("{} has too many elements", t->name)};
   return shape;
 }
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBindings& placeholders, const ShapeValues& values, const EvalOptions& options) {
+Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBindings& placeholders,
+                                     const ShapeValues& values, const EvalOptions& options) {
   std::unordered_map<const te::TensorNode*, Tensor> known;
   for (const auto& [placeholder, tensor] : placeholders) {
     bool widen = options.float64 && tensor.dtype().is_float();
-    RELAY_CHECK(tensor.dtype() == placeholder->dtype || (widen && tensor.dtype() == DType::float64()), "{} is {} and bound to {}", placeholder->name,
-                placeholder->dtype.str(), tensor.dtype().str());
+    RELAY_CHECK(tensor.dtype() == placeholder->dtype || (widen && tensor.dtype() == DType::float64()),
+                "{} is {} and bound to {}", placeholder->name, placeholder->dtype.str(), tensor.dtype().str());
     known[placeholder.get()] = widen ? tensor.cast(DType::float64()) : tensor;
   }
   te::Tensors order = te::topological(outputs);
@@ -38,7 +42,9 @@ Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBin
       auto it = known.find(t.get());
       RELAY_CHECK(it != known.end(), "{} is not bound", t->name);
       if (it->second.shape() != shapes[t.get()])
-        return Diagnostic{DiagnosticKind::wrong_input, format("{} has shape ({}), expected ({})", t->name, join(it->second.shape(), ", "), join(shapes[t.get()], ", "))};
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("{} has shape ({}), expected ({})", t->name, join(it->second.shape(), ", "),
+                                 join(shapes[t.get()], ", "))};
     }
     for (const te::Tensor& in : te::inputs(t)) ++uses[in.get()];
   }

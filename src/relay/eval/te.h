@@ -23,7 +23,7 @@ using ShapeValues = std::vector<std::pair<scalar::Expr, int64_t>>;
 // The outputs' tensors, given the placeholders'. With float64, a float placeholder may be bound to its own type or to float64,
 // and float outputs are float64. An index out of range or an opaque stage is an InternalError; an extent that has no value
 // or is negative is a diagnostic.
-Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBindings& placeholders, const ShapeValues& shape = {},
-                                     const EvalOptions& options = {});
+Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBindings& placeholders,
+                                     const ShapeValues& shape = {}, const EvalOptions& options = {});
 
 }  // namespace relay::eval

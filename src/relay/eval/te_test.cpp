@@ -54,7 +54,8 @@ Tensor obvious(const te::Tensor& stage, const TensorBindings& inputs) {
           if (at[d] < 0 || at[d] >= tensor.shape()[d]) throw InternalError("out of range");
           flat = flat * tensor.shape()[d] + at[d];
         }
-        return source.dtype.is_float() ? scalar::float_value(tensor.at(flat), source.dtype) : scalar::int_value(tensor.int_at(flat), source.dtype);
+        return source.dtype.is_float() ? scalar::float_value(tensor.at(flat), source.dtype)
+                                       : scalar::int_value(tensor.int_at(flat), source.dtype);
       }
     throw InternalError("unbound tensor");
   };
@@ -78,12 +79,16 @@ Tensor obvious(const te::Tensor& stage, const TensorBindings& inputs) {
     if (stage->combiner == Combiner::None) {
       result = scalar::eval(stage->body, env);
     } else {
-      Expr a = scalar::var("a", stage->dtype), b = scalar::var("b", stage->dtype), both = te::combine(stage->combiner, a, b);
+      Expr a = scalar::var("a", stage->dtype), b = scalar::var("b", stage->dtype),
+           both = te::combine(stage->combiner, a, b);
       result = scalar::eval(te::identity(stage->combiner, stage->dtype), std::vector<std::pair<Expr, scalar::Value>>{});
-      points(stage->reduce_axes, [&] { result = scalar::eval(both, {{a, result}, {b, scalar::eval(stage->body, env)}}); });
+      points(stage->reduce_axes,
+             [&] { result = scalar::eval(both, {{a, result}, {b, scalar::eval(stage->body, env)}}); });
     }
-    if (stage->dtype.is_float()) out.set(next++, result.f);
-    else out.set_int(next++, result.i);
+    if (stage->dtype.is_float())
+      out.set(next++, result.f);
+    else
+      out.set_int(next++, result.i);
   });
   return out;
 }
@@ -101,15 +106,17 @@ TEST(EvalTe, Matmul) {
   for (DType t : {DType::float32(), DType::float64(), DType::float16(), DType::int8(), DType::int32()}) {
     te::Tensor a = te::placeholder("A", dims({37, 19}), t), b = te::placeholder("B", dims({19, 45}), t);
     double range = t.is_float() ? 1 : 20;
-    expect_exact(matmul(a, b), {{a, random_tensor({37, 19}, t, 1, -range, range)}, {b, random_tensor({19, 45}, t, 2, -range, range)}});
+    expect_exact(matmul(a, b), {{a, random_tensor({37, 19}, t, 1, -range, range)},
+                                {b, random_tensor({19, 45}, t, 2, -range, range)}});
   }
 }
 
 TEST(EvalTe, ProductsWithTheReductionInnermost) {
   DType f = DType::float32();
   te::Tensor a = te::placeholder("A", dims({3, 21, 19}), f), b = te::placeholder("B", dims({3, 45, 19}), f);
-  te::Tensor c = te::reduce("C", dims({3, 21, 45}), dims({19}), Combiner::Sum,
-                            [&](const Exprs& i, const Exprs& k) { return (*a)({i[0], i[1], k[0]}) * (*b)({i[0], i[2], k[0]}); });
+  te::Tensor c = te::reduce("C", dims({3, 21, 45}), dims({19}), Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+    return (*a)({i[0], i[1], k[0]}) * (*b)({i[0], i[2], k[0]});
+  });
   expect_exact(c, {{a, random_tensor({3, 21, 19}, f, 12)}, {b, random_tensor({3, 45, 19}, f, 13)}});
 }
 
@@ -117,18 +124,22 @@ TEST(EvalTe, FewOutputsOfLongReductions) {
   te::Tensor a = te::placeholder("A", dims({2, 3000}), DType::float32());
   Tensor value = random_tensor({2, 3000}, DType::float32(), 3);
   for (Combiner c : {Combiner::Sum, Combiner::Max, Combiner::Min, Combiner::Prod})
-    expect_exact(te::reduce("R", dims({2}), dims({3000}), c, [&](const Exprs& i, const Exprs& k) { return (*a)({i[0], k[0]}); }), {{a, value}});
+    expect_exact(
+        te::reduce("R", dims({2}), dims({3000}), c, [&](const Exprs& i, const Exprs& k) { return (*a)({i[0], k[0]}); }),
+        {{a, value}});
 }
 
 TEST(EvalTe, ConvolutionWithGuard) {
   DType f = DType::float32();
   te::Tensor x = te::placeholder("X", dims({2, 3, 9, 11}), f), w = te::placeholder("W", dims({5, 3, 3, 3}), f);
   TensorBindings inputs{{x, random_tensor({2, 3, 9, 11}, f, 4)}, {w, random_tensor({5, 3, 3, 3}, f, 5)}};
-  te::Tensor conv = te::reduce("conv", dims({2, 5, 9, 11}), dims({3, 3, 3}), Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Expr y = i[2] + r[1] - 1, c = i[3] + r[2] - 1;
-    Expr inside = logical_and(logical_and(le(imm(0), y), lt(y, imm(9))), logical_and(le(imm(0), c), lt(c, imm(11))));
-    return select(inside, (*x)({i[0], r[0], y, c}), fimm(0)) * (*w)({i[1], r[0], r[1], r[2]});
-  });
+  te::Tensor conv =
+      te::reduce("conv", dims({2, 5, 9, 11}), dims({3, 3, 3}), Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+        Expr y = i[2] + r[1] - 1, c = i[3] + r[2] - 1;
+        Expr inside =
+            logical_and(logical_and(le(imm(0), y), lt(y, imm(9))), logical_and(le(imm(0), c), lt(c, imm(11))));
+        return select(inside, (*x)({i[0], r[0], y, c}), fimm(0)) * (*w)({i[1], r[0], r[1], r[2]});
+      });
   expect_exact(conv, inputs);
   // The same with the padding as a stage of its own, as operators write it; in both precisions.
   te::Tensor padded = te::compute("padded", dims({2, 3, 11, 13}), [&](const Exprs& i) {
@@ -136,9 +147,10 @@ TEST(EvalTe, ConvolutionWithGuard) {
     Expr inside = logical_and(logical_and(le(imm(0), y), lt(y, imm(9))), logical_and(le(imm(0), c), lt(c, imm(11))));
     return select(inside, (*x)({i[0], i[1], y, c}), fimm(0));
   });
-  te::Tensor two = te::reduce("conv", dims({2, 5, 9, 11}), dims({3, 3, 3}), Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return (*padded)({i[0], r[0], i[2] + r[1], i[3] + r[2]}) * (*w)({i[1], r[0], r[1], r[2]});
-  });
+  te::Tensor two =
+      te::reduce("conv", dims({2, 5, 9, 11}), dims({3, 3, 3}), Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+        return (*padded)({i[0], r[0], i[2] + r[1], i[3] + r[2]}) * (*w)({i[1], r[0], r[1], r[2]});
+      });
   Result<std::vector<Tensor>> single = evaluate({two}, inputs), wide = evaluate({two}, inputs, {}, {.float64 = true});
   ASSERT_TRUE(single && wide);
   EXPECT_TRUE(equal((*single)[0], obvious(conv, inputs)));
@@ -152,31 +164,38 @@ TEST(EvalTe, StridedGroupedConvolutionAndPooling) {
   TensorBindings inputs{{x, random_tensor({1, 6, 13, 13}, f, 6)}, {w, random_tensor({8, 3, 3, 3}, f, 7)}};
   expect_exact(te::reduce("grouped", dims({1, 8, 6, 6}), dims({3, 3, 3}), Combiner::Sum,
                           [&](const Exprs& i, const Exprs& r) {
-                            return (*x)({i[0], floordiv(i[1], 4) * 3 + r[0], i[2] * 2 + r[1], i[3] * 2 + r[2]}) * (*w)({i[1], r[0], r[1], r[2]});
+                            return (*x)({i[0], floordiv(i[1], 4) * 3 + r[0], i[2] * 2 + r[1], i[3] * 2 + r[2]}) *
+                                   (*w)({i[1], r[0], r[1], r[2]});
                           }),
                inputs);
-  expect_exact(te::reduce("pool", dims({1, 6, 6, 6}), dims({3, 3}), Combiner::Max,
-                          [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], i[1], i[2] * 2 + r[0], i[3] * 2 + r[1]}); }),
-               {{x, inputs[0].second}});
+  expect_exact(
+      te::reduce("pool", dims({1, 6, 6, 6}), dims({3, 3}), Combiner::Max,
+                 [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], i[1], i[2] * 2 + r[0], i[3] * 2 + r[1]}); }),
+      {{x, inputs[0].second}});
 }
 
 TEST(EvalTe, GatherChecksIndices) {
-  te::Tensor x = te::placeholder("X", dims({5, 4}), DType::float32()), ids = te::placeholder("ids", dims({7}), DType::int32());
-  te::Tensor gather = te::compute("gather", dims({7, 4}), [&](const Exprs& i) { return (*x)({cast(DType::int64(), (*ids)({i[0]})), i[1]}); });
+  te::Tensor x = te::placeholder("X", dims({5, 4}), DType::float32()),
+             ids = te::placeholder("ids", dims({7}), DType::int32());
+  te::Tensor gather = te::compute("gather", dims({7, 4}),
+                                  [&](const Exprs& i) { return (*x)({cast(DType::int64(), (*ids)({i[0]})), i[1]}); });
   Tensor value = random_tensor({5, 4}, DType::float32(), 8);
   std::vector<int64_t> good{0, 4, 2, 2, 1, 3, 0}, bad{0, 4, 2, 5, 1, 3, 0};
   expect_exact(gather, {{x, value}, {ids, Tensor::from_ints({7}, DType::int32(), good)}});
   try {
-    Result<std::vector<Tensor>> r = evaluate({gather}, {{x, value}, {ids, Tensor::from_ints({7}, DType::int32(), bad)}});
+    Result<std::vector<Tensor>> r =
+        evaluate({gather}, {{x, value}, {ids, Tensor::from_ints({7}, DType::int32(), bad)}});
     FAIL();
   } catch (const InternalError& e) {
-    EXPECT_NE(std::string(e.what()).find("stage gather reads X at index 5 of dimension 0"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("stage gather reads X at index 5 of dimension 0"), std::string::npos)
+        << e.what();
   }
 }
 
 TEST(EvalTe, ArgMaxInTwoStages) {
   te::Tensor x = te::placeholder("X", dims({6, 50}), DType::float32());
-  te::Tensor top = te::reduce("top", dims({6}), dims({50}), Combiner::Max, [&](const Exprs& i, const Exprs& k) { return (*x)({i[0], k[0]}); });
+  te::Tensor top = te::reduce("top", dims({6}), dims({50}), Combiner::Max,
+                              [&](const Exprs& i, const Exprs& k) { return (*x)({i[0], k[0]}); });
   te::Tensor arg = te::reduce("arg", dims({6}), dims({50}), Combiner::Min, [&](const Exprs& i, const Exprs& k) {
     return select(eq((*x)({i[0], k[0]}), (*top)({i[0]})), k[0], imm(INT64_MAX));
   });
@@ -189,7 +208,8 @@ TEST(EvalTe, ArgMaxInTwoStages) {
 TEST(EvalTe, ShapeVariablesAndEmptyExtents) {
   Expr n = scalar::var("n");
   te::Tensor x = te::placeholder("X", {n, imm(3)}, DType::float32());
-  te::Tensor sum = te::reduce("sum", {imm(3)}, {n}, Combiner::Sum, [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], i[0]}); });
+  te::Tensor sum = te::reduce("sum", {imm(3)}, {n}, Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], i[0]}); });
   Result<std::vector<Tensor>> some = evaluate({sum}, {{x, Tensor::full({4, 3}, DType::float32(), 2)}}, {{n, 4}});
   ASSERT_TRUE(some);
   EXPECT_EQ((*some)[0].to_doubles(), (std::vector<double>{8, 8, 8}));
@@ -203,12 +223,15 @@ TEST(EvalTe, ShapeVariablesAndEmptyExtents) {
 TEST(EvalTeProperty, RandomBodies) {
   std::mt19937_64 random(11);
   auto pick = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
-  const DType types[] = {DType::float32(), DType::float64(), DType::float16(), DType::bfloat16(), DType::int8(), DType::uint8(), DType::int32(), DType::int64(), DType::uint64(), DType::boolean()};
+  const DType types[] = {DType::float32(), DType::float64(), DType::float16(), DType::bfloat16(), DType::int8(),
+                         DType::uint8(),   DType::int32(),   DType::int64(),   DType::uint64(),   DType::boolean()};
   std::vector<te::Tensor> sources;
   TensorBindings inputs;
   for (DType t : types) {
     sources.push_back(te::placeholder("x_" + t.str(), dims({6, 7}), t));
-    inputs.push_back({sources.back(), random_tensor({6, 7}, t, random(), t.code == DType::Code::UInt || t.is_bool() ? 0 : -3, t.is_bool() ? 1 : 3)});
+    inputs.push_back(
+        {sources.back(),
+         random_tensor({6, 7}, t, random(), t.code == DType::Code::UInt || t.is_bool() ? 0 : -3, t.is_bool() ? 1 : 3)});
   }
   using scalar::BinaryOp;
   using scalar::UnaryOp;
@@ -217,7 +240,8 @@ TEST(EvalTeProperty, RandomBodies) {
     size_t source = static_cast<size_t>(std::find(std::begin(types), std::end(types), t) - std::begin(types));
     if (depth == 0) {
       if (pick(4) == 0) return t.is_float() ? fimm(static_cast<double>(pick(9)) / 4 - 1, t) : imm(pick(3), t);
-      if (pick(5) == 0 && t == DType::int64()) return axes[static_cast<size_t>(pick(static_cast<int64_t>(axes.size())))];
+      if (pick(5) == 0 && t == DType::int64())
+        return axes[static_cast<size_t>(pick(static_cast<int64_t>(axes.size())))];
       // A guarded load, sometimes one step outside.
       Expr row = axes[0] + pick(3) - 1, column = floormod(axes[1] * (1 + pick(3)), 7);
       Expr inside = logical_and(le(imm(0), row), lt(row, imm(6)));
@@ -234,7 +258,8 @@ TEST(EvalTeProperty, RandomBodies) {
       case 3:
         if (t.is_bool()) return scalar::unary(UnaryOp::Not, make(t, depth - 1));
         if (t.is_float()) {
-          const UnaryOp ops[] = {UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Exp, UnaryOp::Sqrt, UnaryOp::Floor, UnaryOp::Tanh, UnaryOp::Sign, UnaryOp::Round, UnaryOp::Sin};
+          const UnaryOp ops[] = {UnaryOp::Neg,  UnaryOp::Abs,  UnaryOp::Exp,   UnaryOp::Sqrt, UnaryOp::Floor,
+                                 UnaryOp::Tanh, UnaryOp::Sign, UnaryOp::Round, UnaryOp::Sin};
           return scalar::unary(ops[pick(9)], make(t, depth - 1));
         }
         return scalar::unary(pick(2) ? UnaryOp::Neg : UnaryOp::Abs, make(t, depth - 1));
@@ -243,11 +268,15 @@ TEST(EvalTeProperty, RandomBodies) {
     if (t.is_bool()) {
       DType from = types[pick(9)];
       const BinaryOp ops[] = {BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Lt, BinaryOp::Le};
-      if (pick(3) == 0) return scalar::binary(pick(2) ? BinaryOp::And : BinaryOp::Or, make(t, depth - 1), make(t, depth - 1));
+      if (pick(3) == 0)
+        return scalar::binary(pick(2) ? BinaryOp::And : BinaryOp::Or, make(t, depth - 1), make(t, depth - 1));
       return scalar::binary(ops[pick(4)], make(from, depth - 1), make(from, depth - 1));
     }
-    const BinaryOp floats[] = {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Min, BinaryOp::Max, BinaryOp::FloorDiv, BinaryOp::Pow};
-    const BinaryOp ints[] = {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::FloorDiv, BinaryOp::FloorMod, BinaryOp::TruncDiv, BinaryOp::Min, BinaryOp::Max, BinaryOp::BitAnd, BinaryOp::Shl, BinaryOp::Shr};
+    const BinaryOp floats[] = {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul,      BinaryOp::Div,
+                               BinaryOp::Min, BinaryOp::Max, BinaryOp::FloorDiv, BinaryOp::Pow};
+    const BinaryOp ints[] = {BinaryOp::Add,      BinaryOp::Sub,      BinaryOp::Mul, BinaryOp::FloorDiv,
+                             BinaryOp::FloorMod, BinaryOp::TruncDiv, BinaryOp::Min, BinaryOp::Max,
+                             BinaryOp::BitAnd,   BinaryOp::Shl,      BinaryOp::Shr};
     return scalar::binary(t.is_float() ? floats[pick(8)] : ints[pick(11)], make(t, depth - 1), make(t, depth - 1));
   };
   auto same = [](const Tensor& a, const Tensor& b) {
@@ -263,8 +292,9 @@ TEST(EvalTeProperty, RandomBodies) {
     if (round % 3) {
       stage = te::compute("s", dims({6, 7}), [&](const Exprs& i) { return axes = i, make(t, 1 + round % 4); });
     } else {
-      stage = te::reduce("s", dims({6}), dims({7, 2}), t.is_float() ? Combiner::Max : Combiner::Sum,
-                         [&](const Exprs& i, const Exprs& k) { return axes = {i[0], k[0], k[1]}, make(t, 1 + round % 4); });
+      stage =
+          te::reduce("s", dims({6}), dims({7, 2}), t.is_float() ? Combiner::Max : Combiner::Sum,
+                     [&](const Exprs& i, const Exprs& k) { return axes = {i[0], k[0], k[1]}, make(t, 1 + round % 4); });
     }
     Result<std::vector<Tensor>> got = evaluate({stage}, inputs);
     ASSERT_TRUE(got);

@@ -5,13 +5,17 @@ namespace relay::eval {
 Value tuple_value(Values fields) { return Value(Ref<const ValueNode>(new TupleValue(std::move(fields)))); }
 
 const TupleValue* as_tuple(const Value& value) {
-  return value.node && value.node->kind == ValueNode::Kind::Tuple ? static_cast<const TupleValue*>(value.node.get()) : nullptr;
+  return value.node && value.node->kind == ValueNode::Kind::Tuple ? static_cast<const TupleValue*>(value.node.get())
+                                                                  : nullptr;
 }
 const DataValue* as_data(const Value& value) {
-  return value.node && value.node->kind == ValueNode::Kind::Data ? static_cast<const DataValue*>(value.node.get()) : nullptr;
+  return value.node && value.node->kind == ValueNode::Kind::Data ? static_cast<const DataValue*>(value.node.get())
+                                                                 : nullptr;
 }
 const ReferenceValue* as_reference(const Value& value) {
-  return value.node && value.node->kind == ValueNode::Kind::Reference ? static_cast<const ReferenceValue*>(value.node.get()) : nullptr;
+  return value.node && value.node->kind == ValueNode::Kind::Reference
+             ? static_cast<const ReferenceValue*>(value.node.get())
+             : nullptr;
 }
 
 std::string str(const Value& root, int64_t limit) {
@@ -48,9 +52,15 @@ std::string str(const Value& root, int64_t limit) {
         out += "ref(...)";  // may hold itself
         break;
       case ValueNode::Kind::Closure: out += "<function>"; break;
-      case ValueNode::Kind::Global: out += "@" + static_cast<const ir::GlobalVar*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name; break;
-      case ValueNode::Kind::Operator: out += static_cast<const ir::Op*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name; break;
-      case ValueNode::Kind::Constructor: out += static_cast<const ir::Constructor*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name; break;
+      case ValueNode::Kind::Global:
+        out += "@" + static_cast<const ir::GlobalVar*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name;
+        break;
+      case ValueNode::Kind::Operator:
+        out += static_cast<const ir::Op*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name;
+        break;
+      case ValueNode::Kind::Constructor:
+        out += static_cast<const ir::Constructor*>(static_cast<const NamedValue*>(v.node.get())->expr.get())->name;
+        break;
     }
   }
   return out;
@@ -76,7 +86,8 @@ static void flatten(const Value& v, Values* out) {
   }
 }
 
-Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape, const EvalOptions& options) {
+Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape,
+                            const EvalOptions& options) {
   ir::Types types;
   Values flat;
   for (const Value& a : args) {

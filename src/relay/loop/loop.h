@@ -26,7 +26,7 @@ enum class Scope : uint8_t {
 };
 
 struct Buffer : scalar::Source {  // name, dtype
-  Exprs shape;      // physical extents, outermost first; dense
+  Exprs shape;                    // physical extents, outermost first; dense
   Scope scope = Scope::Param;
   bool read_only = false;
 };
@@ -46,13 +46,13 @@ using Stmts = std::vector<Stmt>;
 struct StmtNode : Counted {
   StmtKind kind = StmtKind::Block;
   ForKind for_kind = ForKind::Serial;
-  Expr var;            // For, Let
-  Expr min, extent;    // For
-  Expr value;          // Store, Let
-  Expr condition;      // If; Store: mask (null: all lanes)
-  BufferRef buffer;    // Store, Alloc, Prefetch
-  Exprs indices;       // Store, Prefetch
-  Stmts body;          // For, Let, Alloc: one statement; If: one or two; Block: any number
+  Expr var;          // For, Let
+  Expr min, extent;  // For
+  Expr value;        // Store, Let
+  Expr condition;    // If; Store: mask (null: all lanes)
+  BufferRef buffer;  // Store, Alloc, Prefetch
+  Exprs indices;     // Store, Prefetch
+  Stmts body;        // For, Let, Alloc: one statement; If: one or two; Block: any number
 };
 
 Stmt for_(Expr var, Expr min, Expr extent, ForKind kind, Stmt body);
@@ -67,10 +67,10 @@ BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope);
 struct Kernel {
   std::string name;
   std::vector<BufferRef> params;
-  Exprs shape_vars;   // int64 variables, given by the caller in this order
-  Expr task;          // the task's index, a variable
-  Expr tasks;         // their number, over shape_vars
-  Stmt body;          // of one task
+  Exprs shape_vars;  // int64 variables, given by the caller in this order
+  Expr task;         // the task's index, a variable
+  Expr tasks;        // their number, over shape_vars
+  Stmt body;         // of one task
 };
 
 // Rebuilds with other statements and expressions; the same pointers when nothing changed. Loops nest at most a few hundred
@@ -88,11 +88,13 @@ Result<Kernel> parse_kernel(const std::string& text, const std::string& name = "
 Diagnostics verify(const Kernel& kernel);
 
 // --- the passes, in the order codegen runs them -------------------------------------------------------------------------
-Kernel unroll(const Kernel& k);     // replaces Unrolled loops by copies of the body with constant indices
-Kernel vectorise(const Kernel& k);  // replaces Vectorised loops by vector statements; select(c, load, d) becomes a masked load
+Kernel unroll(const Kernel& k);  // replaces Unrolled loops by copies of the body with constant indices
+Kernel vectorise(
+    const Kernel& k);  // replaces Vectorised loops by vector statements; select(c, load, d) becomes a masked load
 Kernel expand_math(const Kernel& k);  // exp, tanh, erf, log, ... by polynomials (scalar/math.h)
-Kernel simplify(const Kernel& k);   // scalar::simplify with the loops' ranges; drops empty loops and dead branches
-Kernel hoist(const Kernel& k);      // moves index arithmetic and loads of read-only params out of loops they do not depend on
+Kernel simplify(const Kernel& k);     // scalar::simplify with the loops' ranges; drops empty loops and dead branches
+Kernel hoist(
+    const Kernel& k);  // moves index arithmetic and loads of read-only params out of loops they do not depend on
 
 // Runs tasks [begin, end) slowly, checking every index: the oracle of loop passes and code generation. `params` are dense
 // host arrays as the buffers say.

@@ -10,7 +10,8 @@ namespace relay::lower {
 using scalar::imm;
 
 // Stores the value over `extents` from `begin`, lanes along the innermost dimension when it is whole.
-static loop::Stmt fill(const loop::BufferRef& out, const Exprs& begin, const Exprs& extents, const Expr& value, int lanes) {
+static loop::Stmt fill(const loop::BufferRef& out, const Exprs& begin, const Exprs& extents, const Expr& value,
+                       int lanes) {
   size_t n = begin.size();
   Exprs indices = begin;
   std::vector<loop::Stmt> leaf;
@@ -27,11 +28,13 @@ static loop::Stmt fill(const loop::BufferRef& out, const Exprs& begin, const Exp
     i[n - 1] = scalar::simplify(at);
     return loop::for_(v, imm(0), imm(lanes), loop::ForKind::Vectorised, loop::store(out, i, value, mask));
   };
-  Expr whole = scalar::simplify(scalar::floordiv(inner, lanes)), rest = scalar::simplify(scalar::floormod(inner, lanes));
+  Expr whole = scalar::simplify(scalar::floordiv(inner, lanes)),
+       rest = scalar::simplify(scalar::floormod(inner, lanes));
   loop::Stmts body{loop::for_(w, imm(0), whole, loop::ForKind::Serial, vector(begin[n - 1] + w * lanes + v, {}))};
   if (!scalar::is_int(rest, 0)) body.push_back(vector(begin[n - 1] + whole * lanes + v, scalar::lt(v, rest)));
   loop::Stmt s = loop::block(std::move(body));
-  for (size_t p = loops.size(); p-- > 0;) s = loop::for_(loops[p].first, imm(0), loops[p].second, loop::ForKind::Serial, s);
+  for (size_t p = loops.size(); p-- > 0;)
+    s = loop::for_(loops[p].first, imm(0), loops[p].second, loop::ForKind::Serial, s);
   return s;
 }
 
@@ -41,7 +44,8 @@ loop::Kernel border_kernel(const Exprs& logical_shape, DType dtype, const Layout
   for (const Expr& e : layout.physical_shape(logical_shape)) b.shape.push_back(scalar::simplify(e));
   loop::BufferRef out(new loop::Buffer(std::move(b)));
   const int lanes = std::max(1, target.vector_bytes / std::max(1, dtype.bytes()));
-  Expr value = dtype.is_float() ? scalar::fimm(layout.border_value, dtype) : imm(static_cast<int64_t>(layout.border_value), dtype);
+  Expr value = dtype.is_float() ? scalar::fimm(layout.border_value, dtype)
+                                : imm(static_cast<int64_t>(layout.border_value), dtype);
   loop::Stmts fills;
   for (size_t p = 0; p < layout.dims.size(); ++p) {
     int d = layout.dims[p].dim;

@@ -21,11 +21,13 @@ bool Expanded::is_guarded(const Expr& load, const Expr& index) const {
 }
 
 std::optional<Guarded> guarded(const te::TensorNode& stage) {
-  if (stage.is_placeholder() || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Select) return std::nullopt;
+  if (stage.is_placeholder() || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Select)
+    return std::nullopt;
   const Expr &value = stage.body->args[1], &otherwise = stage.body->args[2];
   if (value->kind != scalar::Kind::Load) return std::nullopt;
   if (otherwise->kind == scalar::Kind::Float) return Guarded{stage.body->args[0], value, otherwise->fvalue};
-  if (otherwise->kind == scalar::Kind::Int) return Guarded{stage.body->args[0], value, static_cast<double>(otherwise->ivalue)};
+  if (otherwise->kind == scalar::Kind::Int)
+    return Guarded{stage.body->args[0], value, static_cast<double>(otherwise->ivalue)};
   return std::nullopt;
 }
 
@@ -41,8 +43,10 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     scalar::Bounds bounds;
     auto add_axes = [&](const std::vector<te::Axis>& axes) {
       for (const te::Axis& a : axes)
-        if (scalar::is_int(a.extent)) bounds.set(a.var, 0, a.extent->ivalue);
-        else bounds.set(a.var, {0, std::nullopt});
+        if (scalar::is_int(a.extent))
+          bounds.set(a.var, 0, a.extent->ivalue);
+        else
+          bounds.set(a.var, {0, std::nullopt});
     };
     add_axes(stage->axes);
     add_axes(stage->reduce_axes);

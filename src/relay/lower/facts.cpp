@@ -10,14 +10,16 @@ int64_t extent_or(const te::Axis& axis, int64_t guess) {
 }
 
 bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
-  if (user->is_placeholder() || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size()) return false;
+  if (user->is_placeholder() || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size())
+    return false;
   bool any = false, all = true;
   scalar::visit(user->body, [&](const Expr& n) {
     if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(t.get())) return;
     any = true;
     for (size_t d = 0; d < n->args.size(); ++d) all &= n->args[d] == user->axes[d].var;
   });
-  for (size_t d = 0; all && d < t->shape.size(); ++d) all = scalar::prove_equal(user->axes[d].extent, t->shape[d]).value_or(false);
+  for (size_t d = 0; all && d < t->shape.size(); ++d)
+    all = scalar::prove_equal(user->axes[d].extent, t->shape[d]).value_or(false);
   return any && all;
 }
 
@@ -45,7 +47,8 @@ static LoadFact fact_of_load(const Expr& load, const Exprs& vars) {
 static std::vector<LoadFact> loads_in(const Expr& e, const Exprs& vars) {
   std::vector<LoadFact> out;
   scalar::visit(e, [&](const Expr& n) {
-    if (n->kind == scalar::Kind::Load && dynamic_cast<const te::TensorNode*>(n->source.get())) out.push_back(fact_of_load(n, vars));
+    if (n->kind == scalar::Kind::Load && dynamic_cast<const te::TensorNode*>(n->source.get()))
+      out.push_back(fact_of_load(n, vars));
   });
   return out;
 }
@@ -68,7 +71,8 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
     }
   Expr product = body;
   while (product->kind == scalar::Kind::Cast) product = product->args[0];
-  if (stage->combiner == te::Combiner::Sum && product->kind == scalar::Kind::Binary && product->binary == scalar::BinaryOp::Mul) {
+  if (stage->combiner == te::Combiner::Sum && product->kind == scalar::Kind::Binary &&
+      product->binary == scalar::BinaryOp::Mul) {
     facts.left_loads = loads_in(product->args[0], vars);
     facts.right_loads = loads_in(product->args[1], vars);
     for (const LoadFact& l : facts.left_loads) facts.left.insert(l.axes.begin(), l.axes.end());

@@ -12,7 +12,7 @@ namespace relay::lower {
 struct LoadFact {
   te::Tensor tensor;
   Expr load;
-  std::set<std::string> axes;    // names of the stage's axes in its indices
+  std::set<std::string> axes;  // names of the stage's axes in its indices
   // coefficient[d][axis name], for dimensions that are affine in the axes; absent when the load is a gather there
   std::vector<std::optional<std::map<std::string, int64_t>>> coefficients;
 };
@@ -24,7 +24,7 @@ struct StageFacts {
   // A sum of products of two factors: the loads of each. Its axes: N stands in one factor (`right`) and the result; M in the
   // other (`left`) and the result; batch in both; K in both, reduced.
   bool contraction = false;
-  std::set<std::string> left, right;   // axes of each factor
+  std::set<std::string> left, right;  // axes of each factor
   std::vector<LoadFact> left_loads, right_loads;
   // Some index is o * stride + k * dilation with o of the result and k reduced.
   bool window = false;

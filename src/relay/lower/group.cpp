@@ -16,7 +16,8 @@ static std::string identifier(std::string_view name) {
 
 // The tensors in a type, left to right.
 static void flatten(const ir::Type& type, std::vector<const ir::TensorType*>& out) {
-  if (const ir::TensorType* t = ir::as<ir::TensorType>(type)) out.push_back(t);
+  if (const ir::TensorType* t = ir::as<ir::TensorType>(type))
+    out.push_back(t);
   else if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
     for (const ir::Type& f : t->fields) flatten(f, out);
 }
@@ -96,7 +97,12 @@ class Translator {
       for (const ir::Expr& a : c->args) inputs.insert(inputs.end(), of(a).begin(), of(a).end());
       RELAY_ASSIGN(values_[e.get()], apply(*c, inputs));
     } else if (!ir::as<ir::Op>(e)) {
-      return Diagnostic{DiagnosticKind::not_supported, format("a fused group holds a {}, which has no tensor expression", ir::name(e->kind)), e->span, {}, {}, "run the passes in the default order"};
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("a fused group holds a {}, which has no tensor expression", ir::name(e->kind)),
+                        e->span,
+                        {},
+                        {},
+                        "run the passes in the default order"};
     }
     return ok();
   }
@@ -134,15 +140,24 @@ Result<GroupTe> group_of(const ir::Call& call) {
     group.outputs = translator.of(f->body);
   } else {
     const ir::Op* op = ir::as<ir::Op>(call.callee);
-    if (!op) return Diagnostic{DiagnosticKind::not_supported, format("a call of a {} cannot be lowered to a kernel", ir::name(call.callee->kind)), call.span, {}, {}, "use the debug executor for programs with functions as values"};
+    if (!op)
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("a call of a {} cannot be lowered to a kernel", ir::name(call.callee->kind)),
+                        call.span,
+                        {},
+                        {},
+                        "use the debug executor for programs with functions as values"};
     for (size_t i = 0; i < call.args.size(); ++i) {
-      te::Tensors tensors = placeholders(call.args[i]->type, i < op->def->inputs.size() ? op->def->inputs[i].name : "data");
+      te::Tensors tensors =
+          placeholders(call.args[i]->type, i < op->def->inputs.size() ? op->def->inputs[i].name : "data");
       group.params.insert(group.params.end(), tensors.begin(), tensors.end());
     }
     RELAY_ASSIGN(group.outputs, translator.apply(call, group.params));
   }
   group.name = (ir::as<ir::Function>(call.callee) ? "fused_" : "") + translator.name();
-  if (group.name.size() > 120) group.name = group.name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(group.name)));
+  if (group.name.size() > 120)
+    group.name =
+        group.name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(group.name)));
 
   // Unique names for parameters and constants first, then for the stages above them.
   std::vector<std::pair<te::Tensor, te::Tensor>> fresh;
@@ -160,8 +175,8 @@ Result<GroupTe> group_of(const ir::Call& call) {
 }
 
 // A copy of a stage under another name, with its own axes renamed where they clash.
-static te::Tensor named(const te::Tensor& stage, const std::string& name, const std::vector<scalar::Binding>& axes_map, std::vector<te::Axis> axes,
-                        std::vector<te::Axis> reduce_axes, Expr body) {
+static te::Tensor named(const te::Tensor& stage, const std::string& name, const std::vector<scalar::Binding>& axes_map,
+                        std::vector<te::Axis> axes, std::vector<te::Axis> reduce_axes, Expr body) {
   te::TensorNode node = *stage;
   node.name = name;
   node.axes = std::move(axes), node.reduce_axes = std::move(reduce_axes);

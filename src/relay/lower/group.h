@@ -9,9 +9,9 @@
 namespace relay::lower {
 
 struct GroupTe {
-  std::string name;         // "fused_nn_conv2d_add_nn_relu"
-  te::Tensors params;       // placeholders, flat: one a tensor argument (tuple arguments spread out)
-  te::Tensors outputs;      // one a tensor of the result
+  std::string name;     // "fused_nn_conv2d_add_nn_relu"
+  te::Tensors params;   // placeholders, flat: one a tensor argument (tuple arguments spread out)
+  te::Tensors outputs;  // one a tensor of the result
   // Constants inside the function body that are not scalars: placeholders with their values.
   std::vector<std::pair<te::Tensor, Tensor>> constants;
 };

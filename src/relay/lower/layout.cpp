@@ -40,9 +40,12 @@ Exprs Layout::physical_shape(const Exprs& logical) const {
   Exprs shape;
   for (const LayoutDim& l : dims) {
     Expr extent = logical[l.dim] + (at(low, l.dim) + at(high, l.dim));
-    if (l.block == 0) shape.push_back(extent);
-    else if (l.inner) shape.push_back(imm(l.block));
-    else shape.push_back(floordiv(extent + (l.block - 1), l.block));
+    if (l.block == 0)
+      shape.push_back(extent);
+    else if (l.inner)
+      shape.push_back(imm(l.block));
+    else
+      shape.push_back(floordiv(extent + (l.block - 1), l.block));
   }
   return shape;
 }
@@ -51,9 +54,12 @@ Exprs Layout::physical_indices(const Exprs& indices) const {
   Exprs out;
   for (const LayoutDim& l : dims) {
     Expr i = indices[l.dim] + at(low, l.dim);
-    if (l.block == 0) out.push_back(i);
-    else if (l.inner) out.push_back(floormod(i, l.block));
-    else out.push_back(floordiv(i, l.block));
+    if (l.block == 0)
+      out.push_back(i);
+    else if (l.inner)
+      out.push_back(floormod(i, l.block));
+    else
+      out.push_back(floordiv(i, l.block));
   }
   return out;
 }
@@ -77,7 +83,8 @@ std::string Layout::str() const {
 // array in row-major order and adding up strides visits the physical array.
 namespace {
 struct Walk {
-  std::vector<std::vector<int64_t>> offset;  // offset[d][i]: what logical index i of dimension d adds to the physical offset
+  std::vector<std::vector<int64_t>>
+      offset;  // offset[d][i]: what logical index i of dimension d adds to the physical offset
   int64_t physical_elements = 1;
 };
 
@@ -151,7 +158,8 @@ Tensor unpack(const Tensor& physical, const Layout& layout, const Shape& logical
   size_t bytes = physical.dtype().bytes();
   const char* from = static_cast<const char*>(physical.data());
   char* to = static_cast<char*>(out.mutable_data());
-  for_each_element(walk, logical_shape, [&](int64_t l, int64_t p) { std::memcpy(to + l * bytes, from + p * bytes, bytes); });
+  for_each_element(walk, logical_shape,
+                   [&](int64_t l, int64_t p) { std::memcpy(to + l * bytes, from + p * bytes, bytes); });
   return out;
 }
 

@@ -15,21 +15,21 @@ using scalar::Expr;
 using scalar::Exprs;
 
 struct LayoutDim {
-  int dim;              // the logical dimension
-  int64_t block = 0;    // 0: all of it; b > 0: the part index / b (outer) ...
-  bool inner = false;   // ... or, when inner, index % b
+  int dim;             // the logical dimension
+  int64_t block = 0;   // 0: all of it; b > 0: the part index / b (outer) ...
+  bool inner = false;  // ... or, when inner, index % b
   bool operator==(const LayoutDim&) const = default;
 };
 
 struct Layout {
-  std::vector<LayoutDim> dims;        // outermost first
-  std::vector<int64_t> low, high;     // border before and after each logical dimension; empty: none
-  double border_value = 0;            // what the border holds
+  std::vector<LayoutDim> dims;     // outermost first
+  std::vector<int64_t> low, high;  // border before and after each logical dimension; empty: none
+  double border_value = 0;         // what the border holds
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major
   bool has_border() const;
-  bool is_row_major() const;              // and without a border
+  bool is_row_major() const;  // and without a border
   bool operator==(const Layout&) const = default;
 
   Exprs physical_shape(const Exprs& logical_shape) const;

@@ -45,7 +45,12 @@ class Lowering {
         std::vector<std::string> names;
         for (const Group& g : out_.groups) names.push_back(g.name);
         std::optional<std::string> near = nearest(name, names);
-        return Diagnostic{DiagnosticKind::illegal_schedule, format("a schedule is given for '{}', but no group has this name", name), {}, {}, {}, near ? format("did you mean '{}'?", *near) : format("the groups are: {}", join(names, ", "))};
+        return Diagnostic{DiagnosticKind::illegal_schedule,
+                          format("a schedule is given for '{}', but no group has this name", name),
+                          {},
+                          {},
+                          {},
+                          near ? format("did you mean '{}'?", *near) : format("the groups are: {}", join(names, ", "))};
       }
     return ok();
   }
@@ -100,9 +105,15 @@ class Lowering {
       used_schedules_.insert(name);
       RELAY_ASSIGN(plan.schedule, parse_schedule(given->second, stages));
       for (const auto& [tensor, layout] : plan.schedule.layouts)
-        if (plan.constants.count(tensor)) plan.layouts[tensor] = layout;
+        if (plan.constants.count(tensor))
+          plan.layouts[tensor] = layout;
         else if (!(plan.layouts.at(tensor) == layout))
-          return Diagnostic{DiagnosticKind::illegal_schedule, format("the layout of '{}' is decided by its other readers", tensor), {}, {}, {}, "only constants' layouts can be changed here"};
+          return Diagnostic{DiagnosticKind::illegal_schedule,
+                            format("the layout of '{}' is decided by its other readers", tensor),
+                            {},
+                            {},
+                            {},
+                            "only constants' layouts can be changed here"};
     }
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
       array_of[plan.outputs[o]->name] = g.outputs[o];
@@ -110,7 +121,8 @@ class Lowering {
     }
     for (const std::string& c : plan.constants)
       if (array_of.count(c)) array_of[c] = packed(array_of[c], plan.layouts.at(c));
-    RELAY_ASSIGN(std::vector<BuiltKernel> built, build_kernels(stages, plan.schedule, plan.layouts, options_.target, name));
+    RELAY_ASSIGN(std::vector<BuiltKernel> built,
+                 build_kernels(stages, plan.schedule, plan.layouts, options_.target, name));
 
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
@@ -120,7 +132,8 @@ class Lowering {
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
         Array a;
-        a.name = format("{}.{}", name, b.root->name), a.shape = b.root->shape, a.dtype = b.root->dtype, a.layout = plan.layouts.at(b.root->name);
+        a.name = format("{}.{}", name, b.root->name), a.shape = b.root->shape, a.dtype = b.root->dtype,
+        a.layout = plan.layouts.at(b.root->name);
         array_of[b.root->name] = add_array(std::move(a));
       }
       Step step;
@@ -190,7 +203,8 @@ Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string
     if (const ir::TensorType* t = ir::as<ir::TensorType>(type))
       for (const Expr& e : t->shape)
         for (const Expr& v : scalar::free_vars(e))
-          if (std::find(out.shape_vars.begin(), out.shape_vars.end(), v) == out.shape_vars.end()) out.shape_vars.push_back(v);
+          if (std::find(out.shape_vars.begin(), out.shape_vars.end(), v) == out.shape_vars.end())
+            out.shape_vars.push_back(v);
   }
   out.output_type = function->body->type;
   RELAY_RETURN_IF_ERROR(Lowering(options, out).run(function));

@@ -17,8 +17,8 @@ struct Array {
   Exprs shape;
   DType dtype;
   Layout layout;
-  int index = -1;       // Input: of the parameter; Output: of the result
-  Tensor value;         // Constant: the logical value (exec packs it into `layout`)
+  int index = -1;  // Input: of the parameter; Output: of the result
+  Tensor value;    // Constant: the logical value (exec packs it into `layout`)
   // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is: then
   // `alias` is that array and no kernel writes this one.
   int alias = -1;
@@ -26,26 +26,26 @@ struct Array {
 
 // One kernel call.
 struct Step {
-  int kernel = -1;              // of LoweredFunction::kernels
-  std::vector<int> args;        // arrays, in the order of the kernel's params
+  int kernel = -1;                 // of LoweredFunction::kernels
+  std::vector<int> args;           // arrays, in the order of the kernel's params
   std::vector<int> reads, writes;  // which of them
   std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
-  int group = -1;               // of LoweredFunction::groups
-  bool constant = false;        // depends on constants only: run once when the program is built
+  int group = -1;                  // of LoweredFunction::groups
+  bool constant = false;           // depends on constants only: run once when the program is built
 };
 
 // One fused group, for --emit and for people.
 struct Group {
-  std::string name;             // "fused_nn_conv2d_add_nn_relu"
-  te::Tensors stages;           // topological, placeholders included
-  std::string schedule;         // text, as the rule made it or as given
-  std::string rule;             // the rule that made it, and why
-  double flops = 0;             // multiply-adds count two; at the static sizes, 0 when symbolic
+  std::string name;      // "fused_nn_conv2d_add_nn_relu"
+  te::Tensors stages;    // topological, placeholders included
+  std::string schedule;  // text, as the rule made it or as given
+  std::string rule;      // the rule that made it, and why
+  double flops = 0;      // multiply-adds count two; at the static sizes, 0 when symbolic
 };
 
 struct LoweredFunction {
   std::string name;
-  Exprs shape_vars;             // in order of first use in the inputs' shapes
+  Exprs shape_vars;  // in order of first use in the inputs' shapes
   std::vector<ir::Type> input_types;
   std::vector<std::string> input_names;
   ir::Type output_type;

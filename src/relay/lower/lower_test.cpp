@@ -49,12 +49,15 @@ void run(const std::vector<BuiltKernel>& kernels, std::map<std::string, std::vec
 struct ConvPool {
   te::Tensor x = te::placeholder("x", {imm(18), imm(18), imm(8)}, f32);
   te::Tensor w = te::placeholder("w", {imm(3), imm(3), imm(8), imm(16)}, f32);
-  te::Tensor conv = te::reduce("conv", {imm(16), imm(16), imm(16)}, {imm(3), imm(3), imm(8)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return (*x)({i[0] + r[0], i[1] + r[1], r[2]}) * (*w)({r[0], r[1], r[2], i[2]});
-  });
-  te::Tensor pool = te::reduce("pool", {imm(7), imm(7), imm(16)}, {imm(3), imm(3)}, te::Combiner::Max,
-                               [&](const Exprs& i, const Exprs& r) { return (*conv)({i[0] * 2 + r[0], i[1] * 2 + r[1], i[2]}); });
-  te::Tensor out = te::compute("out", pool->shape, [&](const Exprs& i) { return scalar::max((*pool)(i), scalar::fimm(0)); });
+  te::Tensor conv = te::reduce("conv", {imm(16), imm(16), imm(16)}, {imm(3), imm(3), imm(8)}, te::Combiner::Sum,
+                               [&](const Exprs& i, const Exprs& r) {
+                                 return (*x)({i[0] + r[0], i[1] + r[1], r[2]}) * (*w)({r[0], r[1], r[2], i[2]});
+                               });
+  te::Tensor pool =
+      te::reduce("pool", {imm(7), imm(7), imm(16)}, {imm(3), imm(3)}, te::Combiner::Max,
+                 [&](const Exprs& i, const Exprs& r) { return (*conv)({i[0] * 2 + r[0], i[1] * 2 + r[1], i[2]}); });
+  te::Tensor out =
+      te::compute("out", pool->shape, [&](const Exprs& i) { return scalar::max((*pool)(i), scalar::fimm(0)); });
 };
 
 Result<std::vector<BuiltKernel>> build(const te::Tensors& outputs, const std::string& text) {
@@ -101,13 +104,16 @@ stage conv: at out.1 scratch fold i0
 )");
   ASSERT_TRUE(fused) << render(fused.errors());
   ASSERT_EQ(fused->size(), 1u);
-  EXPECT_NE(loop::str((*fused)[0].kernel).find("alloc conv: float32[3, 15, 16] in scratch"), std::string::npos) << "a ring of three rows";
+  EXPECT_NE(loop::str((*fused)[0].kernel).find("alloc conv: float32[3, 15, 16] in scratch"), std::string::npos)
+      << "a ring of three rows";
   std::map<std::string, std::vector<float>> arrays{{"x", ramp(18 * 18 * 8, 11)}, {"w", ramp(3 * 3 * 8 * 16, 7)}};
   run(*fused, arrays);
   std::map<std::string, std::vector<float>> apart = arrays;
   apart.erase("out");
-  Result<std::vector<BuiltKernel>> plain = build({g.out}, "rule apart\nstage out: root\n loops i0/1 i1/1 i2/1\nstage pool: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n"
-                                                          "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1\n");
+  Result<std::vector<BuiltKernel>> plain =
+      build({g.out},
+            "rule apart\nstage out: root\n loops i0/1 i1/1 i2/1\nstage pool: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n"
+            "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1\n");
   ASSERT_TRUE(plain) << render(plain.errors());
   EXPECT_EQ(plain->size(), 3u);
   run(*plain, apart);
@@ -115,10 +121,14 @@ stage conv: at out.1 scratch fold i0
 }
 
 te::Tensor softmax(const te::Tensor& x) {
-  te::Tensor m = te::reduce("max", {x->shape[0]}, {x->shape[1]}, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}); });
-  te::Tensor e = te::compute("exp", x->shape, [&](const Exprs& i) { return scalar::unary(scalar::UnaryOp::Exp, (*x)(i) - (*m)({i[0]})); });
-  te::Tensor s = te::reduce("sum", {x->shape[0]}, {x->shape[1]}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) { return (*e)({i[0], r[0]}); });
-  return te::compute("out", x->shape, [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Div, (*e)(i), (*s)({i[0]})); });
+  te::Tensor m = te::reduce("max", {x->shape[0]}, {x->shape[1]}, te::Combiner::Max,
+                            [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}); });
+  te::Tensor e = te::compute(
+      "exp", x->shape, [&](const Exprs& i) { return scalar::unary(scalar::UnaryOp::Exp, (*x)(i) - (*m)({i[0]})); });
+  te::Tensor s = te::reduce("sum", {x->shape[0]}, {x->shape[1]}, te::Combiner::Sum,
+                            [&](const Exprs& i, const Exprs& r) { return (*e)({i[0], r[0]}); });
+  return te::compute("out", x->shape,
+                     [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Div, (*e)(i), (*s)({i[0]})); });
 }
 
 // Two reductions, the exponentials between them and the division are one kernel: a task is a row.
@@ -128,7 +138,8 @@ TEST(Placing, SoftmaxIsOneKernel) {
   plan.target = &target;
   plan.outputs = {softmax(te::placeholder("x", {imm(4), imm(100)}, f32))};
   plan_group(plan);
-  Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "softmax");
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "softmax");
   ASSERT_TRUE(kernels) << render(kernels.errors());
   ASSERT_EQ(kernels->size(), 1u);
   std::map<std::string, std::vector<float>> arrays{{"x", ramp(400, 13)}};
@@ -136,7 +147,8 @@ TEST(Placing, SoftmaxIsOneKernel) {
   for (int row = 0; row < 4; ++row) {
     double sum = 0;
     for (int i = 0; i < 100; ++i) sum += std::exp(static_cast<double>(arrays["x"][row * 100 + i]));
-    for (int i = 0; i < 100; ++i) EXPECT_NEAR(arrays["out"][row * 100 + i], std::exp(static_cast<double>(arrays["x"][row * 100 + i])) / sum, 1e-6);
+    for (int i = 0; i < 100; ++i)
+      EXPECT_NEAR(arrays["out"][row * 100 + i], std::exp(static_cast<double>(arrays["x"][row * 100 + i])) / sum, 1e-6);
   }
 }
 
@@ -177,7 +189,8 @@ TEST(Schedule, BadTextIsExplained) {
   |              ^^^
   help: its axes are i0, i1, i2, k0, k1, k2
 )");
-  EXPECT_NE(message("stage conv: root\n  loops i0/0").find("'i0/0' is not AXIS/STEP with a step of at least 1"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  loops i0/0").find("'i0/0' is not AXIS/STEP with a step of at least 1"),
+            std::string::npos);
   EXPECT_NE(message("stage conv: root\n  loops i0/1:vectr").find("'vectr' is not a kind of loop"), std::string::npos);
   EXPECT_NE(message("stage conv: at out.x registers").find("'out.x' is not STAGE.LEVEL"), std::string::npos);
   EXPECT_NE(message("stage conv: at out.1 heap").find("'heap' is not a storage"), std::string::npos);
@@ -189,15 +202,30 @@ TEST(Schedule, BadTextIsExplained) {
 
 TEST(Schedule, IllegalOnesAreRefused) {
   ConvPool g;
-  const std::string pool = "stage pool: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n", out = "stage out: root\n loops i0/1 i1/1 i2/1\n";
-  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops k0/1:parallel i0/1 i1/1 i2/1 k1/1 k2/1").find("parallel over a reduction axis: its tasks would race"), std::string::npos);
-  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1:vector").find("is a vector over a reduction axis"), std::string::npos);
-  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/2 k0/1 k1/1 k2/1").find("do not finish axis 'i2': 2 elements are left"), std::string::npos);
-  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: at out.1 scratch\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("'pool' needs it outside of them"), std::string::npos);
-  EXPECT_NE(refusal({g.out}, out + "stage pool: inline\n" + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1").find("stage 'pool' is a reduction: it cannot be inlined"), std::string::npos);
+  const std::string pool = "stage pool: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n",
+                    out = "stage out: root\n loops i0/1 i1/1 i2/1\n";
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops k0/1:parallel i0/1 i1/1 i2/1 k1/1 k2/1")
+                .find("parallel over a reduction axis: its tasks would race"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1:vector")
+                .find("is a vector over a reduction axis"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/2 k0/1 k1/1 k2/1")
+                .find("do not finish axis 'i2': 2 elements are left"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + pool + "stage conv: at out.1 scratch\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1")
+                .find("'pool' needs it outside of them"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, out + "stage pool: inline\n" + "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1")
+                .find("stage 'pool' is a reduction: it cannot be inlined"),
+            std::string::npos);
   const std::string conv = "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1\n";
-  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: at out.9 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1").find("inside 9 loops of 'out', which has 3"), std::string::npos);
-  EXPECT_NE(refusal({g.out}, conv + pool + "stage out: inline from_border").find("it has no guard that a border could replace"), std::string::npos);
+  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: at out.9 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
+                .find("inside 9 loops of 'out', which has 3"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, conv + pool + "stage out: inline from_border")
+                .find("it has no guard that a border could replace"),
+            std::string::npos);
 }
 
 ir::Expr typed(ir::Expr e) {
@@ -223,7 +251,8 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 3, 32, 32}, f32));
   x->type = x->annotation;
   ir::Expr a = typed(op::make("nn.conv2d", {x, weight({64, 3, 3, 3})}, {{"padding", ir::Ints{1, 1}}}));
-  ir::Expr b = typed(op::make("nn.conv2d", {a, weight({40, 64, 3, 3})}, {{"padding", ir::Ints{1, 1}}, {"strides", ir::Ints{2, 2}}}));
+  ir::Expr b = typed(
+      op::make("nn.conv2d", {a, weight({40, 64, 3, 3})}, {{"padding", ir::Ints{1, 1}}, {"strides", ir::Ints{2, 2}}}));
   Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
   ASSERT_TRUE(l) << render(l.errors());
   ASSERT_EQ(l->groups.size(), 3u);
@@ -242,7 +271,8 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
 TEST(Function, UnknownScheduleNameIsReported) {
   ir::VarRef x = ir::var("x", ir::tensor_type({4, 4}, f32));
   x->type = x->annotation;
-  Result<LoweredFunction> l = lower(ir::function({x}, typed(op::make("nn.relu", {x}))), "main", {.target = wide(), .schedules = {{"nn_rel", "rule x"}}});
+  Result<LoweredFunction> l = lower(ir::function({x}, typed(op::make("nn.relu", {x}))), "main",
+                                    {.target = wide(), .schedules = {{"nn_rel", "rule x"}}});
   ASSERT_FALSE(l);
   EXPECT_NE(render(l.errors()).find("did you mean 'nn_relu'?"), std::string::npos) << render(l.errors());
 }

@@ -48,7 +48,8 @@ struct IllegalSchedule {
 };
 template <class... Args>
 [[noreturn]] void refuse(std::string help, fmt::format_string<Args...> text, Args&&... args) {
-  throw IllegalSchedule{{DiagnosticKind::illegal_schedule, format(text, std::forward<Args>(args)...), {}, {}, {}, std::move(help)}};
+  throw IllegalSchedule{
+      {DiagnosticKind::illegal_schedule, format(text, std::forward<Args>(args)...), {}, {}, {}, std::move(help)}};
 }
 
 int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
@@ -90,7 +91,8 @@ class KernelBuilder {
  private:
   const StageSchedule& of(const TensorNode& stage) const {
     auto it = schedule_.stages.find(stage.name);
-    if (it == schedule_.stages.end()) refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
+    if (it == schedule_.stages.end())
+      refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
     return it->second;
   }
   const Layout& layout(const te::Tensor& t) const {
@@ -103,8 +105,10 @@ class KernelBuilder {
   // The placeholders and other roots that `stage` and the stages placed in it read.
   void params_of(const te::Tensor& stage, te::Tensors& out) {
     for (const te::Tensor& t : bodies_.loads_of(*stage)) {
-      if (is_at(*t)) params_of(t, out);
-      else if (std::find(out.begin(), out.end(), t) == out.end()) out.push_back(t);
+      if (is_at(*t))
+        params_of(t, out);
+      else if (std::find(out.begin(), out.end(), t) == out.end())
+        out.push_back(t);
     }
   }
 
@@ -119,13 +123,18 @@ class KernelBuilder {
     add(k.kernel.tasks);
     // Bodies may hold shape variables of tensors they do not load: a mean divides by n, shape_of gives n.
     std::unordered_set<const scalar::Node*> inside{k.kernel.task.get()};
-    loop::visit(k.kernel.body, [&](const loop::Stmt& s) {
-      if (s->var) inside.insert(s->var.get());
-    }, [](const Expr&) {});
-    loop::visit(k.kernel.body, [](const loop::Stmt&) {}, [&](const Expr& e) {
-      for (const Expr& v : scalar::free_vars(e))
-        if (!inside.count(v.get())) add(v);
-    });
+    loop::visit(
+        k.kernel.body,
+        [&](const loop::Stmt& s) {
+          if (s->var) inside.insert(s->var.get());
+        },
+        [](const Expr&) {});
+    loop::visit(
+        k.kernel.body, [](const loop::Stmt&) {},
+        [&](const Expr& e) {
+          for (const Expr& v : scalar::free_vars(e))
+            if (!inside.count(v.get())) add(v);
+        });
     return vars;
   }
 
@@ -151,7 +160,8 @@ class KernelBuilder {
     for (size_t i = 0; i < n; ++i) {
       const te::Axis* axis = find_axis(*root_, s.loops[i].axis);
       if (is_reduce_axis(*root_, s.loops[i].axis) && planted_mutation != Mutation::Race)
-        refuse("make it serial, or split the reduction into partial results", "loop {} of stage '{}' is parallel over a reduction axis: its tasks would race on the same results",
+        refuse("make it serial, or split the reduction into partial results",
+               "loop {} of stage '{}' is parallel over a reduction axis: its tasks would race on the same results",
                s.loops[i].axis, root_->name);
       Range& r = counting[axis->var.get()];
       Expr count = scalar::simplify(floordiv(r.extent + (s.loops[i].step - 1), s.loops[i].step));
@@ -159,8 +169,9 @@ class KernelBuilder {
       bool divides = scalar::is_int(scalar::simplify(floormod(r.extent, s.loops[i].step)), 0);
       for (size_t j = i + 1; j < n; ++j)
         if (!divides && s.loops[j].axis == s.loops[i].axis)
-          refuse("give the outer one a step that divides the extent", "two loops of stage '{}' are parallel over axis '{}', whose extent {} the step {} does not divide", root_->name, s.loops[i].axis,
-                 scalar::str(r.extent), s.loops[i].step);
+          refuse("give the outer one a step that divides the extent",
+                 "two loops of stage '{}' are parallel over axis '{}', whose extent {} the step {} does not divide",
+                 root_->name, s.loops[i].axis, scalar::str(r.extent), s.loops[i].step);
       r.extent = imm(s.loops[i].step);
     }
     Expr rest = kernel.task;
@@ -168,8 +179,10 @@ class KernelBuilder {
       digits[i].value = i == 0 ? rest : floormod(rest, digits[i].count);
       rest = floordiv(rest, digits[i].count);
       kernel.tasks = digits[i].count * kernel.tasks;
-      if (scalar::is_int(digits[i].count)) bounds_.set(digits[i].var, 0, digits[i].count->ivalue);
-      else bounds_.set(digits[i].var, {0, std::nullopt});
+      if (scalar::is_int(digits[i].count))
+        bounds_.set(digits[i].var, 0, digits[i].count->ivalue);
+      else
+        bounds_.set(digits[i].var, {0, std::nullopt});
     }
     kernel.tasks = scalar::simplify(kernel.tasks);
     for (const Digit& d : digits) parallel_digits_.push_back(d.var);
@@ -204,11 +217,15 @@ class KernelBuilder {
     const StageSchedule& s = of(*stage);
     if (level == s.loops.size()) return element(stage, ranges, init);
     const Loop& l = s.loops[level];
-    if (lane_) refuse("write the vector loop last", "loop {}/{} of stage '{}' stands inside a vector loop", l.axis, l.step, stage->name);
+    if (lane_)
+      refuse("write the vector loop last", "loop {}/{} of stage '{}' stands inside a vector loop", l.axis, l.step,
+             stage->name);
     const te::Axis* axis = find_axis(*stage, l.axis);
     if (!axis) refuse("see the stage's axes with --emit te", "stage '{}' has no axis '{}'", stage->name, l.axis);
     bool reduce = is_reduce_axis(*stage, l.axis);
-    auto inside = [&](const Ranges& r) { return init ? one_loop(stage, level + 1, r, true) : loops(stage, level + 1, r); };
+    auto inside = [&](const Ranges& r) {
+      return init ? one_loop(stage, level + 1, r, true) : loops(stage, level + 1, r);
+    };
     if (init && reduce) return one_loop(stage, level + 1, ranges, true);
 
     Range range = ranges.at(axis->var.get());
@@ -225,17 +242,20 @@ class KernelBuilder {
     if (reduce && planted_mutation == Mutation::WrongKTail) tail = 0;
     if (tail && range.limit) full += 1, tail = 0;  // the mask already covers what is too much
     loop::Stmts out;
-    if (full == 1) out.push_back(with(range.min, imm(l.step), range.limit));
+    if (full == 1)
+      out.push_back(with(range.min, imm(l.step), range.limit));
     else if (full > 1) {
       Expr var = scalar::var(fresh(l.axis));
       bounds_.set(var, 0, full);
-      out.push_back(loop::for_(var, imm(0), imm(full), l.kind == LoopKind::Unroll ? loop::ForKind::Unrolled : loop::ForKind::Serial,
+      out.push_back(loop::for_(var, imm(0), imm(full),
+                               l.kind == LoopKind::Unroll ? loop::ForKind::Unrolled : loop::ForKind::Serial,
                                in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step), range.limit); })));
     }
     if (tail) {
       if (!of_fold_at(stage, level + 1).empty() && full)
-        refuse("give the loop a step that divides its extent (1 always does)", "stage '{}' slides over '{}' in a loop whose step {} does not divide its extent {}",
-               stage->name, of_fold_at(stage, level + 1), l.step, extent);
+        refuse("give the loop a step that divides its extent (1 always does)",
+               "stage '{}' slides over '{}' in a loop whose step {} does not divide its extent {}", stage->name,
+               of_fold_at(stage, level + 1), l.step, extent);
       out.push_back(with(range.min + full * l.step, imm(tail)));
     }
     return loop::block(std::move(out));
@@ -255,9 +275,11 @@ class KernelBuilder {
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, {0, std::nullopt});
     loop::ForKind serial = loop::ForKind::Serial;
-    if (l.step == 1) return loop::for_(var, imm(0), range.extent, serial, in_loop(var, [&] { return with(range.min + var, imm(1)); }));
+    if (l.step == 1)
+      return loop::for_(var, imm(0), range.extent, serial, in_loop(var, [&] { return with(range.min + var, imm(1)); }));
     Expr full = scalar::simplify(floordiv(range.extent, l.step));
-    loop::Stmt tiles = loop::for_(var, imm(0), full, serial, in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step)); }));
+    loop::Stmt tiles = loop::for_(var, imm(0), full, serial,
+                                  in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step)); }));
     Expr tail = scalar::simplify(floormod(range.extent, l.step));
     bool lanes_follow = false;
     for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
@@ -266,41 +288,57 @@ class KernelBuilder {
     if (lanes_follow) return loop::block({tiles, loop::if_(lt(imm(0), tail), with(begin, imm(l.step), end))});
     Expr step = scalar::var(fresh(l.axis));
     bounds_.set(step, {0, l.step - 1});
-    return loop::block({tiles, loop::for_(step, imm(0), tail, serial, in_loop(step, [&] { return with(begin + step, imm(1)); }))});
+    return loop::block(
+        {tiles, loop::for_(step, imm(0), tail, serial, in_loop(step, [&] { return with(begin + step, imm(1)); }))});
   }
 
   template <class With>
   loop::Stmt parallel_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, With with) {
     if (stage != root_ || level >= parallel_digits_.size())
-      refuse("put parallel loops first, at a root stage", "loop {} of stage '{}' is parallel, but other loops stand before it", l.axis, stage->name);
+      refuse("put parallel loops first, at a root stage",
+             "loop {} of stage '{}' is parallel, but other loops stand before it", l.axis, stage->name);
     Expr var = parallel_digits_[level];
     if (l.step == 1) return with(range.min + var, imm(1));
     if (scalar::is_int(range.extent)) {
       int64_t full = range.extent->ivalue / l.step, tail = range.extent->ivalue % l.step;
       if (tail == 0) return with(range.min + var * l.step, imm(l.step));
       if (full == 0) return with(range.min, imm(tail));
-      return loop::if_(lt(var, imm(full)), with(range.min + var * l.step, imm(l.step)), with(range.min + full * l.step, imm(tail)));
+      return loop::if_(lt(var, imm(full)), with(range.min + var * l.step, imm(l.step)),
+                       with(range.min + full * l.step, imm(tail)));
     }
     Expr full = scalar::simplify(floordiv(range.extent, l.step));
     bool lanes_follow = false;
     for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
       lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
     loop::Stmt whole = with(range.min + var * l.step, imm(l.step));
-    if (lanes_follow) return loop::if_(lt(var, full), whole, with(range.min + full * l.step, imm(l.step), scalar::simplify(range.min + range.extent, bounds_)));
+    if (lanes_follow)
+      return loop::if_(
+          lt(var, full), whole,
+          with(range.min + full * l.step, imm(l.step), scalar::simplify(range.min + range.extent, bounds_)));
     Expr step = scalar::var(fresh(l.axis));
     bounds_.set(step, {0, l.step - 1});
-    loop::Stmt singles = loop::for_(step, imm(0), scalar::simplify(floormod(range.extent, l.step)), loop::ForKind::Serial,
-                                    in_loop(step, [&] { return with(range.min + full * l.step + step, imm(1)); }));
+    loop::Stmt singles =
+        loop::for_(step, imm(0), scalar::simplify(floormod(range.extent, l.step)), loop::ForKind::Serial,
+                   in_loop(step, [&] { return with(range.min + full * l.step + step, imm(1)); }));
     return loop::if_(lt(var, full), whole, singles);
   }
 
   template <class With>
   loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const Range& range, With with) {
-    if (is_reduce_axis(*stage, l.axis)) refuse("split the reduction into lanes first (rfactor)", "loop {} of stage '{}' is a vector over a reduction axis", l.axis, stage->name);
-    if (l.step != 1) refuse("write ':vector' on the last loop of the axis, with step 1", "vector loop {} of stage '{}' has step {}", l.axis, stage->name, l.step);
-    if (!scalar::is_int(range.extent)) refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has the extent {}, which is not a constant", l.axis, stage->name, scalar::str(range.extent));
+    if (is_reduce_axis(*stage, l.axis))
+      refuse("split the reduction into lanes first (rfactor)",
+             "loop {} of stage '{}' is a vector over a reduction axis", l.axis, stage->name);
+    if (l.step != 1)
+      refuse("write ':vector' on the last loop of the axis, with step 1", "vector loop {} of stage '{}' has step {}",
+             l.axis, stage->name, l.step);
+    if (!scalar::is_int(range.extent))
+      refuse("split the axis by the number of lanes first",
+             "vector loop {} of stage '{}' has the extent {}, which is not a constant", l.axis, stage->name,
+             scalar::str(range.extent));
     int64_t extent = range.extent->ivalue, lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
-    if (lanes > 64) refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis, stage->name, extent);
+    if (lanes > 64)
+      refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis,
+             stage->name, extent);
     if (extent == 1 && !range.limit) return with(range.min, imm(1));
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, 0, lanes);
@@ -321,7 +359,9 @@ class KernelBuilder {
   // The fold axis of a stage placed at (stage, level), or "".
   std::string of_fold_at(const te::Tensor& stage, size_t level) const {
     for (const te::Tensor& t : stages_)
-      if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) && !of(*t).fold.empty()) return of(*t).fold;
+      if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) &&
+          !of(*t).fold.empty())
+        return of(*t).fold;
     return "";
   }
 
@@ -331,16 +371,22 @@ class KernelBuilder {
     // Rings opened here: stages that slide in the loop that comes next keep their buffer across its iterations.
     std::vector<loop::BufferRef> rings;
     for (const te::Tensor& t : stages_) {
-      if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 || of(*t).fold.empty()) continue;
+      if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 ||
+          of(*t).fold.empty())
+        continue;
       rings.push_back(open_ring(t, stage, level, ranges));
     }
     loop::Stmts before;
     std::vector<loop::BufferRef> buffers;
     for (const te::Tensor& t : stages_) {  // topological: producers first
       if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;
-      if (lane_) refuse("place it before the vector loop", "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
-      if (of(*t).fold.empty()) buffers.push_back(place(t, stage, level, ranges, before));
-      else slide(t, stage, level, ranges, before);
+      if (lane_)
+        refuse("place it before the vector loop",
+               "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
+      if (of(*t).fold.empty())
+        buffers.push_back(place(t, stage, level, ranges, before));
+      else
+        slide(t, stage, level, ranges, before);
     }
     before.push_back(rest(ranges));
     loop::Stmt body = loop::block(std::move(before));
@@ -388,7 +434,8 @@ class KernelBuilder {
         need(user, region_ranges(user, required(user, consumer, level, ranges)));
       } else if (of(*user).place != Place::Inline) {
         refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
-               "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level, consumer->name, user->name);
+               "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level,
+               consumer->name, user->name);
       }
     }
     if (!any) refuse("inline it", "stage '{}' is placed at '{}', which does not use it", t->name, consumer->name);
@@ -434,7 +481,8 @@ class KernelBuilder {
         min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
         extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
       }
-      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_), limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load, load->args[d])});
+      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_),
+                             limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load, load->args[d])});
     }
     return region;
   }
@@ -448,8 +496,10 @@ class KernelBuilder {
       Range &a = into.dims[d], &b = more.dims[d];
       Expr shift = scalar::simplify(b.min - a.min, bounds_);
       if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
-        int64_t low = std::min<int64_t>(0, shift->ivalue), high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
-        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit, a.guarded || b.guarded};
+        int64_t low = std::min<int64_t>(0, shift->ivalue),
+                high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
+        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit,
+             a.guarded || b.guarded};
       } else if (scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent)) {
         a.limit = a.limit ? a.limit : b.limit, a.guarded |= b.guarded;
       } else {
@@ -462,7 +512,9 @@ class KernelBuilder {
     const StageSchedule& s = of(*t);
     loop::Buffer b;
     b.name = t->name, b.dtype = t->dtype;
-    b.scope = s.storage == Storage::Registers ? loop::Scope::Register : s.storage == Storage::Stack ? loop::Scope::Stack : loop::Scope::Scratch;
+    b.scope = s.storage == Storage::Registers ? loop::Scope::Register
+              : s.storage == Storage::Stack   ? loop::Scope::Stack
+                                              : loop::Scope::Scratch;
     int vector_dim = -1;
     for (const Loop& l : s.loops)
       if (l.kind == LoopKind::Vector)
@@ -475,9 +527,14 @@ class KernelBuilder {
     for (int d : local.order) {
       Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
       if (!scalar::is_int(extent))
-        refuse("place it at the root, or inside a loop that leaves a constant extent", "local storage of stage '{}' would have the extent {} along '{}', which is not a constant", t->name,
+        refuse("place it at the root, or inside a loop that leaves a constant extent",
+               "local storage of stage '{}' would have the extent {} along '{}', which is not a constant", t->name,
                scalar::str(extent), t->axes[d].var->name);
-      b.shape.push_back(d == vector_dim ? imm(round_up(extent->ivalue, std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue))))) : extent);
+      b.shape.push_back(
+          d == vector_dim
+              ? imm(round_up(extent->ivalue,
+                             std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue)))))
+              : extent);
     }
     for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
     local.ring_dim = ring_dim, local.ring_size = ring_size;
@@ -488,7 +545,8 @@ class KernelBuilder {
       for (const auto& [other, other_local] : locals_) {
         int64_t other_size = 1;
         for (const Expr& e : other_local.buffer->shape) other_size *= e->ivalue;
-        if (other_local.buffer->dtype == made->dtype && other_local.buffer->shape.size() == made->shape.size() && other_size >= size && other != t.get() && other_local.buffer->scope == made->scope)
+        if (other_local.buffer->dtype == made->dtype && other_local.buffer->shape.size() == made->shape.size() &&
+            other_size >= size && other != t.get() && other_local.buffer->scope == made->scope)
           made = other_local.buffer;
       }
     }
@@ -496,7 +554,8 @@ class KernelBuilder {
     return made;
   }
 
-  loop::BufferRef place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges, loop::Stmts& before) {
+  loop::BufferRef place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
+                        loop::Stmts& before) {
     Region region = required(t, consumer, level, ranges);
     if (planted_mutation == Mutation::RegionShort && of(*t).storage != Storage::Registers)
       for (Range& r : region.dims)
@@ -531,7 +590,8 @@ class KernelBuilder {
   loop::BufferRef open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) {
     const StageSchedule& s = of(*consumer);
     if (level >= s.loops.size() || s.loops[level].kind != LoopKind::Serial)
-      refuse("fold along a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name, level, consumer->name);
+      refuse("fold along a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name, level,
+             consumer->name);
     const te::Axis* axis = find_axis(*consumer, s.loops[level].axis);
     Ranges one = ranges;
     one[axis->var.get()].extent = imm(s.loops[level].step);
@@ -539,7 +599,8 @@ class KernelBuilder {
     Region region = required(t, consumer, level + 1, one);
     int d = fold_dim(t);
     if (!scalar::is_int(region.dims[d].extent))
-      refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name, scalar::str(region.dims[d].extent));
+      refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name,
+             scalar::str(region.dims[d].extent));
     int64_t size = region.dims[d].extent->ivalue;
     if (planted_mutation == Mutation::RingShort && size > 1) --size;
     Local local;
@@ -551,7 +612,8 @@ class KernelBuilder {
   // One iteration of a sliding stage: rows that the previous iteration computed are still in the ring.
   void slide(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges, loop::Stmts& before) {
     if (!locals_.count(t.get()))
-      refuse("", "stage '{}' folds, but loop {} of '{}' has no iterations to slide over", t->name, level, consumer->name);
+      refuse("", "stage '{}' folds, but loop {} of '{}' has no iterations to slide over", t->name, level,
+             consumer->name);
     Region region = required(t, consumer, level, ranges);
     Local& local = locals_[t.get()];
     for (size_t d = 0; d < t->axes.size(); ++d)
@@ -561,7 +623,8 @@ class KernelBuilder {
       Expr v = open_.back();
       Expr end = rows.min + rows.extent;
       Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
-      Expr begin = scalar::select(scalar::eq(v, imm(0)), rows.min, scalar::simplify(scalar::max(rows.min, previous_end), bounds_));
+      Expr begin = scalar::select(scalar::eq(v, imm(0)), rows.min,
+                                  scalar::simplify(scalar::max(rows.min, previous_end), bounds_));
       rows = {begin, scalar::simplify(end - begin, bounds_), rows.limit, rows.guarded};
     }
     before.push_back(loops(t, 0, region_ranges(t, region)));
@@ -575,7 +638,9 @@ class KernelBuilder {
     for (const te::Axis& a : stage->axes) {
       const Range& r = ranges.at(a.var.get());
       if (!scalar::is_int(r.extent, 1))
-        refuse(format("end its loops with {}/1", a.var->name), "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name, scalar::str(r.extent));
+        refuse(format("end its loops with {}/1", a.var->name),
+               "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name,
+               scalar::str(r.extent));
       at.push_back(r.min);
       bindings.push_back({a.var, r.min});
     }
@@ -583,7 +648,9 @@ class KernelBuilder {
       if (init) break;
       const Range& r = ranges.at(a.var.get());
       if (!scalar::is_int(r.extent, 1))
-        refuse(format("end its loops with {}/1", a.var->name), "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name, scalar::str(r.extent));
+        refuse(format("end its loops with {}/1", a.var->name),
+               "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name,
+               scalar::str(r.extent));
       bindings.push_back({a.var, r.min});
     }
     auto [buffer, indices] = address(*stage, at);
@@ -612,12 +679,15 @@ class KernelBuilder {
     if (auto it = locals_.find(&t); it != locals_.end()) {
       const Local& local = it->second;
       for (int d : local.order)
-        indices.push_back(scalar::simplify(d == local.ring_dim ? floormod(at[d], local.ring_size) : at[d] - local.origin[d], bounds_));
+        indices.push_back(scalar::simplify(
+            d == local.ring_dim ? floormod(at[d], local.ring_size) : at[d] - local.origin[d], bounds_));
       return {local.buffer, indices};
     }
     auto it = params_.find(&t);
     if (it == params_.end() && is_at(t))
-      refuse(format("place '{}' at the root", t.name), "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t.name, of(t).level, of(t).consumer, root_->name);
+      refuse(format("place '{}' at the root", t.name),
+             "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t.name, of(t).level,
+             of(t).consumer, root_->name);
     RELAY_CHECK(it != params_.end(), "stage '{}' is not a parameter of the kernel of '{}'", t.name, root_->name);
     for (const Expr& i : layouts_.at(t.name).physical_indices(at)) indices.push_back(scalar::simplify(i, bounds_));
     return {it->second, indices};
@@ -631,15 +701,19 @@ class KernelBuilder {
       if (!t) return n;
       auto [buffer, indices] = address(*t, n->args);
       bool padded = false;  // the layout has whole blocks of lanes, filled up with zeros
-      if (auto it = layouts_.find(t->name); it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
+      if (auto it = layouts_.find(t->name);
+          it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
         const LayoutDim& last = it->second.dims.back();
-        padded = last.inner && last.block % (target_.vector_bytes / std::max(1, t->dtype.bytes())) == 0 && depends_on(n->args[last.dim], lane_);
+        padded = last.inner && last.block % (target_.vector_bytes / std::max(1, t->dtype.bytes())) == 0 &&
+                 depends_on(n->args[last.dim], lane_);
       }
       return read(buffer, indices, padded);
     });
   }
 
-  std::string fresh(const std::string& axis) { return format("{}{}", axis, counter_[axis]++ ? std::to_string(counter_[axis] - 1) : ""); }
+  std::string fresh(const std::string& axis) {
+    return format("{}{}", axis, counter_[axis]++ ? std::to_string(counter_[axis] - 1) : "");
+  }
 
   const te::Tensors& stages_;
   const Schedule& schedule_;
@@ -651,7 +725,7 @@ class KernelBuilder {
   std::unordered_map<const TensorNode*, Local> locals_;
   std::map<std::string, int> counter_;
   Exprs parallel_digits_;
-  Exprs open_;      // variables of the loops around, innermost last
+  Exprs open_;        // variables of the loops around, innermost last
   Expr lane_, mask_;  // inside a vector loop
   Bounds bounds_;
 };
@@ -667,21 +741,27 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
     const StageSchedule* s = schedule_of(t->name);
     if (!s) refuse(format("add 'stage {}: inline' or another place", t->name), "stage '{}' has no schedule", t->name);
     if (s->place == Place::Inline && t->combiner != te::Combiner::None)
-      refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined", t->name);
-    if (s->from_border && !guarded(*t)) refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
+      refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined",
+             t->name);
+    if (s->from_border && !guarded(*t))
+      refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
     if (s->place != Place::At) continue;
     const StageSchedule* c = schedule_of(s->consumer);
     if (!c || c->place == Place::Inline)
-      refuse("name the stage that it is inlined into", "stage '{}' is placed at '{}', which is inlined and has no loops", t->name, s->consumer);
+      refuse("name the stage that it is inlined into",
+             "stage '{}' is placed at '{}', which is inlined and has no loops", t->name, s->consumer);
     if (s->level > static_cast<int>(c->loops.size()))
-      refuse(format("{} is the innermost place", c->loops.size()), "stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s->level, s->consumer, c->loops.size());
+      refuse(format("{} is the innermost place", c->loops.size()),
+             "stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s->level, s->consumer,
+             c->loops.size());
   }
 }
 
 }  // namespace
 
-Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
-                                               const TargetDesc& target, const std::string& name) {
+Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
+                                               const std::map<std::string, Layout>& layouts, const TargetDesc& target,
+                                               const std::string& name) {
   std::vector<BuiltKernel> out;
   try {
     check_places(stages, schedule);
@@ -689,7 +769,8 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
       if (t->is_placeholder()) continue;
       auto it = schedule.stages.find(t->name);
       if (it == schedule.stages.end() || it->second.place != Place::Root) continue;
-      out.push_back(KernelBuilder(stages, schedule, layouts, target).build(t, out.empty() ? name : format("{}_{}", name, out.size())));
+      out.push_back(KernelBuilder(stages, schedule, layouts, target)
+                        .build(t, out.empty() ? name : format("{}_{}", name, out.size())));
       for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
     }
   } catch (const IllegalSchedule& e) {

@@ -19,8 +19,8 @@ struct Stored {
 
 struct BuiltKernel {
   loop::Kernel kernel;
-  te::Tensor root;             // the stage it computes
-  te::Tensors params;          // in the order of kernel.params; root is the last
+  te::Tensor root;     // the stage it computes
+  te::Tensors params;  // in the order of kernel.params; root is the last
 };
 
 // `stages`: topological, placeholders included; names unique. `layouts`: one for each placeholder and root stage (by name).
@@ -29,7 +29,16 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
                                                const std::string& name);
 
 // What a planted mistake in the mechanism would be: for the test of the fuzzer's power only. None in production.
-enum class Mutation : uint8_t { None, LoseTailMask, RegionShort, RingShort, WrongKTail, UnwrittenBorder, Race, AliasBuffers };
+enum class Mutation : uint8_t {
+  None,
+  LoseTailMask,
+  RegionShort,
+  RingShort,
+  WrongKTail,
+  UnwrittenBorder,
+  Race,
+  AliasBuffers
+};
 void plant(Mutation mutation);
 Mutation planted();
 

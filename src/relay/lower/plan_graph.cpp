@@ -14,7 +14,8 @@ namespace {
 class Planner {
  public:
   Result<GraphPlan> run(const ir::FunctionRef& function) {
-    for (size_t i = 0; i < function->params.size(); ++i) RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
+    for (size_t i = 0; i < function->params.size(); ++i)
+      RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
     ir::Expr body = function->body;
     while (const ir::Let* let = ir::as<ir::Let>(body)) {
       RELAY_RETURN_IF_ERROR(visit(let->value));
@@ -43,7 +44,12 @@ class Planner {
     ir::Type type = param->type ? param->type : param->annotation;
     const ir::TensorType* t = ir::as<ir::TensorType>(type);
     if (!t)
-      return Diagnostic{DiagnosticKind::not_supported, format("parameter %{} has the type {}; compiled functions take tensors", param->name, type ? ir::str(type) : "?"), param->span, {}, {},
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("parameter %{} has the type {}; compiled functions take tensors", param->name,
+                               type ? ir::str(type) : "?"),
+                        param->span,
+                        {},
+                        {},
                         "pass the tensors one by one, or use the debug executor"};
     int id = new_array(Array::Kind::Input, param->name, t->shape, t->dtype);
     plan_.arrays[id].index = index;
@@ -79,22 +85,38 @@ class Planner {
       values_[e.get()] = {id};
     } else if (const ir::Tuple* t = ir::as<ir::Tuple>(e)) {
       std::vector<int> all;
-      for (const ir::Expr& f : t->elements) all.insert(all.end(), values_.at(f.get()).begin(), values_.at(f.get()).end());
+      for (const ir::Expr& f : t->elements)
+        all.insert(all.end(), values_.at(f.get()).begin(), values_.at(f.get()).end());
       values_[e.get()] = all;
     } else if (const ir::TupleGetItem* g = ir::as<ir::TupleGetItem>(e)) {
       const std::vector<int>& all = values_.at(g->tuple.get());
       const ir::TupleType* type = ir::as<ir::TupleType>(g->tuple->type);
       if (!type || type->fields.size() != all.size())
-        return Diagnostic{DiagnosticKind::not_supported, "nested tuples between kernels cannot be compiled", e->span, {}, {}, "flatten the tuple"};
+        return Diagnostic{DiagnosticKind::not_supported,
+                          "nested tuples between kernels cannot be compiled",
+                          e->span,
+                          {},
+                          {},
+                          "flatten the tuple"};
       values_[e.get()] = {all[g->index]};
     } else if (const ir::Call* c = ir::as<ir::Call>(e)) {
       return add_group(*c);
     } else if (ir::as<ir::Op>(e) || ir::as<ir::Function>(e)) {
       values_[e.get()] = {};  // a callee; its call is the group
     } else if (const ir::Var* v = ir::as<ir::Var>(e)) {
-      return Diagnostic{DiagnosticKind::not_supported, format("%{} is bound inside an expression that cannot be compiled", v->name), e->span, {}, {}, "use the debug executor"};
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("%{} is bound inside an expression that cannot be compiled", v->name),
+                        e->span,
+                        {},
+                        {},
+                        "use the debug executor"};
     } else {
-      return Diagnostic{DiagnosticKind::not_supported, format("a {} cannot be compiled yet", ir::name(e->kind)), e->span, {}, {}, "use the debug executor (--executor debug)"};
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("a {} cannot be compiled yet", ir::name(e->kind)),
+                        e->span,
+                        {},
+                        {},
+                        "use the debug executor (--executor debug)"};
     }
     return ok();
   }
@@ -102,13 +124,16 @@ class Planner {
   Status add_group(const ir::Call& call) {
     PlannedGroup g;
     RELAY_ASSIGN(g.te, group_of(call));
-    for (const ir::Expr& a : call.args) g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
+    for (const ir::Expr& a : call.args)
+      g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
     for (const auto& [placeholder, value] : g.te.constants) {
-      int id = new_array(Array::Kind::Constant, format("constant_{}", constants_++), placeholder->shape, placeholder->dtype);
+      int id =
+          new_array(Array::Kind::Constant, format("constant_{}", constants_++), placeholder->shape, placeholder->dtype);
       plan_.arrays[id].value = value;
       g.constants.push_back(id);
     }
-    for (const te::Tensor& o : g.te.outputs) g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, o->shape, o->dtype));
+    for (const te::Tensor& o : g.te.outputs)
+      g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, o->shape, o->dtype));
     values_[&call] = g.outputs;
     plan_.groups.push_back(std::move(g));
     return ok();
@@ -148,8 +173,7 @@ class Planner {
         bool window = false;
         for (size_t d = 2; d < n->args.size(); ++d) {
           bool data = false, reduced = false;
-          for (const Expr& v : scalar::free_vars(n->args[d]))
-            (is_reduce_axis(*t, v->name) ? reduced : data) = true;
+          for (const Expr& v : scalar::free_vars(n->args[d])) (is_reduce_axis(*t, v->name) ? reduced : data) = true;
           window |= data && reduced;
           spatial_reduced += reduced && !data;
         }
@@ -178,10 +202,15 @@ class Planner {
     return true;
   }
 
-  bool channels_last(int array) const { return plan_.arrays[array].layout.dims == Layout::channels_last(static_cast<int>(plan_.arrays[array].shape.size())).dims && plan_.arrays[array].shape.size() >= 3; }
+  bool channels_last(int array) const {
+    return plan_.arrays[array].layout.dims ==
+               Layout::channels_last(static_cast<int>(plan_.arrays[array].shape.size())).dims &&
+           plan_.arrays[array].shape.size() >= 3;
+  }
   void set_channels_last(int array) {
     Array& a = plan_.arrays[array];
-    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3) a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
+    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3)
+      a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
   }
 
   void choose_order() {
@@ -239,14 +268,16 @@ class Planner {
   }
 
   // padded[.., i, ..] = select(in range, data[.., i - low, ..], value), with constant borders.
-  std::optional<Wish> wish(size_t group, const te::TensorNode& padded, const Guarded& guard, const te::TensorNode& data) const {
+  std::optional<Wish> wish(size_t group, const te::TensorNode& padded, const Guarded& guard,
+                           const te::TensorNode& data) const {
     Wish w{group, padded.name, {}, {}, guard.otherwise};
     if (padded.axes.size() != data.shape.size()) return std::nullopt;
     for (size_t d = 0; d < data.shape.size(); ++d) {
       Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
       if (!scalar::is_int(low)) return std::nullopt;
       Expr high = scalar::simplify(padded.axes[d].extent - data.shape[d] - low);
-      if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > 64 || high->ivalue > 64) return std::nullopt;
+      if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > 64 || high->ivalue > 64)
+        return std::nullopt;
       w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);
     }
     return w;

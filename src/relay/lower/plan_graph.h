@@ -12,9 +12,9 @@ namespace relay::lower {
 
 struct PlannedGroup {
   GroupTe te;
-  std::vector<int> params;      // arrays, one a parameter of te
-  std::vector<int> constants;   // arrays, one a constant of te
-  std::vector<int> outputs;     // arrays
+  std::vector<int> params;            // arrays, one a parameter of te
+  std::vector<int> constants;         // arrays, one a constant of te
+  std::vector<int> outputs;           // arrays
   std::set<std::string> from_border;  // padding stages that read the border of their input
   bool prefers_channels_last = false;
 };

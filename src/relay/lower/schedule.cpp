@@ -57,7 +57,8 @@ namespace {
 // A line-oriented reader; every complaint points at the word at fault.
 class Reader {
  public:
-  Reader(const std::string& text, const te::Tensors& stages) : source_(std::make_shared<Source>(Source{"<schedule>", text})), stages_(stages) {}
+  Reader(const std::string& text, const te::Tensors& stages)
+      : source_(std::make_shared<Source>(Source{"<schedule>", text})), stages_(stages) {}
 
   Result<Schedule> read() {
     size_t line_begin = 0;
@@ -68,7 +69,10 @@ class Reader {
       line_begin += line.size() + 1;
       words_.clear();
       for (size_t i = 0; i < line.size();) {
-        if (line[i] == ' ' || line[i] == '\r' || line[i] == '\t') { ++i; continue; }
+        if (line[i] == ' ' || line[i] == '\r' || line[i] == '\t') {
+          ++i;
+          continue;
+        }
         size_t end = std::min(line.find_first_of(" \r\t", i), line.size());
         words_.push_back({line.substr(i, end - i), i});
         i = end;
@@ -78,7 +82,8 @@ class Reader {
       if (head == "rule") {
         schedule_.rule = std::string(trim(line.substr(words_[0].column + 4)));
       } else if (head == "stage") {
-        if (words_.size() < 3 || !words_[1].text.ends_with(":")) return error(0, "expected 'stage NAME: inline | root | at STAGE.LEVEL STORAGE'");
+        if (words_.size() < 3 || !words_[1].text.ends_with(":"))
+          return error(0, "expected 'stage NAME: inline | root | at STAGE.LEVEL STORAGE'");
         std::string name(words_[1].text.substr(0, words_[1].text.size() - 1));
         stage = find_stage(name);
         if (!stage) return unknown_stage(1, name);
@@ -96,7 +101,11 @@ class Reader {
     }
     for (const te::Tensor& t : stages_)
       if (!t->is_placeholder() && !schedule_.stages.count(t->name))
-        return Diagnostic{DiagnosticKind::illegal_schedule, format("stage '{}' has no schedule", t->name), Span{source_, 0, 0}, {}, {},
+        return Diagnostic{DiagnosticKind::illegal_schedule,
+                          format("stage '{}' has no schedule", t->name),
+                          Span{source_, 0, 0},
+                          {},
+                          {},
                           format("add 'stage {}: inline' or another place", t->name)};
     return std::move(schedule_);
   }
@@ -123,7 +132,8 @@ class Reader {
   Diagnostic unknown_stage(size_t word, const std::string& name) const {
     std::vector<std::string> names;
     for (const te::Tensor& t : stages_) names.push_back(t->name);
-    return error(word, format("the group has no stage '{}'", name), format("its stages are {}", fmt::to_string(join(names, ", "))));
+    return error(word, format("the group has no stage '{}'", name),
+                 format("its stages are {}", fmt::to_string(join(names, ", "))));
   }
   static bool number(std::string_view text, int64_t* value) {
     auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), *value);
@@ -141,7 +151,8 @@ class Reader {
       s.place = Place::Root;
       return ok();
     }
-    if (place != "at" || words_.size() < 5) return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch'");
+    if (place != "at" || words_.size() < 5)
+      return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch'");
     size_t dot = words_[3].text.rfind('.');
     int64_t level = 0;
     if (dot == std::string_view::npos || !number(words_[3].text.substr(dot + 1), &level) || level < 0 || level > 64)
@@ -151,7 +162,8 @@ class Reader {
     s.level = static_cast<int>(level);
     if (!find_stage(s.consumer)) return unknown_stage(3, s.consumer);
     const char* const* found = std::find(std::begin(storage_names), std::end(storage_names), words_[4].text);
-    if (found == std::end(storage_names)) return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack or scratch");
+    if (found == std::end(storage_names))
+      return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack or scratch");
     s.storage = static_cast<Storage>(found - storage_names);
     if (words_.size() >= 7 && words_[5].text == "fold") s.fold = std::string(words_[6].text);
     return ok();
@@ -163,7 +175,9 @@ class Reader {
       Loop loop;
       if (size_t colon = text.find(':'); colon != std::string_view::npos) {
         const char* const* found = std::find(std::begin(kind_names), std::end(kind_names), text.substr(colon + 1));
-        if (found == std::end(kind_names)) return error(w, format("'{}' is not a kind of loop", text.substr(colon + 1)), "serial, parallel, unroll or vector");
+        if (found == std::end(kind_names))
+          return error(w, format("'{}' is not a kind of loop", text.substr(colon + 1)),
+                       "serial, parallel, unroll or vector");
         loop.kind = static_cast<LoopKind>(found - kind_names);
         text = text.substr(0, colon);
       }
@@ -175,7 +189,8 @@ class Reader {
         std::vector<std::string> names;
         for (const te::Axis& a : stage.axes) names.push_back(a.var->name);
         for (const te::Axis& a : stage.reduce_axes) names.push_back(a.var->name);
-        return error(w, format("stage '{}' has no axis '{}'", stage.name, loop.axis), format("its axes are {}", fmt::to_string(join(names, ", "))));
+        return error(w, format("stage '{}' has no axis '{}'", stage.name, loop.axis),
+                     format("its axes are {}", fmt::to_string(join(names, ", "))));
       }
       s.loops.push_back(loop);
     }
@@ -196,7 +211,8 @@ class Reader {
         return error(2, format("'{}' is not a dimension of '{}'", part, name));
       dim.dim = static_cast<int>(d);
       if (mark != std::string_view::npos) {
-        if (!number(part.substr(mark + 1), &dim.block) || dim.block < 1) return error(2, format("'{}' has a bad block size", part));
+        if (!number(part.substr(mark + 1), &dim.block) || dim.block < 1)
+          return error(2, format("'{}' has a bad block size", part));
         dim.inner = part[mark] == '%';
       }
       layout.dims.push_back(dim);
@@ -214,6 +230,8 @@ class Reader {
 
 }  // namespace
 
-Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stages) { return Reader(text, stages).read(); }
+Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stages) {
+  return Reader(text, stages).read();
+}
 
 }  // namespace relay::lower

@@ -39,8 +39,8 @@ enum class Storage : uint8_t { Registers, Stack, Scratch };
 
 struct StageSchedule {
   Place place = Place::Inline;
-  std::string consumer;   // At
-  int level = 0;          // At
+  std::string consumer;                  // At
+  int level = 0;                         // At
   Storage storage = Storage::Registers;  // At
   // At: the axis along which `consumer` slides over this stage. Only the rows not computed by the previous iteration of the
   // consumer's loop number level - 1 are computed; the buffer is a ring of the rows still needed.
@@ -52,9 +52,9 @@ struct StageSchedule {
 };
 
 struct Schedule {
-  std::string rule;         // which rule made it, and the choice in words
-  std::map<std::string, StageSchedule> stages;   // by stage name, each stage of the group
-  std::map<std::string, Layout> layouts;         // wishes for placeholders and root stages, by name
+  std::string rule;                             // which rule made it, and the choice in words
+  std::map<std::string, StageSchedule> stages;  // by stage name, each stage of the group
+  std::map<std::string, Layout> layouts;        // wishes for placeholders and root stages, by name
 };
 
 std::string str(const Schedule& schedule, const te::Tensors& order);

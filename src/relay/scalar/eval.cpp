@@ -176,7 +176,8 @@ class Evaluator {
  private:
   // a * b + c, a * b - c, c - a * b
   bool fused(const Expr& e, Value* out) {
-    if (!env_.contract || !e->dtype.is_float() || (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub)) return false;
+    if (!env_.contract || !e->dtype.is_float() || (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub))
+      return false;
     auto product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };
     bool left = product(e->args[0]);
     if (!left && !product(e->args[1])) return false;
@@ -255,12 +256,16 @@ Value apply(UnaryOp op, const Value& a) {
 Value apply(BinaryOp op, const Value& a, const Value& b) {
   if (is_comparison(op)) {
     bool less, same;
-    if (a.dtype.is_float()) less = a.f < b.f, same = a.f == b.f;
-    else less = is_unsigned64(a.dtype) ? static_cast<uint64_t>(a.i) < static_cast<uint64_t>(b.i) : a.i < b.i, same = a.i == b.i;
+    if (a.dtype.is_float())
+      less = a.f < b.f, same = a.f == b.f;
+    else
+      less = is_unsigned64(a.dtype) ? static_cast<uint64_t>(a.i) < static_cast<uint64_t>(b.i) : a.i < b.i,
+      same = a.i == b.i;
     return boolean(op == BinaryOp::Eq ? same : op == BinaryOp::Ne ? !same : op == BinaryOp::Lt ? less : less || same);
   }
   if (!a.dtype.is_float()) return int_binary(op, a, b);
-  return float_value(a.dtype.bits == 64 ? float_binary<double>(op, a.f, b.f) : float_binary<float>(op, a.f, b.f), a.dtype);
+  return float_value(a.dtype.bits == 64 ? float_binary<double>(op, a.f, b.f) : float_binary<float>(op, a.f, b.f),
+                     a.dtype);
 }
 
 Value fused_multiply_add(const Value& a, const Value& b, const Value& c) {
@@ -272,8 +277,10 @@ Value convert(DType t, const Value& a) {
   if (t.is_float()) {
     if (a.dtype.is_float()) return float_value(a.f, t);
     // 64-bit integers go to float32 in one rounding.
-    if (t.bits == 32) return {t, 0, is_unsigned64(a.dtype) ? static_cast<float>(static_cast<uint64_t>(a.i)) : static_cast<float>(a.i)};
-    return float_value(is_unsigned64(a.dtype) ? static_cast<double>(static_cast<uint64_t>(a.i)) : static_cast<double>(a.i), t);
+    if (t.bits == 32)
+      return {t, 0, is_unsigned64(a.dtype) ? static_cast<float>(static_cast<uint64_t>(a.i)) : static_cast<float>(a.i)};
+    return float_value(
+        is_unsigned64(a.dtype) ? static_cast<double>(static_cast<uint64_t>(a.i)) : static_cast<double>(a.i), t);
   }
   if (!a.dtype.is_float()) return int_value(a.i, t);
   if (t.is_bool()) return boolean(a.f != 0);

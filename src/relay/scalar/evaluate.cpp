@@ -21,7 +21,10 @@ std::optional<int64_t> apply(BinaryOp op, int64_t a, int64_t b) {
     case BinaryOp::TruncDiv:
     case BinaryOp::TruncMod:
       if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
-      return op == BinaryOp::FloorDiv ? floor_div(a, b) : op == BinaryOp::FloorMod ? floor_mod(a, b) : op == BinaryOp::TruncDiv ? a / b : a % b;
+      return op == BinaryOp::FloorDiv   ? floor_div(a, b)
+             : op == BinaryOp::FloorMod ? floor_mod(a, b)
+             : op == BinaryOp::TruncDiv ? a / b
+                                        : a % b;
     case BinaryOp::Min: return std::min(a, b);
     case BinaryOp::Max: return std::max(a, b);
     case BinaryOp::And: return a && b;
@@ -33,7 +36,8 @@ std::optional<int64_t> apply(BinaryOp op, int64_t a, int64_t b) {
     case BinaryOp::BitAnd: return a & b;
     case BinaryOp::BitOr: return a | b;
     case BinaryOp::BitXor: return a ^ b;
-    case BinaryOp::Shl: return b < 0 || b > 62 || __builtin_mul_overflow(a, int64_t{1} << b, &r) ? std::nullopt : std::optional(r);
+    case BinaryOp::Shl:
+      return b < 0 || b > 62 || __builtin_mul_overflow(a, int64_t{1} << b, &r) ? std::nullopt : std::optional(r);
     case BinaryOp::Shr: return b < 0 || b > 63 ? std::nullopt : std::optional(a >> b);
     case BinaryOp::Div:
     case BinaryOp::Pow: break;

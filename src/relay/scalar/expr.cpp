@@ -10,11 +10,12 @@
 
 namespace relay::scalar {
 
-static const char* const unary_names[] = {"neg", "not",   "abs",  "sign", "exp",   "log",   "sqrt",  "rsqrt", "tanh",  "erf",    "sin",
-                                          "cos", "tan", "atan",  "floor", "ceil",  "round", "trunc", "isnan", "isinf", "bitnot"};
-static const char* const binary_names[] = {"add", "subtract", "multiply", "divide", "floordiv", "floormod", "truncdiv", "truncmod",
-                                           "min", "max",      "power",    "and",    "or",       "eq",       "ne",       "lt",
-                                           "le",  "bitand",   "bitor",    "bitxor", "shl",      "shr"};
+static const char* const unary_names[] = {"neg",   "not",  "abs",   "sign",  "exp",   "log",   "sqrt",
+                                          "rsqrt", "tanh", "erf",   "sin",   "cos",   "tan",   "atan",
+                                          "floor", "ceil", "round", "trunc", "isnan", "isinf", "bitnot"};
+static const char* const binary_names[] = {
+    "add", "subtract", "multiply", "divide", "floordiv", "floormod", "truncdiv", "truncmod", "min",    "max", "power",
+    "and", "or",       "eq",       "ne",     "lt",       "le",       "bitand",   "bitor",    "bitxor", "shl", "shr"};
 
 const char* name(UnaryOp op) { return unary_names[static_cast<int>(op)]; }
 const char* name(BinaryOp op) { return binary_names[static_cast<int>(op)]; }
@@ -37,7 +38,9 @@ const char* symbol(BinaryOp op) {
   }
 }
 
-bool is_comparison(BinaryOp op) { return op == BinaryOp::Eq || op == BinaryOp::Ne || op == BinaryOp::Lt || op == BinaryOp::Le; }
+bool is_comparison(BinaryOp op) {
+  return op == BinaryOp::Eq || op == BinaryOp::Ne || op == BinaryOp::Lt || op == BinaryOp::Le;
+}
 
 static Expr build(Node node) { return Expr(new Node(std::move(node))); }
 
@@ -60,7 +63,8 @@ Expr var(std::string name, DType dtype) {
   // The order of creation tells variables of one name apart in compare(): addresses differ from run to run.
   static std::atomic<int64_t> serial{0};
   Node n;
-  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name), n.ivalue = serial.fetch_add(1, std::memory_order_relaxed);
+  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name),
+  n.ivalue = serial.fetch_add(1, std::memory_order_relaxed);
   return build(std::move(n));
 }
 
@@ -74,7 +78,8 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) &&
 
 Expr unary(UnaryOp op, Expr a) {
   bool test = op == UnaryOp::IsNan || op == UnaryOp::IsInf;
-  if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64() && a->ivalue != INT64_MIN) return imm(-a->ivalue, a->dtype);
+  if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64() && a->ivalue != INT64_MIN)
+    return imm(-a->ivalue, a->dtype);
   if (op == UnaryOp::Not && a->kind == Kind::Int) return imm(!a->ivalue, a->dtype);
   Node n;
   n.kind = Kind::Unary, n.unary = op, n.dtype = test ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;
@@ -163,7 +168,8 @@ Expr binary(BinaryOp op, Expr a, Expr b) {
 }
 
 Expr select(Expr condition, Expr then, Expr otherwise) {
-  RELAY_CHECK(then->dtype == otherwise->dtype, "branches of select have types {} and {}", then->dtype.str(), otherwise->dtype.str());
+  RELAY_CHECK(then->dtype == otherwise->dtype, "branches of select have types {} and {}", then->dtype.str(),
+              otherwise->dtype.str());
   if (condition->kind == Kind::Int) return condition->ivalue ? then : otherwise;
   Node n;
   n.kind = Kind::Select, n.dtype = then->dtype;
@@ -174,7 +180,8 @@ Expr select(Expr condition, Expr then, Expr otherwise) {
 Expr cast(DType dtype, Expr a) {
   if (a->dtype == dtype) return a;
   if (a->kind == Kind::Int && dtype == DType::int64()) return imm(a->ivalue, dtype);
-  if (a->kind == Kind::Int && a->dtype == DType::int64() && dtype.is_float() && dtype.lanes == 1 && std::abs(a->ivalue) < (1 << 24))
+  if (a->kind == Kind::Int && a->dtype == DType::int64() && dtype.is_float() && dtype.lanes == 1 &&
+      std::abs(a->ivalue) < (1 << 24))
     return fimm(static_cast<double>(a->ivalue), dtype);
   Node n;
   n.kind = Kind::Cast, n.dtype = dtype;
@@ -183,7 +190,8 @@ Expr cast(DType dtype, Expr a) {
 }
 
 Expr reinterpret(DType dtype, Expr a) {
-  RELAY_CHECK(a->dtype.bits == dtype.bits && a->dtype.lanes == dtype.lanes, "reinterpret {} as {}", a->dtype.str(), dtype.str());
+  RELAY_CHECK(a->dtype.bits == dtype.bits && a->dtype.lanes == dtype.lanes, "reinterpret {} as {}", a->dtype.str(),
+              dtype.str());
   if (a->dtype == dtype) return a;
   Node n;
   n.kind = Kind::Reinterpret, n.dtype = dtype;
@@ -216,15 +224,23 @@ Expr broadcast(Expr a, int lanes) {
 }
 
 template <class T>
-static int order(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+static int order(const T& a, const T& b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
 
 int compare(const Expr& a, const Expr& b) {
   if (a == b) return 0;
   if (int c = order(a->kind, b->kind)) return c;
-  if (int c = order(std::tuple(a->dtype.code, a->dtype.bits, a->dtype.lanes), std::tuple(b->dtype.code, b->dtype.bits, b->dtype.lanes))) return c;
+  if (int c = order(std::tuple(a->dtype.code, a->dtype.bits, a->dtype.lanes),
+                    std::tuple(b->dtype.code, b->dtype.bits, b->dtype.lanes)))
+    return c;
   switch (a->kind) {
     case Kind::Int: return order(a->ivalue, b->ivalue);
-    case Kind::Float: return a->fvalue == b->fvalue ? order(std::signbit(a->fvalue), std::signbit(b->fvalue)) : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0 : a->fvalue < b->fvalue ? -1 : 1;
+    case Kind::Float:
+      return a->fvalue == b->fvalue                           ? order(std::signbit(a->fvalue), std::signbit(b->fvalue))
+             : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0
+             : a->fvalue < b->fvalue                          ? -1
+                                                              : 1;
     case Kind::Var:
       if (int c = order(a->name, b->name)) return c;
       return order(a->ivalue, b->ivalue);
@@ -258,7 +274,8 @@ int compare(const Expr& a, const Expr& b) {
 bool equal(const Expr& a, const Expr& b) { return compare(a, b) == 0; }
 
 uint64_t hash(const Expr& e) {
-  uint64_t h = static_cast<uint64_t>(e->kind) * 0x9E3779B97F4A7C15ull + static_cast<uint64_t>(e->dtype.code) * 31 + e->dtype.bits;
+  uint64_t h = static_cast<uint64_t>(e->kind) * 0x9E3779B97F4A7C15ull + static_cast<uint64_t>(e->dtype.code) * 31 +
+               e->dtype.bits;
   auto mix = [&](uint64_t v) { h = (h ^ v) * 0xFF51AFD7ED558CCDull, h ^= h >> 32; };
   mix(static_cast<uint64_t>(e->unary) << 8 | static_cast<uint64_t>(e->binary));
   mix(static_cast<uint64_t>(e->ivalue));
@@ -338,14 +355,21 @@ static int precedence(const Expr& e) {
   switch (e->binary) {
     case BinaryOp::Or: return 1;
     case BinaryOp::And: return 2;
-    case BinaryOp::Eq: case BinaryOp::Ne: case BinaryOp::Lt: case BinaryOp::Le: return 3;
-    case BinaryOp::Add: case BinaryOp::Sub: return 4;
+    case BinaryOp::Eq:
+    case BinaryOp::Ne:
+    case BinaryOp::Lt:
+    case BinaryOp::Le: return 3;
+    case BinaryOp::Add:
+    case BinaryOp::Sub: return 4;
     default: return 5;
   }
 }
 
 static std::string float_text(const Node& n) {
-  const char* suffix = n.dtype.bits == 64 ? "f64" : n.dtype == DType::float16() ? "f16" : n.dtype == DType::bfloat16() ? "bf16" : "f";
+  const char* suffix = n.dtype.bits == 64             ? "f64"
+                       : n.dtype == DType::float16()  ? "f16"
+                       : n.dtype == DType::bfloat16() ? "bf16"
+                                                      : "f";
   if (std::isnan(n.fvalue)) return format("nan{}", suffix);
   if (std::isinf(n.fvalue)) return format("{}inf{}", n.fvalue < 0 ? "-" : "", suffix);
   return n.dtype.bits == 64 ? format("{}{}", n.fvalue, suffix) : format("{}{}", static_cast<float>(n.fvalue), suffix);
@@ -360,7 +384,9 @@ std::string str(const Expr& e) {
   switch (e->kind) {
     case Kind::Int:
       if (e->dtype.is_bool()) return e->ivalue ? "true" : "false";
-      return e->dtype == DType::int64() ? format("{}", e->ivalue) : format("{}{}{}", e->ivalue, e->dtype.code == DType::Code::UInt ? "u" : "i", e->dtype.bits);
+      return e->dtype == DType::int64()
+                 ? format("{}", e->ivalue)
+                 : format("{}{}{}", e->ivalue, e->dtype.code == DType::Code::UInt ? "u" : "i", e->dtype.bits);
     case Kind::Float: return float_text(*e);
     case Kind::Var: return e->name;
     case Kind::Any: return "?";
@@ -369,7 +395,9 @@ std::string str(const Expr& e) {
       const char* op = symbol(e->binary);
       if (!op) return format("{}({})", name(e->binary), list(e->args));
       int p = precedence(e);
-      auto wrap = [&](const Expr& a, bool right) { return precedence(a) < p || (right && precedence(a) == p) ? "(" + str(a) + ")" : str(a); };
+      auto wrap = [&](const Expr& a, bool right) {
+        return precedence(a) < p || (right && precedence(a) == p) ? "(" + str(a) + ")" : str(a);
+      };
       return format("{} {} {}", wrap(e->args[0], p == 3), op, wrap(e->args[1], true));
     }
     case Kind::Select: return format("select({})", list(e->args));

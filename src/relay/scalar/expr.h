@@ -18,40 +18,71 @@
 namespace relay::scalar {
 
 enum class Kind : uint8_t {
-  Int,        // ivalue (also Bool: 0 or 1)
-  Float,      // fvalue
-  Var,        // name
-  Any,        // a dimension of which nothing is known: `?`
-  Unary,      // unary(args[0])
-  Binary,     // binary(args[0], args[1]); both of one type; a comparison gives Bool
-  Select,     // args[0] ? args[1] : args[2]; only the chosen side is evaluated (it may guard a load)
-  Cast,       // args[0] to dtype; float to integer truncates and saturates (NaN gives 0)
+  Int,          // ivalue (also Bool: 0 or 1)
+  Float,        // fvalue
+  Var,          // name
+  Any,          // a dimension of which nothing is known: `?`
+  Unary,        // unary(args[0])
+  Binary,       // binary(args[0], args[1]); both of one type; a comparison gives Bool
+  Select,       // args[0] ? args[1] : args[2]; only the chosen side is evaluated (it may guard a load)
+  Cast,         // args[0] to dtype; float to integer truncates and saturates (NaN gives 0)
   Reinterpret,  // the bits of args[0] as dtype, of the same width: float32 <-> int32
-  Load,       // source[args...]
-  Ramp,       // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
-  Broadcast,  // args[0] in every lane
+  Load,         // source[args...]
+  Ramp,         // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
+  Broadcast,    // args[0] in every lane
 };
 
 enum class UnaryOp : uint8_t {
-  Neg, Not, Abs, Sign, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sin, Cos, Tan, Atan,
-  Floor, Ceil, Round /* half to even */, Trunc, IsNan, IsInf, BitNot
+  Neg,
+  Not,
+  Abs,
+  Sign,
+  Exp,
+  Log,
+  Sqrt,
+  Rsqrt,
+  Tanh,
+  Erf,
+  Sin,
+  Cos,
+  Tan,
+  Atan,
+  Floor,
+  Ceil,
+  Round /* half to even */,
+  Trunc,
+  IsNan,
+  IsInf,
+  BitNot
 };
 
 enum class BinaryOp : uint8_t {
-  Add, Sub, Mul,
-  Div,       // floats only
-  FloorDiv, FloorMod,    // integers; floats: floor(a / b) and a - b * floor(a / b)
-  TruncDiv, TruncMod,    // integers as in C, floats: trunc(a / b), fmod; dividing an integer by 0 gives 0 in all four
-  Min, Max,  // a NaN operand gives NaN
+  Add,
+  Sub,
+  Mul,
+  Div,  // floats only
+  FloorDiv,
+  FloorMod,  // integers; floats: floor(a / b) and a - b * floor(a / b)
+  TruncDiv,
+  TruncMod,  // integers as in C, floats: trunc(a / b), fmod; dividing an integer by 0 gives 0 in all four
+  Min,
+  Max,  // a NaN operand gives NaN
   Pow,
-  And, Or,   // Bool
-  Eq, Ne, Lt, Le,
-  BitAnd, BitOr, BitXor,
-  Shl, Shr   // Shr of a signed type keeps the sign; a count outside [0, bits) gives 0 (Shr of a negative: -1)
+  And,
+  Or,  // Bool
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  BitAnd,
+  BitOr,
+  BitXor,
+  Shl,
+  Shr  // Shr of a signed type keeps the sign; a count outside [0, bits) gives 0 (Shr of a negative: -1)
 };
 
-const char* name(UnaryOp op);   // "exp"
-const char* name(BinaryOp op);  // "add"; the infix form is in symbol()
+const char* name(UnaryOp op);     // "exp"
+const char* name(BinaryOp op);    // "add"; the infix form is in symbol()
 const char* symbol(BinaryOp op);  // "+", "//", ... or nullptr for those written as a call: min(a, b)
 bool is_comparison(BinaryOp op);
 
@@ -78,7 +109,7 @@ struct Node : Counted {
 };
 
 // --- constructors: each folds constants -------------------------------------------------------------------------------
-Expr imm(int64_t value, DType dtype = DType::int64());   // of any dtype: imm(0, float32) is 0.0f
+Expr imm(int64_t value, DType dtype = DType::int64());  // of any dtype: imm(0, float32) is 0.0f
 Expr fimm(double value, DType dtype = DType::float32());
 Expr var(std::string name, DType dtype = DType::int64());
 Expr any_dim();
@@ -94,13 +125,28 @@ Expr broadcast(Expr a, int lanes);
 inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
 inline Expr operator-(Expr a, Expr b) { return binary(BinaryOp::Sub, std::move(a), std::move(b)); }
 inline Expr operator*(Expr a, Expr b) { return binary(BinaryOp::Mul, std::move(a), std::move(b)); }
-inline Expr operator+(Expr a, int64_t b) { DType t = a->dtype; return std::move(a) + imm(b, t); }
-inline Expr operator-(Expr a, int64_t b) { DType t = a->dtype; return std::move(a) - imm(b, t); }
-inline Expr operator*(Expr a, int64_t b) { DType t = a->dtype; return std::move(a) * imm(b, t); }
+inline Expr operator+(Expr a, int64_t b) {
+  DType t = a->dtype;
+  return std::move(a) + imm(b, t);
+}
+inline Expr operator-(Expr a, int64_t b) {
+  DType t = a->dtype;
+  return std::move(a) - imm(b, t);
+}
+inline Expr operator*(Expr a, int64_t b) {
+  DType t = a->dtype;
+  return std::move(a) * imm(b, t);
+}
 inline Expr floordiv(Expr a, Expr b) { return binary(BinaryOp::FloorDiv, std::move(a), std::move(b)); }
 inline Expr floormod(Expr a, Expr b) { return binary(BinaryOp::FloorMod, std::move(a), std::move(b)); }
-inline Expr floordiv(Expr a, int64_t b) { DType t = a->dtype; return floordiv(std::move(a), imm(b, t)); }
-inline Expr floormod(Expr a, int64_t b) { DType t = a->dtype; return floormod(std::move(a), imm(b, t)); }
+inline Expr floordiv(Expr a, int64_t b) {
+  DType t = a->dtype;
+  return floordiv(std::move(a), imm(b, t));
+}
+inline Expr floormod(Expr a, int64_t b) {
+  DType t = a->dtype;
+  return floormod(std::move(a), imm(b, t));
+}
 inline Expr min(Expr a, Expr b) { return binary(BinaryOp::Min, std::move(a), std::move(b)); }
 inline Expr max(Expr a, Expr b) { return binary(BinaryOp::Max, std::move(a), std::move(b)); }
 inline Expr lt(Expr a, Expr b) { return binary(BinaryOp::Lt, std::move(a), std::move(b)); }
@@ -116,7 +162,7 @@ inline bool is_int(const Expr& e, int64_t v) { return e->kind == Kind::Int && e-
 inline bool is_var(const Expr& e) { return e->kind == Kind::Var; }
 inline bool is_any(const Expr& e) { return e->kind == Kind::Any; }
 
-bool equal(const Expr& a, const Expr& b);   // structural; variables and sources by identity; Any equals only itself
+bool equal(const Expr& a, const Expr& b);  // structural; variables and sources by identity; Any equals only itself
 uint64_t hash(const Expr& e);
 int compare(const Expr& a, const Expr& b);  // a total order: by kind, then fields; for canonical forms
 

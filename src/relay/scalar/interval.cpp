@@ -54,7 +54,8 @@ static Interval times(const Interval& a, const Interval& b) {
 }
 
 static Interval join_ranges(const Interval& a, const Interval& b) {
-  return {a.min && b.min ? End(std::min(*a.min, *b.min)) : End(), a.max && b.max ? End(std::max(*a.max, *b.max)) : End()};
+  return {a.min && b.min ? End(std::min(*a.min, *b.min)) : End(),
+          a.max && b.max ? End(std::max(*a.max, *b.max)) : End()};
 }
 
 static Interval dtype_range(DType t) {
@@ -94,9 +95,14 @@ static Interval binary_range(const Node& n, const Bounds& bounds) {
     case BinaryOp::TruncDiv: return a.min && *a.min >= 0 ? divide_range(a, b) : Interval{};
     case BinaryOp::TruncMod: return a.min && *a.min >= 0 ? modulo_range(a, b) : Interval{};
     case BinaryOp::Min:
-      return {a.min && b.min ? End(std::min(*a.min, *b.min)) : End(), !a.max ? b.max : !b.max ? a.max : End(std::min(*a.max, *b.max))};
+      return {a.min && b.min ? End(std::min(*a.min, *b.min)) : End(), !a.max   ? b.max
+                                                                      : !b.max ? a.max
+                                                                               : End(std::min(*a.max, *b.max))};
     case BinaryOp::Max:
-      return {!a.min ? b.min : !b.min ? a.min : End(std::max(*a.min, *b.min)), a.max && b.max ? End(std::max(*a.max, *b.max)) : End()};
+      return {!a.min   ? b.min
+              : !b.min ? a.min
+                       : End(std::max(*a.min, *b.min)),
+              a.max && b.max ? End(std::max(*a.max, *b.max)) : End()};
     default: return {};
   }
 }
@@ -104,7 +110,8 @@ static Interval binary_range(const Node& n, const Bounds& bounds) {
 Interval range_of(const Expr& e, const Bounds& bounds) {
   const Node& n = *e;
   if (n.dtype.is_bool()) return n.kind == Kind::Int ? Interval::point(n.ivalue) : Interval{0, 1};
-  if (n.dtype.element() != DType::int64()) return n.kind == Kind::Int ? Interval::point(n.ivalue) : dtype_range(n.dtype);
+  if (n.dtype.element() != DType::int64())
+    return n.kind == Kind::Int ? Interval::point(n.ivalue) : dtype_range(n.dtype);
   switch (n.kind) {
     case Kind::Int: return Interval::point(n.ivalue);
     case Kind::Var: {
@@ -170,10 +177,12 @@ class LowerBound {
 
  private:
   // l with term i replaced by its product's cofactor times `value`.
-  bool replaced(const Linear& l, size_t i, const Expr& cofactor, const Linear& value, int64_t coefficient, int64_t target, int depth) {
+  bool replaced(const Linear& l, size_t i, const Expr& cofactor, const Linear& value, int64_t coefficient,
+                int64_t target, int depth) {
     Linear next = l, product;
     next.terms.erase(next.terms.begin() + static_cast<std::ptrdiff_t>(i));
-    if (!multiply(cofactor ? split(cofactor) : Linear{{}, 1}, value, &product) || !add(&next, product, coefficient)) return false;
+    if (!multiply(cofactor ? split(cofactor) : Linear{{}, 1}, value, &product) || !add(&next, product, coefficient))
+      return false;
     return prove(next, target, depth - 1);
   }
 
@@ -204,7 +213,8 @@ class LowerBound {
         if (first && either) return true;
         if (!first && !either) continue;
         if (with(split(f->args[1]))) return true;
-      } else if (f->binary == BinaryOp::FloorDiv && is_int(f->args[1]) && f->args[1]->ivalue > 0 && t.coefficient % f->args[1]->ivalue == 0) {
+      } else if (f->binary == BinaryOp::FloorDiv && is_int(f->args[1]) && f->args[1]->ivalue > 0 &&
+                 t.coefficient % f->args[1]->ivalue == 0) {
         // n - c + 1 <= c * (n // c) <= n
         int64_t c = f->args[1]->ivalue;
         Linear n = split(f->args[0]);

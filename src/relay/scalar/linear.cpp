@@ -15,7 +15,8 @@ static bool is_binary(const Expr& e, BinaryOp op) { return e->kind == Kind::Bina
 
 // Sorts, merges equal products and drops zeros; false on overflow.
 static bool normalise(Linear* l) {
-  std::sort(l->terms.begin(), l->terms.end(), [](const Term& a, const Term& b) { return compare(a.product, b.product) < 0; });
+  std::sort(l->terms.begin(), l->terms.end(),
+            [](const Term& a, const Term& b) { return compare(a.product, b.product) < 0; });
   size_t out = 0;
   for (size_t i = 0; i < l->terms.size(); ++i) {
     if (out > 0 && compare(l->terms[out - 1].product, l->terms[i].product) == 0) {
@@ -40,7 +41,8 @@ static bool append(const Expr& root, Linear* l) {
     work.pop_back();
     const Node& n = **e;
     if (n.kind == Kind::Int) {
-      bool overflow = sign > 0 ? __builtin_add_overflow(l->constant, n.ivalue, &l->constant) : __builtin_sub_overflow(l->constant, n.ivalue, &l->constant);
+      bool overflow = sign > 0 ? __builtin_add_overflow(l->constant, n.ivalue, &l->constant)
+                               : __builtin_sub_overflow(l->constant, n.ivalue, &l->constant);
       if (overflow) return false;
     } else if (is_binary(*e, BinaryOp::Add)) {
       work.push_back({&n.args[1], sign});
@@ -78,9 +80,12 @@ Expr join(const Linear& l) {
   if (leading) sum = imm(l.constant);
   for (const Term& t : l.terms)
     if (t.coefficient < 0) {
-      if (!sum) sum = t.product * imm(t.coefficient);
-      else if (t.coefficient == INT64_MIN) sum = sum + t.product * imm(t.coefficient);
-      else sum = sum - magnitude(t, -t.coefficient);
+      if (!sum)
+        sum = t.product * imm(t.coefficient);
+      else if (t.coefficient == INT64_MIN)
+        sum = sum + t.product * imm(t.coefficient);
+      else
+        sum = sum - magnitude(t, -t.coefficient);
     }
   if (!sum) return imm(l.constant);
   if (leading || l.constant == 0) return sum;
@@ -89,7 +94,8 @@ Expr join(const Linear& l) {
 
 bool add(Linear* a, const Linear& b, int64_t factor) {
   int64_t k = 0;
-  if (__builtin_mul_overflow(b.constant, factor, &k) || __builtin_add_overflow(a->constant, k, &a->constant)) return false;
+  if (__builtin_mul_overflow(b.constant, factor, &k) || __builtin_add_overflow(a->constant, k, &a->constant))
+    return false;
   if (factor == 0 || b.terms.empty()) return true;
   // Merge two sorted lists.
   std::vector<Term> out;
@@ -162,7 +168,8 @@ bool multiply(const Linear& a, const Linear& b, Linear* out) {
     }
   if (!normalise(out)) return false;
   Linear a_terms{a.terms, 0}, b_terms{b.terms, 0};
-  return add(out, a_terms, b.constant) && add(out, b_terms, a.constant) && !__builtin_mul_overflow(a.constant, b.constant, &out->constant);
+  return add(out, a_terms, b.constant) && add(out, b_terms, a.constant) &&
+         !__builtin_mul_overflow(a.constant, b.constant, &out->constant);
 }
 
 std::optional<Affine> as_affine(const Expr& e, const Exprs& vars) {

@@ -22,31 +22,38 @@ double ulps(double got, long double want) {
   if (std::isinf(rounded) || rounded == 0) {
     bool same = got == static_cast<double>(rounded) && std::signbit(got) == std::signbit(rounded);
     // One step from overflow or underflow is as near as elsewhere.
-    bool step = static_cast<T>(got) == std::nextafter(rounded, T{0}) || std::abs(got) == static_cast<double>(std::numeric_limits<T>::denorm_min());
+    bool step = static_cast<T>(got) == std::nextafter(rounded, T{0}) ||
+                std::abs(got) == static_cast<double>(std::numeric_limits<T>::denorm_min());
     return same ? 0 : step ? 1 : infinity;
   }
   T a = std::abs(rounded);
   T next = std::nextafter(a, std::numeric_limits<T>::infinity());
-  long double unit = std::isinf(next) ? static_cast<long double>(a) - std::nextafter(a, T{0}) : static_cast<long double>(next) - a;
+  long double unit =
+      std::isinf(next) ? static_cast<long double>(a) - std::nextafter(a, T{0}) : static_cast<long double>(next) - a;
   return static_cast<double>(std::abs(static_cast<long double>(got) - want) / unit);
 }
 
 std::vector<double> samples32(uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::vector<double> out{0.0, -0.0, 1, -1, infinity, -infinity, std::nan(""), 1e-45f, -1e-45f, 0x1p-126, 0x1.fffffep127, 88.72284f, -87.33655f, -103.97f, 0.625f, 0.65625f, 2.4142135f};
+  std::vector<double> out{0.0,          -0.0,     1,       -1,       infinity,       -infinity,
+                          std::nan(""), 1e-45f,   -1e-45f, 0x1p-126, 0x1.fffffep127, 88.72284f,
+                          -87.33655f,   -103.97f, 0.625f,  0.65625f, 2.4142135f};
   for (uint32_t exponent = 0; exponent < 256; ++exponent)
     for (int i = 0; i < 6; ++i) {
       uint32_t bits = exponent << 23 | (static_cast<uint32_t>(random()) & 0x807FFFFF);
       out.push_back(std::bit_cast<float>(bits));
     }
-  for (int i = 0; i < 1500; ++i) out.push_back(static_cast<float>(std::uniform_real_distribution<double>(-100, 100)(random)));
-  for (int i = 0; i < 1500; ++i) out.push_back(static_cast<float>(std::uniform_real_distribution<double>(-4, 4)(random)));
+  for (int i = 0; i < 1500; ++i)
+    out.push_back(static_cast<float>(std::uniform_real_distribution<double>(-100, 100)(random)));
+  for (int i = 0; i < 1500; ++i)
+    out.push_back(static_cast<float>(std::uniform_real_distribution<double>(-4, 4)(random)));
   return out;
 }
 
 std::vector<double> samples64(uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::vector<double> out{0.0, -0.0, 1, -1, infinity, -infinity, std::nan(""), 5e-324, -5e-324, 0x1p-1022, 0x1.fffffffffffffp1023};
+  std::vector<double> out{
+      0.0, -0.0, 1, -1, infinity, -infinity, std::nan(""), 5e-324, -5e-324, 0x1p-1022, 0x1.fffffffffffffp1023};
   for (int i = 0; i < 1500; ++i) out.push_back(std::bit_cast<double>(random()));
   for (int i = 0; i < 1500; ++i) out.push_back(std::uniform_real_distribution<double>(-750, 750)(random));
   for (int i = 0; i < 1500; ++i) out.push_back(std::uniform_real_distribution<double>(-5, 5)(random));
@@ -88,7 +95,8 @@ TEST(Math, UnaryErrors) {
           long double want = test.exact(v);
           double error = wide ? ulps<double>(got, want) : ulps<float>(got, want);
           ASSERT_LE(error, wide ? test.float64_ulps : test.float32_ulps)
-              << name(test.op) << "(" << v << ") in " << t.str() << " gives " << got << ", exact " << static_cast<double>(want) << (contract ? ", fused" : "");
+              << name(test.op) << "(" << v << ") in " << t.str() << " gives " << got << ", exact "
+              << static_cast<double>(want) << (contract ? ", fused" : "");
         }
     }
 }
@@ -103,17 +111,21 @@ TEST(Math, Power) {
   DType t = DType::float32();
   Expr x = var("x", t), y = var("y", t), e = expand_power(x, y);
   std::vector<std::pair<double, double>> pairs;
-  std::vector<double> special{0.0, -0.0, 1, -1, infinity, -infinity, std::nan(""), 0.5, 2, 3, -2, -3, -0.5, 1e-45f, 3e38f, 1e10f};
+  std::vector<double> special{0.0, -0.0, 1,  -1, infinity, -infinity, std::nan(""), 0.5,
+                              2,   3,    -2, -3, -0.5,     1e-45f,    3e38f,        1e10f};
   for (double a : special)
     for (double b : special) pairs.push_back({a, b});
   std::mt19937_64 random(3);
   for (int i = 0; i < 4000; ++i) {
     double b = std::uniform_real_distribution<double>(-40, 40)(random);
-    pairs.push_back({std::bit_cast<float>(static_cast<uint32_t>(random())), static_cast<float>(i & 1 ? std::round(b) : b)});
+    pairs.push_back(
+        {std::bit_cast<float>(static_cast<uint32_t>(random())), static_cast<float>(i & 1 ? std::round(b) : b)});
   }
   for (auto [a, b] : pairs) {
     double got = eval(e, {{x, float_value(a, t)}, {y, float_value(b, t)}}).f;
-    ASSERT_LE(ulps<float>(got, std::pow(static_cast<long double>(static_cast<float>(a)), static_cast<long double>(static_cast<float>(b)))), 0.51)
+    ASSERT_LE(ulps<float>(got, std::pow(static_cast<long double>(static_cast<float>(a)),
+                                        static_cast<long double>(static_cast<float>(b)))),
+              0.51)
         << a << " to the " << b << " gives " << got;
   }
 }
@@ -123,7 +135,8 @@ TEST(Math, AnyLaneCountAndSmallFloats) {
   EXPECT_EQ(expand(UnaryOp::Exp, v)->dtype, v->dtype);
   EXPECT_EQ(expand(UnaryOp::Sin, v)->dtype, v->dtype);
   Expr h = var("h", DType::float16()), e = expand_math(unary(UnaryOp::Exp, h) + h);
-  EXPECT_EQ(eval(e, {{h, float_value(1, DType::float16())}}).f, round_to(DType::float16(), round_to(DType::float16(), std::exp(1.0)) + 1));
+  EXPECT_EQ(eval(e, {{h, float_value(1, DType::float16())}}).f,
+            round_to(DType::float16(), round_to(DType::float16(), std::exp(1.0)) + 1));
   EXPECT_FALSE(expand(UnaryOp::Sqrt, h));
 }
 

@@ -50,7 +50,8 @@ class Simplifier {
     if (e->kind == Kind::Any) return {{{e, 1}}, 0};
     if (e->kind == Kind::Var) {
       const Bounds::Known* known = bounds_.find_known(e);
-      if (known && known->range.min && known->range.max && *known->range.min == *known->range.max) return {{}, *known->range.min};
+      if (known && known->range.min && known->range.max && *known->range.min == *known->range.max)
+        return {{}, *known->range.min};
       return {{{e, 1}}, 0};
     }
     return remember(linears_, e, [&] { return index(e); });
@@ -151,7 +152,8 @@ class Simplifier {
   // The k with k * c <= l < (k + 1) * c, when that is proven.
   std::optional<int64_t> constant_quotient(const Linear& l, int64_t c) {
     Interval r = range_of(l, bounds_);
-    if (r.min && r.max && scalar::floor_div(*r.min, c) == scalar::floor_div(*r.max, c)) return scalar::floor_div(*r.min, c);
+    if (r.min && r.max && scalar::floor_div(*r.min, c) == scalar::floor_div(*r.max, c))
+      return scalar::floor_div(*r.min, c);
     if (!l.is_constant() && at_least(l, 0, bounds_)) {
       Linear room;
       if (add(&room, l, -1) && at_least(room, 1 - c, bounds_)) return 0;
@@ -171,8 +173,10 @@ class Simplifier {
     for (int64_t g : candidates) {
       *multiple = {{}, scalar::floor_div(l.constant, g)}, *rest = {{}, scalar::floor_mod(l.constant, g)};
       for (const Term& t : l.terms) {
-        if (t.coefficient % g == 0) multiple->terms.push_back({t.product, t.coefficient / g});
-        else rest->terms.push_back(t);
+        if (t.coefficient % g == 0)
+          multiple->terms.push_back({t.product, t.coefficient / g});
+        else
+          rest->terms.push_back(t);
       }
       Interval r = range_of(*rest, bounds_);
       if (r.min && r.max && *r.min >= 0 && *r.max < g) return g;
@@ -192,7 +196,8 @@ class Simplifier {
     if (c == 1) return n;
     Linear quotient, rest, multiple, remainder, out;
     reduce(n, c, &quotient, &rest);
-    if (std::optional<int64_t> k = constant_quotient(rest, c)) return add(&quotient, Linear{{}, *k}) ? quotient : divide_atom(n, c);
+    if (std::optional<int64_t> k = constant_quotient(rest, c))
+      return add(&quotient, Linear{{}, *k}) ? quotient : divide_atom(n, c);
     Linear tail;
     int64_t a = 0, product = 0;
     const Node* only = rest.terms.size() == 1 && rest.terms[0].coefficient == 1 ? rest.terms[0].product.get() : nullptr;
@@ -234,8 +239,10 @@ class Simplifier {
         whole = left && has_factor(left, divisor[i]);
         if (whole) left = without(left, divisor[i]);
       }
-      if (!whole) rest->terms.push_back(t);
-      else if (!add(quotient, left ? Linear{{{left, 1}}, 0} : Linear{{}, 1}, t.coefficient / by.coefficient)) return false;
+      if (!whole)
+        rest->terms.push_back(t);
+      else if (!add(quotient, left ? Linear{{{left, 1}}, 0} : Linear{{}, 1}, t.coefficient / by.coefficient))
+        return false;
     }
     return true;
   }
@@ -321,11 +328,15 @@ class Simplifier {
     Expr cofactor = without(t.product, mod);
     Linear others = cofactor ? split(cofactor) : Linear{{}, 1};
     Linear scaled;
-    if (!multiply(others, q, &wanted) || !multiply(wanted, d, &scaled) || scaled.terms.size() != 1 || scaled.constant != 0) return false;
+    if (!multiply(others, q, &wanted) || !multiply(wanted, d, &scaled) || scaled.terms.size() != 1 ||
+        scaled.constant != 0)
+      return false;
     int64_t coefficient = 0;
     if (__builtin_mul_overflow(scaled.terms[0].coefficient, t.coefficient, &coefficient)) return false;
     for (size_t j = 0; j < l->terms.size(); ++j) {
-      if (j == i || l->terms[j].coefficient != coefficient || compare(l->terms[j].product, scaled.terms[0].product) != 0) continue;
+      if (j == i || l->terms[j].coefficient != coefficient ||
+          compare(l->terms[j].product, scaled.terms[0].product) != 0)
+        continue;
       Linear rest{{}, l->constant};
       for (size_t k = 0; k < l->terms.size(); ++k)
         if (k != i && k != j) rest.terms.push_back(l->terms[k]);
@@ -367,7 +378,8 @@ class Simplifier {
 
   // --- everything else -------------------------------------------------------------------------------------------------
   Expr other(const Expr& e) {
-    if (e->dtype.is_bool() && e->dtype.lanes == 1 && e->kind == Kind::Binary && is_comparison(e->binary) && is_index(e->args[0]->dtype))
+    if (e->dtype.is_bool() && e->dtype.lanes == 1 && e->kind == Kind::Binary && is_comparison(e->binary) &&
+        is_index(e->args[0]->dtype))
       return comparison(e->binary, linear(e->args[0]), linear(e->args[1]));
     if (e->kind == Kind::Binary && (e->binary == BinaryOp::And || e->binary == BinaryOp::Or)) return connective(e);
     if (e->kind == Kind::Select) {
@@ -455,7 +467,8 @@ class Simplifier {
       return two_sided(op, *d, d->constant);
     }
     // d >= 0, for both kinds
-    if (op == BinaryOp::Lt && (!add(&*d, Linear{{}, -1}) || !add(&*minus, Linear{{}, 1}))) return binary(op, join(a), join(b));
+    if (op == BinaryOp::Lt && (!add(&*d, Linear{{}, -1}) || !add(&*minus, Linear{{}, 1})))
+      return binary(op, join(a), join(b));
     if (d->is_constant()) return boolean(d->constant >= 0, 1);
     int64_t g = divisor(*d);
     int64_t constant = scalar::floor_div(d->constant, g);
@@ -483,11 +496,15 @@ class Simplifier {
   static Expr two_sided(BinaryOp op, const Linear& d, int64_t constant) {
     Linear left, right;
     for (const Term& t : d.terms) {
-      if (t.coefficient < 0 && t.coefficient != INT64_MIN) left.terms.push_back({t.product, -t.coefficient});
-      else right.terms.push_back(t);
+      if (t.coefficient < 0 && t.coefficient != INT64_MIN)
+        left.terms.push_back({t.product, -t.coefficient});
+      else
+        right.terms.push_back(t);
     }
-    if (constant < 0 && constant != INT64_MIN) left.constant = -constant;
-    else right.constant = constant;
+    if (constant < 0 && constant != INT64_MIN)
+      left.constant = -constant;
+    else
+      right.constant = constant;
     return binary(op, join(left), join(right));
   }
 
@@ -505,9 +522,11 @@ class Simplifier {
   // The rules for a vector operation with simplified arguments; null when none applies.
   Expr vector(const Expr& e, const Exprs& args) {
     int lanes = e->dtype.lanes;
-    bool elementwise = e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Cast || e->kind == Kind::Reinterpret;
+    bool elementwise =
+        e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Cast || e->kind == Kind::Reinterpret;
     if (!elementwise) return {};
-    if (std::all_of(args.begin(), args.end(), [](const Expr& a) { return a->kind == Kind::Broadcast && a->args[0]->dtype.lanes == 1; })) {
+    if (std::all_of(args.begin(), args.end(),
+                    [](const Expr& a) { return a->kind == Kind::Broadcast && a->args[0]->dtype.lanes == 1; })) {
       Exprs inner;
       for (const Expr& a : args) inner.push_back(a->args[0]);
       Expr one = e->kind == Kind::Unary         ? unary(e->unary, inner[0])
@@ -525,21 +544,27 @@ class Simplifier {
       case BinaryOp::Sub: {
         int64_t sign = e->binary == BinaryOp::Add ? 1 : -1;
         Linear base = a->base;
-        if (!add(&base, b->base, sign) || __builtin_mul_overflow(b->stride, sign, &stride) || __builtin_add_overflow(a->stride, stride, &stride)) return {};
+        if (!add(&base, b->base, sign) || __builtin_mul_overflow(b->stride, sign, &stride) ||
+            __builtin_add_overflow(a->stride, stride, &stride))
+          return {};
         return from_lanes(recombine(std::move(base)), stride, lanes);
       }
       case BinaryOp::Mul: {
         if (!(b->stride == 0 && b->base.is_constant())) std::swap(a, b);
         Linear base;
-        if (b->stride != 0 || !b->base.is_constant() || __builtin_mul_overflow(a->stride, b->base.constant, &stride)) return {};
+        if (b->stride != 0 || !b->base.is_constant() || __builtin_mul_overflow(a->stride, b->base.constant, &stride))
+          return {};
         return add(&base, a->base, b->base.constant) ? from_lanes(base, stride, lanes) : Expr{};
       }
       case BinaryOp::FloorDiv:
       case BinaryOp::FloorMod: {
         int64_t c = b->base.constant;
-        if (b->stride != 0 || !b->base.is_constant() || c <= 0 || __builtin_mul_overflow(a->stride, lanes - 1, &last)) return {};
+        if (b->stride != 0 || !b->base.is_constant() || c <= 0 || __builtin_mul_overflow(a->stride, lanes - 1, &last))
+          return {};
         bool div = e->binary == BinaryOp::FloorDiv;
-        if (a->stride % c == 0) return div ? from_lanes(divide(a->base, b->base), a->stride / c, lanes) : from_lanes(modulo(a->base, b->base), 0, lanes);
+        if (a->stride % c == 0)
+          return div ? from_lanes(divide(a->base, b->base), a->stride / c, lanes)
+                     : from_lanes(modulo(a->base, b->base), 0, lanes);
         // All lanes have one quotient when base % c leaves room for the last one.
         Linear first = modulo(a->base, b->base);
         Interval r = range_of(first, bounds_);
@@ -560,7 +585,8 @@ class Simplifier {
   Expr vector_comparison(BinaryOp op, const Lanes& a, const Lanes& b, int lanes) {
     std::optional<Linear> d = difference(b.base, a.base);
     int64_t stride = 0, last = 0;
-    if (!d || __builtin_sub_overflow(b.stride, a.stride, &stride) || __builtin_mul_overflow(stride, lanes - 1, &last)) return {};
+    if (!d || __builtin_sub_overflow(b.stride, a.stride, &stride) || __builtin_mul_overflow(stride, lanes - 1, &last))
+      return {};
     Linear minus = negated(*d);
     int64_t low = std::min<int64_t>(last, 0), high = std::max<int64_t>(last, 0);  // of the lanes' part of b - a
     bool equality = op == BinaryOp::Eq || op == BinaryOp::Ne;

@@ -153,9 +153,12 @@ class Generator {
   Generator(uint64_t seed, Exprs vars) : rng_(seed), vars_(std::move(vars)) {}
   int64_t number(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng_); }
   Expr integer(int depth) {
-    if (depth == 0 || number(0, 9) == 0) return number(0, 2) == 0 ? imm(number(-9, 17)) : vars_[static_cast<size_t>(number(0, static_cast<int64_t>(vars_.size()) - 1))];
-    static const BinaryOp ops[] = {BinaryOp::Add, BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::FloorDiv, BinaryOp::FloorMod,
-                                   BinaryOp::Min, BinaryOp::Max, BinaryOp::TruncDiv, BinaryOp::TruncMod};
+    if (depth == 0 || number(0, 9) == 0)
+      return number(0, 2) == 0 ? imm(number(-9, 17))
+                               : vars_[static_cast<size_t>(number(0, static_cast<int64_t>(vars_.size()) - 1))];
+    static const BinaryOp ops[] = {BinaryOp::Add,      BinaryOp::Add,      BinaryOp::Sub, BinaryOp::Mul,
+                                   BinaryOp::FloorDiv, BinaryOp::FloorMod, BinaryOp::Min, BinaryOp::Max,
+                                   BinaryOp::TruncDiv, BinaryOp::TruncMod};
     static const int64_t constants[] = {1, 2, 3, 4, 8, 16, -1, -4, 12};
     switch (number(0, 12)) {
       case 0: return unary(number(0, 1) ? UnaryOp::Neg : UnaryOp::Abs, integer(depth - 1));
@@ -171,7 +174,8 @@ class Generator {
   }
   Expr boolean(int depth) {
     static const BinaryOp ops[] = {BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Lt, BinaryOp::Le};
-    if (depth > 0 && number(0, 3) == 0) return binary(number(0, 1) ? BinaryOp::And : BinaryOp::Or, boolean(depth - 1), boolean(depth - 1));
+    if (depth > 0 && number(0, 3) == 0)
+      return binary(number(0, 1) ? BinaryOp::And : BinaryOp::Or, boolean(depth - 1), boolean(depth - 1));
     if (depth > 0 && number(0, 5) == 0) return unary(UnaryOp::Not, boolean(depth - 1));
     return binary(ops[number(0, 3)], integer(std::max(depth - 1, 0)), integer(std::max(depth - 1, 0)));
   }
@@ -196,11 +200,13 @@ TEST(SimplifyProperty, KeepsValuesIsIdempotentAndIntervalsHold) {
     Interval range = e->dtype.is_bool() ? Interval{} : interval(e, bounds);
     for (int k = 0; k < 12; ++k) {
       int64_t nv = g.number(1, 6);
-      std::vector<std::pair<Expr, int64_t>> values{{a, g.number(0, 3)}, {b, g.number(-3, 5)}, {c, g.number(0, nv - 1)}, {n, nv}};
+      std::vector<std::pair<Expr, int64_t>> values{
+          {a, g.number(0, 3)}, {b, g.number(-3, 5)}, {c, g.number(0, nv - 1)}, {n, nv}};
       std::optional<int64_t> before = evaluate(e, values);
       if (!before) continue;  // a division by zero
       ASSERT_EQ(evaluate(s, values), before) << str(e) << "  ->  " << str(s);
-      ASSERT_TRUE((!range.min || *range.min <= *before) && (!range.max || *before <= *range.max)) << str(e) << " = " << *before;
+      ASSERT_TRUE((!range.min || *range.min <= *before) && (!range.max || *before <= *range.max))
+          << str(e) << " = " << *before;
     }
   }
 }

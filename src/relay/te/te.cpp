@@ -81,7 +81,8 @@ static Exprs variables(const std::vector<Axis>& axes) {
 }
 
 Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Exprs& axes)>& body) {
-  return reduce(std::move(name), std::move(shape), {}, Combiner::None, [&](const Exprs& axes, const Exprs&) { return body(axes); });
+  return reduce(std::move(name), std::move(shape), {}, Combiner::None,
+                [&](const Exprs& axes, const Exprs&) { return body(axes); });
 }
 
 Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner combiner,
@@ -97,7 +98,8 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
   node->body = body(variables(node->axes), variables(node->reduce_axes));
   RELAY_CHECK(node->body, "stage {} has no body", node->name);
   RELAY_CHECK(node->body->dtype.lanes == 1, "stage {} has a vector body", node->name);
-  RELAY_CHECK(node->reduce_axes.empty() || combiner != Combiner::None, "stage {} reduces without a combiner", node->name);
+  RELAY_CHECK(node->reduce_axes.empty() || combiner != Combiner::None, "stage {} reduces without a combiner",
+              node->name);
   node->dtype = node->body->dtype;
   return t;
 }
@@ -108,7 +110,8 @@ Tensors inputs(const Tensor& stage) {
   scalar::visit(stage->body, [&](const Expr& e) {
     if (e->kind != Kind::Load) return;
     const TensorNode* source = static_cast<const TensorNode*>(e->source.get());
-    if (std::none_of(found.begin(), found.end(), [&](const Tensor& t) { return t.get() == source; })) found.push_back(Tensor(source));
+    if (std::none_of(found.begin(), found.end(), [&](const Tensor& t) { return t.get() == source; }))
+      found.push_back(Tensor(source));
   });
   return found;
 }
@@ -170,7 +173,8 @@ std::string str(const Tensor& t) {
   std::string head = format("{}[{}] = ", t->name, list(variables(t->axes)));
   if (t->combiner != Combiner::None) {
     std::string ranges;
-    for (const Axis& a : t->reduce_axes) ranges += (ranges.empty() ? "" : ", ") + format("{} < {}", scalar::str(a.var), scalar::str(a.extent));
+    for (const Axis& a : t->reduce_axes)
+      ranges += (ranges.empty() ? "" : ", ") + format("{} < {}", scalar::str(a.var), scalar::str(a.extent));
     head += format("{}({}) ", name(t->combiner), ranges);
   }
   return head + scalar::str(t->body) + "    : " + type;

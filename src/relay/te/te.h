@@ -21,7 +21,7 @@ using scalar::Expr;
 using scalar::Exprs;
 
 struct Axis {
-  Expr var;     // a scalar variable, int64, from 0
+  Expr var;  // a scalar variable, int64, from 0
   Expr extent;
 };
 

@@ -14,7 +14,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 
 TEST(Te, TextOfStages) {
   Expr m = scalar::var("m");
-  Tensor a = placeholder("A", {m, imm(64)}, DType::float32()), b = placeholder("B", {imm(64), imm(8)}, DType::float32());
+  Tensor a = placeholder("A", {m, imm(64)}, DType::float32()),
+         b = placeholder("B", {imm(64), imm(8)}, DType::float32());
   Tensor c = matmul(a, b);
   Tensor d = compute("D", c->shape, [&](const Exprs& i) { return max((*c)(i), scalar::fimm(0)); });
   EXPECT_EQ(str(topological({d})),
@@ -25,7 +26,8 @@ TEST(Te, TextOfStages) {
 }
 
 TEST(Te, ReplaceKeepsWhatDoesNotChange) {
-  Tensor a = placeholder("A", {imm(4), imm(4)}, DType::float32()), b = placeholder("B", {imm(4), imm(4)}, DType::float32());
+  Tensor a = placeholder("A", {imm(4), imm(4)}, DType::float32()),
+         b = placeholder("B", {imm(4), imm(4)}, DType::float32());
   Tensor x = placeholder("X", {imm(4), imm(4)}, DType::float32());
   Tensor c = matmul(a, b), d = matmul(a, a);
   Tensors out = replace({c, d}, {{b, x}});

@@ -1,6 +1,6 @@
-#include "relay/lower/rules.h"
-
 #include <algorithm>
+
+#include "relay/lower/rules.h"
 
 namespace relay::lower {
 

@@ -12,8 +12,8 @@ namespace relay::lower {
 namespace {
 
 struct Tile {
-  int nb = 1;                // vectors along N
-  std::string x, y;          // row axes of the tile; y may be empty
+  int nb = 1;        // vectors along N
+  std::string x, y;  // row axes of the tile; y may be empty
   int64_t tx = 1, ty = 1;
   double cost = 1e300;
 };
@@ -40,8 +40,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   std::string n;
   int64_t n_extent = 0;
   bool swapped = false;
-  auto consider = [&](const std::set<std::string>& own, const std::set<std::string>& other, const std::vector<LoadFact>& loads, bool swap) {
-    bool constant = std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
+  auto consider = [&](const std::set<std::string>& own, const std::set<std::string>& other,
+                      const std::vector<LoadFact>& loads, bool swap) {
+    bool constant = std::all_of(loads.begin(), loads.end(),
+                                [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
     for (const te::Axis& a : r->axes) {
       const std::string& name = a.var->name;
       if (!own.count(name) || other.count(name)) continue;
@@ -74,7 +76,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   std::vector<std::string> rows;
   for (const std::string& name : order)
     for (const te::Axis& a : r->axes)
-      if (in_e(a.var->name) == name && a.var->name != n && left.count(a.var->name) && !right.count(a.var->name) && extent_or(a, 64) > 1) rows.push_back(a.var->name);
+      if (in_e(a.var->name) == name && a.var->name != n && left.count(a.var->name) && !right.count(a.var->name) &&
+          extent_or(a, 64) > 1)
+        rows.push_back(a.var->name);
 
   const int registers = plan.target->vector_registers;
   const double latency = 4 * plan.target->fma_per_cycle;
@@ -120,7 +124,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     }
     return false;
   };
-  std::stable_sort(reduce.begin(), reduce.end(), [&](const std::string& a, const std::string& b) { return contiguous_in_left(a) < contiguous_in_left(b); });
+  std::stable_sort(reduce.begin(), reduce.end(), [&](const std::string& a, const std::string& b) {
+    return contiguous_in_left(a) < contiguous_in_left(b);
+  });
   int64_t k_extent = 1;
   for (const std::string& k : reduce) k_extent *= extent_or(*find_axis(*r, k), 256);
 
@@ -197,12 +203,14 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     k_loops.insert(k_loops.begin(), Loop{reduce[i], 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
   }
   sr.loops = k_loops;
-  for (const te::Axis& a : r->axes) {  // axes of one element left at this level need no loop of their own, but must be ended
+  for (const te::Axis& a :
+       r->axes) {  // axes of one element left at this level need no loop of their own, but must be ended
     const std::string& name = a.var->name;
     if (name != n && name != best.x && !(name == best.y && best.ty > 1)) sr.loops.push_back({name, 1});
   }
   finish(sr.loops, false);
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e->name, best.tx * best.ty, best.nb, lanes, n, n_outside ? ", weights outermost" : ""));
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e->name, best.tx * best.ty,
+                   best.nb, lanes, n, n_outside ? ", weights outermost" : ""));
   return true;
 }
 

@@ -25,7 +25,8 @@ void elementwise_rule(GroupPlan& plan, const te::Tensor& e) {
   int lanes = plan.lanes(e->dtype);
   // A single long row: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), 1024);
-  bool cut_row = vector >= 0 && row >= 2 * task_elements && std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
+  bool cut_row = vector >= 0 && row >= 2 * task_elements &&
+                 std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
   if (cut_row) s.loops.push_back({order[vector], task_elements, LoopKind::Parallel});
   for (size_t i = 0; i < order.size(); ++i)
     if (parallel[i]) s.loops.push_back({order[i], 1, LoopKind::Parallel});

@@ -18,17 +18,22 @@ Consumers consumers_of(const te::Tensors& stages) {
   return out;
 }
 
-bool is_output(const GroupPlan& plan, const te::Tensor& t) { return std::find(plan.outputs.begin(), plan.outputs.end(), t) != plan.outputs.end(); }
+bool is_output(const GroupPlan& plan, const te::Tensor& t) {
+  return std::find(plan.outputs.begin(), plan.outputs.end(), t) != plan.outputs.end();
+}
 
 // The last stage of the pointwise chain behind a reduction: what can be computed on its register tile. The reduction itself
 // when there is none.
-te::Tensor epilogue_of(const GroupPlan& plan, const te::Tensor& r, const Consumers& consumers, const std::set<std::string>& claimed) {
+te::Tensor epilogue_of(const GroupPlan& plan, const te::Tensor& r, const Consumers& consumers,
+                       const std::set<std::string>& claimed) {
   te::Tensor last = r;
   while (!is_output(plan, last)) {
     auto it = consumers.find(last.get());
     if (it == consumers.end() || it->second.size() != 1) break;
     const te::Tensor& next = it->second[0];
-    if (next->combiner != te::Combiner::None || claimed.count(next->name) || !reads_pointwise(next, last) || guarded(*next)) break;
+    if (next->combiner != te::Combiner::None || claimed.count(next->name) || !reads_pointwise(next, last) ||
+        guarded(*next))
+      break;
     last = next;
   }
   return last;
@@ -43,8 +48,10 @@ std::string unused_name(const GroupPlan& plan, std::string name) {
 // Every output is a stage of its own and every reduction has an epilogue.
 void add_copies(GroupPlan& plan) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    bool repeated = std::find(plan.outputs.begin(), plan.outputs.begin() + i, plan.outputs[i]) != plan.outputs.begin() + i;
-    if (plan.outputs[i]->is_placeholder() || repeated) plan.outputs[i] = copy_stage(plan.outputs[i], unused_name(plan, "copy"));
+    bool repeated =
+        std::find(plan.outputs.begin(), plan.outputs.begin() + i, plan.outputs[i]) != plan.outputs.begin() + i;
+    if (plan.outputs[i]->is_placeholder() || repeated)
+      plan.outputs[i] = copy_stage(plan.outputs[i], unused_name(plan, "copy"));
   }
   std::set<std::string> claimed;
   std::vector<std::string> reductions;
@@ -52,7 +59,8 @@ void add_copies(GroupPlan& plan) {
     if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
   for (size_t i = reductions.size(); i-- > 0;) {
     te::Tensors stages = plan.stages();
-    te::Tensor r = *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == reductions[i]; });
+    te::Tensor r =
+        *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == reductions[i]; });
     te::Tensor e = epilogue_of(plan, r, consumers_of(stages), claimed);
     if (e == r) {
       te::Tensor copy = copy_stage(r, unused_name(plan, r->name + "_out"));
@@ -75,7 +83,8 @@ bool is_expensive_to_repeat(const te::TensorNode& stage) {
   bool dear = false;
   scalar::visit(stage.body, [&](const Expr& n) {
     ++nodes;
-    dear |= n->kind == scalar::Kind::Unary && (n->unary == scalar::UnaryOp::Exp || n->unary == scalar::UnaryOp::Log || n->unary == scalar::UnaryOp::Tanh || n->unary == scalar::UnaryOp::Erf);
+    dear |= n->kind == scalar::Kind::Unary && (n->unary == scalar::UnaryOp::Exp || n->unary == scalar::UnaryOp::Log ||
+                                               n->unary == scalar::UnaryOp::Tanh || n->unary == scalar::UnaryOp::Erf);
   });
   return dear || nodes > 60;
 }
@@ -111,10 +120,14 @@ void plan_group(GroupPlan& plan) {
     if (t->is_placeholder()) continue;
     StageSchedule& s = plan.schedule.stages[t->name];
     s = {};
-    if (t->combiner != te::Combiner::None) s.place = Place::Root;  // the rule moves it under its epilogue
-    else if (claimed.count(t->name) || is_output(plan, t)) s.place = Place::Root;
-    else if (plan.from_border.count(t->name)) s.from_border = true;
-    else if (consumers[t.get()].size() > 1 && is_expensive_to_repeat(*t)) s.place = Place::Root;
+    if (t->combiner != te::Combiner::None)
+      s.place = Place::Root;  // the rule moves it under its epilogue
+    else if (claimed.count(t->name) || is_output(plan, t))
+      s.place = Place::Root;
+    else if (plan.from_border.count(t->name))
+      s.from_border = true;
+    else if (consumers[t.get()].size() > 1 && is_expensive_to_repeat(*t))
+      s.place = Place::Root;
     // An internal root is stored like the output it leads to.
     if (s.place == Place::Root && !plan.layouts.count(t->name))
       for (const te::Tensor& o : plan.outputs)
@@ -128,7 +141,8 @@ void plan_group(GroupPlan& plan) {
     te::Tensor r = find_stage(plan, r_name), e = find_stage(plan, e_name);
     StageFacts facts = facts_of(r, expand(plan.stages(), plan.schedule));
     // A convolution reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
-    if (facts.contraction && r->axes.size() >= 3 && plan.layout(e).dims == Layout::channels_last(static_cast<int>(e->shape.size())).dims) {
+    if (facts.contraction && r->axes.size() >= 3 &&
+        plan.layout(e).dims == Layout::channels_last(static_cast<int>(e->shape.size())).dims) {
       for (const te::Tensor& in : te::inputs(r)) {
         if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
         Layout channels_last = Layout::channels_last(static_cast<int>(in->shape.size()));
@@ -150,7 +164,8 @@ void plan_group(GroupPlan& plan) {
     row_reduction_rule(plan, r, e, facts);
   }
   for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder() && t->combiner == te::Combiner::None && plan.schedule.stages[t->name].place == Place::Root && plan.schedule.stages[t->name].loops.empty())
+    if (!t->is_placeholder() && t->combiner == te::Combiner::None &&
+        plan.schedule.stages[t->name].place == Place::Root && plan.schedule.stages[t->name].loops.empty())
       elementwise_rule(plan, t);
   for (const te::Tensor& t : plan.stages())
     if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);

@@ -48,7 +48,8 @@ Parts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts)
 
   te::TensorNode acc = *r;
   acc.name = r->name + "_acc";
-  te::Axis lane{scalar::var("lane"), imm(width)}, outer{scalar::var(row.var->name), scalar::simplify(scalar::floordiv(row.extent + (width - 1), width))};
+  te::Axis lane{scalar::var("lane"), imm(width)},
+      outer{scalar::var(row.var->name), scalar::simplify(scalar::floordiv(row.extent + (width - 1), width))};
   Expr at = outer.var * width + lane.var;
   // The row's own variable, read wherever the body uses it.
   acc.body = scalar::substitute(r->body, {{row.var, at}});
@@ -144,14 +145,17 @@ static bool is_expensive(const te::TensorNode& stage) {
   bool found = false;
   scalar::visit(stage.body, [&](const Expr& n) {
     using scalar::UnaryOp;
-    if (n->kind == scalar::Kind::Unary) found |= n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log || n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf;
+    if (n->kind == scalar::Kind::Unary)
+      found |=
+          n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log || n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf;
     if (n->kind == scalar::Kind::Binary) found |= n->binary == scalar::BinaryOp::Pow;
   });
   return found;
 }
 
 bool rows_rule(GroupPlan& plan) {
-  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None) return false;
+  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None)
+    return false;
   // With everything but reductions inlined: what the output and the reductions read of reductions.
   Schedule flat;
   te::Tensors reductions;
@@ -214,8 +218,9 @@ bool rows_rule(GroupPlan& plan) {
   for (const te::Axis& a : out->axes)
     if (!row_axes.count(a.var->name)) row_elements *= extent_or(a, 1);
   for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != out && users[t->name] > 1 && is_expensive(*t) && rows_are_static &&
-        row_elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 && t->axes.size() == out->axes.size())
+    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != out && users[t->name] > 1 &&
+        is_expensive(*t) && rows_are_static && row_elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 &&
+        t->axes.size() == out->axes.size())
       kept.push_back(t->name);
 
   const std::string out_name = out->name;
@@ -265,12 +270,14 @@ bool rows_rule(GroupPlan& plan) {
     te::Tensor r;
     for (const te::Tensor& t : plan.stages()) {
       if (t->name == name) r = t;
-      if (!t->is_placeholder() && !now.stages.count(t->name)) now.stages[t->name].place = Place::Root;  // parts made before
+      if (!t->is_placeholder() && !now.stages.count(t->name))
+        now.stages[t->name].place = Place::Root;  // parts made before
     }
     Expanded current = expand(plan.stages(), now);
     place_parts(plan, split_lanes(plan, r, facts_of(r, current)), out_name, level);
   }
-  plan.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", out_name, v, names.size(), kept.size()));
+  plan.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", out_name, v, names.size(),
+                   kept.size()));
   return true;
 }
 

@@ -36,8 +36,10 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
     int last = -1;
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& c = l.coefficients[d];
-      if (c && c->count(in_r(v))) last = static_cast<int>(d);
-      else layout.dims.push_back({static_cast<int>(d)});
+      if (c && c->count(in_r(v)))
+        last = static_cast<int>(d);
+      else
+        layout.dims.push_back({static_cast<int>(d)});
     }
     if (last >= 0) layout.dims.push_back({last});
     plan.layouts[l.tensor->name] = layout;
@@ -55,7 +57,8 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   int64_t tx = 1, nb = 1;
   int64_t v_extent = extent_or(*find_axis(*e, v), 64);
   if (small && !x.empty()) {
-    int64_t extent = extent_or(*find_axis(*e, x), 64), most = std::min<int64_t>(extent, plan.target->vector_registers / 4);
+    int64_t extent = extent_or(*find_axis(*e, x), 64),
+            most = std::min<int64_t>(extent, plan.target->vector_registers / 4);
     for (int64_t t = 1; t <= most; ++t)
       if ((extent + t - 1) / t * t <= (extent + tx - 1) / tx * tx || extent % t == 0) tx = t;
   } else {
@@ -72,11 +75,14 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
     if (name == v) continue;
     bool is_x = name == x && tx > 1;
     Loop loop{name, is_x ? tx : 1, LoopKind::Parallel};
-    if (all * std::max<int64_t>(1, window / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task || (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial)) loop.kind = LoopKind::Serial;
+    if (all * std::max<int64_t>(1, window / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task ||
+        (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial))
+      loop.kind = LoopKind::Serial;
     tasks *= (extent_or(*find_axis(*e, name), 64) + loop.step - 1) / loop.step;
     se.loops.push_back(loop);
   }
-  bool all_parallel = std::all_of(se.loops.begin(), se.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
+  bool all_parallel =
+      std::all_of(se.loops.begin(), se.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
   se.loops.push_back({v, nb * lanes, !small && all_parallel && window >= 64 ? LoopKind::Parallel : LoopKind::Serial});
   const int level = static_cast<int>(se.loops.size());
   if (tx > 1) se.loops.push_back({x, 1, LoopKind::Unroll});
@@ -85,7 +91,8 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   StageSchedule& sr = plan.schedule.stages[r->name];
   sr = {};
   sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
-  for (const te::Axis& a : r->reduce_axes) sr.loops.push_back({a.var->name, 1, small ? LoopKind::Unroll : LoopKind::Serial});
+  for (const te::Axis& a : r->reduce_axes)
+    sr.loops.push_back({a.var->name, 1, small ? LoopKind::Unroll : LoopKind::Serial});
   for (const te::Axis& a : r->axes)
     if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x))) sr.loops.push_back({a.var->name, 1});
   if (tx > 1) sr.loops.push_back({in_r(x), 1, LoopKind::Unroll});
