@@ -44,7 +44,7 @@ def as_tuple(value):
 @pytest.mark.parametrize("name", SMALL + LARGE + LINES)
 def test_model(name, capsys):
     file = ROOT / "models" / f"{name}.onnx"
-    subprocess.run([sys.executable, ROOT / "dev" / "fetch_models.py", file.name], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, ROOT / "dev" / "fetch_models.py", name], check=True, stdout=subprocess.DEVNULL)
     module = relay.load(file)
     ours = relay.compile(module)
     peer = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])

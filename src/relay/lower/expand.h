@@ -16,7 +16,7 @@ class Expanded {
   const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
-  // True if a select whose condition depends on a variable of `index` decides whether the load happens: the index may then
+  // True if a select whose condition is about a variable of `index` decides whether the load happens: the index may then
   // lie outside of the tensor.
   bool is_guarded(const Expr& load, const Expr& index) const;
   // The tensors it loads, each once, in order of first use.
