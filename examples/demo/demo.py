@@ -77,14 +77,29 @@ def main() -> int:
 
     peer = onnxruntime.InferenceSession(str(MODEL), providers=["CPUExecutionProvider"])
     expected = peer.run(None, {peer.get_inputs()[0].name: x})
-    difference = max(np.abs(got - want).max() / np.abs(want).max() for got, want in zip((scores, boxes), expected, strict=True))
-    print(f"\nlargest difference to ONNX Runtime {onnxruntime.__version__} on this picture: {difference:.1e} of the largest output\n")
+    difference = max(
+        np.abs(got - want).max() / np.abs(want).max() for got, want in zip((scores, boxes), expected, strict=True)
+    )
+    print(
+        f"\nlargest difference to ONNX Runtime {onnxruntime.__version__} on this picture: {difference:.1e} of the largest output\n"
+    )
     del peer  # its threads would disturb the measurement
 
     np.save(OUT / "input.npy", x)
     relay_program = pathlib.Path(sys.executable).with_name("relay")
     subprocess.run(
-        [relay_program, "bench", MODEL, "--vs", "onnxruntime", "--threads", "1,0", "--input", f"{model.inputs[0].name}={OUT / 'input.npy'}"], check=True
+        [
+            relay_program,
+            "bench",
+            MODEL,
+            "--vs",
+            "onnxruntime",
+            "--threads",
+            "1,0",
+            "--input",
+            f"{model.inputs[0].name}={OUT / 'input.npy'}",
+        ],
+        check=True,
     )
     if difference > 1e-4:
         print("the difference is larger than rounding explains", file=sys.stderr)

@@ -67,8 +67,13 @@ def test_model(name, capsys):
     rms = np.sqrt(squares / counts[:, None]) / scale[:, None]
     with capsys.disabled():
         worst = int(rms[:, 0].argmax())
-        print(f"\n{name}: RMS error {rms[worst, 0]:.1e} (ONNX Runtime {rms[worst, 1]:.1e}), largest difference to it {(difference / scale).max():.1e}", end=" ")
+        print(
+            f"\n{name}: RMS error {rms[worst, 0]:.1e} (ONNX Runtime {rms[worst, 1]:.1e}), largest difference to it {(difference / scale).max():.1e}",
+            end=" ",
+        )
     for o, port in enumerate(ours.outputs):
-        assert difference[o] <= 1e-3 * scale[o], f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value"
+        assert difference[o] <= 1e-3 * scale[o], (
+            f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value"
+        )
         bound = 2 * max(rms[o, 1], 4 * ULP)
         assert rms[o, 0] <= bound, f"{port.name}: RMS error {rms[o, 0]:.1e}, ONNX Runtime {rms[o, 1]:.1e}"

@@ -73,7 +73,8 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     scalar::visit(body, [&](const Expr& n) {
       if (n->kind == scalar::Kind::Select) {
         // A condition on values (x < 0) guards nothing: its loads happen for every index.
-        Exprs variables = scalar::free_vars(scalar::rewrite(n->args[0], [](const Expr& c) { return c->kind == scalar::Kind::Load ? scalar::imm(0, c->dtype) : c; }));
+        Exprs variables = scalar::free_vars(scalar::rewrite(
+            n->args[0], [](const Expr& c) { return c->kind == scalar::Kind::Load ? scalar::imm(0, c->dtype) : c; }));
         for (size_t branch : {1, 2})
           scalar::visit(n->args[branch], [&](const Expr& inner) {
             if (inner->kind != scalar::Kind::Load) return;

@@ -17,7 +17,8 @@ bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
     if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(t.get())) return;
     any = true;
     for (size_t d = 0; d < n->args.size(); ++d)
-      all &= n->args[d] == user->axes[d].var || (scalar::is_int(n->args[d], 0) && scalar::is_int(scalar::simplify(t->shape[d]), 1));
+      all &= n->args[d] == user->axes[d].var ||
+             (scalar::is_int(n->args[d], 0) && scalar::is_int(scalar::simplify(t->shape[d]), 1));
   });
   for (size_t d = 0; all && d < t->shape.size(); ++d)
     all = scalar::prove_equal(user->axes[d].extent, t->shape[d]).value_or(false);
