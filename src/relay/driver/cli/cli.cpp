@@ -12,7 +12,9 @@ namespace relay::cli {
 static bool quiet = false;
 
 void say(const std::string& line) {
-  if (!quiet) std::fprintf(stderr, "relay: %s\n", line.c_str());
+  if (quiet) return;
+  std::cout.flush();  // in order, also when both go to one file
+  std::fprintf(stderr, "relay: %s\n", line.c_str());
 }
 
 std::string milliseconds(double ms) {
