@@ -6,7 +6,7 @@ CPUS := $(shell nproc)
 PYTHON := .venv/bin/python
 PREFIX ?= /usr/local
 # Arguments for the verbs that pass some on, as in: make test-long CASES=100000
-CASES ?= 20000
+CASES ?= 100000
 
 .PHONY: help setup build lint format test test-long test-fuzz-power models models-fetch demo docs \
   bench bench-quick bench-kernels asan tsan install clean

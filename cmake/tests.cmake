@@ -51,3 +51,12 @@ foreach(file ${fuzzers} ${benchmarks} ${tools})
     target_link_libraries(relay_${name} PRIVATE benchmark::benchmark)
   endif()
 endforeach()
+
+# The schedule fuzzer in short form: 2,000 cases. `make test-long` runs many more.
+if(TARGET relay_fuzz_schedules)
+  foreach(first 1 1001)
+    add_test(NAME fuzz_schedules.from${first} COMMAND relay_fuzz_schedules --seed ${first} --cases 1000
+             WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    set_tests_properties(fuzz_schedules.from${first} PROPERTIES TIMEOUT 900)
+  endforeach()
+endif()

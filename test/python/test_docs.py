@@ -165,7 +165,7 @@ class Page:
     def run(self):
         blocks = blocks_of(self.lines)
         try:
-            for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+            for block, after in zip(blocks, [*blocks, None][1:], strict=True):
                 if "no-run" in block.info:
                     continue
                 if block.language == "console":
