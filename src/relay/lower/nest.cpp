@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "relay/lower/expand.h"
+#include "relay/lower/region.h"
 
 namespace relay::lower {
 
@@ -24,16 +25,6 @@ Mutation planted() { return planted_mutation; }
 
 namespace {
 
-// What is left of an axis inside the loops opened so far: [min, min + extent). With a `limit`, extent is a constant that may
-// reach beyond it: lanes at and past the limit must not be stored. With `guarded`, a part of a required region may lie
-// outside of the stage, because its reader has a guard.
-struct Range {
-  Expr min, extent;
-  Expr limit = {};
-  bool guarded = false;
-};
-using Ranges = std::unordered_map<const scalar::Node*, Range>;  // by axis variable
-
 // A stage computed into local storage: buffer[order of (index - origin)].
 struct Local {
   loop::BufferRef buffer;
@@ -42,15 +33,6 @@ struct Local {
   int ring_dim = -1;       // this dimension is indexed modulo ring_size instead
   int64_t ring_size = 0;
 };
-
-struct IllegalSchedule {
-  Diagnostic diagnostic;
-};
-template <class... Args>
-[[noreturn]] void refuse(std::string help, fmt::format_string<Args...> text, Args&&... args) {
-  throw IllegalSchedule{
-      {DiagnosticKind::illegal_schedule, format(text, std::forward<Args>(args)...), {}, {}, {}, std::move(help)}};
-}
 
 int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 bool depends_on(const Expr& e, const Expr& variable) {
@@ -63,7 +45,12 @@ class KernelBuilder {
  public:
   KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
                 const TargetDesc& target)
-      : stages_(stages), schedule_(schedule), layouts_(layouts), target_(target), bodies_(expand(stages, schedule)) {}
+      : stages_(stages),
+
+        layouts_(layouts),
+        target_(target),
+        bodies_(expand(stages, schedule)),
+        regions_(stages, schedule, bodies_, bounds_) {}
 
   BuiltKernel build(const te::Tensor& root, const std::string& name) {
     root_ = root;
@@ -79,7 +66,7 @@ class KernelBuilder {
       params_[t.get()] = loop::BufferRef(new loop::Buffer(std::move(b)));
       out.kernel.params.push_back(params_[t.get()]);
     }
-    Ranges ranges = full_ranges(*root);
+    Ranges ranges = regions_.full_ranges(*root);
     out.kernel.name = name;
     out.kernel.task = scalar::var("task");
     out.kernel.tasks = imm(1);
@@ -89,12 +76,7 @@ class KernelBuilder {
   }
 
  private:
-  const StageSchedule& of(const TensorNode& stage) const {
-    auto it = schedule_.stages.find(stage.name);
-    if (it == schedule_.stages.end())
-      refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
-    return it->second;
-  }
+  const StageSchedule& of(const TensorNode& stage) const { return regions_.of(stage); }
   const Layout& layout(const te::Tensor& t) const {
     auto it = layouts_.find(t->name);
     RELAY_CHECK(it != layouts_.end(), "no layout for '{}'", t->name);
@@ -136,13 +118,6 @@ class KernelBuilder {
             if (!inside.count(v.get())) add(v);
         });
     return vars;
-  }
-
-  Ranges full_ranges(const TensorNode& stage) {
-    Ranges ranges;
-    for (const te::Axis& a : stage.axes) ranges[a.var.get()] = {imm(0), scalar::simplify(a.extent)};
-    for (const te::Axis& a : stage.reduce_axes) ranges[a.var.get()] = {imm(0), scalar::simplify(a.extent)};
-    return ranges;
   }
 
   // --- loops ------------------------------------------------------------------------------------------------------------
@@ -395,119 +370,6 @@ class KernelBuilder {
     return body;
   }
 
-  struct Region {
-    std::vector<Range> dims;
-  };
-
-  // The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A limited
-  // range stays as it is when lanes run along it, since the mask cuts it at the limit.
-  Range within(const Range& range, const te::TensorNode& t, size_t d) {
-    const te::Axis& axis = t.axes[d];
-    if (range.limit)
-      for (const Loop& l : of(t).loops)
-        if (l.axis == axis.var->name && l.kind == LoopKind::Vector) return range;
-    if (!range.limit && !range.guarded) return range;
-    Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
-    bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
-    bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
-    if (low && high) return {range.min, range.extent};
-    Expr from = low ? range.min : scalar::simplify(scalar::max(range.min, imm(0)), bounds_);
-    Expr to = high ? end : scalar::simplify(scalar::min(end, shape), bounds_);
-    return {from, scalar::simplify(scalar::max(to - from, imm(0)), bounds_)};
-  }
-
-  // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the axes.
-  Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) {
-    Region region;
-    bool any = false;
-    auto need = [&](const te::Tensor& user, const Ranges& user_ranges) {
-      for (const Expr& load : bodies_.loads(*user, *t)) {
-        any = true;
-        merge(region, access(load, *user, user_ranges, *t), *t);
-      }
-    };
-    for (const te::Tensor& user : stages_) {
-      if (user->is_placeholder() || bodies_.loads(*user, *t).empty()) continue;
-      if (user == consumer) {
-        need(user, ranges);
-      } else if (is_inside(user, consumer, level)) {
-        need(user, region_ranges(user, required(user, consumer, level, ranges)));
-      } else if (of(*user).place != Place::Inline) {
-        refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
-               "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level,
-               consumer->name, user->name);
-      }
-    }
-    if (!any) refuse("inline it", "stage '{}' is placed at '{}', which does not use it", t->name, consumer->name);
-    return region;
-  }
-
-  // True if `stage` is computed within loops >= level of `consumer` (perhaps through other placed stages).
-  bool is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const {
-    const TensorNode* s = stage.get();
-    for (size_t steps = 0; steps <= stages_.size(); ++steps) {
-      const StageSchedule& sched = of(*s);
-      if (sched.place != Place::At) return false;
-      if (sched.consumer == consumer->name) return sched.level >= static_cast<int>(level);
-      const TensorNode* next = nullptr;
-      for (const te::Tensor& t : stages_)
-        if (t->name == sched.consumer) next = t.get();
-      if (!next || next->is_placeholder()) return false;
-      s = next;
-    }
-    refuse("", "stage '{}' is placed inside itself", stage->name);
-  }
-
-  // The box of t that one load touches while the user's axes run over their ranges.
-  Region access(const Expr& load, const TensorNode& user, const Ranges& ranges, const TensorNode& t) {
-    Exprs vars;
-    for (const te::Axis& a : user.axes) vars.push_back(a.var);
-    for (const te::Axis& a : user.reduce_axes) vars.push_back(a.var);
-    Region region;
-    for (size_t d = 0; d < t.shape.size(); ++d) {
-      Range whole{imm(0), scalar::simplify(t.shape[d])};
-      std::optional<scalar::Affine> affine = scalar::as_affine(load->args[d], vars);
-      if (!affine) {
-        region.dims.push_back(whole);
-        continue;
-      }
-      Expr min = affine->rest, extent = imm(1);
-      bool limited = false;
-      for (size_t v = 0; v < vars.size(); ++v) {
-        int64_t c = affine->coefficients[v];
-        if (c == 0) continue;
-        const Range& r = ranges.at(vars[v].get());
-        limited |= static_cast<bool>(r.limit);
-        min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
-        extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
-      }
-      region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_),
-                             limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load, load->args[d])});
-    }
-    return region;
-  }
-
-  void merge(Region& into, Region more, const TensorNode& t) {
-    if (into.dims.empty()) {
-      into = std::move(more);
-      return;
-    }
-    for (size_t d = 0; d < into.dims.size(); ++d) {
-      Range &a = into.dims[d], &b = more.dims[d];
-      Expr shift = scalar::simplify(b.min - a.min, bounds_);
-      if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
-        int64_t low = std::min<int64_t>(0, shift->ivalue),
-                high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
-        a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit,
-             a.guarded || b.guarded};
-      } else if (scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent)) {
-        a.limit = a.limit ? a.limit : b.limit, a.guarded |= b.guarded;
-      } else {
-        a = {imm(0), scalar::simplify(t.shape[d])};
-      }
-    }
-  }
-
   loop::BufferRef new_buffer(const te::Tensor& t, const Region& region, Local& local, int ring_dim, int64_t ring_size) {
     const StageSchedule& s = of(*t);
     loop::Buffer b;
@@ -556,7 +418,7 @@ class KernelBuilder {
 
   loop::BufferRef place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
                         loop::Stmts& before) {
-    Region region = required(t, consumer, level, ranges);
+    Region region = regions_.required(t, consumer, level, ranges);
     if (planted_mutation == Mutation::RegionShort && of(*t).storage != Storage::Registers)
       for (Range& r : region.dims)
         if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
@@ -564,20 +426,14 @@ class KernelBuilder {
           loop::BufferRef buffer = new_buffer(t, region, full, -1, 0);
           r.extent = imm(r.extent->ivalue - 1);
           locals_[t.get()] = full;
-          before.push_back(loops(t, 0, region_ranges(t, region)));
+          before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
           return buffer;
         }
     Local local;
     loop::BufferRef buffer = new_buffer(t, region, local, -1, 0);
     locals_[t.get()] = local;
-    before.push_back(loops(t, 0, region_ranges(t, region)));
+    before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
     return buffer;
-  }
-
-  Ranges region_ranges(const te::Tensor& t, const Region& region) {
-    Ranges r = full_ranges(*t);
-    for (size_t d = 0; d < t->axes.size(); ++d) r[t->axes[d].var.get()] = within(region.dims[d], *t, d);
-    return r;
   }
 
   int fold_dim(const te::Tensor& t) const {
@@ -596,7 +452,7 @@ class KernelBuilder {
     Ranges one = ranges;
     one[axis->var.get()].extent = imm(s.loops[level].step);
     one[axis->var.get()].min = scalar::var("first");
-    Region region = required(t, consumer, level + 1, one);
+    Region region = regions_.required(t, consumer, level + 1, one);
     int d = fold_dim(t);
     if (!scalar::is_int(region.dims[d].extent))
       refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name,
@@ -614,7 +470,7 @@ class KernelBuilder {
     if (!locals_.count(t.get()))
       refuse("", "stage '{}' folds, but loop {} of '{}' has no iterations to slide over", t->name, level,
              consumer->name);
-    Region region = required(t, consumer, level, ranges);
+    Region region = regions_.required(t, consumer, level, ranges);
     Local& local = locals_[t.get()];
     for (size_t d = 0; d < t->axes.size(); ++d)
       if (static_cast<int>(d) != local.ring_dim) local.origin[d] = region.dims[d].min;
@@ -627,7 +483,7 @@ class KernelBuilder {
                                   scalar::simplify(scalar::max(rows.min, previous_end), bounds_));
       rows = {begin, scalar::simplify(end - begin, bounds_), rows.limit, rows.guarded};
     }
-    before.push_back(loops(t, 0, region_ranges(t, region)));
+    before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
   }
 
   // --- bodies -----------------------------------------------------------------------------------------------------------
@@ -716,10 +572,11 @@ class KernelBuilder {
   }
 
   const te::Tensors& stages_;
-  const Schedule& schedule_;
   const std::map<std::string, Layout>& layouts_;
   const TargetDesc& target_;
+  Bounds bounds_;  // of the loop variables opened so far
   Expanded bodies_;
+  Regions regions_;
   te::Tensor root_;
   std::unordered_map<const TensorNode*, loop::BufferRef> params_;
   std::unordered_map<const TensorNode*, Local> locals_;
@@ -727,35 +584,7 @@ class KernelBuilder {
   Exprs parallel_digits_;
   Exprs open_;        // variables of the loops around, innermost last
   Expr lane_, mask_;  // inside a vector loop
-  Bounds bounds_;
 };
-
-// What can be said of a schedule before any loop is built.
-void check_places(const te::Tensors& stages, const Schedule& schedule) {
-  auto schedule_of = [&](const std::string& name) -> const StageSchedule* {
-    auto it = schedule.stages.find(name);
-    return it == schedule.stages.end() ? nullptr : &it->second;
-  };
-  for (const te::Tensor& t : stages) {
-    if (t->is_placeholder()) continue;
-    const StageSchedule* s = schedule_of(t->name);
-    if (!s) refuse(format("add 'stage {}: inline' or another place", t->name), "stage '{}' has no schedule", t->name);
-    if (s->place == Place::Inline && t->combiner != te::Combiner::None)
-      refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined",
-             t->name);
-    if (s->from_border && !guarded(*t))
-      refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
-    if (s->place != Place::At) continue;
-    const StageSchedule* c = schedule_of(s->consumer);
-    if (!c || c->place == Place::Inline)
-      refuse("name the stage that it is inlined into",
-             "stage '{}' is placed at '{}', which is inlined and has no loops", t->name, s->consumer);
-    if (s->level > static_cast<int>(c->loops.size()))
-      refuse(format("{} is the innermost place", c->loops.size()),
-             "stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s->level, s->consumer,
-             c->loops.size());
-  }
-}
 
 }  // namespace
 
