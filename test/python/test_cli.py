@@ -1,5 +1,6 @@
 """The command line does what its help says."""
 
+import pathlib
 import re
 
 import numpy as np
@@ -170,6 +171,44 @@ def test_a_schedule_can_be_fed_back(conv, tmp_path):
     assert done.returncode == 0, done.stderr
     cli("run", conv, "--output", tmp_path / "b.npy")
     assert (np.load(tmp_path / "a.npy") == np.load(tmp_path / "b.npy")).all()
+
+
+def test_a_changed_tile_changes_the_assembly_and_not_the_answer(conv, tmp_path):
+    before = cli("opt", conv, "--emit", "schedule", "--kernel", 0).stdout
+    group = re.search(r"# group 0 (\S+)", cli("opt", conv, "--emit", "schedule").stdout).group(1)
+    # The first tile of a root stage: `x/14` without `:unroll` or `:vector`. What is inside adapts to what is left.
+    after = re.sub(
+        r"/([2-9]|\d\d+)(?=[ :](?!unroll|vector))", lambda step: f"/{int(step.group(1)) // 2}", before, count=1
+    )
+    assert after != before
+    (tmp_path / "s.txt").write_text(after)
+    edited = ("--schedule", f"{group}={tmp_path}/s.txt")
+    assembly = [cli("opt", conv, "--emit", "asm", *extra) for extra in ((), edited)]
+    assert all(done.returncode == 0 for done in assembly), assembly[1].stderr
+    assert assembly[0].stdout != assembly[1].stdout
+    for extra, file in (((), "a.npy"), (edited, "b.npy")):
+        assert cli("run", conv, *extra, "--output", tmp_path / file).returncode == 0
+    assert np.abs(np.load(tmp_path / "a.npy") - np.load(tmp_path / "b.npy")).max() <= 1e-6
+
+
+def test_a_model_printed_to_a_pipe_can_be_read_again(tmp_path):
+    from onnx import helper, numpy_helper
+
+    weight = np.random.default_rng(1).normal(size=(64, 300)).astype(np.float32)
+    path = onnx_model(
+        tmp_path / "m.onnx",
+        [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])],
+        [("x", [2, 64])],
+        [("y", [2, 300])],
+        initializers=[numpy_helper.from_array(weight, "w")],
+    )
+    first = cli("opt", path, "--passes", "infer_type,fuse_ops")
+    assert first.returncode == 0 and "Primitive=1" in first.stdout
+    (tmp_path / "again.relay").write_text(first.stdout)
+    assert cli("opt", tmp_path / "again.relay", "--passes", "infer_type").stdout == first.stdout
+    for file in (path, tmp_path / "again.relay"):
+        assert cli("run", file, "--output", tmp_path / f"{pathlib.Path(file).stem}.npy").returncode == 0
+    assert (np.load(tmp_path / "m.npy") == np.load(tmp_path / "again.npy")).all()
 
 
 def test_list_passes():

@@ -1,4 +1,6 @@
 // relay opt: the program after passes, or any stage below it, as text that people can read, change and feed back.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "relay/driver/cli/model_options.h"
@@ -23,11 +25,12 @@ static Status list_passes() {
   return ok();
 }
 
-// The program as text. Weights are left out of what goes to the terminal; the text still parses.
+// The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read again.
 static std::string module_text(const ir::Module& module, const OptOptions& options) {
   NamedTensors left_out;
-  std::string text = text::str(
-      module, {.types = options.types, .weights = options.inline_weights ? nullptr : &left_out, .weights_file = {}});
+  bool whole = options.inline_weights || isatty(STDOUT_FILENO) == 0;
+  std::string text =
+      text::str(module, {.types = options.types, .weights = whole ? nullptr : &left_out, .weights_file = {}});
   if (!left_out.empty()) {
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
@@ -139,7 +142,8 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--list-passes", options->list_passes, "List the passes and what -O runs");
   verb->add_flag("--types", options->types, "Print the type of every expression");
   verb->add_flag("--each", options->each, "Print the program after every pass");
-  verb->add_flag("--inline-weights", options->inline_weights, "Write all weights into the text");
+  verb->add_flag("--inline-weights", options->inline_weights,
+                 "Write all weights into the text (a pipe gets them anyway)");
   verb->callback([options, passes, &chosen] {
     options->has_passes = passes->count() > 0;
     chosen.run = [options] { return opt(*options); };
