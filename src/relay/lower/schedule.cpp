@@ -107,6 +107,7 @@ class Reader {
                           {},
                           {},
                           format("add 'stage {}: inline' or another place", t->name)};
+    RELAY_RETURN_IF_ERROR(check_places());
     return std::move(schedule_);
   }
 
@@ -169,6 +170,24 @@ class Reader {
     return ok();
   }
 
+  // What can be said only when all stages are read.
+  Status check_places() const {
+    for (const te::Tensor& t : stages_) {
+      if (t->is_placeholder()) continue;
+      const StageSchedule& s = schedule_.stages.at(t->name);
+      if (s.place == Place::Inline && t->combiner != te::Combiner::None)
+        return Diagnostic{DiagnosticKind::illegal_schedule, format("stage '{}' is a reduction and cannot be inlined", t->name), Span{source_, 0, 0}, {}, {},
+                          "place it at a stage that uses it, or at root"};
+      if (s.place != Place::At) continue;
+      std::map<std::string, StageSchedule>::const_iterator consumer = schedule_.stages.find(s.consumer);
+      size_t loops = consumer == schedule_.stages.end() ? 0 : consumer->second.loops.size();
+      if (static_cast<size_t>(s.level) > loops)
+        return Diagnostic{DiagnosticKind::illegal_schedule, format("stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s.level, s.consumer, loops),
+                          Span{source_, 0, 0}, {}, {}, format("write 'at {}.LEVEL' with a level from 0 to {}", s.consumer, loops)};
+    }
+    return ok();
+  }
+
   Status read_loops(StageSchedule& s, const te::TensorNode& stage) {
     for (size_t w = 1; w < words_.size(); ++w) {
       std::string_view text = words_[w].text;
@@ -216,6 +235,17 @@ class Reader {
         dim.inner = part[mark] == '%';
       }
       layout.dims.push_back(dim);
+    }
+    // Each dimension is there once, whole or as its two parts: then no two elements share a place.
+    for (size_t d = 0; d < tensor->shape.size(); ++d) {
+      int64_t whole = 0, outer = 0, inner = 0, parts = 0;
+      for (const LayoutDim& l : layout.dims) {
+        if (l.dim != static_cast<int>(d)) continue;
+        ++parts;
+        (l.block == 0 ? whole : l.inner ? inner : outer) = l.block == 0 ? 1 : l.block;
+      }
+      if (whole ? parts != 1 : parts != 2 || outer != inner)
+        return error(2, format("dimension {} of '{}' must be there once, whole or as two parts", d, name), format("write {0}, or {0}/B and {0}%B with one block size B", d));
     }
     schedule_.layouts[name] = layout;
     return ok();
