@@ -89,6 +89,7 @@ class Reader {
         if (!stage) return unknown_stage(1, name);
         current = &schedule_.stages[name];
         *current = {};
+        places_[name] = error(2, "").span;
         RELAY_RETURN_IF_ERROR(read_place(*current));
       } else if (head == "loops") {
         if (!current) return error(0, "'loops' stands before any stage");
@@ -176,14 +177,23 @@ class Reader {
       if (t->is_placeholder()) continue;
       const StageSchedule& s = schedule_.stages.at(t->name);
       if (s.place == Place::Inline && t->combiner != te::Combiner::None)
-        return Diagnostic{DiagnosticKind::illegal_schedule, format("stage '{}' is a reduction and cannot be inlined", t->name), Span{source_, 0, 0}, {}, {},
+        return Diagnostic{DiagnosticKind::illegal_schedule,
+                          format("stage '{}' is a reduction and cannot be inlined", t->name),
+                          places_.at(t->name),
+                          {},
+                          {},
                           "place it at a stage that uses it, or at root"};
       if (s.place != Place::At) continue;
       std::map<std::string, StageSchedule>::const_iterator consumer = schedule_.stages.find(s.consumer);
       size_t loops = consumer == schedule_.stages.end() ? 0 : consumer->second.loops.size();
       if (static_cast<size_t>(s.level) > loops)
-        return Diagnostic{DiagnosticKind::illegal_schedule, format("stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s.level, s.consumer, loops),
-                          Span{source_, 0, 0}, {}, {}, format("write 'at {}.LEVEL' with a level from 0 to {}", s.consumer, loops)};
+        return Diagnostic{
+            DiagnosticKind::illegal_schedule,
+            format("stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s.level, s.consumer, loops),
+            places_.at(t->name),
+            {},
+            {},
+            format("write 'at {}.LEVEL' with a level from 0 to {}", s.consumer, loops)};
     }
     return ok();
   }
@@ -245,7 +255,8 @@ class Reader {
         (l.block == 0 ? whole : l.inner ? inner : outer) = l.block == 0 ? 1 : l.block;
       }
       if (whole ? parts != 1 : parts != 2 || outer != inner)
-        return error(2, format("dimension {} of '{}' must be there once, whole or as two parts", d, name), format("write {0}, or {0}/B and {0}%B with one block size B", d));
+        return error(2, format("dimension {} of '{}' must be there once, whole or as two parts", d, name),
+                     format("write {0}, or {0}/B and {0}%B with one block size B", d));
     }
     schedule_.layouts[name] = layout;
     return ok();
@@ -254,6 +265,7 @@ class Reader {
   std::shared_ptr<const Source> source_;
   const te::Tensors& stages_;
   Schedule schedule_;
+  std::map<std::string, Span> places_;  // of stages, in the text
   std::vector<Word> words_;
   size_t line_ = 0;
 };
