@@ -89,7 +89,6 @@ class Reader {
         if (!stage) return unknown_stage(1, name);
         current = &schedule_.stages[name];
         *current = {};
-        places_[name] = error(2, "").span;
         RELAY_RETURN_IF_ERROR(read_place(*current));
       } else if (head == "loops") {
         if (!current) return error(0, "'loops' stands before any stage");
@@ -108,7 +107,6 @@ class Reader {
                           {},
                           {},
                           format("add 'stage {}: inline' or another place", t->name)};
-    RELAY_RETURN_IF_ERROR(check_places());
     return std::move(schedule_);
   }
 
@@ -168,33 +166,6 @@ class Reader {
       return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack or scratch");
     s.storage = static_cast<Storage>(found - storage_names);
     if (words_.size() >= 7 && words_[5].text == "fold") s.fold = std::string(words_[6].text);
-    return ok();
-  }
-
-  // What can be said only when all stages are read.
-  Status check_places() const {
-    for (const te::Tensor& t : stages_) {
-      if (t->is_placeholder()) continue;
-      const StageSchedule& s = schedule_.stages.at(t->name);
-      if (s.place == Place::Inline && t->combiner != te::Combiner::None)
-        return Diagnostic{DiagnosticKind::illegal_schedule,
-                          format("stage '{}' is a reduction and cannot be inlined", t->name),
-                          places_.at(t->name),
-                          {},
-                          {},
-                          "place it at a stage that uses it, or at root"};
-      if (s.place != Place::At) continue;
-      std::map<std::string, StageSchedule>::const_iterator consumer = schedule_.stages.find(s.consumer);
-      size_t loops = consumer == schedule_.stages.end() ? 0 : consumer->second.loops.size();
-      if (static_cast<size_t>(s.level) > loops)
-        return Diagnostic{
-            DiagnosticKind::illegal_schedule,
-            format("stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s.level, s.consumer, loops),
-            places_.at(t->name),
-            {},
-            {},
-            format("write 'at {}.LEVEL' with a level from 0 to {}", s.consumer, loops)};
-    }
     return ok();
   }
 
@@ -265,7 +236,6 @@ class Reader {
   std::shared_ptr<const Source> source_;
   const te::Tensors& stages_;
   Schedule schedule_;
-  std::map<std::string, Span> places_;  // of stages, in the text
   std::vector<Word> words_;
   size_t line_ = 0;
 };
