@@ -112,7 +112,7 @@ class Planner {
                         "use the debug executor"};
     } else {
       return Diagnostic{DiagnosticKind::not_supported,
-                        format("a {} cannot be compiled yet", ir::name(e->kind)),
+                        format("{} expressions cannot be compiled to kernels", ir::name(e->kind)),
                         e->span,
                         {},
                         {},
