@@ -10,7 +10,7 @@ add_library(relay_test_main STATIC EXCLUDE_FROM_ALL test/test_main.cpp)
 target_link_libraries(relay_test_main PUBLIC GTest::gtest)
 target_compile_definitions(relay_test_main INTERFACE "RELAY_SOURCE_DIR=\".\"")
 
-set(RELAY_SLOW_LAYERS lower exec) # run as two ctest entries each, to use both cores
+set(RELAY_SLOW_LAYERS lower exec driver) # run as two ctest entries each, to use both cores
 
 foreach(folder ${RELAY_LAYERS})
   if(NOT RELAY_TESTS_${folder})

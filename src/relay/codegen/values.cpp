@@ -258,12 +258,14 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   return q;
 }
 
-// By squaring. A negative exponent gives 1 for base 1, +-1 for base -1, else 0.
+// By squaring, over all bits of the exponent, so that it wraps around as repeated multiplication does. A negative exponent
+// gives 1 for base 1, +-1 for base -1, else 0.
 Value* Values::int_power(Value* x, Value* y, DType t) {
   Type* type = x->getType();
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
   Value *result = one, *square = x;
-  for (unsigned bit = 0; bit < std::min<unsigned>(t.bits, 6); ++bit) {
+  unsigned bits = t.bits - (is_signed(t) ? 1 : 0);
+  for (unsigned bit = 0; bit < bits; ++bit) {
     Value* set = b.CreateICmpNE(b.CreateAnd(y, int_like(type, uint64_t{1} << bit)), zero);
     result = b.CreateSelect(set, b.CreateMul(result, square), result);
     square = b.CreateMul(square, square);

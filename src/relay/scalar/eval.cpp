@@ -103,8 +103,8 @@ Value int_divide(BinaryOp op, const Value& a, const Value& b) {
 }
 
 // Wraps around; a negative power is 0 except of 1 and -1.
-int64_t int_power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+int64_t int_power(int64_t base, int64_t exponent, bool is_signed) {
+  if (is_signed && exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
   uint64_t result = 1, b = static_cast<uint64_t>(base);
   for (uint64_t e = static_cast<uint64_t>(exponent); e; e >>= 1, b *= b)
     if (e & 1) result *= b;
@@ -126,7 +126,7 @@ Value int_binary(BinaryOp op, const Value& a, const Value& b) {
     case BinaryOp::TruncMod: return int_divide(op, a, b);
     case BinaryOp::Min: return less ? a : b;
     case BinaryOp::Max: return less ? b : a;
-    case BinaryOp::Pow: return int_value(int_power(a.i, b.i), t);
+    case BinaryOp::Pow: return int_value(int_power(a.i, b.i, !is_unsigned64(t)), t);
     case BinaryOp::And: return boolean(a.i && b.i);
     case BinaryOp::Or: return boolean(a.i || b.i);
     case BinaryOp::BitAnd: return int_value(a.i & b.i, t);

@@ -31,11 +31,6 @@ Expr trunc_quotient(const Expr& x, const Expr& y) {
 Expr trunc_remainder(const Expr& x, const Expr& y) {
   return x->dtype.is_float() ? x - y * trunc_quotient(x, y) : scalar::binary(BinaryOp::TruncMod, x, y);
 }
-// Integer powers go through float64: exact up to 2^53.
-Expr power(const Expr& x, const Expr& y) {
-  if (x->dtype.is_float()) return plain<BinaryOp::Pow>(x, y);
-  return cast(x->dtype, plain<BinaryOp::Pow>(cast(DType::float64(), x), cast(DType::float64(), y)));
-}
 
 const Row rows[] = {
     {"add", "lhs + rhs.", Takes::Numbers, plain<BinaryOp::Add>, "lhs + rhs"},
@@ -65,7 +60,8 @@ const Row rows[] = {
      "torch.fmod(lhs, rhs)", false, 0.5, 9},
     {"multiply", "lhs * rhs.", Takes::Numbers, plain<BinaryOp::Mul>, "lhs * rhs"},
     {"not_equal", "lhs != rhs.", Takes::Numbers, plain<BinaryOp::Ne>, "lhs != rhs", true},
-    {"power", "lhs to the power of rhs.", Takes::Numbers, power, "torch.pow(lhs, rhs)", false, 0, 4},
+    {"power", "lhs to the power of rhs; integers wrap around.", Takes::Numbers, plain<BinaryOp::Pow>,
+     "torch.pow(lhs, rhs)", false, 0, 4},
     {"right_shift", "lhs moved down by rhs bits, keeping the sign.", Takes::Integers, plain<BinaryOp::Shr>,
      "lhs >> rhs", false, 0, 7},
     {"subtract", "lhs - rhs.", Takes::Numbers, plain<BinaryOp::Sub>, "lhs - rhs"},

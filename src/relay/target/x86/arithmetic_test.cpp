@@ -50,6 +50,7 @@ TEST(Arithmetic, Integers) {
       for (const char* op : {"//", "%"}) values.push_back({t, format("a$ {} {}{}", op, c, suffix)});
     for (const char* c : {"3", "8"})
       for (const char* f : {"truncdiv", "truncmod"}) values.push_back({t, format("{}(a$, {}{})", f, c, suffix)});
+    values.push_back({t, "power(a$, b$)"});
     values.push_back({t, format("power(a$, bitand(b$, 7{}))", suffix)});
     check(t, values, 0);
   }
