@@ -42,7 +42,9 @@ Result<exec::Built> build_call(const eval::ExampleCase& c, const TargetDesc& tar
   ir::Module module;
   module.functions["main"] = eval::function(c);
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(typed.functions.at("main"), "main", {.target = target}));
+  lower::LowerOptions options;
+  options.target = target;
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(typed.functions.at("main"), "main", options));
   return exec::build_program(lowered, {.target = target});
 }
 

@@ -106,7 +106,8 @@ static void print(const BenchOptions& options, const std::vector<Measured>& all)
         one.update({{"peer", m.peer},
                     {"peer_times", as_json(m.peers)},
                     {"ratio", m.peers.median() / m.ours.median()},
-                    {"largest_difference", m.largest_difference}});
+                    {"largest_difference", m.largest_difference},
+                    {"largest_value", m.largest_value}});
       out.push_back(one);
     }
     std::cout << out.dump(2) << "\n";
