@@ -109,14 +109,24 @@ def table(rows):
     return "\n".join(lines)
 
 
-def page(rows, threads, plot_name, how):
-    load = os.getloadavg()[0]
+def busy(load):
+    """What is to be said of a machine that did other work when the measurement began; "" of a free one."""
+    if load < 0.5:
+        return ""
+    return (
+        f"The machine was busy with other work (load {load:.1f} at the start). Both engines met it in turn, but with "
+        "more than one thread the ratios mostly tell how each bears a busy machine."
+    )
+
+
+def page(rows, threads, plot_name, how, load):
     summary = "; ".join(f"{mean:.2f} with {t} thread{'s' * (t > 1)}" for t, mean in means(rows, threads).items())
     return f"""<!-- Written by bench/run.py. Do not edit. -->
 # Benchmarks: {cpu_name()}
 
-Measured {time.strftime("%Y-%m-%d")} on {len(os.sched_getaffinity(0))} cores of {cpu_name()}, load {load:.1f} at the end.
+Measured {time.strftime("%Y-%m-%d")} on {len(os.sched_getaffinity(0))} cores of {cpu_name()}, load {load:.1f} at the start.
 The ratio is the peer's median time over ours: above 1, Relay is faster. Geometric mean: {summary}.
+{busy(load)}
 
 ![Ratios]({plot_name})
 
@@ -147,7 +157,7 @@ def plot(rows, threads, path):
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.invert_yaxis()
-    axes.set_xlabel(f"times faster than {rows[0]['peer']}", fontsize=9)
+    axes.set_xlabel(f"time of {rows[0]['peer']} / time of relay", fontsize=9)
     axes.set_title(cpu_name(), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=8, frameon=False)
@@ -177,8 +187,11 @@ def main():
     names = arguments.models or (QUICK if arguments.quick else fetch_models.names())
     seconds = arguments.time or (12 if arguments.quick else 10)
     rounds = arguments.rounds or (1 if arguments.quick else 3)
+    load = os.getloadavg()[0]
+    if busy(load):
+        print(f"bench: {busy(load)}", flush=True)
     print(
-        f"bench: {len(names)} models, {rounds} rounds of {seconds:g} s for each of {len(threads)} thread counts: "
+        f"bench: {len(names)} models, {rounds} round{'s' * (rounds > 1)} of {seconds:g} s for each of {len(threads)} thread counts: "
         f"about {rounds * len(names) * (len(threads) * seconds + 4) / 60:.0f} minutes",
         flush=True,
     )
@@ -192,7 +205,7 @@ def main():
     path = folder / f"{slug(cpu_name())}.md"
     how = "make bench" if whole else "make bench-quick" if arguments.quick else "bench/run.py " + " ".join(sys.argv[1:])
     plot(rows, threads, path)
-    path.write_text(page(rows, threads, path.with_suffix(".svg").name, how))
+    path.write_text(page(rows, threads, path.with_suffix(".svg").name, how, load))
     print(table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
     return 0
