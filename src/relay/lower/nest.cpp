@@ -556,12 +556,13 @@ class KernelBuilder {
       const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
       if (!t) return n;
       auto [buffer, indices] = address(*t, n->args);
-      bool padded = false;  // the layout has whole blocks of lanes, filled up with zeros
+      // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there: those of one block.
+      bool padded = false;
       if (auto it = layouts_.find(t->name);
           it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
         const LayoutDim& last = it->second.dims.back();
-        padded = last.inner && last.block % (target_.vector_bytes / std::max(1, t->dtype.bytes())) == 0 &&
-                 depends_on(n->args[last.dim], lane_);
+        padded = last.inner && depends_on(indices.back(), lane_);
+        for (size_t i = 0; i + 1 < indices.size(); ++i) padded &= !depends_on(indices[i], lane_);
       }
       return read(buffer, indices, padded);
     });
