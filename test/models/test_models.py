@@ -77,7 +77,7 @@ def test_model(name, capsys):
     names = [i.name for i in peer.get_inputs()]
     outputs = len(ours.outputs)
     squares = np.zeros((outputs, 2))  # of the errors of ours and of the peer
-    largest, counts, difference = np.zeros(outputs), np.zeros(outputs), np.zeros(outputs)
+    largest, counts, difference, peer_off = np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(outputs)
     for seed in range(INPUTS):
         inputs = draw_inputs(ours.inputs, seed)
         got = as_tuple(ours(*inputs))
@@ -88,6 +88,7 @@ def test_model(name, capsys):
             squares[o] += ((got[o] - exact[o]) ** 2).sum(), ((want[o] - exact[o]) ** 2).sum()
             largest[o] = max(largest[o], np.abs(exact[o]).max())
             difference[o] = max(difference[o], np.abs(got[o].astype(np.float64) - want[o]).max())
+            peer_off[o] = max(peer_off[o], np.abs(want[o] - exact[o]).max())
             counts[o] += exact[o].size
     scale = np.maximum(largest, np.finfo(np.float32).tiny)
     rms = np.sqrt(squares / counts[:, None]) / scale[:, None]
@@ -98,8 +99,12 @@ def test_model(name, capsys):
             end=" ",
         )
     for o, port in enumerate(ours.outputs):
-        assert difference[o] <= 1e-3 * scale[o], (
-            f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value"
+        # 1e-3 of the largest output. The large line detector amplifies rounding at single pixels so far that ONNX Runtime
+        # itself is up to 9e-4 off the float64 result there; two engines that are each so far off may differ by twice that.
+        allowed = max(1e-3 * scale[o], 2 * peer_off[o])
+        assert difference[o] <= allowed, (
+            f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value, "
+            f"which is {peer_off[o] / scale[o]:.1e} off float64 itself"
         )
         bound = 2 * max(rms[o, 1], 4 * ULP)
         assert rms[o, 0] <= bound, f"{port.name}: RMS error {rms[o, 0]:.1e}, ONNX Runtime {rms[o, 1]:.1e}"

@@ -215,7 +215,6 @@ class KernelBuilder {
 
     int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
     if (reduce && planted_mutation == Mutation::WrongKTail) tail = 0;
-    if (tail && range.limit) full += 1, tail = 0;  // the mask already covers what is too much
     loop::Stmts out;
     if (full == 1)
       out.push_back(with(range.min, imm(l.step), range.limit));
@@ -231,7 +230,7 @@ class KernelBuilder {
         refuse("give the loop a step that divides its extent (1 always does)",
                "stage '{}' slides over '{}' in a loop whose step {} does not divide its extent {}", stage->name,
                of_fold_at(stage, level + 1), l.step, extent);
-      out.push_back(with(range.min + full * l.step, imm(tail)));
+      out.push_back(with(range.min + full * l.step, imm(tail), range.limit));
     }
     return loop::block(std::move(out));
   }
