@@ -313,7 +313,10 @@ class KernelBuilder {
     if (lanes > 64)
       refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis,
              stage->name, extent);
-    if (extent == 1 && !range.limit) return with(range.min, imm(1));
+    if (extent == 1) {  // one lane: a condition instead of a mask
+      loop::Stmt one = with(range.min, imm(1));
+      return range.limit ? loop::if_(lt(range.min, range.limit), one) : one;
+    }
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, 0, lanes);
     lane_ = var;
