@@ -479,6 +479,10 @@ class KernelBuilder {
     Range& rows = region.dims[local.ring_dim];
     if (!open_.empty() && depends_on(rows.min, open_.back())) {
       Expr v = open_.back();
+      Expr before_min = scalar::substitute(rows.min, {{v, v - 1}});
+      if (!scalar::prove(scalar::le(before_min, rows.min), bounds_).value_or(false))
+        refuse("place it without fold", "stage '{}' folds along '{}', but '{}' does not walk forwards over it", t->name,
+               of(*t).fold, consumer->name);
       Expr end = rows.min + rows.extent;
       Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
       Expr begin = scalar::select(scalar::eq(v, imm(0)), rows.min,
