@@ -24,7 +24,7 @@ def operators():
     out = [HEAD, "# Operators\n"]
     table = relay.operators()
     out.append(
-        f"{len(table)} operators. In text `nn.relu(%x)`, in Python `relay.op.nn.relu(x)`. Names of attributes and their defaults are the same in both.\n"
+        f"{len(table)} operators. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says otherwise.\n"
     )
     for name, one in table.items():
         out.append(f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}.\n")

@@ -5,20 +5,32 @@ model = relay.compile("model.onnx")       # for this machine
 y = model(x)                              # NumPy arrays or torch tensors, by position or by name
 print(model.report["kernels"])
 
-m = relay.parse(text)                     # the language
-m = relay.transform(m, ["simplify_inference", "fold_constant"])
-print(m.astext())
+x = relay.var("x", shape=(1, "n"))        # the language
+mod = relay.IRModule({"main": relay.Function([x], relay.nn.relu(x) + x)})
+mod = relay.transform.FoldConstant()(mod)
+print(mod.astext())
+
+Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md says what is the same.
 """
 
-from . import op
-from ._core import Array, Expr, Module, version
+from . import op  # isort: skip
+from . import adt, analysis, expr, expr_functor, text, transform, ty, type_functor
+from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
+from .adt import *  # noqa: F403
+from .analysis import alpha_equal
 from .arrays import array
-from .build import const, get, module, tuple_, var
+from .build_module import *  # noqa: F403
 from .compiled import Compiled, Port, compile, evaluate, load
 from .errors import CompileError, Diagnostic, InternalError
-from .language import parse, transform
+from .expr import *  # noqa: F403
+from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .op import operators
+from .scope_builder import ScopeBuilder
+from .text import *  # noqa: F403
+from .transform import run_passes
+from .ty import *  # noqa: F403
+from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
 
 __version__ = version
 
@@ -30,25 +42,39 @@ def passes() -> dict[str, str]:
 
 __all__ = [
     "Array",
+    "Attrs",
     "CompileError",
     "Compiled",
     "Diagnostic",
-    "Expr",
+    "ExprFunctor",
+    "ExprMutator",
+    "ExprVisitor",
+    "IRModule",
     "InternalError",
-    "Module",
     "Port",
+    "ScopeBuilder",
+    "TypeFunctor",
+    "TypeMutator",
+    "TypeVisitor",
+    "alpha_equal",
+    "analysis",
     "array",
     "compile",
-    "const",
     "evaluate",
-    "get",
+    "expr_functor",
     "load",
-    "module",
     "op",
     "operators",
-    "parse",
     "passes",
+    "run_passes",
     "transform",
-    "tuple_",
-    "var",
+    "type_functor",
 ]
+for _part in (adt, expr, text, ty):
+    __all__ += _part.__all__
+
+# The operators: relay.add as well as relay.op.add, relay.nn as well as relay.op.nn.
+for _name in op._published:
+    if _name not in globals():
+        globals()[_name] = getattr(op, _name)
+        __all__.append(_name)

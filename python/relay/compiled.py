@@ -82,7 +82,7 @@ class Compiled:
         return json.loads(self._core.report)
 
     @property
-    def module(self) -> _core.Module:
+    def module(self) -> _core.IRModule:
         """The program after the passes."""
         return self._core.module
 
@@ -104,7 +104,9 @@ class Compiled:
         return f"<relay.Compiled ({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
 
 
-def load(path: str | os.PathLike, *, shapes: dict | None = None, threads: int | None = None) -> _core.Module | Compiled:
+def load(
+    path: str | os.PathLike, *, shapes: dict | None = None, threads: int | None = None
+) -> _core.IRModule | Compiled:
     """Reads an ONNX model or a Relay program as a Module, a compiled artifact as something to call.
 
     `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}.
@@ -116,7 +118,7 @@ def load(path: str | os.PathLike, *, shapes: dict | None = None, threads: int | 
 
 
 def compile(
-    model: _core.Module | str | os.PathLike,
+    model: _core.IRModule | str | os.PathLike,
     *,
     target: str = "native",
     threads: int | None = None,
@@ -146,7 +148,7 @@ def compile(
     )
 
 
-def evaluate(module: _core.Module, inputs, *, precision: str = "native"):
+def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
     """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the oracle.
 
     precision "float64" computes every float in double precision.

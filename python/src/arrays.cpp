@@ -73,6 +73,8 @@ static nb::object to_numpy(const Array& array) {
       nb::rv_policy::reference);
 }
 
+static nb::object numpy(nb::handle self) { return nb::module_::import_("relay.arrays").attr("numpy")(self); }
+
 void add_arrays(nb::module_& m) {
   nb::class_<Array>(m, "Array", "An n-dimensional array that shares memory through DLPack.")
       .def_static("from_capsule", from_capsule, nb::arg("capsule"))
@@ -99,6 +101,15 @@ void add_arrays(nb::module_& m) {
           },
           nb::arg("dtype"), "The same bytes as another type of the same width.")
       .def("_numpy", to_numpy, "Shares memory; bfloat16 comes as uint16.")
+      .def("numpy", numpy, "As a NumPy array that shares memory.")
+      .def("asnumpy", numpy, "The same.")
+      .def(
+          "__array__",
+          [](nb::handle self, nb::handle dtype, nb::handle copy) {
+            nb::object array = nb::module_::import_("numpy").attr("asarray")(numpy(self), dtype);
+            return !copy.is_none() && nb::cast<bool>(copy) ? array.attr("copy")() : array;
+          },
+          nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def("__repr__", [](const Array& a) { return str(a.value); });
 }
 

@@ -10,8 +10,13 @@ NB_MODULE(_core, m) {
   m.attr("version") = relay::version;
   add_errors(m);
   add_arrays(m);
+  add_operators(m);
+  add_types(m);
+  add_attributes(m);
+  add_nodes(m);
+  add_data(m);
   add_modules(m);
-  add_expressions(m);
+  add_analysis(m);
   add_compiled(m);
   m.def(
       "main",

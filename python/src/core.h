@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -15,6 +16,7 @@
 
 #include <utility>
 
+#include "ref.h"
 #include "relay/base/diagnostics.h"
 #include "relay/ir/expr.h"
 #include "relay/tensor/tensor.h"
@@ -43,8 +45,13 @@ T take(Result<T> result) {
 
 void add_errors(nb::module_& m);
 void add_arrays(nb::module_& m);
+void add_types(nb::module_& m);
+void add_attributes(nb::module_& m);
+void add_nodes(nb::module_& m);
+void add_data(nb::module_& m);
+void add_operators(nb::module_& m);
 void add_modules(nb::module_& m);
-void add_expressions(nb::module_& m);
+void add_analysis(nb::module_& m);
 void add_compiled(nb::module_& m);
 
 }  // namespace relay::python

@@ -1,5 +1,5 @@
-// Modules: reading, printing, passes.
-#include "core.h"
+// Modules: reading, printing, changing, passes.
+#include "convert.h"
 #include "relay/driver/load.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -10,16 +10,29 @@ namespace relay::python {
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 
-static PyModule parse_module(const std::string& text, const std::string& name) {
+static PyModule parse_module(const std::string& text, const std::string& name, const PyModule* definitions) {
   nb::gil_scoped_release released;
-  return {take(text::parse(std::make_shared<const Source>(Source{name, text}))), {}};
+  return {take(text::parse(std::make_shared<const Source>(Source{name, text}),
+                           {.find_tensor = {}, .definitions = definitions ? &definitions->module : nullptr})),
+          {}};
 }
 
-static std::string module_text(const PyModule& m, bool types, bool version, bool weights) {
-  nb::gil_scoped_release released;
+static ir::Expr parse_expr(const std::string& text, const std::string& name, const PyModule* definitions) {
+  return take(text::parse_expr(std::make_shared<const Source>(Source{name, text}),
+                               {.find_tensor = {}, .definitions = definitions ? &definitions->module : nullptr}));
+}
+
+static std::string module_text(const PyModule& m, bool types, bool version, bool weights,
+                               std::function<std::string(ir::Expr)> annotate) {
   NamedTensors left_out;
-  return text::str(m.module,
-                   {.version = version, .types = types, .weights = weights ? nullptr : &left_out, .weights_file = {}});
+  text::PrintOptions options{.version = version,
+                             .types = types,
+                             .weights = weights ? nullptr : &left_out,
+                             .weights_file = {},
+                             .annotate = std::move(annotate)};
+  if (options.annotate) return text::str(m.module, options);
+  nb::gil_scoped_release released;
+  return text::str(m.module, options);
 }
 
 static PyModule transformed(const PyModule& m, const std::vector<std::string>& passes,
@@ -36,31 +49,184 @@ static std::vector<std::pair<std::string, std::string>> passes() {
   return out;
 }
 
+// --- changing -------------------------------------------------------------------------------------------------------------
+static std::string name_of(nb::handle key) {
+  if (nb::isinstance<nb::str>(key)) return nb::cast<std::string>(key);
+  if (nb::isinstance<ir::GlobalVar>(key)) return nb::cast<Ref<const ir::GlobalVar>>(key)->name;
+  if (nb::isinstance<ir::DataTypeName>(key)) return nb::cast<Ref<const ir::DataTypeName>>(key)->name;
+  throw nb::type_error("a name, a GlobalVar or a GlobalTypeVar is expected");
+}
+
+static void set_item(PyModule& self, nb::handle key, nb::handle value) {
+  std::string name = name_of(key);
+  if (nb::isinstance<ir::TypeDef>(value)) {
+    self.module.types[name] = nb::cast<ir::TypeDef>(value);
+    return;
+  }
+  ir::FunctionRef function;
+  if (!nb::try_cast(value, function) || !function) throw nb::type_error("a Function or a TypeData is expected");
+  std::vector<ir::VarRef> free = ir::free_vars(function);
+  if (!free.empty())
+    throw CompileError({Diagnostic{DiagnosticKind::unknown_variable,
+                                   format("%{} is free in @{}", free[0]->name, name),
+                                   free[0]->span,
+                                   {},
+                                   {},
+                                   "make it a parameter of the function, or bind it with let"}});
+  self.module.functions[name] = function;
+}
+
+static nb::object get_item(const PyModule& self, nb::handle key) {
+  std::string name = name_of(key);
+  if (auto it = self.module.functions.find(name);
+      it != self.module.functions.end() && !nb::isinstance<ir::DataTypeName>(key))
+    return nb::cast(it->second);
+  if (auto it = self.module.types.find(name); it != self.module.types.end()) return nb::cast(it->second);
+  std::vector<std::string> names;
+  for (const auto& [known, function] : self.module.functions) names.push_back(known);
+  for (const auto& [known, def] : self.module.types) names.push_back(known);
+  throw nb::key_error(format("the module defines no '{}'; it defines: {}", name, join(names, ", ")).c_str());
+}
+
+static Ref<const ir::GlobalVar> global_var(const PyModule& self, const std::string& name) {
+  auto it = self.module.functions.find(name);
+  if (it == self.module.functions.end()) throw nb::value_error(format("the module has no function @{}", name).c_str());
+  Ref<const ir::GlobalVar> var = make<ir::GlobalVar>(name);
+  var->type = it->second->type;
+  return var;
+}
+
+static const ir::TypeDef& type_definition(const PyModule& self, const std::string& name) {
+  auto it = self.module.types.find(name);
+  if (it == self.module.types.end()) throw nb::value_error(format("the module has no type {}", name).c_str());
+  return it->second;
+}
+
+static void add_contents(nb::class_<PyModule>& module) {
+  module.def("__setitem__", set_item, nb::arg("key"), nb::arg("value"))
+      .def("__getitem__", get_item, nb::arg("key"))
+      .def("__contains__",
+           [](const PyModule& self, nb::handle key) {
+             return self.module.functions.count(name_of(key)) + self.module.types.count(name_of(key)) > 0;
+           })
+      .def("__delitem__",
+           [](PyModule& self, nb::handle key) {
+             if (self.module.functions.erase(name_of(key)) + self.module.types.erase(name_of(key)) == 0)
+               get_item(self, key);
+           })
+      .def_prop_ro(
+          "functions",
+          [](const PyModule& self) {
+            nb::dict out;
+            for (const auto& [name, function] : self.module.functions) out[nb::cast(global_var(self, name))] = function;
+            return out;
+          },
+          "Its functions by GlobalVar.")
+      .def_prop_ro(
+          "type_definitions",
+          [](const PyModule& self) {
+            nb::dict out;
+            for (const auto& [name, def] : self.module.types) out[nb::cast(make<ir::DataTypeName>(name))] = def;
+            return out;
+          },
+          "Its type definitions by GlobalTypeVar.")
+      .def("get_global_var", global_var, nb::arg("name"))
+      .def("get_global_vars",
+           [](const PyModule& self) {
+             std::vector<Ref<const ir::GlobalVar>> out;
+             for (const auto& [name, function] : self.module.functions) out.push_back(global_var(self, name));
+             return out;
+           })
+      .def(
+          "get_global_type_var",
+          [](const PyModule& self, const std::string& name) {
+            return make<ir::DataTypeName>(type_definition(self, name).name);
+          },
+          nb::arg("name"))
+      .def("get_global_type_vars",
+           [](const PyModule& self) {
+             std::vector<Ref<const ir::DataTypeName>> out;
+             for (const auto& [name, def] : self.module.types) out.push_back(make<ir::DataTypeName>(name));
+             return out;
+           })
+      .def(
+          "get_type",
+          [](const PyModule& self, const std::string& name) {
+            nb::list out;
+            const ir::TypeDef& def = type_definition(self, name);
+            out.append(make<ir::DataTypeName>(def.name));
+            for (const Ref<const ir::Constructor>& c : def.constructors) out.append(c);
+            return nb::tuple(out);
+          },
+          nb::arg("name"), "The type's name and its constructors: List, cons, nil = mod.get_type(\"List\").")
+      .def(
+          "update",
+          [](PyModule& self, const PyModule& other) {
+            for (const auto& [name, function] : other.module.functions) self.module.functions[name] = function;
+            for (const auto& [name, def] : other.module.types) self.module.types[name] = def;
+          },
+          nb::arg("other"), "Takes over the definitions of another module; they replace those of the same name.")
+      .def("clone", [](const PyModule& self) { return self; })
+      .def_prop_ro("attrs", [](const PyModule& self) { return from_dict_attrs(self.module.attrs); })
+      .def(
+          "with_attr",
+          [](const PyModule& self, const std::string& name, nb::handle value) {
+            PyModule out = self;
+            out.module.attrs[name] = to_attr(value, name);
+            return out;
+          },
+          nb::arg("name"), nb::arg("value"))
+      .def(
+          "get_attr",
+          [](const PyModule& self, const std::string& name) {
+            auto it = self.module.attrs.find(name);
+            return it == self.module.attrs.end() ? nb::none() : from_attr(it->second);
+          },
+          nb::arg("name"));
+}
+
 void add_modules(nb::module_& m) {
-  nb::class_<PyModule>(m, "Module", "Functions and type definitions by name.")
-      .def("astext", module_text, nb::kw_only(), nb::arg("types") = false, nb::arg("version") = true,
-           nb::arg("weights") = true,
-           "The program as text, which parse() reads. types: with the type of every expression; weights=False: without "
-           "the values of large constants.")
-      .def("__str__", [](const PyModule& self) { return module_text(self, false, true, false); })
+  nb::class_<PyModule> module(m, "IRModule",
+                              "Functions and type definitions by name.\n\nmod = relay.IRModule({\"main\": "
+                              "relay.Function([x], x + x)}); mod[\"main\"]");
+  module
+      .def(
+          "__init__",
+          [](PyModule* self, nb::handle functions, nb::handle types, nb::handle attrs) {
+            PyModule made;
+            if (!functions.is_none())
+              for (auto [key, value] : nb::cast<nb::dict>(functions)) set_item(made, key, value);
+            if (!types.is_none())
+              for (auto [key, value] : nb::cast<nb::dict>(types)) set_item(made, key, value);
+            made.module.attrs = to_dict_attrs(attrs);
+            new (self) PyModule(std::move(made));
+          },
+          nb::arg("functions") = nb::none(), nb::arg("type_definitions") = nb::none(), nb::arg("attrs") = nb::none())
+      .def(
+          "astext",
+          [](const PyModule& self, bool show_meta_data, std::function<std::string(ir::Expr)> annotate, bool types,
+             bool version, bool weights) {
+            return module_text(self, types, version, weights && show_meta_data, std::move(annotate));
+          },
+          nb::arg("show_meta_data") = true, nb::arg("annotate").none() = nb::none(), nb::kw_only(),
+          nb::arg("types") = false, nb::arg("version") = true, nb::arg("weights") = true,
+          "The program as text, which parse() reads. types: with the type of every expression; weights=False (or "
+          "show_meta_data=False): without the values of large constants; annotate: a function of an expression that "
+          "gives what to write behind it.")
+      .def("__str__", [](const PyModule& self) { return module_text(self, false, true, false, {}); })
       .def("__repr__",
            [](const PyModule& self) {
              std::vector<std::string> names;
              for (const auto& [name, function] : self.module.functions) names.push_back("@" + name);
-             return format("<relay.Module {}>", join(names, " "));
+             return format("<relay.IRModule {}>", join(names, " "));
            })
       .def(
-          "__eq__", [](const PyModule& a, const PyModule& b) { return ir::equal(a.module, b.module); },
+          "__eq__",
+          [](const PyModule& a, nb::handle b) {
+            return nb::isinstance<PyModule>(b) && ir::equal(a.module, nb::cast<const PyModule&>(b).module);
+          },
           "Equal up to the names of bound variables.")
       .def("__hash__", [](const PyModule& a) { return ir::hash(a.module); })
-      .def_prop_ro(
-          "functions",
-          [](const PyModule& self) {
-            std::vector<std::string> names;
-            for (const auto& [name, function] : self.module.functions) names.push_back(name);
-            return names;
-          },
-          "The names of its functions.")
       .def(
           "save",
           [](const PyModule& self, const std::string& path, bool inline_weights) {
@@ -76,7 +242,9 @@ void add_modules(nb::module_& m) {
             return PyModule{take(driver::bind_shapes(self.module, shapes)), self.output_names};
           },
           nb::arg("shapes"), "The module with parameters of @main at these shapes; -1 leaves a dimension as it is.");
-  m.def("parse", parse_module, nb::arg("text"), nb::arg("name") = "<text>");
+  add_contents(module);
+  m.def("parse", parse_module, nb::arg("text"), nb::arg("name"), nb::arg("definitions").none());
+  m.def("parse_expr", parse_expr, nb::arg("text"), nb::arg("name"), nb::arg("definitions").none());
   m.def(
       "form_of", [](const std::string& path) { return std::string(driver::name(take(driver::form_of(path)))); },
       nb::arg("path"));

@@ -58,11 +58,11 @@ def test_text_round_trip():
     module = relay.parse(DENSE)
     assert relay.parse(module.astext()) == module
     assert str(module).startswith("#[version")
-    assert module.functions == ["main"]
+    assert list(module.functions) == [relay.GlobalVar("main")]
 
 
 def test_transform_and_passes():
-    module = relay.transform(relay.parse(DENSE), ["infer_type", "fuse_ops"])
+    module = relay.run_passes(relay.parse(DENSE), ["infer_type", "fuse_ops"])
     assert "Primitive=1" in module.astext()
     assert set(relay.passes()) >= {"infer_type", "fuse_ops", "fold_constant"}
 

@@ -261,7 +261,7 @@ def test_options_that_are_wrong(options, code):
 
 def test_passes_and_stages_that_do_not_exist(dense):
     with pytest.raises(relay.CompileError, match="fuse_ops"):
-        relay.transform(relay.parse(DENSE), ["fuse_op"])
+        relay.run_passes(relay.parse(DENSE), ["fuse_op"])
     with pytest.raises(relay.CompileError):
         dense.emit("assembler")
     with pytest.raises(relay.CompileError):

@@ -1,6 +1,7 @@
-"""The operators as functions, made from the compiler's own definitions: relay.op.nn.conv2d(x, w, strides=[2, 2]).
+"""The operators as functions: relay.op.nn.conv2d(x, w, strides=[2, 2]); also as relay.nn.conv2d, relay.add, ...
 
-Each builds a call (relay.Expr). Signature, defaults and documentation are those of the operator.
+Each builds a call. They are made from the compiler's own definitions (inputs, then attributes, by position or by name); the few
+that Relay's Python users know with another signature are in special.py.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import sys
 import types
 
 from .. import _core
+from .._core import Op
+from . import special
 
 
 def operators() -> dict[str, dict]:
@@ -17,10 +20,9 @@ def operators() -> dict[str, dict]:
     return {one["name"]: one for one in _core.operators()}
 
 
-def _where() -> str:
-    """The line of the caller of an operator's function."""
-    frame = sys._getframe(2)
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+def get(name: str) -> Op:
+    """The operator itself, as call.op is: relay.op.get("nn.conv2d")."""
+    return _core.get_op(name)
 
 
 def _document(definition: dict) -> str:
@@ -36,48 +38,51 @@ def _document(definition: dict) -> str:
 
 
 def _make(definition: dict):
-    inputs = definition["inputs"]
-    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _, _ in inputs]
-    input_names = {name for name, _, _ in inputs}
-    keywords = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if required else default
-        )
+    """The function of an operator: its inputs, then its attributes."""
+    full_name, inputs = definition["name"], definition["inputs"]
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, both) for name, _, _ in inputs]
+    parameters += [
+        inspect.Parameter(name, both, default=inspect.Parameter.empty if required else default)
         for name, _, _, required, default in definition["attributes"]
-        if name not in input_names  # arange has both; the input is what a caller means
     ]
-    signature = inspect.Signature(positional + keywords, return_annotation=_core.Expr)
-    full_name = definition["name"]
+    signature = inspect.Signature(parameters, return_annotation=_core.Expr)
+    input_names = {name for name, _, _ in inputs}
 
-    def function(*args, **attributes):
-        bound = signature.bind(*args, **attributes)
-        operands = []
-        for name, _, is_tuple in inputs:
-            value = bound.arguments[name]
-            operands.append(_core.tuple(list(value)) if is_tuple and isinstance(value, (list, tuple)) else value)
-        given = {name: value for name, value in bound.arguments.items() if name not in input_names}
-        return _core.call(full_name, operands, given, _where())
+    def function(*args, **named):
+        given = signature.bind(*args, **named).arguments
+        operands = [special.operand(given[name], is_tuple) for name, _, is_tuple in inputs]
+        return _core.call(full_name, operands, {k: v for k, v in given.items() if k not in input_names})
 
-    function.__name__ = full_name.rpartition(".")[2]
-    function.__qualname__ = full_name
-    function.__module__ = __name__
-    function.__doc__ = _document(definition)
     function.__signature__ = signature
     return function
 
 
-def _publish() -> None:
-    here = sys.modules[__name__]
-    for name, definition in operators().items():
-        *namespaces, last = name.split(".")
-        place = here
-        for part in namespaces:
-            if not hasattr(place, part):
-                inner = types.ModuleType(f"{place.__name__}.{part}", f"Operators {part}.*")
-                sys.modules[inner.__name__] = inner
-                setattr(place, part, inner)
-            place = getattr(place, part)
-        setattr(place, last, _make(definition))
+def _namespace(path: list[str]):
+    """relay.op.nn, ..., made when an operator lies in it."""
+    place = sys.modules[__name__]
+    for part in path:
+        if not hasattr(place, part):
+            inner = types.ModuleType(f"{place.__name__}.{part}", f"Operators {part}.*")
+            sys.modules[inner.__name__] = inner
+            setattr(place, part, inner)
+        place = getattr(place, part)
+    return place
 
 
-_publish()
+def _publish() -> list[str]:
+    """Puts every function in its place; gives the names of what lies in relay.op itself."""
+    top = []
+    definitions = operators()
+    for name in [*definitions, *(name for name in special.FUNCTIONS if name not in definitions)]:
+        *path, last = name.split(".")
+        function = special.FUNCTIONS.get(name) or _make(definitions[name])
+        if name in definitions:
+            function.__doc__ = _document(definitions[name]) + (f"\n\n{function.__doc__}" if function.__doc__ else "")
+        function.__name__, function.__qualname__, function.__module__ = last, name, __name__
+        setattr(_namespace(path), last, function)
+        top.append((path or [last])[0])
+    return sorted(set(top))
+
+
+_published = _publish()

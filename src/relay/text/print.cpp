@@ -405,11 +405,10 @@ class Printer {
   }
 
   std::string type_comment(const ExprNode* e) {
+    if (options_.annotate) return options_.annotate(Expr(e));
     return options_.types && e->type ? " /* ty=" + names_.type(e->type) + " */" : "";
   }
-  void comment(const ExprNode* e) {
-    if (options_.types && e->type) out_ += type_comment(e);
-  }
+  void comment(const ExprNode* e) { out_ += type_comment(e); }
 
   const PrintOptions& options_;
   MetadataWriter& metadata_;

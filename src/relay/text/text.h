@@ -45,6 +45,8 @@ struct PrintOptions {
   int64_t value_elements = 64;      // tensors up to this size are written as numbers
   NamedTensors* weights = nullptr;  // larger ones are appended here and named in the text; null: embedded as base64
   std::string weights_file = {};    // what "file" of the metadata section says when `weights` is given
+  // What stands behind an expression, in place of the comment that `types` asks for.
+  std::function<std::string(const ir::Expr&)> annotate = {};
 };
 
 std::string str(const ir::Module& module, const PrintOptions& options = {});

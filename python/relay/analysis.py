@@ -1,0 +1,244 @@
+"""Questions about programs.
+
+relay.analysis.free_vars(expr)
+relay.analysis.post_order_visit(expr, print)
+relay.analysis.structural_equal(a, b)
+relay.analysis.list_op_freqs(mod)                # {"nn.conv2d": 20, ...}
+"""
+
+from __future__ import annotations
+
+import enum
+
+from ._core import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalTypeVar,
+    If,
+    IRModule,
+    Let,
+    Match,
+    Op,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    TypeCall,
+    all_type_vars,
+    all_vars,
+    bound_type_vars,
+    bound_vars,
+    children,
+    free_type_vars,
+    free_vars,
+    post_order_visit,
+    structural_equal,
+    structural_hash,
+)
+from ._core import problems as _problems
+
+__all__ = [
+    "Feature",
+    "all_dtypes",
+    "all_type_vars",
+    "all_vars",
+    "alpha_equal",
+    "assert_structural_equal",
+    "bound_type_vars",
+    "bound_vars",
+    "check_constant",
+    "check_kind",
+    "children",
+    "count_layers",
+    "detect_feature",
+    "free_type_vars",
+    "free_vars",
+    "get_total_mac_number",
+    "list_op_freqs",
+    "post_order_visit",
+    "problems",
+    "structural_equal",
+    "structural_hash",
+    "well_formed",
+]
+
+
+def alpha_equal(lhs, rhs) -> bool:
+    """Equal up to the names of bound variables."""
+    return structural_equal(lhs, rhs)
+
+
+def assert_structural_equal(lhs, rhs, map_free_vars: bool = False) -> None:
+    """Raises an AssertionError that shows both sides when they are not equal."""
+    if not structural_equal(lhs, rhs, map_free_vars):
+        raise AssertionError(f"not equal:\n{lhs}\n-- and --\n{rhs}")
+
+
+def well_formed(expr: Expr | IRModule, module: IRModule | None = None) -> bool:
+    """Whether every variable is bound once and used where it is in scope, and what is named exists."""
+    return not _problems(expr, module)
+
+
+def problems(expr: Expr | IRModule, module: IRModule | None = None) -> list[str]:
+    """What makes it malformed, as messages."""
+    return _problems(expr, module)
+
+
+def check_constant(expr: Expr) -> bool:
+    """Whether it is a constant, or a tuple of such."""
+    stack = [expr]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Tuple):
+            stack += one.fields
+        elif not isinstance(one, Constant):
+            return False
+    return True
+
+
+def all_dtypes(expr: Expr) -> set[str]:
+    """The element types of everything in a typed expression."""
+    found: set[str] = set()
+
+    def note(e):
+        stack = [e._checked_type_ or getattr(e, "type_annotation", None)]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, TensorType):
+                found.add(one.dtype)
+            elif isinstance(one, TupleType):
+                stack += one.fields
+
+    post_order_visit(expr, note)
+    return found
+
+
+def list_op_freqs(mod: IRModule) -> dict[str, int]:
+    """How often each operator is called."""
+    counts: dict[str, int] = {}
+
+    def note(e):
+        if isinstance(e, Call) and isinstance(e.op, Op):
+            counts[e.op.name] = counts.get(e.op.name, 0) + 1
+
+    for function in mod.functions.values():
+        post_order_visit(function, note)
+    return counts
+
+
+def count_layers(expr: Expr, valid_ops: list[str]) -> int:
+    """The largest number of calls of these operators on a way from an input to the result."""
+    depth: dict[Expr, int] = {}
+
+    def note(e):
+        below = max((depth[child] for child in children(e)), default=0)
+        counts = isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in valid_ops
+        depth[e] = below + counts
+
+    post_order_visit(expr, note)
+    return depth[expr]
+
+
+def get_total_mac_number(expr: Expr) -> int:
+    """Multiply-adds of the convolutions and matrix products in a typed expression whose sizes are numbers."""
+    total = 0
+
+    def product(shape):
+        out = 1
+        for size in shape:
+            out *= size
+        return out
+
+    def note(e):
+        nonlocal total
+        if not (isinstance(e, Call) and isinstance(e.op, Op)):
+            return
+        if e.op.name in ("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.dense", "nn.matmul", "nn.batch_matmul"):
+            out, right = (e.checked_type.concrete_shape, e.args[1].checked_type.concrete_shape)
+            if "conv" in e.op.name:  # weight (out, in, ...): each output element sums over the rest
+                layout = e.attrs.kernel_layout
+                features = right[layout.index("O")]
+                total += product(out) * (product(right) // features)
+            else:
+                inner = e.args[0].checked_type.concrete_shape[-1]
+                if e.op.name != "nn.dense" and e.attrs.transpose_a:
+                    inner = e.args[0].checked_type.concrete_shape[-2]
+                total += product(out) * inner
+
+    post_order_visit(expr, note)
+    return total
+
+
+class Feature(enum.IntEnum):
+    """What a program uses."""
+
+    fVar = 0
+    fGlobalVar = 1
+    fConstant = 2
+    fTuple = 3
+    fTupleGetItem = 4
+    fFunction = 5
+    fOp = 6
+    fCall = 7
+    fLet = 8
+    fIf = 9
+    fRefCreate = 10
+    fRefRead = 11
+    fRefWrite = 12
+    fConstructor = 13
+    fMatch = 14
+    fGraph = 15
+    fLetRec = 16
+
+
+def detect_feature(a: Expr | IRModule, b: IRModule | None = None) -> set[Feature]:
+    """The kinds of nodes in an expression or a module; fGraph: a node is used twice; fLetRec: a let refers to itself."""
+    if b is not None:
+        return detect_feature(a) | detect_feature(b)
+    roots = list(a.functions.values()) if isinstance(a, IRModule) else [a]
+    found: set[Feature] = set()
+    uses: dict[Expr, int] = {}
+
+    def note(e):
+        found.add(Feature["f" + type(e).__name__])
+        if isinstance(e, Function):
+            found.update([Feature.fVar] * bool(e.params))
+        if isinstance(e, Let):
+            found.add(Feature.fVar)
+            if isinstance(e.value, Function) and e.var in free_vars(e.value):
+                found.add(Feature.fLetRec)
+        for child in children(e):
+            uses[child] = uses.get(child, 0) + 1
+            if uses[child] > 1 and isinstance(child, (Call, Tuple, TupleGetItem, If, Let, Function, Match)):
+                found.add(Feature.fGraph)
+
+    for root in roots:
+        post_order_visit(root, note)
+    return found
+
+
+def check_kind(t: Type, mod: IRModule | None = None) -> bool:
+    """Whether a type is well formed: data types exist in `mod` and have as many parameters as they are given."""
+    stack = [t]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, TypeCall):
+            if not isinstance(one.func, GlobalTypeVar):
+                return False
+            if mod is not None:
+                if one.func not in mod or len(mod[one.func].type_vars) != len(one.args):
+                    return False
+            stack += one.args
+        elif isinstance(one, GlobalTypeVar):
+            if mod is not None and (one not in mod or mod[one].type_vars):
+                return False
+        elif isinstance(one, TupleType):
+            stack += one.fields
+        elif hasattr(one, "arg_types"):
+            stack += [*one.arg_types, one.ret_type]
+        elif hasattr(one, "value"):
+            stack.append(one.value)
+    return True

@@ -1,0 +1,302 @@
+"""Running programs under the names that Relay's Python users know.
+
+    lib = relay.build(mod, target="llvm", params=params)
+    m = relay.GraphModule(lib["default"](relay.cpu()))
+    m.set_input("data", x); m.run(); y = m.get_output(0)
+
+    f = relay.create_executor("graph", mod).evaluate()       # or "debug", "vm"
+    y = f(x, weight=w)
+
+relay.compile() and relay.evaluate() say the same more shortly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import time
+
+import numpy as np
+
+from ._core import Constant, Expr, Function, GlobalVar, IRModule, TensorType, post_order_visit
+from .arrays import array
+from .compiled import Compiled, evaluate
+from .compiled import compile as compile_module
+from .expr import bind
+from .transform import PassContext
+
+__all__ = [
+    "Device",
+    "Executor",
+    "GraphModule",
+    "Library",
+    "bind_params_by_name",
+    "build",
+    "cpu",
+    "create_executor",
+    "optimize",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """Where something runs. There is one kind so far."""
+
+    device_type: str = "cpu"
+    device_id: int = 0
+
+    def sync(self) -> None:
+        """Waits for what is running: nothing is, since a run ends before it gives its result."""
+
+    def __str__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+
+def cpu(device_id: int = 0) -> Device:
+    """The processor."""
+    return Device("cpu", device_id)
+
+
+def _target_name(target) -> str:
+    """What compile() calls a target that is given as Relay's users do: "llvm -mcpu=haswell", {device: "llvm"}."""
+    if isinstance(target, dict):
+        target = next(iter(target.values()))
+    words = str("native" if target is None else target).split()
+    if words[0] != "llvm":
+        return str(target) if target is not None else "native"
+    for word in words[1:]:
+        if word.startswith("-mcpu="):
+            return word.removeprefix("-mcpu=")
+    return "native"
+
+
+def bind_params_by_name(func: Function, params: dict) -> Function:
+    """The function with parameters of these names replaced by constants."""
+    by_name = {}
+    for param in func.params:
+        if param.name_hint in by_name:
+            raise ValueError(f"two parameters are named {param.name_hint}")
+        by_name[param.name_hint] = param
+    missing = [name for name in params if name not in by_name]
+    if missing:
+        raise ValueError(f"the function has no parameter {missing[0]}; it has: {', '.join(by_name)}")
+    return bind(func, {by_name[name]: _constant(value) for name, value in params.items()})
+
+
+def _constant(value) -> Expr:
+    return value if isinstance(value, Expr) else Constant(array(value))
+
+
+def _with_params(mod: IRModule | Function, params: dict | None) -> IRModule:
+    mod = IRModule({"main": mod}) if isinstance(mod, Function) else mod
+    if not params:
+        return mod
+    main = mod["main"]
+    known = {param.name_hint for param in main.params}
+    mod = mod.clone()
+    mod["main"] = bind_params_by_name(main, {name: value for name, value in params.items() if name in known})
+    return mod
+
+
+def _level() -> int:
+    return min(PassContext.current().opt_level, 3)
+
+
+# --- build -----------------------------------------------------------------------------------------------------------------
+class Library:
+    """What build() gives: lib["default"](device) for a GraphModule, lib.export_library(path) for a file."""
+
+    def __init__(self, compiled: Compiled):
+        self.compiled = compiled
+
+    def __getitem__(self, name: str):
+        if name != "default":
+            raise KeyError(f"the library has one module, 'default', not {name!r}")
+        return lambda *devices: self.compiled
+
+    def __iter__(self):
+        """graph, lib, params = build(...): the report as JSON, this, and nothing: parameters are in the library."""
+        return iter((json.dumps(self.compiled.report), self, {}))
+
+    def get_lib(self) -> Library:
+        """This."""
+        return self
+
+    def export_library(self, path: str | os.PathLike, **ignored) -> None:
+        """Writes an artifact, which relay.load() and `relay run` take."""
+        self.compiled.save(path)
+
+
+def build(ir_mod: IRModule | Function, target=None, target_host=None, params: dict | None = None, **options) -> Library:
+    """Compiles @main with `params` as constants, at the level of the current PassContext.
+
+    options: of relay.compile (threads, executor, ...).
+    """
+    options.setdefault("opt_level", _level())
+    return Library(compile_module(_with_params(ir_mod, params), target=_target_name(target), **options))
+
+
+def optimize(mod: IRModule | Function, target=None, params: dict | None = None) -> tuple[IRModule, dict]:
+    """The program after the passes of build(); and no parameters, which are constants in it."""
+    return build(mod, target, params=params).compiled.module, {}
+
+
+# --- executors ----------------------------------------------------------------------------------------------------------------
+class Executor:
+    """Runs expressions with a module's functions at hand. `kind`: "debug" is the reference evaluator, "graph", "vm" and "aot"
+    compile."""
+
+    kinds = ("debug", "graph", "vm", "aot")
+
+    def __init__(self, kind: str, mod: IRModule | None, target=None, params: dict | None = None):
+        if kind not in self.kinds:
+            raise ValueError(f"there is no executor {kind!r}: {', '.join(self.kinds)}")
+        self.kind = kind
+        self.mod = IRModule() if mod is None else mod
+        self.target = target
+        self.params = params
+
+    def evaluate(self, expr: Expr | None = None, binds: dict | None = None):
+        """Of a function, something to call with arrays by position or name; of another expression, its value.
+
+        Without an expression: @main.
+        """
+        if expr is None or isinstance(expr, GlobalVar):
+            expr = self.mod["main" if expr is None else expr]
+        if binds:
+            expr = bind(expr, {var: _constant(value) for var, value in binds.items()})
+        is_function = isinstance(expr, Function)
+        function = expr if is_function else Function([], expr)
+        if is_function and self.params:
+            known = {param.name_hint for param in function.params}
+            function = bind_params_by_name(function, {k: v for k, v in self.params.items() if k in known})
+        run = self._runner(self._as_main(function))
+        if not is_function:
+            return run([])
+        return lambda *args, **named: run(_arguments(function, args, named))
+
+    def _as_main(self, function: Function) -> IRModule:
+        mod = self.mod.clone()
+        if "main" in mod and mod["main"] is not function and self._calls_main():
+            raise ValueError("the module's functions call @main: evaluate a call of it, not another function")
+        mod["main"] = function
+        return mod
+
+    def _calls_main(self) -> bool:
+        found = []
+        for function in self.mod.functions.values():
+            post_order_visit(function, lambda e: found.append(e) if e == GlobalVar("main") else None)
+        return bool(found)
+
+    def _runner(self, mod: IRModule):
+        if self.kind == "debug":
+            return lambda args: evaluate(mod, args)
+        options = {"executor": "vm"} if self.kind == "vm" else {}
+        model = compile_module(mod, target=_target_name(self.target), opt_level=_level(), **options)
+        return lambda args: model(*args)
+
+
+def _arguments(function: Function, args: tuple, named: dict) -> list:
+    """In the order of the parameters; numbers and lists as arrays of the parameter's element type."""
+    names = [param.name_hint for param in function.params]
+    values = dict(enumerate(args))
+    if len(args) > len(names):
+        raise TypeError(f"the function has {len(names)} parameters, {len(args)} arguments are given")
+    for name, value in named.items():
+        if names.count(name) != 1:
+            raise TypeError(f"the function has no parameter {name}; it has: {', '.join(names)}")
+        if names.index(name) in values:
+            raise TypeError(f"argument {name} is given twice")
+        values[names.index(name)] = value
+    missing = [name for i, name in enumerate(names) if i not in values]
+    if missing:
+        raise TypeError(f"missing arguments: {', '.join(missing)}")
+    return [_argument(param, values[i]) for i, param in enumerate(function.params)]
+
+
+def _argument(param, value):
+    type_ = param._checked_type_ or param.type_annotation
+    if isinstance(type_, TensorType) and isinstance(value, (bool, int, float, list)):
+        return np.asarray(value, type_.dtype)
+    return value
+
+
+def create_executor(
+    kind: str = "debug", mod: IRModule | None = None, device=None, target=None, params=None
+) -> Executor:
+    """An executor: create_executor("graph", mod).evaluate()(x)."""
+    return Executor(kind, mod, target, params)
+
+
+# --- the graph executor --------------------------------------------------------------------------------------------------------
+class GraphModule:
+    """Inputs set one by one, a run, outputs fetched one by one: GraphModule(lib["default"](dev))."""
+
+    def __init__(self, module: Compiled | Library):
+        self.module = module.compiled if isinstance(module, Library) else module
+        self._inputs: dict[str, object] = {}
+        self._outputs: tuple = ()
+
+    def set_input(self, key: str | int | None = None, value=None, **params) -> None:
+        """One input by name or number, and others by name."""
+        if key is not None:
+            params[self.module.inputs[key].name if isinstance(key, int) else key] = value
+        known = {port.name for port in self.module.inputs}
+        for name, one in params.items():
+            if name not in known:
+                raise ValueError(f"the model has no input {name}; it has: {', '.join(sorted(known))}")
+            self._inputs[name] = np.array(one)  # the caller may change his before the run
+
+    def run(self, **inputs) -> None:
+        """Runs the model on the inputs."""
+        self.set_input(**inputs)
+        out = self.module(**self._inputs)
+        self._outputs = out if isinstance(out, tuple) else (out,)
+
+    def get_output(self, index: int, out=None):
+        """An output of the last run; into `out` if it is given."""
+        value = self._outputs[index]
+        if out is None:
+            return value
+        np.copyto(out, value)
+        return out
+
+    def get_input(self, key: str | int):
+        """What was set."""
+        return self._inputs[self.module.inputs[key].name if isinstance(key, int) else key]
+
+    def get_num_outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.module.outputs)
+
+    def get_num_inputs(self) -> int:
+        """How many inputs there are."""
+        return len(self.module.inputs)
+
+    def benchmark(self, device=None, repeat: int = 5, number: int = 5, **ignored) -> BenchmarkResult:
+        """Times runs on the inputs that are set."""
+        self.run()
+        results = []
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            for _ in range(number):
+                self.module(**self._inputs)
+            results.append((time.perf_counter() - begin) / number)
+        return BenchmarkResult(results)
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchmarkResult:
+    """Seconds a run."""
+
+    results: list[float]
+
+    mean = property(lambda self: float(np.mean(self.results)))
+    median = property(lambda self: float(np.median(self.results)))
+    min = property(lambda self: float(np.min(self.results)))
+    max = property(lambda self: float(np.max(self.results)))
+    std = property(lambda self: float(np.std(self.results)))
+
+    def __str__(self) -> str:
+        return f"mean {self.mean * 1e3:.4f} ms, median {self.median * 1e3:.4f} ms, max {self.max * 1e3:.4f} ms"

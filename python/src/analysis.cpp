@@ -1,0 +1,176 @@
+// Questions about expressions and types.
+#include <pthread.h>
+
+#include <unordered_set>
+
+#include "convert.h"
+#include "relay/ir/rewrite.h"
+#include "relay/transform/well_formed.h"
+#include "relay/typing/typing.h"
+
+namespace relay::python {
+
+using namespace ir;
+
+// Each variable once: parameters, let-bound ones and those of patterns where they are bound, others where they are used.
+static std::vector<VarRef> all_vars(const Expr& e) {
+  std::vector<VarRef> out = free_vars(e), bound = bound_vars(e);
+  out.insert(out.end(), bound.begin(), bound.end());
+  return out;
+}
+
+// --- type variables ----------------------------------------------------------------------------------------------------
+struct TypeVars {
+  Types bound, all;
+  std::unordered_set<const TypeNode*> seen_bound, seen;
+
+  void add(const Type& var) {
+    if (seen.insert(var.get()).second) all.push_back(var);
+  }
+  void bind(const Types& vars) {
+    for (const Type& var : vars) {
+      add(var);
+      if (seen_bound.insert(var.get()).second) bound.push_back(var);
+    }
+  }
+  void type(const Type& root) {
+    Types stack{root};
+    while (!stack.empty()) {
+      Type t = stack.back();
+      stack.pop_back();
+      if (!t) continue;
+      if (as<TypeVar>(t)) add(t);
+      if (const TupleType* tuple = as<TupleType>(t))
+        stack.insert(stack.end(), tuple->fields.rbegin(), tuple->fields.rend());
+      if (const RefType* ref = as<RefType>(t)) stack.push_back(ref->value);
+      if (const TypeCall* call = as<TypeCall>(t)) stack.insert(stack.end(), call->args.rbegin(), call->args.rend());
+      if (const FuncType* f = as<FuncType>(t)) {
+        bind(f->type_vars);
+        stack.push_back(f->result);
+        stack.insert(stack.end(), f->args.rbegin(), f->args.rend());
+      }
+    }
+  }
+  void pattern(const Pattern& root) {
+    std::vector<Pattern> stack{root};
+    while (!stack.empty()) {
+      Pattern p = stack.back();
+      stack.pop_back();
+      if (p->var) type(p->var->annotation);
+      stack.insert(stack.end(), p->patterns.rbegin(), p->patterns.rend());
+    }
+  }
+  void expr(const Expr& root) {
+    visit(root, [&](const Expr& e) {
+      if (const Var* var = as<Var>(e)) type(var->annotation);
+      if (const Let* let = as<Let>(e)) type(let->var->annotation);
+      if (const Call* call = as<Call>(e))
+        for (const Type& t : call->type_args) type(t);
+      if (const Match* match = as<Match>(e))
+        for (const Clause& clause : match->clauses) pattern(clause.pattern);
+      if (const Function* f = as<Function>(e)) {
+        bind(f->type_params);
+        for (const VarRef& param : f->params) type(param->annotation);
+        type(f->result_type);
+      }
+    });
+  }
+  Types free() const {
+    Types out;
+    for (const Type& var : all)
+      if (!seen_bound.count(var.get())) out.push_back(var);
+    return out;
+  }
+};
+
+static TypeVars type_vars(nb::handle of) {
+  TypeVars out;
+  if (nb::isinstance<TypeNode>(of)) {
+    out.type(nb::cast<Type>(of));
+  } else {
+    out.expr(nb::cast<Expr>(of));
+  }
+  return out;
+}
+
+// --- whatever is given: expressions, types, modules ---------------------------------------------------------------------
+static bool structural_equal(nb::handle a, nb::handle b, bool map_free) {
+  if (nb::isinstance<TypeNode>(a) && nb::isinstance<TypeNode>(b)) return equal(nb::cast<Type>(a), nb::cast<Type>(b));
+  if (nb::isinstance<PyModule>(a) && nb::isinstance<PyModule>(b))
+    return equal(nb::cast<const PyModule&>(a).module, nb::cast<const PyModule&>(b).module);
+  Expr x, y;
+  if (nb::try_cast(a, x) && nb::try_cast(b, y)) return equal(x, y, map_free);
+  return false;
+}
+
+static uint64_t structural_hash(nb::handle a) {
+  if (nb::isinstance<TypeNode>(a)) return hash(nb::cast<Type>(a));
+  if (nb::isinstance<PyModule>(a)) return hash(nb::cast<const PyModule&>(a).module);
+  return hash(nb::cast<Expr>(a));
+}
+
+static Diagnostics problems(nb::handle of, const PyModule* module) {
+  if (nb::isinstance<PyModule>(of)) return transform::well_formed(nb::cast<const PyModule&>(of).module);
+  return transform::well_formed(nb::cast<Expr>(of), module ? &module->module : nullptr, true);
+}
+
+// Bytes between here and the end of this thread's stack.
+static size_t stack_left() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  void* lowest = nullptr;
+  size_t size = 0;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return static_cast<size_t>(reinterpret_cast<char*>(&attributes) - static_cast<char*>(lowest));
+}
+
+void add_analysis(nb::module_& m) {
+  m.def("free_vars", free_vars, nb::arg("expr"), "The variables that nothing in it binds, in order of first use.");
+  m.def("bound_vars", bound_vars, nb::arg("expr"), "The variables that are bound in it.");
+  m.def("all_vars", all_vars, nb::arg("expr"), "Free and bound variables.");
+  m.def("free_type_vars", [](nb::handle of) { return type_vars(of).free(); }, nb::arg("of"));
+  m.def("bound_type_vars", [](nb::handle of) { return type_vars(of).bound; }, nb::arg("of"));
+  m.def("all_type_vars", [](nb::handle of) { return type_vars(of).all; }, nb::arg("of"));
+  m.def(
+      "post_order_visit", [](const Expr& root, const nb::callable& f) { visit(root, [&](const Expr& e) { f(e); }); },
+      nb::arg("expr"), nb::arg("fvisit"),
+      "Calls fvisit(node) for each node once, children first, however deep the program is.");
+  m.def(
+      "children",
+      [](const Expr& e) {
+        Exprs out;
+        for_each_child(e, [&](const Expr& child) { out.push_back(child); });
+        return out;
+      },
+      nb::arg("expr"), "The direct children in evaluation order.");
+  m.def("structural_equal", structural_equal, nb::arg("lhs"), nb::arg("rhs"), nb::arg("map_free_vars") = false,
+        "Equal up to the names of bound variables: expressions, types or modules.");
+  m.def("structural_hash", structural_hash, nb::arg("value"), "Equal for what structural_equal() calls equal.");
+  m.def(
+      "problems",
+      [](nb::handle of, const PyModule* module) {
+        std::vector<std::string> out;
+        for (const Diagnostic& d : problems(of, module)) out.push_back(render(d));
+        return out;
+      },
+      nb::arg("of"), nb::arg("module") = nb::none(), "What makes an expression or a module malformed; empty: nothing.");
+  m.def(
+      "infer_expr",
+      [](const Expr& e, const PyModule* module) {
+        take(typing::infer_expr(e, module ? &module->module : nullptr));
+        return e;
+      },
+      nb::arg("expr"), nb::arg("module") = nb::none(), "The same expression, with types.");
+  m.def(
+      "substitute",
+      [](const Expr& e, nb::dict values) {
+        VarMap map;
+        for (auto [var, value] : values) map[nb::cast<VarRef>(var).get()] = nb::cast<Expr>(value);
+        return substitute(e, map);
+      },
+      nb::arg("expr"), nb::arg("values"), "Free variables replaced.");
+  m.def("stack_left", stack_left);
+}
+
+}  // namespace relay::python

@@ -1,0 +1,121 @@
+// Attributes of calls, functions and modules.
+#include "convert.h"
+#include "relay/text/text.h"
+
+namespace relay::python {
+
+using namespace ir;
+
+nb::object from_attr(const AttrValue& value) {
+  if (const bool* b = std::get_if<bool>(&value)) return nb::cast(*b);
+  if (const int64_t* i = std::get_if<int64_t>(&value)) return nb::cast(*i);
+  if (const double* f = std::get_if<double>(&value)) return nb::cast(*f);
+  if (const std::string* s = std::get_if<std::string>(&value)) return nb::cast(*s);
+  if (const DType* t = std::get_if<DType>(&value)) return nb::cast(t->str());
+  if (const Ints* v = std::get_if<Ints>(&value)) return nb::cast(*v);
+  if (const Floats* v = std::get_if<Floats>(&value)) return nb::cast(*v);
+  if (const Strings* v = std::get_if<Strings>(&value)) return nb::cast(*v);
+  if (const IntLists* v = std::get_if<IntLists>(&value)) return nb::cast(*v);
+  if (const Dims* dims = std::get_if<Dims>(&value)) return nb::list(from_dims(*dims));
+  return nb::none();
+}
+
+static bool is_number(nb::handle value) { return PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()); }
+
+static AttrValue list_attr(nb::handle list, const std::string& name) {
+  Ints ints;
+  Floats floats;
+  Strings strings;
+  IntLists lists;
+  Dims dims;
+  size_t count = 0;
+  for (nb::handle item : nb::iter(list)) {
+    ++count;
+    AttrValue one = to_attr(item, name);
+    if (const int64_t* i = std::get_if<int64_t>(&one)) {
+      ints.push_back(*i), floats.push_back(static_cast<double>(*i)), dims.push_back(scalar::imm(*i));
+    } else if (const double* f = std::get_if<double>(&one)) {
+      floats.push_back(*f);
+    } else if (const std::string* s = std::get_if<std::string>(&one)) {
+      strings.push_back(*s);
+    } else if (const Ints* inner = std::get_if<Ints>(&one)) {
+      lists.push_back(*inner);
+    } else if (const Dims* dim = std::get_if<Dims>(&one); dim && dim->size() == 1) {
+      dims.push_back(dim->front());
+    }
+  }
+  if (ints.size() == count) return ints;
+  if (floats.size() == count) return floats;
+  if (strings.size() == count) return strings;
+  if (lists.size() == count) return lists;
+  if (dims.size() == count) return dims;
+  return std::monostate();
+}
+
+AttrValue to_attr(nb::handle value, const std::string& name) {
+  if (value.is_none()) return std::monostate();
+  if (PyBool_Check(value.ptr())) return nb::cast<bool>(value);
+  if (is_number(value)) return nb::cast<int64_t>(nb::int_(nb::handle(value)));
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  if (nb::isinstance<scalar::Node>(value)) return Dims{nb::cast<Dim>(value)};
+  if (PySequence_Check(value.ptr())) {
+    AttrValue list = list_attr(value, name);
+    if (!std::holds_alternative<std::monostate>(list)) return list;
+  } else if (double f = PyFloat_AsDouble(value.ptr()); f != -1 || !PyErr_Occurred()) {
+    return f;
+  }
+  PyErr_Clear();
+  throw CompileError({Diagnostic{DiagnosticKind::bad_attribute,
+                                 format("attribute '{}' cannot be {}", name, nb::cast<std::string>(nb::repr(value)))}});
+}
+
+NamedAttrs to_attrs(nb::handle dict) {
+  NamedAttrs out;
+  if (dict.is_none()) return out;
+  for (auto [key, value] : nb::cast<nb::dict>(dict)) {
+    std::string name = nb::cast<std::string>(key);
+    AttrValue attr = to_attr(value, name);
+    out.emplace_back(std::move(name), std::move(attr));
+  }
+  return out;
+}
+
+DictAttrs to_dict_attrs(nb::handle dict) {
+  DictAttrs out;
+  for (auto& [name, value] : to_attrs(dict)) out[name] = std::move(value);
+  return out;
+}
+
+nb::dict from_dict_attrs(const DictAttrs& attrs) {
+  nb::dict out;
+  for (const auto& [name, value] : attrs) out[name.c_str()] = from_attr(value);
+  return out;
+}
+
+static nb::object attribute(const AttrsNode& attrs, const std::string& name) {
+  int index = attrs.type.find(name);
+  if (index < 0) throw nb::attribute_error(format("{} has no attribute '{}'", attrs.type.name, name).c_str());
+  return from_attr(attrs.get(static_cast<size_t>(index)));
+}
+
+void add_attributes(nb::module_& m) {
+  nb::class_<AttrsNode>(m, "Attrs", "The attributes of a call: call.attrs.strides, call.attrs[\"strides\"].")
+      .def("__getattr__", attribute, nb::arg("name"))
+      .def("__getitem__", attribute, nb::arg("name"))
+      .def("get_int", attribute, nb::arg("name"))
+      .def("get_str", attribute, nb::arg("name"))
+      .def("get_int_tuple", [](const AttrsNode& a, const std::string& name) { return nb::tuple(attribute(a, name)); })
+      .def("keys",
+           [](const AttrsNode& attrs) {
+             std::vector<std::string> out;
+             for (const AttrField& field : attrs.type.fields) out.push_back(field.name);
+             return out;
+           })
+      .def_prop_ro("type_key", [](const AttrsNode& attrs) { return attrs.type.name; })
+      .def("__eq__",
+           [](const Attrs& a, nb::handle b) { return nb::isinstance<AttrsNode>(b) && equal(a, nb::cast<Attrs>(b)); })
+      .def("__hash__", [](const Attrs& a) { return hash(a); })
+      .def("__repr__", [](const Attrs& a) { return format("{}({})", a->type.name, text::str(a)); });
+}
+
+}  // namespace relay::python

@@ -1,0 +1,28 @@
+// Values that cross between Python and the compiler: dimensions, attributes, places.
+#pragma once
+
+#include "core.h"
+
+namespace relay::python {
+
+// A number, a name ("n", "2 * n") or a relay.Dim.
+ir::Dim to_dim(nb::handle value);
+ir::Dims to_dims(nb::handle values);
+nb::object from_dim(const ir::Dim& dim);  // an int when it is one
+nb::tuple from_dims(const ir::Dims& dims);
+DType to_dtype(const std::string& name);
+
+nb::object from_attr(const ir::AttrValue& value);
+ir::AttrValue to_attr(nb::handle value, const std::string& name);
+using NamedAttrs = std::vector<std::pair<std::string, ir::AttrValue>>;
+NamedAttrs to_attrs(nb::handle dict);  // None: nothing
+ir::DictAttrs to_dict_attrs(nb::handle dict);
+nb::dict from_dict_attrs(const ir::DictAttrs& attrs);
+
+// The line of the user's program that is running, "net.py:12": the innermost frame outside of the package.
+Span span_here();
+
+// A call of an operator by name; what is wrong with it is a diagnostic.
+ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs& attrs);
+
+}  // namespace relay::python

@@ -1,0 +1,154 @@
+// Types and dimensions.
+#include "convert.h"
+#include "relay/scalar/simplify.h"
+#include "relay/text/text.h"
+
+namespace relay::python {
+
+using namespace ir;
+
+// Names of shape variables mean the same variable wherever they are said in Python, as in the text of one function.
+static text::DimNames* names() {
+  static text::DimNames* const all = new text::DimNames;
+  return all;
+}
+
+Dim to_dim(nb::handle value) {
+  if (nb::isinstance<scalar::Node>(value)) return nb::cast<Dim>(value);
+  if (PyIndex_Check(value.ptr())) return scalar::imm(nb::cast<int64_t>(nb::int_(nb::handle(value))));
+  if (!nb::isinstance<nb::str>(value)) throw nb::type_error("a dimension is a number, a name or a relay.Dim");
+  Type type = take(
+      text::parse_type(format("Tensor[({},), float32]", nb::cast<std::string>(value)), names(), text::TypeForm::Relay));
+  const TensorType* tensor = as<TensorType>(type);
+  if (!tensor || tensor->shape.size() != 1) throw nb::value_error("one dimension is expected");
+  return tensor->shape[0];
+}
+
+Dims to_dims(nb::handle values) {
+  Dims out;
+  for (nb::handle value : nb::iter(values)) out.push_back(to_dim(value));
+  return out;
+}
+
+nb::object from_dim(const Dim& dim) { return scalar::is_int(dim) ? nb::cast(dim->ivalue) : nb::cast(dim); }
+
+nb::tuple from_dims(const Dims& dims) {
+  nb::list out;
+  for (const Dim& dim : dims) out.append(from_dim(dim));
+  return nb::tuple(out);
+}
+
+DType to_dtype(const std::string& name) {
+  std::optional<DType> type = parse_dtype(name);
+  if (!type) throw nb::value_error(format("there is no element type '{}'", name).c_str());
+  return *type;
+}
+
+static bool same_dim(const Dim& a, const Dim& b) {
+  if (scalar::is_any(a) || scalar::is_any(b)) return scalar::is_any(a) && scalar::is_any(b);
+  return scalar::equal(scalar::simplify(a), scalar::simplify(b));
+}
+
+static void add_dimensions(nb::module_& m) {
+  nb::class_<scalar::Node> dim(m, "Dim",
+                               "A size that is not known before the run: a shape variable, an expression over some, or "
+                               "`?`.\n\nn = relay.Dim(\"n\"); relay.TensorType((n, 2 * n))");
+  dim.def(nb::new_([](nb::handle value) { return to_dim(value); }), nb::arg("value"))
+      .def("__add__", [](const Dim& a, nb::handle b) { return a + to_dim(b); })
+      .def("__radd__", [](const Dim& a, nb::handle b) { return to_dim(b) + a; })
+      .def("__sub__", [](const Dim& a, nb::handle b) { return a - to_dim(b); })
+      .def("__rsub__", [](const Dim& a, nb::handle b) { return to_dim(b) - a; })
+      .def("__mul__", [](const Dim& a, nb::handle b) { return a * to_dim(b); })
+      .def("__rmul__", [](const Dim& a, nb::handle b) { return to_dim(b) * a; })
+      .def("__floordiv__", [](const Dim& a, nb::handle b) { return scalar::floordiv(a, to_dim(b)); })
+      .def("__mod__", [](const Dim& a, nb::handle b) { return scalar::floormod(a, to_dim(b)); })
+      .def("__eq__",
+           [](const Dim& a, nb::handle b) {
+             bool is_dim = nb::isinstance<scalar::Node>(b) || PyLong_Check(b.ptr());
+             return is_dim && same_dim(a, to_dim(b));
+           })
+      .def("__hash__", [](const Dim& a) { return scalar::is_any(a) ? 0 : scalar::hash(scalar::simplify(a)); })
+      .def_prop_ro(
+          "is_any", [](const Dim& a) { return scalar::is_any(a); }, "Nothing is known about it: `?`.")
+      .def("__repr__", [](const Dim& a) { return scalar::str(a); });
+  m.def("Any", scalar::any_dim, "A size of which nothing is known: `?` in text.");
+}
+
+void add_types(nb::module_& m) {
+  add_dimensions(m);
+  nb::class_<TypeNode>(m, "Type", "A type of the language; == compares structure.")
+      .def("__eq__",
+           [](const Type& a, nb::handle b) { return nb::isinstance<TypeNode>(b) && ir::equal(a, nb::cast<Type>(b)); })
+      .def("__hash__", [](const Type& a) { return ir::hash(a); })
+      .def("__repr__", [](const Type& a) { return text::type_text(a); });
+
+  nb::class_<TensorType, TypeNode>(m, "TensorType", "TensorType((2, \"n\"), \"float32\"): Tensor[(2, n), float32]")
+      .def(nb::new_([](nb::handle shape, const std::string& dtype) {
+             return make<TensorType>(to_dims(shape), to_dtype(dtype));
+           }),
+           nb::arg("shape"), nb::arg("dtype") = "float32")
+      .def_prop_ro(
+          "shape", [](const TensorType& t) { return from_dims(t.shape); }, "Numbers, and Dims for others.")
+      .def_prop_ro("dtype", [](const TensorType& t) { return t.dtype.str(); })
+      .def_prop_ro(
+          "concrete_shape",
+          [](const TensorType& t) {
+            nb::list out;
+            for (const Dim& d : t.shape) {
+              if (!scalar::is_int(d))
+                throw nb::value_error(format("the size {} is not a number", scalar::str(d)).c_str());
+              out.append(d->ivalue);
+            }
+            return nb::tuple(out);
+          },
+          "The shape when all sizes are numbers.");
+
+  nb::class_<TupleType, TypeNode>(m, "TupleType", "TupleType([a, b]): (a, b)")
+      .def(nb::new_([](Types fields) { return make<TupleType>(std::move(fields)); }), nb::arg("fields"))
+      .def_ro("fields", &TupleType::fields);
+
+  nb::class_<FuncType, TypeNode>(m, "FuncType", "FuncType([a, b], r): fn (a, b) -> r")
+      .def(nb::new_([](Types args, Type result, std::optional<Types> type_params) {
+             return make<FuncType>(std::move(args), std::move(result), type_params.value_or(Types{}));
+           }),
+           nb::arg("arg_types"), nb::arg("ret_type"), nb::arg("type_params") = nb::none())
+      .def_ro("arg_types", &FuncType::args)
+      .def_ro("ret_type", &FuncType::result)
+      .def_ro("type_params", &FuncType::type_vars);
+
+  nb::class_<RefType, TypeNode>(m, "RefType", "RefType(a): ref(a)")
+      .def(nb::new_([](Type value) { return make<RefType>(std::move(value)); }), nb::arg("value"))
+      .def_ro("value", &RefType::value);
+
+  nb::class_<TypeVar, TypeNode>(m, "TypeVar", "A type parameter of a function or a type definition: TypeVar(\"a\").")
+      .def(nb::new_([](std::string name) { return make<TypeVar>(std::move(name)); }), nb::arg("name_hint"))
+      .def_ro("name_hint", &TypeVar::name);
+
+  nb::class_<DataTypeName, TypeNode>(m, "GlobalTypeVar", "The name of a type definition: GlobalTypeVar(\"List\").")
+      .def(nb::new_([](std::string name) { return make<DataTypeName>(std::move(name)); }), nb::arg("name_hint"))
+      .def_ro("name_hint", &DataTypeName::name)
+      .def(
+          "__call__",
+          [](const Type& self, nb::args args) {
+            Types types;
+            for (nb::handle arg : args) types.push_back(nb::cast<Type>(arg));
+            return make<TypeCall>(self, std::move(types));
+          },
+          "The type with its parameters: List(scalar_type(\"int32\")).");
+
+  nb::class_<TypeCall, TypeNode>(m, "TypeCall", "TypeCall(List, [a]): List[a]")
+      .def(nb::new_([](Type func, Types args) { return make<TypeCall>(std::move(func), std::move(args)); }),
+           nb::arg("func"), nb::arg("args"))
+      .def_ro("func", &TypeCall::callee)
+      .def_ro("args", &TypeCall::args);
+
+  nb::class_<HoleType, TypeNode>(m, "IncompleteType", "A type that is to be inferred: `_`.").def(nb::new_([] {
+    return make<HoleType>();
+  }));
+
+  m.def(
+      "parse_type", [](const std::string& text) { return take(text::parse_type(text, names())); }, nb::arg("text"),
+      "The type that the text is: parse_type(\"Tensor[(2, n), float32]\").");
+}
+
+}  // namespace relay::python

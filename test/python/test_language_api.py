@@ -1,0 +1,591 @@
+"""The language in Python: nodes, types, modules, visitors, analyses, passes, executors."""
+
+import gc
+
+import numpy as np
+import pytest
+
+relay = pytest.importorskip("relay", exc_type=ImportError)
+
+
+def x_and_y():
+    return relay.var("x", shape=(2, 3)), relay.var("y", shape=(2, 3))
+
+
+def list_type(mod):
+    """type List[A] { Cons(A, List[A]), Nil }, put into a module."""
+    a, header = relay.TypeVar("A"), relay.GlobalTypeVar("List")
+    cons = relay.Constructor("Cons", [a, header(a)], header)
+    nil = relay.Constructor("Nil", [], header)
+    mod[header] = relay.TypeData(header, [a], [cons, nil])
+    return header, cons, nil
+
+
+# --- nodes -------------------------------------------------------------------------------------------------------------------
+def test_identity_is_the_node():
+    x, y = x_and_y()
+    z = relay.add(x, y)
+    assert z.args[0] is x and z.args[1] is y and z.op is relay.op.get("add")
+    assert z == z and z != relay.add(x, y) and len({z, z, relay.add(x, y)}) == 2
+    table = {z: 1}
+    f = relay.Function([x, y], z)
+    del z
+    gc.collect()
+    assert table[f.body] == 1
+    assert relay.GlobalVar("f") == relay.GlobalVar("f") and hash(relay.GlobalVar("f")) == hash(relay.GlobalVar("f"))
+
+
+def test_every_node_has_the_fields_people_know():
+    x, y = x_and_y()
+    c = relay.var("c", "bool")
+    call = relay.Call(relay.op.get("nn.softmax"), [x], {"axis": 0})
+    assert call.attrs.axis == 0 and call.attrs["axis"] == 0 and call.attrs.keys() == ["axis"]
+    assert call.attrs.type_key == "relay.attrs.SoftmaxAttrs" and call.type_args == []
+    assert relay.Call(call.op, [y], call.attrs).attrs == call.attrs
+    let = relay.Let(x, y, x)
+    assert (let.var, let.value, let.body) == (x, y, x)
+    cond = relay.If(c, x, y)
+    assert (cond.cond, cond.true_branch, cond.false_branch) == (c, x, y)
+    pair = relay.Tuple([x, y])
+    assert len(pair) == 2 and pair[0] is x and pair[-1] is y and list(pair) == [x, y] and pair.fields == [x, y]
+    item = relay.TupleGetItem(pair, 1)
+    assert item.tuple_value is pair and item.index == 1
+    ref = relay.RefCreate(x)
+    assert ref.value is x and relay.RefRead(ref).ref is ref
+    write = relay.RefWrite(ref, y)
+    assert write.ref is ref and write.value is y
+    f = relay.Function([x], x, x.type_annotation, attrs={"Inline": 1})
+    assert f.params == [x] and f.body is x and f.ret_type == x.type_annotation and f.attrs == {"Inline": 1}
+    assert f.with_attr("Primitive", 1).attrs == {"Inline": 1, "Primitive": 1} and f.attrs == {"Inline": 1}
+    assert f.without_attr("Inline").attrs == {}
+    assert relay.const([[1, 2]]).data.shape == (1, 2)
+    assert x.name_hint == "x" and str(x.type_annotation) == "Tensor[(2, 3), float32]"
+
+
+def test_constants_are_int32_and_float32():
+    for value, dtype in [(1, "int32"), (1.0, "float32"), (True, "bool"), ([1, 2], "int32"), ([[1, 2.5]], "float32")]:
+        assert relay.const(value).data.dtype == dtype
+    assert relay.const(1, "int64").data.dtype == "int64"
+    assert relay.const(np.zeros(3)).data.dtype == "float64"
+    assert (relay.const(np.arange(3)).data.numpy() == [0, 1, 2]).all()
+
+
+def test_variables():
+    assert relay.var("x").type_annotation is None
+    assert relay.var("x", "int32").type_annotation == relay.scalar_type("int32")
+    assert relay.var("x", (1, "n")) != relay.var("x", (1, "n"))
+    assert relay.var("x", (1, "n")).type_annotation == relay.var("y", shape=(1, "n")).type_annotation
+    with pytest.raises(ValueError, match="either"):
+        relay.var("x", relay.scalar_type("int32"), shape=(1,))
+
+
+def test_arithmetic_builds_calls():
+    x, y = x_and_y()
+    for expr, name in [
+        (x + y, "add"),
+        (x - y, "subtract"),
+        (x * y, "multiply"),
+        (x / y, "divide"),
+        (x < y, "less"),
+        (x <= y, "less_equal"),
+        (x > y, "greater"),
+        (x >= y, "greater_equal"),
+    ]:
+        assert expr.op.name == name and expr.args == [x, y]
+    assert (-x).op.name == "negative"
+    assert x.astype("int32").attrs.dtype == "int32"
+    half = 1 - x / 2
+    assert str(half).splitlines()[1:] == ["%0 = divide(%x, 2f);", "subtract(1f, %0)"]
+    with pytest.raises(TypeError, match="const"):
+        relay.var("unknown") + 1
+    f = relay.var("f")
+    assert f(x, y).op is f and f(x, y).args == [x, y]
+
+
+def test_places_are_lines_of_the_users_program():
+    x, y = x_and_y()
+    for expr in (x + y, relay.add(x, y), relay.nn.dropout(x), relay.Call(relay.op.get("add"), [x, y])):
+        assert "test_language_api.py:" in str(expr.span), expr
+
+
+# --- types -------------------------------------------------------------------------------------------------------------------
+def test_types():
+    n = relay.Dim("n")
+    t = relay.TensorType((2, n, 2 * n + 1), "int8")
+    assert t == relay.parse_type("Tensor[(2, n, n * 2 + 1), int8]") and str(t) == "Tensor[(2, n, 2 * n + 1), int8]"
+    assert t.shape[0] == 2 and t.shape[1] == n and t.dtype == "int8"
+    assert relay.TensorType((relay.Any(),)) == relay.TensorType(("?",)) and relay.TensorType(("?",)).shape[0].is_any
+    assert relay.TensorType((2, 3)).concrete_shape == (2, 3)
+    with pytest.raises(ValueError, match="n"):
+        _ = t.concrete_shape
+    assert relay.ty.is_dynamic(t) and not relay.ty.is_dynamic(relay.scalar_type("int8"))
+    f = relay.FuncType([t], relay.TupleType([t, relay.RefType(t)]))
+    assert str(f).startswith("fn (Tensor[(2, n") and f.arg_types == [t] and f.ret_type.fields[1].value == t
+    a = relay.TypeVar("a")
+    identity = relay.FuncType([a], a, [a])
+    b = relay.TypeVar("b")
+    assert identity == relay.FuncType([b], b, [b]) and hash(identity) == hash(relay.FuncType([b], b, [b])) and a != b
+    assert relay.GlobalTypeVar("List")(a) == relay.TypeCall(relay.GlobalTypeVar("List"), [a])
+    with pytest.raises(TypeError):
+        relay.TensorType((1.5,))
+    with pytest.raises(ValueError, match="float99"):
+        relay.TensorType((1,), "float99")
+
+
+def test_type_visitors():
+    t = relay.parse_type("fn (Tensor[(2), float32], (int32, ref(bool))) -> Tensor[(2), float32]")
+    seen = []
+
+    class Collect(relay.TypeVisitor):
+        def visit_tensor_type(self, tt):
+            seen.append(tt.dtype)
+
+    Collect().visit(t)
+    assert seen == ["float32", "int32", "bool", "float32"]
+
+    class Widen(relay.TypeMutator):
+        def visit_tensor_type(self, tt):
+            return relay.TensorType(tt.shape, "float64" if tt.dtype == "float32" else tt.dtype)
+
+    assert str(Widen().visit(t)) == str(t).replace("float32", "float64")
+    with pytest.raises(NotImplementedError, match="visit_tensor_type"):
+        relay.TypeFunctor().visit(relay.scalar_type("int32"))
+
+
+# --- data types ----------------------------------------------------------------------------------------------------------------
+def test_data_types_and_match():
+    mod = relay.IRModule()
+    header, cons, nil = list_type(mod)
+    assert (cons.tag, nil.tag) == (0, 1) and cons.belong_to == header and len(cons.inputs) == 2
+    xs, head, tail = relay.var("xs", header(relay.scalar_type("int32"))), relay.var("h"), relay.var("t")
+    body = relay.Match(
+        xs,
+        [
+            relay.Clause(
+                relay.PatternConstructor(cons, [relay.PatternVar(head), relay.PatternVar(tail)]),
+                relay.const(1) + relay.GlobalVar("length")(tail),
+            ),
+            relay.Clause(relay.PatternConstructor(nil), relay.const(0)),
+        ],
+    )
+    mod["length"] = relay.Function([xs], body, relay.scalar_type("int32"))
+    pattern = body.clauses[0].lhs
+    assert isinstance(pattern, relay.PatternConstructor) and pattern.constructor is cons
+    assert isinstance(pattern.patterns[0], relay.PatternVar) and pattern.patterns[0].var is head
+    assert body.complete and body.data is xs and isinstance(body.clauses[1].rhs, relay.Constant)
+    mod = relay.transform.InferType()(mod)
+    assert str(mod["length"].checked_type) == "fn (List[int32]) -> int32"
+    assert relay.parse(mod.astext()) == mod
+    found, again, _ = mod.get_type("List")
+    assert found == header and again == cons
+    again.inputs.clear()  # a copy: the definition stays as it is
+    assert len(cons.inputs) == 2
+    tup = relay.PatternTuple([relay.PatternWildcard(), relay.PatternVar(head)])
+    assert isinstance(tup.patterns[0], relay.PatternWildcard) and tup.patterns[1].var is head
+    with pytest.raises(ValueError, match="constructor of List"):
+        relay.TypeData(relay.GlobalTypeVar("Other"), [], [cons])
+
+
+# --- modules ---------------------------------------------------------------------------------------------------------------------
+def test_modules():
+    x, y = x_and_y()
+    mod = relay.IRModule({"main": relay.Function([x], x + x)})
+    mod["f"] = relay.Function([y], relay.GlobalVar("main")(y))
+    assert sorted(v.name_hint for v in mod.functions) == ["f", "main"] and "f" in mod and "g" not in mod
+    assert mod[relay.GlobalVar("f")] is mod["f"] and mod.get_global_var("f").name_hint == "f"
+    copy = mod.clone()
+    del mod["f"]
+    assert "f" not in mod and "f" in copy and copy != mod
+    mod.update(copy)
+    assert mod == copy and hash(mod) == hash(copy)
+    assert mod.with_attr("tag", "a").get_attr("tag") == "a" and mod.get_attr("tag") is None
+    with pytest.raises(KeyError, match="defines no 'g'; it defines: f, main"):
+        mod["g"]
+    with pytest.raises(relay.CompileError, match="%y is free in @g"):
+        mod["g"] = relay.Function([x], y)
+    with pytest.raises(TypeError):
+        mod["g"] = x
+    with pytest.raises(ValueError, match="@g"):
+        mod.get_global_var("g")
+
+
+def test_text():
+    x, y = x_and_y()
+    e = relay.const(np.ones((2, 3), np.float32)) * x
+    assert relay.analysis.structural_equal(relay.parse_expr(e.astext()), e, map_free_vars=True)
+    assert "version" in relay.astext(e) and "version" not in str(e)
+    assert isinstance(relay.fromtext('#[version = "0.0.5"]\ndef @main() { 1 }'), relay.IRModule)
+    mod = relay.IRModule({"main": relay.Function([x], relay.nn.relu(x) + x)})
+    count = iter(range(9))
+    assert "nn.relu(%x)  // 0;" in mod.astext(
+        annotate=lambda e: f"  // {next(count)}" if isinstance(e, relay.Call) else ""
+    )
+    typed = relay.transform.InferType()(mod)
+    assert "/* ty=Tensor[(2, 3), float32] */" in typed.astext(types=True)
+    assert "ty=" in typed["main"].astext(types=True) and relay.pretty_print(mod).startswith("def @main")
+
+
+# --- visitors ---------------------------------------------------------------------------------------------------------------------
+def test_visitors_see_parents_first_and_each_node_once():
+    x, y = x_and_y()
+    shared = relay.nn.relu(x)
+    out = relay.Function([x, y], relay.Tuple([shared + y, relay.TupleGetItem(relay.Tuple([shared, y]), 0)]))
+    seen = []
+
+    class Names(relay.ExprVisitor):
+        def visit_call(self, call):
+            seen.append(call.op.name)
+            super().visit_call(call)
+
+    Names().visit(out)
+    assert seen == ["add", "nn.relu"]
+
+
+def test_mutators_share_what_does_not_change():
+    x, y = x_and_y()
+    left, right = relay.exp(x), relay.nn.relu(y)
+    f = relay.Function([x, y], left * right)
+
+    class NoRelu(relay.ExprMutator):
+        def visit_call(self, call):
+            new = super().visit_call(call)
+            return new.args[0] if new.op.name == "nn.relu" else new
+
+    g = NoRelu().visit(f)
+    assert g.body.args[0] is left and g.body.args[1] is y and g.params == [x, y]
+    assert relay.ExprMutator().visit(f) is f
+    with pytest.raises(NotImplementedError, match="visit_function"):
+        relay.ExprFunctor().visit(f)
+    with pytest.raises(TypeError, match="int"):
+        relay.ExprVisitor().visit(3)
+
+
+def test_mutators_rebuild_every_kind():
+    mod = relay.IRModule()
+    _, cons, nil = list_type(mod)
+    text = """#[version = "0.0.5"]
+    type List[A] { Cons(A, List[A]), Nil }
+    def @main(%x: int32, %c: bool) {
+      let %r = ref((%x, 1));
+      ref_write(%r, if (%c) { (2, 3) } else { ref_read(%r) });
+      let %f = fn (%n: int32) -> int32 { (add(%n, 4), 5).0 };
+      match (Cons(%f(%x), Nil)) { Cons(%h, Cons(_, _)) => %h, _ => 6 }
+    }"""
+    module = relay.parse(text)
+
+    class Increase(relay.ExprMutator):
+        def visit_constant(self, c):
+            return relay.const(int(c.data.numpy()) + 1)
+
+    changed = relay.IRModule({"main": Increase().visit(module["main"])}, module.type_definitions)
+    expected = text
+    for n in range(6, 0, -1):
+        expected = expected.replace(f" {n}", f" {n + 1}") if n != 1 else expected.replace(", 1)", ", 2)")
+    expected = expected.replace("(3, 3)", "(3, 4)").replace("(2, 4)", "(3, 4)")
+    assert changed == relay.parse(expected), f"{changed}\n{relay.parse(expected)}"
+
+
+@pytest.mark.parametrize("depth", [100_000])
+def test_deep_chains(depth):
+    x = relay.var("x", shape=(1,))
+    e = x
+    for _ in range(depth):
+        e = relay.nn.relu(e)
+
+    class Count(relay.ExprVisitor):
+        calls = 0
+
+        def visit_call(self, call):
+            self.calls += 1
+            super().visit_call(call)
+
+    count = Count()
+    count.visit(e)
+    assert count.calls == depth
+
+    class Negative(relay.ExprMutator):
+        def visit_call(self, call):
+            return -super().visit_call(call).args[0]
+
+    assert relay.analysis.list_op_freqs(relay.module(Negative().visit(e))) == {"negative": depth}
+    lets = x
+    for _ in range(10_000):
+        lets = relay.Let(relay.var("y"), x, lets)
+    assert relay.ExprMutator().visit(lets) is lets
+    seen = []
+    relay.analysis.post_order_visit(e, seen.append)
+    assert len(seen) == depth + 2 and seen[-1] is e
+
+
+def test_visiting_through_c_ends_with_a_message():
+    e = relay.var("x", shape=(1,))
+    for _ in range(60_000):
+        e = relay.nn.relu(e)
+
+    class Mapped(relay.ExprVisitor):
+        def visit_call(self, call):
+            list(map(self.visit, call.args))
+
+    with pytest.raises(RecursionError):
+        Mapped().visit(e)
+
+
+# --- analyses -----------------------------------------------------------------------------------------------------------------------
+def test_variables_of_expressions():
+    x, y = x_and_y()
+    v = relay.var("v")
+    a, b = relay.TypeVar("a"), relay.TypeVar("b")
+    e = relay.Let(v, x, relay.Function([y], v + y + x))
+    assert relay.analysis.free_vars(e) == [x]
+    assert set(relay.analysis.bound_vars(e)) == {v, y} and set(relay.analysis.all_vars(e)) == {x, y, v}
+    f = relay.Function([relay.Var("p", a)], relay.var("q", b), None, [a])
+    assert relay.analysis.free_type_vars(f) == [b] and relay.analysis.bound_type_vars(f) == [a]
+    assert set(relay.analysis.all_type_vars(f)) == {a, b}
+    assert relay.analysis.free_type_vars(relay.FuncType([a], b, [a])) == [b]
+
+
+def test_equality():
+    def make(name):
+        v = relay.var(name, shape=(2,))
+        return relay.Function([v], v + v)
+
+    assert relay.analysis.alpha_equal(make("a"), make("b"))
+    assert relay.analysis.structural_hash(make("a")) == relay.analysis.structural_hash(make("b"))
+    x, y = x_and_y()
+    assert not relay.analysis.structural_equal(x, y) and relay.analysis.structural_equal(x, y, map_free_vars=True)
+    relay.analysis.assert_structural_equal(make("a"), make("b"))
+    with pytest.raises(AssertionError, match="-- and --"):
+        relay.analysis.assert_structural_equal(make("a"), x)
+
+
+def test_other_analyses():
+    x, y = x_and_y()
+    assert relay.analysis.well_formed(x + y)
+    twice = relay.Let(x, y, relay.Let(x, y, x))
+    assert not relay.analysis.well_formed(twice) and "bound twice" in relay.analysis.problems(twice)[0]
+    assert relay.analysis.check_constant(relay.Tuple([relay.const(1)])) and not relay.analysis.check_constant(x)
+    data, weight = relay.var("d", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+    net = relay.nn.relu(relay.nn.conv2d(data, weight, padding=(1, 1)))
+    mod = relay.transform.InferType()(
+        relay.module(relay.nn.dense(relay.nn.batch_flatten(net), relay.const(np.ones((2, 256), np.float32))))
+    )
+    assert relay.analysis.get_total_mac_number(mod["main"]) == 4 * 64 * 27 + 512
+    assert relay.analysis.count_layers(mod["main"].body, ["nn.conv2d", "nn.dense"]) == 2
+    assert relay.analysis.all_dtypes(mod["main"]) == {"float32"}
+    assert relay.analysis.list_op_freqs(mod)["nn.dense"] == 1
+    Feature = relay.analysis.Feature
+    assert relay.analysis.detect_feature(relay.Tuple([x, x])) == {Feature.fVar, Feature.fTuple}
+    assert Feature.fGraph in relay.analysis.detect_feature((lambda z: z + z)(relay.exp(x)))
+    f = relay.var("f")
+    assert Feature.fLetRec in relay.analysis.detect_feature(relay.Let(f, relay.Function([], f()), f()))
+    lists = relay.IRModule()
+    header, *_ = list_type(lists)
+    assert relay.analysis.check_kind(header(relay.scalar_type("int32")), lists)
+    assert not relay.analysis.check_kind(header(), lists)
+    assert not relay.analysis.check_kind(relay.GlobalTypeVar("Tree"), lists)
+
+
+# --- operators ----------------------------------------------------------------------------------------------------------------------
+def run(expr, *args):
+    return relay.evaluate(relay.module(expr), list(args))
+
+
+def test_operators_take_attributes_by_position():
+    x = relay.var("x", shape=(2, 3))
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert (run(relay.reshape(x, (3, 2)), value) == value.reshape(3, 2)).all()
+    assert (run(relay.transpose(x, [1, 0]), value) == value.T).all()
+    assert (run(relay.sum(x, 1), value) == value.sum(1)).all()
+    assert (run(relay.clip(x, 1, 4), value) == value.clip(1, 4)).all()
+    assert (run(relay.concatenate([x, x], 1), value) == np.concatenate([value, value], 1)).all()
+    assert (run(relay.strided_slice(x, [0, 1], [2, 3]), value) == value[:, 1:]).all()
+    assert (run(relay.take(x, relay.const([2, 0]), 1), value) == value[:, [2, 0]]).all()
+    assert (run(relay.nn.pad(x, ((0, 0), (1, 1)), 7.0), value)[:, 0] == 7).all()
+    assert (relay.evaluate(relay.module(relay.arange(1, 4)), []) == [1, 2, 3]).all()
+    assert (relay.evaluate(relay.module(relay.full(2.0, (2,))), []) == [2, 2]).all()
+    np.testing.assert_allclose(run(relay.std(x, 1), value), value.std(1), rtol=1e-6)
+    np.testing.assert_allclose(run(relay.logsumexp(x, axis=[1]), value), np.log(np.exp(value).sum(1)), rtol=1e-6)
+    assert relay.nn is relay.op.nn and relay.image.resize2d is relay.op.image.resize2d
+
+
+def test_operators_with_several_results():
+    x = relay.var("x", shape=(2, 6))
+    value = np.arange(12, dtype=np.float32).reshape(2, 6)
+    first, second, third = relay.split(x, 3, axis=1)
+    assert (run(second, value) == value[:, 2:4]).all()
+    parts = relay.split(x, [1, 4], axis=1)
+    assert len(parts) == 3 and (run(relay.concatenate(parts, 1), value) == value).all()
+    with pytest.raises(IndexError):
+        parts[3]
+    values, indices = relay.topk(x, k=2)
+    assert (run(indices, value) == [[5, 4], [5, 4]]).all()
+    norm = relay.nn.batch_norm(x, *[relay.var(name, shape=(6,)) for name in "abcd"])
+    assert len(norm) == 3 and norm[0].tuple_value.op.name == "nn.batch_norm"
+    mean, variance = relay.mean_variance(x, axis=1)
+    np.testing.assert_allclose(run(variance, value), value.var(1), rtol=1e-6)
+    assert "nn.dropout" in str(relay.nn.dropout(x)) and len(relay.nn.dropout_raw(x)) == 2
+    with pytest.raises(relay.CompileError, match="did you mean 'nn.dense'"):
+        relay.op.get("nn.dens")
+    with pytest.raises(relay.CompileError, match="axis"):
+        relay.nn.softmax(x, "last")
+
+
+# --- building ------------------------------------------------------------------------------------------------------------------------
+def test_scope_builder():
+    x = relay.var("x", "float32")
+    sb = relay.ScopeBuilder()
+    a = sb.let("a", x * x)
+    with sb.if_scope(x < relay.const(0.0)):
+        b = sb.let(("b", relay.scalar_type("float32")), a + a)
+        sb.ret(b)
+    with sb.else_scope():
+        sb.ret(a)
+    f = relay.Function([x], sb.get())
+    assert sb.type_of(b) == relay.scalar_type("float32")
+    assert f.body.body.true_branch.var is b
+    mod = relay.IRModule({"main": f})
+    assert [float(relay.evaluate(mod, [np.float32(v)])) for v in (-3, 3)] == [18, 9]
+    with pytest.raises(RuntimeError, match="else_scope"):
+        with relay.ScopeBuilder().else_scope():
+            pass
+    with pytest.raises(RuntimeError, match="ret"):
+        relay.ScopeBuilder().get()
+
+
+def test_bind():
+    x, y = x_and_y()
+    f = relay.Function([x, y], x + y)
+    one = relay.bind(f, {y: relay.const(1.0)})
+    assert one.params == [x] and isinstance(one.body.args[1], relay.Constant)
+    z = relay.var("z", shape=(2, 3))
+    assert relay.bind(f, {y: z * z}).params == [x, z]
+    assert relay.bind(x + y, {y: x}).args == [x, x]
+
+
+# --- passes -------------------------------------------------------------------------------------------------------------------------
+def test_sequential_asks_the_level():
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.Tuple([relay.exp(x), relay.exp(x) + (relay.const(1.0) + relay.const(2.0))]))
+    T = relay.transform
+    passes = T.Sequential([T.InferType(), T.FoldConstant(), T.EliminateCommonSubexpr()])
+    two = passes(mod)
+    assert "3f" in str(two) and relay.analysis.list_op_freqs(two)["exp"] == 2
+    with T.PassContext(opt_level=3):
+        assert relay.analysis.list_op_freqs(passes(mod))["exp"] == 1
+    with T.PassContext(opt_level=3, disabled_pass=["FoldConstant"]):
+        assert "3f" not in str(passes(mod))
+    with T.PassContext(opt_level=0, required_pass=["FoldConstant"]):
+        assert "3f" in str(passes(mod))
+    with T.PassContext(config={"relay.FuseOps.max_depth": 1}):
+        assert str(T.FuseOps()(mod)).count("Primitive") == str(T.FuseOps(0)(mod)).count("Primitive") > 1
+    assert T.FoldConstant().info.opt_level == 2 and T.FoldConstant().info.name == "FoldConstant"
+    with pytest.raises(AttributeError, match="FoldConstant"):
+        getattr(T, "FoldConstants")  # noqa: B009
+    with pytest.raises(TypeError, match="module"):
+        T.InferType()(mod["main"])
+    with pytest.raises(relay.CompileError, match="no_option"):
+        with T.PassContext(config={"fuse_ops.no_option": 1}):
+            T.FuseOps()(mod)
+
+
+def test_passes_of_ones_own():
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.nn.relu(x))
+    T = relay.transform
+
+    @T.function_pass(opt_level=1)
+    def twice(func, mod, ctx):
+        return relay.Function(func.params, func.body + func.body)
+
+    @T.module_pass(opt_level=1, name="Add")
+    class AddFunction:
+        def __init__(self, name):
+            self.name = name
+
+        def transform_module(self, mod, ctx):
+            mod = mod.clone()
+            mod[self.name] = mod["main"]
+            return mod
+
+    out = T.Sequential([twice, AddFunction("other")])(mod)
+    assert out["other"].body.op.name == "add" and out["main"].checked_type is not None
+    assert twice.info.name == "twice" and AddFunction("a").info.name == "Add"
+
+    @T.function_pass
+    def wrong(func, mod, ctx):
+        return func.body
+
+    with pytest.raises(TypeError, match="wrong gave Call"):
+        wrong(mod)
+
+
+def test_instruments():
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.nn.relu(x))
+    T = relay.transform
+    log = []
+
+    @T.pass_instrument
+    class Log:
+        def enter_pass_ctx(self):
+            log.append("enter")
+
+        def exit_pass_ctx(self):
+            log.append("exit")
+
+        def should_run(self, mod, info):
+            return info.name != "FuseOps"
+
+        def run_before_pass(self, mod, info):
+            log.append(info.name)
+
+    timing = T.PassTimingInstrument()
+    with T.PassContext(instruments=[Log(), timing]):
+        out = T.Sequential([T.InferType(), T.FuseOps()], name="both")(mod)
+    assert log == ["enter", "both", "InferType", "exit"] and "Primitive" not in str(out)
+    assert "InferType: " in timing.render()
+
+
+# --- running -------------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
+def test_executors(kind):
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    f = relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w)))
+    a, b = np.ones((2, 4), np.float32), np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+    expected = np.maximum(a @ b.T, 0)
+    executor = relay.create_executor(kind, relay.IRModule({"main": f}))
+    assert (executor.evaluate()(a, b) == expected).all()
+    assert (executor.evaluate(f)(a, w=b) == expected).all()
+    assert (executor.evaluate(f, {w: b})(a) == expected).all()
+    assert relay.create_executor(kind).evaluate(relay.const(1) + relay.const(2)) == 3
+    y = relay.var("y", "float32")
+    assert relay.create_executor(kind).evaluate(relay.Function([y], y * y))(3) == 9
+    assert (relay.create_executor(kind, executor.mod, params={"w": b}).evaluate()(a) == expected).all()
+    for wrong in ([], [a, b, a]):
+        with pytest.raises(TypeError, match="argument"):
+            executor.evaluate()(*wrong)
+    with pytest.raises(ValueError, match="debug"):
+        relay.create_executor("fast")
+
+
+def test_build():
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    mod = relay.IRModule({"main": relay.Function([x, w], relay.nn.dense(x, w))})
+    a, b = np.ones((2, 4), np.float32), np.arange(12, dtype=np.float32).reshape(3, 4)
+    with relay.transform.PassContext(opt_level=3):
+        lib = relay.build(mod, target="llvm", params={"w": b})
+    m = relay.GraphModule(lib["default"](relay.cpu()))
+    m.set_input("x", a)
+    m.run()
+    assert (m.get_output(0) == a @ b.T).all() and m.get_num_outputs() == 1 and m.get_num_inputs() == 1
+    m.run(x=2 * a)
+    assert (m.get_output(0, np.empty((2, 3), np.float32)) == 2 * a @ b.T).all()
+    assert m.benchmark(repeat=2, number=1).mean > 0
+    with pytest.raises(ValueError, match="no input y; it has: x"):
+        m.set_input(y=a)
+    graph, library, params = lib
+    assert library is lib and params == {} and "kernels" in graph
+    with pytest.raises(ValueError, match="no parameter v"):
+        relay.bind_params_by_name(mod["main"], {"v": b})
+    with pytest.raises(relay.CompileError, match="cuda"):
+        relay.build(mod, target="cuda")
