@@ -10,7 +10,7 @@ using namespace ir;
 
 bool is_closed(const Expr& e) {
   const Function* f = as<Function>(e);
-  return f && (f->is_primitive() || f->attrs.count("Compiler") != 0);
+  return f && (f->is_primitive() || f->attrs.count("Segment") != 0 || f->attrs.count("Compiler") != 0);
 }
 
 void for_each_open_child(const Expr& e, function_ref<void(const Expr&)> f) {

@@ -3,7 +3,7 @@
 //
 // Scopes form a tree: bodies of functions, branches of an `if` and clauses of a `match` open one; the value and body of a
 // `let` are in the scope of the `let`. A node that several scopes share belongs to the one that reaches it first.
-// Primitive functions (the result of fuse_ops) and functions for an external compiler are leaves: nobody looks inside.
+// Primitive functions (the result of fuse_ops), segments (of form_segments) and functions for an external compiler are leaves: nobody looks inside.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace relay::transform {
 
-// Made of one kernel, or not ours to change.
+// Made of kernels, or not ours to change.
 bool is_closed(const ir::Expr& e);
 // Calls f with the children, but those of closed functions.
 void for_each_open_child(const ir::Expr& e, function_ref<void(const ir::Expr&)> f);

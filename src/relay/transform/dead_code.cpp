@@ -24,7 +24,7 @@ static NodeSet live_variables(const Expr& root, const Effects& effects) {
     if (const Let* let = as<Let>(e)) {
       work.push_back(&let->body);
       values[let->var.get()] = &let->value;
-      if (effects.has_effect(let->value)) live.insert(let->var.get()), work.push_back(&let->value);
+      if (effects.writes(let->value)) live.insert(let->var.get()), work.push_back(&let->value);
       continue;
     }
     if (e->kind == ExprKind::Var) {
@@ -45,7 +45,7 @@ Result<Module> dead_code(const Module& module, PassContext&) {
       if (const Let* let = as<Let>(before); let && !live.contains(let->var.get())) return as<Let>(now)->body;
       if (const TupleGetItem* item = as<TupleGetItem>(now))
         if (const Tuple* t = as<Tuple>(item->tuple);
-            t && static_cast<size_t>(item->index) < t->elements.size() && !effects.has_effect(before))
+            t && static_cast<size_t>(item->index) < t->elements.size() && !effects.writes(before))
           return t->elements[static_cast<size_t>(item->index)];
       return now;
     });

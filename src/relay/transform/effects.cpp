@@ -1,5 +1,7 @@
 #include "relay/transform/effects.h"
 
+#include <algorithm>
+
 #include "relay/ir/rewrite.h"
 
 namespace relay::transform {
@@ -7,37 +9,38 @@ namespace relay::transform {
 using namespace ir;
 
 Effects::Effects(const Module& module) {
-  for (const auto& [name, f] : module.functions) globals_[name] = false;
-  // Pure until shown otherwise; the set of effectful functions only grows, so this ends.
+  for (const auto& [name, f] : module.functions) globals_[name] = Effect::None;
+  // Pure until shown otherwise; effects only grow, so this ends.
   for (bool changed = true; changed;) {
     changed = false;
     for (const auto& [name, f] : module.functions) {
-      if (globals_[name]) continue;
+      Effect& known = globals_[name];
+      if (known == Effect::Writes) continue;
       look_at(f);
-      if (*bodies_.find(f.get())) globals_[name] = changed = true;
+      Effect body = *bodies_.find(f.get());
+      if (body > known) known = body, changed = true;
     }
   }
 }
 
-bool Effects::calls_with_effect(const Expr& callee) const {
+Effect Effects::of_call(const Expr& callee) const {
   switch (callee->kind) {
     case ExprKind::Op:
-    case ExprKind::Constructor: return false;
+    case ExprKind::Constructor: return Effect::None;
     case ExprKind::GlobalVar: {
-      std::map<std::string, bool>::const_iterator found = globals_.find(as<GlobalVar>(callee)->name);
-      return found == globals_.end() || found->second;
+      std::map<std::string, Effect>::const_iterator found = globals_.find(as<GlobalVar>(callee)->name);
+      return found == globals_.end() ? Effect::Writes : found->second;
     }
     case ExprKind::Function: {
-      const bool* body = bodies_.find(callee.get());
-      return !body || *body;
+      const Effect* body = bodies_.find(callee.get());
+      return body ? *body : Effect::Writes;
     }
     case ExprKind::Var: {
       const ExprNode* const* function = let_functions_.find(callee.get());
-      if (!function) return true;
-      const bool* body = bodies_.find(*function);
-      return !body || *body;  // a recursive call inside its own body: not known yet, taken to have one
+      const Effect* body = function ? bodies_.find(*function) : nullptr;
+      return body ? *body : Effect::Writes;  // a recursive call inside its own body: not known yet
     }
-    default: return true;
+    default: return Effect::Writes;
   }
 }
 
@@ -49,20 +52,22 @@ void Effects::look_at(const FunctionRef& f) {
       let_functions_[let->var.get()] = let->value.get();
   });
   visit(f, [&](const Expr& e) {
-    bool effect = e->kind == ExprKind::RefWrite;
-    if (const Call* call = as<Call>(e)) effect = calls_with_effect(call->callee);
+    Effect effect = Effect::None;
+    if (e->kind == ExprKind::RefCreate || e->kind == ExprKind::RefRead) effect = Effect::Reads;
+    if (e->kind == ExprKind::RefWrite) effect = Effect::Writes;
+    if (const Call* call = as<Call>(e)) effect = of_call(call->callee);
     if (const Function* function = as<Function>(e)) {
       bodies_[e.get()] = *nodes_.find(function->body.get());
     } else {
-      for_each_child(e, [&](const Expr& child) { effect = effect || *nodes_.find(child.get()); });
+      for_each_child(e, [&](const Expr& child) { effect = std::max(effect, *nodes_.find(child.get())); });
     }
-    nodes_[e.get()] = effect && e->kind != ExprKind::Function;
+    nodes_[e.get()] = effect;
   });
 }
 
-bool Effects::has_effect(const Expr& e) const {
-  const bool* known = nodes_.find(e.get());
-  return !known || *known;
+Effect Effects::of(const Expr& e) const {
+  const Effect* known = nodes_.find(e.get());
+  return known ? *known : Effect::Writes;
 }
 
 }  // namespace relay::transform

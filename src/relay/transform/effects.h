@@ -1,7 +1,11 @@
-// Which expressions do something besides giving a value: write to a reference, or call what may.
+// What evaluating an expression does besides giving a value.
+//
+//   exp(%x)                 nothing: it may be computed at any time, once or twice
+//   ref(%x), ref_read(%r)   Reads: when it is evaluated, and how often, matters; if nobody uses the value it may be dropped
+//   ref_write(%r, %x)       Writes: it is evaluated exactly where it stands
 //
 // A function value has no effect; calling it has those of its body. Calls of values that are not known (a parameter, a field
-// of a data value) are taken to have an effect. Non-termination does not count as one.
+// of a data value) are taken to write. Non-termination does not count.
 #pragma once
 
 #include <map>
@@ -11,22 +15,25 @@
 
 namespace relay::transform {
 
+enum class Effect : uint8_t { None, Reads, Writes };
+
 class Effects {
  public:
   // Finds which global functions have an effect when called.
   explicit Effects(const ir::Module& module);
-  // Learns about the nodes of one function; has_effect() knows only those.
+  // Learns about the nodes of one function; of() knows only those.
   void look_at(const ir::FunctionRef& function);
 
-  // Whether evaluating the node writes something. (For a function: no.)
-  bool has_effect(const ir::Expr& e) const;
+  // What evaluating the node does. (A function: nothing.)
+  Effect of(const ir::Expr& e) const;
+  bool writes(const ir::Expr& e) const { return of(e) == Effect::Writes; }
 
  private:
-  bool calls_with_effect(const ir::Expr& callee) const;
+  Effect of_call(const ir::Expr& callee) const;
 
-  std::map<std::string, bool> globals_;
-  ir::NodeMap<bool> nodes_;                         // evaluating it has an effect
-  ir::NodeMap<bool> bodies_;                        // functions: calling it has one
+  std::map<std::string, Effect> globals_;
+  ir::NodeMap<Effect> nodes_;                       // of evaluating it
+  ir::NodeMap<Effect> bodies_;                      // functions: of calling it
   ir::NodeMap<const ir::ExprNode*> let_functions_;  // variables bound to function values
 };
 

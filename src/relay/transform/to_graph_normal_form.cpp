@@ -2,7 +2,9 @@
 //
 //   let %a = exp(%x); add(%a, %a)        becomes        %0 = exp(%x); add(%0, %0)
 //
-// A let stays when its value writes or reads references (order matters), creates one, or is a function that calls itself.
+// A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is what
+// recursion refers to), and when a function inside of its scope uses it: that one would compute it again at every call.
+#include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/effects.h"
 #include "relay/transform/pass.h"
@@ -11,28 +13,48 @@ namespace relay::transform {
 
 using namespace ir;
 
-// Nodes that evaluate a reference operation, themselves or below (but not inside function values).
-static NodeSet reference_nodes(const Expr& root) {
-  NodeSet found;
-  visit(root, [&](const Expr& e) {
-    bool has = e->kind == ExprKind::RefCreate || e->kind == ExprKind::RefRead || e->kind == ExprKind::RefWrite;
-    if (e->kind != ExprKind::Function) for_each_child(e, [&](const Expr& c) { has = has || found.contains(c.get()); });
-    if (has) found.insert(e.get());
-  });
-  return found;
+// The variables that a function uses and another one, around it, binds.
+static NodeSet captured_variables(const FunctionRef& root) {
+  NodeSet captured;
+  std::vector<const Function*> functions{root.get()};
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Function& f = *functions[i];
+    NodeSet seen, bound;
+    std::vector<const Expr*> work{&f.body}, used;
+    for (const VarRef& p : f.params) bound.insert(p.get());
+    while (!work.empty()) {
+      const Expr& e = *work.back();
+      work.pop_back();
+      if (!seen.insert(e.get())) continue;
+      if (e->kind == ExprKind::Var) used.push_back(&e);
+      if (const Function* inner = as<Function>(e)) {
+        if (!inner->is_primitive()) functions.push_back(inner);
+        continue;
+      }
+      for_each_binder(e, [&](const VarRef& v) { bound.insert(v.get()); });
+      for_each_child(e, [&](const Expr& child) { work.push_back(&child); });
+    }
+    for (const Expr* v : used)
+      if (!bound.contains(v->get())) captured.insert(v->get());
+  }
+  return captured;
+}
+
+static bool is_operand(const Expr& e) {
+  return e->kind == ExprKind::Constant || e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar;
 }
 
 Result<Module> to_graph_normal_form(const Module& module, PassContext&) {
   Effects effects(module);
   return for_each_function(module, [&](const FunctionRef& f) {
     effects.look_at(f);
-    NodeSet references = reference_nodes(f);
+    NodeSet captured = captured_variables(f);
     NodeMap<std::vector<const ExprNode*>> vars_of;  // a value -> the variables that it replaces
     NodeSet replaced;
     visit(f, [&](const Expr& e) {
       const Let* let = as<Let>(e);
-      if (!let || references.contains(let->value.get()) || effects.has_effect(let->value)) return;
-      if (let->value->kind == ExprKind::Function) return;  // closures keep their name; it is what recursion refers to
+      if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
+      if (captured.contains(let->var.get()) && !is_operand(let->value)) return;
       vars_of[let->value.get()].push_back(let->var.get());
       replaced.insert(let->var.get());
     });
