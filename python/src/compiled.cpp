@@ -36,17 +36,6 @@ static std::vector<Port> ports(const std::vector<runtime::PortInfo>& infos) {
   return out;
 }
 
-// Results that are inputs or constants given back share memory with those, and are not for writing.
-static std::vector<Array> results(const runtime::Executable& executable, std::vector<Tensor> values) {
-  const runtime::Function& entry = executable.program().entry();
-  std::vector<Array> out;
-  for (size_t i = 0; i < values.size(); ++i) {
-    bool fresh = entry.arrays[entry.outputs[i]].kind == runtime::Array::Kind::Output;
-    out.push_back({std::move(values[i]), fresh});
-  }
-  return out;
-}
-
 static std::vector<Tensor> tensors(const std::vector<Array>& arrays) {
   std::vector<Tensor> out;
   for (const Array& a : arrays) out.push_back(a.value);
@@ -55,7 +44,12 @@ static std::vector<Tensor> tensors(const std::vector<Array>& arrays) {
 
 static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& inputs, int threads) {
   nb::gil_scoped_release released;
-  return results(*self.executable, take(self.executable->run(tensors(inputs), {.threads = threads})));
+  std::vector<bool> owned;
+  std::vector<Tensor> values = take(self.executable->run(tensors(inputs), {.threads = threads, .owned = &owned}));
+  // Results that are inputs or constants given back share memory with those, and are not for writing.
+  std::vector<Array> out;
+  for (size_t i = 0; i < values.size(); ++i) out.push_back({std::move(values[i]), owned[i]});
+  return out;
 }
 
 // Kernel, microseconds, tasks, threads; of a run after two that warm up.

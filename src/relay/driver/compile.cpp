@@ -78,9 +78,9 @@ static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
 // Which kernels a run calls, and how often.
 static void count_calls(const runtime::Program& program, CompileReport& report) {
   for (const runtime::KernelEntry& kernel : program.kernels) report.kernels.push_back({kernel.name, 0});
-  for (const runtime::Function& function : program.functions)
-    for (const runtime::Instruction& instruction : function.code)
-      if (instruction.op == runtime::Op::Kernel) ++report.kernels[instruction.target].calls;
+  for (const runtime::Segment& segment : program.segments)
+    for (const runtime::Step& step : segment.steps)
+      if (step.kind == runtime::Step::Kind::Kernel) ++report.kernels[step.kernel].calls;
 }
 
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) {

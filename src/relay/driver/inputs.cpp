@@ -17,27 +17,28 @@ std::string Port::str() const { return format("{}[{}]", dtype.str(), join(dims, 
 
 // --- ports --------------------------------------------------------------------------------------------------------------------
 std::vector<Port> input_ports(const runtime::Executable& executable) {
-  const runtime::Function& entry = executable.program().entry();
+  const runtime::Program& program = executable.program();
+  const runtime::Signature signature = program.is_graph() ? runtime::graph_signature(program) : program.signature;
   std::vector<Port> ports;
-  for (size_t i = 0; i < entry.inputs.size(); ++i) {
-    const runtime::Array& array = entry.arrays[entry.inputs[i]];
+  for (const runtime::Port& input : signature.inputs) {
     std::vector<std::string> dims;
-    for (const runtime::SizeExpr& e : array.shape) dims.push_back(runtime::str(e, entry.variables));
-    auto shape = [&entry, &array](const DimValues& values) -> std::optional<Shape> {
-      std::vector<int64_t> variables;
-      for (const std::string& name : entry.variables) {
-        DimValues::const_iterator it = values.find(name);
-        variables.push_back(it == values.end() ? -1 : it->second);
+    for (const runtime::SizeExpr& e : input.shape) dims.push_back(runtime::str(e, signature.variables));
+    auto shape = [variables = signature.variables,
+                  sizes = input.shape](const DimValues& given) -> std::optional<Shape> {
+      std::vector<int64_t> values;
+      for (const std::string& name : variables) {
+        DimValues::const_iterator it = given.find(name);
+        values.push_back(it == given.end() ? -1 : it->second);
       }
       Shape out;
-      for (const runtime::SizeExpr& e : array.shape) {
-        std::optional<int64_t> size = runtime::evaluate(e, variables);
+      for (const runtime::SizeExpr& e : sizes) {
+        std::optional<int64_t> size = runtime::evaluate(e, values);
         if (!size || *size < 0) return std::nullopt;
         out.push_back(*size);
       }
       return out;
     };
-    ports.push_back({array.name, array.dtype, std::move(dims), shape});
+    ports.push_back({input.name, input.dtype, std::move(dims), shape});
   }
   return ports;
 }

@@ -16,7 +16,7 @@ namespace {
 
 using lower::LoweredFunction;
 using lower::Step;
-using runtime::FunctionBuilder;
+using runtime::SegmentBuilder;
 using runtime::SizeExpr;
 using runtime::ThreadPool;
 using scalar::Expr;
@@ -52,7 +52,7 @@ class Builder {
     RELAY_RETURN_IF_ERROR(outputs());
     RELAY_RETURN_IF_ERROR(steps());
     for (const std::pair<uint32_t, uint32_t>& c : copies_) builder_.copy(c.first, c.second);
-    program_.functions.push_back(builder_.finish());
+    program_.segments.push_back(builder_.finish());
     for (const Tensor& c : program_.constants) built_.constant_bytes += static_cast<int64_t>(c.bytes());
     built_.program = std::make_shared<const runtime::Program>(std::move(program_));
     RELAY_RETURN_IF_ERROR(runtime::validate(*built_.program));
@@ -355,7 +355,7 @@ class Builder {
   const LoweredFunction& lowered_;
   const BuildOptions& options_;
   SizeTranslator size_;
-  FunctionBuilder builder_;
+  SegmentBuilder builder_;
   runtime::Program program_;
   Built built_;
   std::vector<int> holder_, outputs_;  // of each array; by result

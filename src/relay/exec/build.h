@@ -21,7 +21,7 @@ struct BuildOptions {
   // What compiles and runs the work on constants when `target` is another machine; none: the target is this machine.
   std::optional<TargetDesc> host{};
   int threads = 0;        // of the executable and of compilation; 0: all
-  bool force_vm = false;  // run by the VM even where the program is straight-line
+  bool force_vm = false;  // run by the VM even where the program is a graph
 };
 
 // A program and the loops of its kernels, by name; nothing compiled yet but what work on constants needed.

@@ -97,12 +97,12 @@ TEST(Build, RunsWorkOnConstantsOnceAndDropsWhatIsDead) {
   EXPECT_EQ(built->constant_steps, 1);
   EXPECT_EQ(built->constant_bytes, 32);  // w, which is returned, and w + w
   EXPECT_EQ(built->kernels.size(), 1u);
-  EXPECT_EQ(runtime::str(*built->program), R"(fn folded(x: float32[4]) {
+  EXPECT_EQ(runtime::str(*built->program), R"(segment folded(x: float32[4]) {
   output y: float32[4], 16 bytes
   constant w: float32[4], 16 bytes
   constant w2: float32[4], 16 bytes
-     0: kernel add(x, w2, y) tasks 4
-     1: return (y, x, w)
+  kernel add(x, w2, y) tasks 4
+  return (y, x, w)
 }
 )");
   Result<std::shared_ptr<runtime::Executable>> e = build(*built, {.target = here()});

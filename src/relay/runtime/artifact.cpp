@@ -17,7 +17,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 1;
+static constexpr uint32_t format_version = 2;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -79,39 +79,94 @@ class Writer {
     number(r.begin);
     number(r.count);
   }
-  void function(const Function& f) {
-    text(f.name);
-    list(f.variables, [&](const std::string& s) { text(s); });
-    list(f.inputs, [&](uint32_t i) { number(i); });
-    list(f.outputs, [&](uint32_t i) { number(i); });
-    list(f.output_names, [&](const std::string& s) { text(s); });
-    list(f.bindings, [&](const VariableBinding& b) {
+  void texts(const std::vector<std::string>& items) {
+    list(items, [&](const std::string& s) { text(s); });
+  }
+  void indices(const std::vector<uint32_t>& items) {
+    list(items, [&](uint32_t i) { number(i); });
+  }
+  void sizes(const std::vector<SizeExpr>& items) {
+    list(items, [&](const SizeExpr& e) { size(e); });
+  }
+  void bindings(const std::vector<VariableBinding>& items) {
+    list(items, [&](const VariableBinding& b) {
       number(b.variable);
       number(b.input);
       number(b.dim);
       number(b.factor);
       number(b.offset);
     });
-    list(f.checks, [&](const Check& c) {
+  }
+  void checks(const std::vector<Check>& items) {
+    list(items, [&](const Check& c) {
       size(c.condition);
       text(c.message);
     });
-    list(f.arrays, [&](const Array& a) {
+  }
+  void segment(const Segment& s) {
+    text(s.name);
+    texts(s.variables);
+    indices(s.inputs);
+    indices(s.outputs);
+    texts(s.output_names);
+    bindings(s.bindings);
+    checks(s.checks);
+    list(s.arrays, [&](const Array& a) {
       number(static_cast<uint8_t>(a.kind));
       text(a.name);
       dtype(a.dtype);
-      list(a.shape, [&](const SizeExpr& e) { size(e); });
+      sizes(a.shape);
       size(a.bytes);
       number(a.index);
     });
-    list(f.sizes, [&](const SizeExpr& e) { size(e); });
-    list(f.operands, [&](uint32_t i) { number(i); });
+    sizes(s.sizes);
+    indices(s.operands);
+    list(s.steps, [&](const Step& step) {
+      number(static_cast<uint8_t>(step.kind));
+      number(step.kernel);
+      range(step.args);
+      range(step.sizes);
+      number(step.tasks);
+    });
+  }
+  void function(const Function& f) {
+    text(f.name);
+    number(f.parameters);
+    number(f.registers);
+    number(static_cast<uint8_t>(f.takes_self));
+    list(f.operands, [&](Operand o) { number(static_cast<uint32_t>(o.reg << 1 | o.last)); });
+    indices(f.lists);
+    texts(f.messages);
     list(f.code, [&](const Instruction& in) {
       number(static_cast<uint8_t>(in.op));
-      number(in.target);
+      number(in.tag);
+      number(in.index);
+      number(in.to);
       range(in.args);
-      range(in.sizes);
-      number(in.tasks);
+      range(in.list);
+    });
+  }
+  void ports(const std::vector<Port>& items) {
+    list(items, [&](const Port& p) {
+      text(p.name);
+      text(p.type);
+      number(static_cast<uint8_t>(p.is_tensor));
+      dtype(p.dtype);
+      sizes(p.shape);
+    });
+  }
+  void signature(const Signature& s) {
+    texts(s.variables);
+    ports(s.inputs);
+    ports(s.outputs);
+    bindings(s.bindings);
+    checks(s.checks);
+  }
+  void data_type(const DataType& t) {
+    text(t.name);
+    list(t.constructors, [&](const Constructor& c) {
+      text(c.name);
+      number(c.arity);
     });
   }
 };
@@ -126,7 +181,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   w.text(artifact.target.name);
   w.text(artifact.target.triple);
   w.text(artifact.target.cpu);
-  w.list(artifact.target.features, [&](const std::string& s) { w.text(s); });
+  w.texts(artifact.target.features);
   w.list(program.kernels, [&](const KernelEntry& k) {
     w.text(k.name);
     w.number(k.scratch_bytes);
@@ -138,7 +193,10 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     w.number(constants_bytes);  // its offset from where the constants begin
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
+  w.list(program.segments, [&](const Segment& s) { w.segment(s); });
+  w.list(program.types, [&](const DataType& t) { w.data_type(t); });
   w.list(program.functions, [&](const Function& f) { w.function(f); });
+  w.signature(program.signature);
   w.number(checksum(artifact.code));
 
   Header h{};
@@ -254,12 +312,10 @@ class Reader {
   }
   Array array() {
     Array a;
-    uint8_t kind = number<uint8_t>();
-    if (kind > static_cast<uint8_t>(Array::Kind::Temporary)) return fail(), a;
-    a.kind = static_cast<Array::Kind>(kind);
+    a.kind = one_of<Array::Kind>(static_cast<int>(Array::Kind::Temporary) + 1);
     a.name = text();
     a.dtype = dtype();
-    a.shape = list<SizeExpr>(Limits::rank, 4, [&] { return size(); });
+    a.shape = sizes(Limits::rank);
     a.bytes = size();
     a.index = number<uint32_t>();
     return a;
@@ -273,34 +329,103 @@ class Reader {
     b.offset = number<int64_t>();
     return b;
   }
+  template <class E>
+  E one_of(int count) {
+    uint8_t value = number<uint8_t>();
+    if (value >= count) fail(), value = 0;
+    return static_cast<E>(value);
+  }
+  bool flag() { return one_of<uint8_t>(2) != 0; }
+  std::vector<SizeExpr> sizes(size_t most) {
+    return list<SizeExpr>(most, 4, [&] { return size(); });
+  }
+  std::vector<VariableBinding> bindings() {
+    return list<VariableBinding>(Limits::variables, 28, [&] { return binding(); });
+  }
+  std::vector<Check> checks() {
+    return list<Check>(Limits::sizes, 8, [&] {
+      SizeExpr condition = size();
+      return Check{std::move(condition), text()};
+    });
+  }
+  Step step() {
+    Step s;
+    s.kind = one_of<Step::Kind>(step_kind_count);
+    s.kernel = number<uint32_t>();
+    s.args = range();
+    s.sizes = range();
+    s.tasks = number<uint32_t>();
+    return s;
+  }
+  Segment segment() {
+    Segment s;
+    s.name = text();
+    s.variables = texts(Limits::variables);
+    s.inputs = indices(Limits::arrays);
+    s.outputs = indices(Limits::arrays);
+    s.output_names = texts(Limits::arrays);
+    s.bindings = bindings();
+    s.checks = checks();
+    s.arrays = list<Array>(Limits::arrays, 19, [&] { return array(); });
+    s.sizes = sizes(Limits::sizes);
+    s.operands = indices(Limits::operands);
+    s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
+    return s;
+  }
+  Operand operand() {
+    uint32_t packed = number<uint32_t>();
+    return {packed >> 1, packed & 1};
+  }
   Instruction instruction() {
     Instruction in;
-    uint8_t op = number<uint8_t>();
-    if (op >= op_count) return fail(), in;
-    in.op = static_cast<Op>(op);
-    in.target = number<uint32_t>();
+    in.op = one_of<Op>(op_count);
+    in.tag = number<uint16_t>();
+    in.index = number<uint32_t>();
+    in.to = number<uint32_t>();
     in.args = range();
-    in.sizes = range();
-    in.tasks = number<uint32_t>();
+    in.list = range();
     return in;
   }
   Function function() {
     Function f;
     f.name = text();
-    f.variables = texts(Limits::variables);
-    f.inputs = indices(Limits::arrays);
-    f.outputs = indices(Limits::arrays);
-    f.output_names = texts(Limits::arrays);
-    f.bindings = list<VariableBinding>(Limits::variables, 28, [&] { return binding(); });
-    f.checks = list<Check>(Limits::sizes, 8, [&] {
-      SizeExpr condition = size();
-      return Check{std::move(condition), text()};
-    });
-    f.arrays = list<Array>(Limits::arrays, 19, [&] { return array(); });
-    f.sizes = list<SizeExpr>(Limits::sizes, 4, [&] { return size(); });
-    f.operands = indices(Limits::operands);
-    f.code = list<Instruction>(Limits::instructions, 25, [&] { return instruction(); });
+    f.parameters = number<uint32_t>();
+    f.registers = number<uint32_t>();
+    f.takes_self = flag();
+    f.operands = list<Operand>(Limits::operands, 4, [&] { return operand(); });
+    f.lists = indices(Limits::operands);
+    f.messages = texts(Limits::instructions);
+    f.code = list<Instruction>(Limits::instructions, 27, [&] { return instruction(); });
     return f;
+  }
+  std::vector<Port> ports() {
+    return list<Port>(Limits::arrays, 15, [&] {
+      Port p;
+      p.name = text();
+      p.type = text();
+      p.is_tensor = flag();
+      p.dtype = dtype();
+      p.shape = sizes(Limits::rank);
+      return p;
+    });
+  }
+  Signature signature() {
+    Signature s;
+    s.variables = texts(Limits::variables);
+    s.inputs = ports();
+    s.outputs = ports();
+    s.bindings = bindings();
+    s.checks = checks();
+    return s;
+  }
+  DataType data_type() {
+    DataType t;
+    t.name = text();
+    t.constructors = list<Constructor>(Limits::constructors, 8, [&] {
+      std::string name = text();
+      return Constructor{std::move(name), number<uint32_t>()};
+    });
+    return t;
   }
   void fail() { failed_ = true; }
   bool failed() const { return failed_; }
@@ -375,7 +500,10 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     if (!sound) return r.fail(), Tensor();
     return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
   });
-  program->functions = r.list<Function>(Limits::functions, 44, [&] { return r.function(); });
+  program->segments = r.list<Segment>(Limits::segments, 44, [&] { return r.segment(); });
+  program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
+  program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
+  program->signature = r.signature();
   uint64_t code_checksum = r.number<uint64_t>();
   if (r.failed() || !r.at_end()) return corrupt("its description cannot be read to the end");
   artifact.code = bytes.substr(h.code_offset, h.code_bytes);

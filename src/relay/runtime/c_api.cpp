@@ -9,7 +9,7 @@ using namespace relay::runtime;
 
 namespace {
 
-struct Port {
+struct PortTexts {
   std::string name;
   relay_dtype dtype;
   std::vector<int64_t> dims;
@@ -20,7 +20,7 @@ struct Port {
 
 struct relay_model {
   std::shared_ptr<Executable> executable;
-  std::vector<Port> inputs, outputs;
+  std::vector<PortTexts> inputs, outputs;
 };
 
 namespace {
@@ -69,10 +69,10 @@ relay_dtype to_c(DType dtype) {
   return RELAY_UINT8;
 }
 
-std::vector<Port> to_c(const std::vector<PortInfo>& infos) {
-  std::vector<Port> ports;
+std::vector<PortTexts> to_c(const std::vector<PortInfo>& infos) {
+  std::vector<PortTexts> ports;
   for (const PortInfo& info : infos) {
-    Port port{info.name, to_c(info.dtype), info.dims, {}};
+    PortTexts port{info.name, to_c(info.dtype), info.dims, {}};
     for (const std::string& text : info.dim_texts) port.dim_texts.push_back(text.c_str());
     ports.push_back(std::move(port));
   }
@@ -89,10 +89,10 @@ Tensor from_c(const relay_tensor& t) {
   return Tensor::view(t.data, std::move(shape), dtypes[t.dtype], nullptr);
 }
 
-relay_status port(const std::vector<Port>* ports, size_t index, relay_port* out) {
+relay_status port(const std::vector<PortTexts>* ports, size_t index, relay_port* out) {
   if (ports == nullptr || out == nullptr) return fail(RELAY_BAD_ARGUMENT, "a null pointer was given");
   if (index >= ports->size()) return fail(RELAY_BAD_ARGUMENT, format("index {} of {}", index, ports->size()));
-  const Port& p = (*ports)[index];
+  const PortTexts& p = (*ports)[index];
   *out = {p.name.c_str(), p.dtype, static_cast<int32_t>(p.dims.size()), p.dims.data(), p.dim_texts.data()};
   return RELAY_OK;
 }

@@ -16,70 +16,72 @@ static constexpr size_t prepared_limit = 32;  // input shapes whose plans are ke
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
   Plan plan;
-  std::vector<std::unique_ptr<GraphRunner>> graphs;  // idle ones; one run takes one
-  std::vector<std::unique_ptr<Vm>> vms;
+  std::vector<std::unique_ptr<SegmentRunner>> runners;  // idle ones; one run takes one
 };
 
-static PortInfo port(const Function& f, uint32_t array, std::string name) {
-  PortInfo info{std::move(name), f.arrays[array].dtype, {}, {}};
-  for (const SizeExpr& e : f.arrays[array].shape) {
+static PortInfo port(const Port& port, const std::vector<std::string>& variables) {
+  PortInfo info{port.name, port.type, port.is_tensor, port.dtype, {}, {}};
+  for (const SizeExpr& e : port.shape) {
     info.dims.push_back(e.as_constant().value_or(-1));
-    info.dim_texts.push_back(str(e, f.variables));
+    info.dim_texts.push_back(str(e, variables));
   }
   return info;
 }
 
-Executable::Executable(LinkedProgram linked, ExecutableOptions options)
-    : linked_(std::move(linked)), options_(options) {
-  const Function& f = linked_.program->entry();
-  graph_ = is_straight_line(f) && !options.force_vm;
-  for (const Tensor& c : linked_.program->constants) constant_bytes_ += static_cast<int64_t>(c.bytes());
-  for (uint32_t i : f.inputs) inputs_.push_back(port(f, i, f.arrays[i].name));
-  for (size_t i = 0; i < f.outputs.size(); ++i)
-    outputs_.push_back(port(f, f.outputs[i], f.output_names.empty() ? f.arrays[f.outputs[i]].name : f.output_names[i]));
+Executable::Executable(LinkedProgram linked, ExecutableOptions options, MakeExecutor make_executor)
+    : linked_(std::move(linked)), options_(options), make_executor_(make_executor) {
+  const Program& p = *linked_.program;
+  for (const Tensor& c : p.constants) constant_bytes_ += static_cast<int64_t>(c.bytes());
+  Signature s = p.is_graph() ? graph_signature(p) : p.signature;
+  for (const Port& input : s.inputs) inputs_.push_back(port(input, s.variables));
+  for (const Port& output : s.outputs) outputs_.push_back(port(output, s.variables));
 }
 
 Executable::~Executable() = default;
 
 Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Program> program,
                                                        std::shared_ptr<const KernelLibrary> library,
-                                                       ExecutableOptions options) {
+                                                       ExecutableOptions options, MakeExecutor make_executor) {
   RELAY_RETURN_IF_ERROR(validate(*program));
-  LinkedProgram linked{program, library, {}};
-  for (const KernelEntry& kernel : program->kernels) {
-    KernelFn fn = library ? library->find(kernel.name) : nullptr;
-    if (fn == nullptr)
-      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name)};
-    linked.kernels.push_back(fn);
-  }
-  return std::shared_ptr<Executable>(new Executable(std::move(linked), options));
+  if (options.force_vm && program->is_graph()) program = std::make_shared<const Program>(with_function(*program));
+  RELAY_ASSIGN(LinkedProgram linked, link(std::move(program), std::move(library)));
+  return std::shared_ptr<Executable>(new Executable(std::move(linked), options, make_executor));
 }
 
 // --- inputs and outputs ------------------------------------------------------------------------------------------------
 
 static std::string typed(const PortInfo& info) {
+  if (!info.is_tensor) return format("`{}`: {}", info.name, info.type);
   return format("`{}`: {}[{}]", info.name, info.dtype.str(), join(info.dim_texts, ", "));
+}
+
+Status Executable::check_count(size_t inputs) const {
+  if (inputs == inputs_.size()) return ok();
+  Diagnostic d{DiagnosticKind::wrong_input,
+               format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
+                      plural(inputs, "was", "were"))};
+  for (const PortInfo& info : inputs_) d.notes.push_back("input " + typed(info));
+  return d;
+}
+
+Status Executable::check_tensor(size_t input, DType dtype) const {
+  const PortInfo& info = inputs_[input];
+  if (info.is_tensor && dtype == info.dtype) return ok();
+  Diagnostic d{DiagnosticKind::wrong_input, ""};
+  d.message = info.is_tensor ? format("input `{}` has elements of {}, but they must be {}", info.name, dtype.str(),
+                                      info.dtype.str())
+                             : format("input `{}` is a tensor, but it must be {}", info.name, info.type);
+  d.notes.push_back("input " + typed(info));
+  return d;
 }
 
 // Count, type and presence; shapes are checked when they are bound.
 Status Executable::check_inputs(std::span<const Tensor> inputs) const {
-  if (inputs.size() != inputs_.size()) {
-    Diagnostic d{DiagnosticKind::wrong_input,
-                 format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
-                        plural(inputs.size(), "was", "were"))};
-    for (const PortInfo& info : inputs_) d.notes.push_back("input " + typed(info));
-    return d;
-  }
+  RELAY_RETURN_IF_ERROR(check_count(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] && !(inputs[i].rank() > 0 && inputs[i].elements() == 0))
       return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", inputs_[i].name)};
-    if (inputs[i].dtype() != inputs_[i].dtype) {
-      Diagnostic d{DiagnosticKind::wrong_input,
-                   format("input `{}` has elements of {}, but they must be {}", inputs_[i].name,
-                          inputs[i].dtype().str(), inputs_[i].dtype.str())};
-      d.notes.push_back("input " + typed(inputs_[i]));
-      return d;
-    }
+    RELAY_RETURN_IF_ERROR(check_tensor(i, inputs[i].dtype()));
   }
   return ok();
 }
@@ -90,14 +92,13 @@ static bool overlap(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && b.bytes() > 0 && p < q + b.bytes() && q < p + a.bytes();
 }
 
-Status Executable::check_output(size_t index, const Tensor& given, const Plan& plan,
+Status Executable::check_output(size_t index, const Tensor& given, const Shape& shape,
                                 std::span<const Tensor> inputs) const {
-  uint32_t array = linked_.program->entry().outputs[index];
-  if (given.dtype() != outputs_[index].dtype || given.shape() != plan.shapes[array])
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      format("the array given for output `{}` is {}[{}], but it must be {}[{}]", outputs_[index].name,
-                             given.dtype().str(), join(given.shape(), ", "), outputs_[index].dtype.str(),
-                             join(plan.shapes[array], ", "))};
+  if (given.dtype() != outputs_[index].dtype || given.shape() != shape)
+    return Diagnostic{
+        DiagnosticKind::wrong_input,
+        format("the array given for output `{}` is {}[{}], but it must be {}[{}]", outputs_[index].name,
+               given.dtype().str(), join(given.shape(), ", "), outputs_[index].dtype.str(), join(shape, ", "))};
   for (size_t i = 0; i < inputs.size(); ++i)
     if (overlap(given, inputs[i]))
       return Diagnostic{DiagnosticKind::wrong_input, format("the array given for output `{}` overlaps input `{}`",
@@ -123,8 +124,8 @@ Result<std::shared_ptr<Executable::Prepared>> Executable::prepare(std::span<cons
   planned = true;
   std::shared_ptr<Prepared> made = std::make_shared<Prepared>();
   for (const Tensor& input : inputs) made->input_shapes.push_back(input.shape());
-  RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(linked_.program->entry(), made->input_shapes));
-  RELAY_ASSIGN(made->plan, plan(*linked_.program, linked_.program->entry(), std::move(variables)));
+  RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(linked_.program->graph(), made->input_shapes));
+  RELAY_ASSIGN(made->plan, plan(*linked_.program, linked_.program->graph(), std::move(variables)));
   std::lock_guard<std::mutex> lock(mutex_);
   prepared_.push_front(made);
   if (prepared_.size() > prepared_limit) prepared_.pop_back();
@@ -132,22 +133,27 @@ Result<std::shared_ptr<Executable::Prepared>> Executable::prepare(std::span<cons
 }
 
 Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> input_shapes) {
-  const Function& f = linked_.program->entry();
-  if (input_shapes.size() != f.inputs.size())
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
-                             plural(input_shapes.size(), "was", "were"))};
-  RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(f, input_shapes));
+  RELAY_RETURN_IF_ERROR(check_count(input_shapes.size()));
+  const Program& p = *linked_.program;
+  Signature s = p.is_graph() ? graph_signature(p) : p.signature;
+  RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(s, input_shapes));
+  std::vector<bool> bound(s.variables.size());
+  for (const VariableBinding& b : s.bindings) bound[b.variable] = true;
   std::vector<Shape> shapes;
-  for (uint32_t output : f.outputs) {
+  for (const Port& output : s.outputs) {
+    bool known = output.is_tensor;
     Shape shape;
-    for (const SizeExpr& e : f.arrays[output].shape) {
+    for (const SizeExpr& e : output.shape) {
+      for (const SizeWord& w : e.words) known = known && (w.op != SizeOp::Var || bound[static_cast<size_t>(w.value)]);
       std::optional<int64_t> value = evaluate(e, variables);
-      if (!value || *value < 0)
+      if (known && (!value || *value < 0))
         return Diagnostic{DiagnosticKind::wrong_input,
-                          format("dimension `{}` has no lawful value for these inputs", str(e, f.variables))};
-      shape.push_back(*value);
+                          format("dimension `{}` has no lawful value for these inputs", str(e, s.variables))};
+      shape.push_back(value.value_or(0));
     }
+    if (!known)
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("output `{}` is {}: its shape is known only after a run", output.name, output.type)};
     shapes.push_back(std::move(shape));
   }
   return shapes;
@@ -194,16 +200,25 @@ static Tensor naturally_aligned(const Tensor& t) {
 }
 
 Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
-  Clock::time_point start = Clock::now();
   RELAY_RETURN_IF_ERROR(check_inputs(given));
   if (outputs.size() != outputs_.size())
     return Diagnostic{DiagnosticKind::wrong_input,
                       format("the model has {}, but {} given", plural(outputs_.size(), "output", "outputs"),
                              plural(outputs.size(), "array was", "arrays were"))};
+  for (size_t i = 0; i < outputs.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (outputs[i] && outputs[j] && overlap(outputs[i], outputs[j]))
+        return Diagnostic{DiagnosticKind::wrong_input, format("the arrays given for outputs {} and {} overlap", j, i)};
+  if (options.owned) options.owned->assign(outputs.size(), true);
+  return runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options);
+}
+
+Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+  Clock::time_point start = Clock::now();
   bool planned = false;
   RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
   const Plan& plan = prepared->plan;
-  const Function& f = linked_.program->entry();
+  const Segment& f = linked_.program->graph();
 
   std::vector<Tensor> inputs;
   std::vector<void*> input_data, output_data;
@@ -214,13 +229,7 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Array& a = f.arrays[f.outputs[i]];
     output_data.push_back(nullptr);
-    if (outputs[i]) {
-      RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan, given));
-      for (size_t j = 0; j < i; ++j)
-        if (overlap(outputs[i], outputs[j]))
-          return Diagnostic{DiagnosticKind::wrong_input,
-                            format("the arrays given for outputs {} and {} overlap", j, i)};
-    }
+    if (outputs[i]) RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan.shapes[f.outputs[i]], given));
     if (a.kind != Array::Kind::Output) continue;
     bool repeated = false;
     for (size_t j = 0; j < i; ++j) repeated |= f.outputs[j] == f.outputs[i];
@@ -235,20 +244,15 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   }
 
   RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
-  std::unique_ptr<GraphRunner> graph;
-  std::unique_ptr<Vm> vm;
+  std::unique_ptr<SegmentRunner> runner;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (graph_ && !prepared->graphs.empty()) {
-      graph = std::move(prepared->graphs.back());
-      prepared->graphs.pop_back();
-    } else if (!graph_ && !prepared->vms.empty()) {
-      vm = std::move(prepared->vms.back());
-      prepared->vms.pop_back();
+    if (!prepared->runners.empty()) {
+      runner = std::move(prepared->runners.back());
+      prepared->runners.pop_back();
     }
   }
-  if (graph_ && !graph) graph = std::make_unique<GraphRunner>(linked_, plan);
-  if (!graph_ && !vm) vm = std::make_unique<Vm>(linked_, plan, plans_);
+  if (!runner) runner = std::make_unique<SegmentRunner>(linked_, f, plan);
 
   Status status = ok();
   if (options.report) {
@@ -265,12 +269,11 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
     RunState state{session, arena.memory.get(), input_data, output_data, options.report};
-    status = graph_ ? graph->run(state) : vm->run(state);
+    status = runner->run(state);
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (graph) prepared->graphs.push_back(std::move(graph));
-    if (vm && status) prepared->vms.push_back(std::move(vm));
+    prepared->runners.push_back(std::move(runner));
     arenas_.push_back(std::move(arena));
   }
   if (!status) return status;
@@ -278,6 +281,7 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   // Results that no kernel wrote: shared where we may, copied into an array that was given.
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (output_data[i]) continue;
+    if (options.owned && !outputs[i]) (*options.owned)[i] = false;
     const Array& a = f.arrays[f.outputs[i]];
     Tensor from;
     if (a.kind == Array::Kind::Input) from = inputs[a.index];
@@ -293,6 +297,172 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
       std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
   }
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  return ok();
+}
+
+// --- programs with functions -------------------------------------------------------------------------------------------
+
+struct Executable::Machine {
+  explicit Machine(const LinkedProgram& linked) : context(linked) {}
+  RunContext context;
+  std::unique_ptr<FunctionExecutor> functions;
+};
+
+Result<Value> Executable::run_function(uint32_t function, std::span<const Value> args, const RunOptions& options) {
+  Clock::time_point start = Clock::now();
+  std::unique_ptr<Machine> machine;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!machines_.empty()) {
+      machine = std::move(machines_.back());
+      machines_.pop_back();
+    }
+  }
+  if (!machine) {
+    machine = std::make_unique<Machine>(linked_);
+    machine->functions = make_executor_(machine->context, options_);
+  }
+  std::vector<Object*> objects;
+  for (const Value& v : args) objects.push_back(v.get());
+  RunContext& context = machine->context;
+  if (linked_.uses_references && !context.references().adopt(objects))
+    return Diagnostic{DiagnosticKind::wrong_input, "a reference among the inputs is in use by another run"};
+  if (options.report) {
+    bool time_steps = options.report->time_steps;
+    *options.report = Report{};
+    options.report->time_steps = time_steps;
+    options.report->constant_bytes = constant_bytes_;
+  }
+  Value result;
+  {
+    ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
+    if (options.report) options.report->threads = session.threads();
+    context.begin(session, options.report);
+    for (Object* o : objects) retain(o);
+    if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
+    context.end();
+  }
+  Diagnostics errors = std::move(context.errors());
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    machines_.push_back(std::move(machine));
+  }
+  if (!result) return errors;
+  if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  return result;
+}
+
+Status Executable::check_values(std::span<const Value> inputs) const {
+  RELAY_RETURN_IF_ERROR(check_count(inputs.size()));
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PortInfo& info = inputs_[i];
+    Shape& shape = shapes.emplace_back();
+    if (!inputs[i]) return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", info.name)};
+    if (inputs[i].is_tensor()) {
+      const TensorObject* t = as_tensor(inputs[i].get());
+      RELAY_RETURN_IF_ERROR(check_tensor(i, dtype_of(t)));
+      shape.assign(t->dims(), t->dims() + t->size);
+    } else if (info.is_tensor) {
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("input `{}` is no tensor, but it must be {}", info.name, info.type)};
+    }
+  }
+  if (runs_as_graph()) return ok();  // which checks the shapes itself
+  RELAY_RETURN_IF_ERROR(bind_variables(linked_.program->signature, shapes));
+  return ok();
+}
+
+Result<Value> Executable::call(std::span<const Value> inputs, const RunOptions& options) {
+  try {
+    RELAY_RETURN_IF_ERROR(check_values(inputs));
+    if (!runs_as_graph()) return run_function(0, inputs, options);
+    std::vector<Tensor> tensors;
+    for (const Value& v : inputs) tensors.push_back(v.tensor());
+    RELAY_ASSIGN(std::vector<Tensor> outputs, run(tensors, options));
+    std::vector<Value> values;
+    for (const Tensor& t : outputs) values.push_back(Value::tensor(t));
+    return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{DiagnosticKind::out_of_memory, "no memory for the run"};
+  }
+}
+
+Result<Value> Executable::call_closure(const Value& closure, std::span<const Value> args, const RunOptions& options) {
+  try {
+    const std::vector<Function>& functions = linked_.program->functions;
+    uint32_t index =
+        closure && closure.kind() == ObjectKind::Closure ? closure.get()->id - linked_.first_function : UINT32_MAX;
+    if (index >= functions.size())
+      return Diagnostic{DiagnosticKind::wrong_input, "the value called is no function of this program"};
+    const Function& f = functions[index];
+    std::vector<Value> all;
+    for (size_t i = 0; i < closure.size(); ++i) all.push_back(closure.field(i));
+    if (f.takes_self) all.push_back(closure);
+    if (all.size() + args.size() != f.parameters)
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("the function takes {}, but {} given",
+                               plural(static_cast<int64_t>(f.parameters - all.size()), "argument", "arguments"),
+                               plural(static_cast<int64_t>(args.size()), "was", "were"))};
+    for (const Value& v : args) {
+      if (!v) return Diagnostic{DiagnosticKind::wrong_input, "an argument has no value"};
+      all.push_back(v);
+    }
+    return run_function(index, all, options);
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{DiagnosticKind::out_of_memory, "no memory for the run"};
+  }
+}
+
+Result<TypeId> Executable::type(std::string_view name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < linked_.program->types.size(); ++i) {
+    if (linked_.program->types[i].name == name) return linked_.types[i];
+    names.push_back(linked_.program->types[i].name);
+  }
+  return Diagnostic{DiagnosticKind::wrong_input,
+                    names.empty() ? format("the program has no data type `{}`; it has none", name)
+                                  : format("the program has no data type `{}`; it has {}", name, join(names, ", "))};
+}
+
+// The tensors of a result, by output: tuples give their fields.
+static bool flatten(const Value& result, std::vector<Value>& out) {
+  std::vector<Value> work = {result};
+  while (!work.empty()) {
+    Value v = std::move(work.back());
+    work.pop_back();
+    if (v.is_tensor()) {
+      out.push_back(std::move(v));
+    } else if (v.kind() == ObjectKind::Tuple) {
+      for (size_t i = v.size(); i-- > 0;) work.push_back(v.field(i));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+  std::vector<Value> values, results;
+  for (const Tensor& t : given) values.push_back(Value::tensor(t));
+  RELAY_RETURN_IF_ERROR(check_values(values));
+  RELAY_ASSIGN(Value result, run_function(0, values, options));
+  if (!flatten(result, results) || results.size() != outputs.size())
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("the result is not made of {}: {}",
+                             plural(static_cast<int64_t>(outputs.size()), "tensor", "tensors"), str(result, 20))};
+  result = Value();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorObject* t = as_tensor(results[i].get());
+    if (outputs[i]) {
+      Tensor from = results[i].tensor();
+      RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], from.shape(), given));
+      if (from.bytes() > 0) std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
+      continue;
+    }
+    if (options.owned) (*options.owned)[i] = is_unique(t) && t->tag != TensorObject::Shared;
+    outputs[i] = results[i].tensor();
+  }
   return ok();
 }
 

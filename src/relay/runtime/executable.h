@@ -1,6 +1,7 @@
 // Executable: a program with its kernels, ready to run.
 //
-//   Result<std::vector<Tensor>> outputs = executable.run(inputs);
+//   Result<std::vector<Tensor>> outputs = executable.run(inputs);     // of a program that takes and gives tensors
+//   Result<Value> result = executable.call(values);                   // of any
 //
 // Inputs are used where they lie, outputs are fresh (or given). The first run of new input shapes plans them; plans and
 // memory are kept. Any number of threads may run it at once: each run has its own arena; the pool's workers go to the
@@ -10,24 +11,29 @@
 #include <list>
 #include <mutex>
 
-#include "relay/runtime/graph_runner.h"
-#include "relay/runtime/vm.h"
+#include "relay/runtime/context.h"
 
 namespace relay::runtime {
 
 struct ExecutableOptions {
-  int threads = 0;        // at most; 0: all cores this process may use
-  bool force_vm = false;  // even where the graph runner could run it
+  int threads = 0;                      // at most; 0: all cores this process may use
+  bool force_vm = false;                // even where the program is a graph
+  size_t call_depth = size_t{1} << 24;  // calls that wait for others, at most
 };
 
 struct RunOptions {
   int threads = 0;           // 0: as the executable says
   Report* report = nullptr;  // filled if given
+  // Filled if given, by output: nobody else has its memory.
+  std::vector<bool>* owned = nullptr;
 };
 
-// An input or output, for people and tools.
+// An input or output, for people and tools. The result of a program with functions has an output for each field when it is a
+// tuple, and so on.
 struct PortInfo {
   std::string name;
+  std::string type;       // "Tensor[(m, 224), float32]", "List[Tensor[(), int32]]"
+  bool is_tensor = true;  // only then there is:
   DType dtype;
   std::vector<int64_t> dims;           // -1: symbolic ...
   std::vector<std::string> dim_texts;  // ... "m * 224"
@@ -39,41 +45,59 @@ class Executable {
   static Result<std::shared_ptr<Executable>> create(std::shared_ptr<const Program> program,
                                                     std::shared_ptr<const KernelLibrary> library,
                                                     ExecutableOptions options = {});
+  // The same with another executor of functions than the VM.
+  using MakeExecutor = std::unique_ptr<FunctionExecutor> (*)(RunContext& context, const ExecutableOptions& options);
+  static Result<std::shared_ptr<Executable>> create(std::shared_ptr<const Program> program,
+                                                    std::shared_ptr<const KernelLibrary> library,
+                                                    ExecutableOptions options, MakeExecutor make_executor);
   ~Executable();
 
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, const RunOptions& options = {});
   // Into `outputs`: those with a value are written in place (type, shape and alignment must be right, no overlap with
   // inputs), the others are filled in.
   Status run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options = {});
+  // Of values: whatever the parameters' types say. The result of a graph is its output, or a tuple when there are several.
+  Result<Value> call(std::span<const Value> inputs, const RunOptions& options = {});
+  // A function that this program made.
+  Result<Value> call_closure(const Value& closure, std::span<const Value> args, const RunOptions& options = {});
+  // A data type of the program; wrong_input says what there is.
+  Result<TypeId> type(std::string_view name) const;
   // The shapes that run() would return for such inputs, or what is wrong with them.
   Result<std::vector<Shape>> output_shapes(std::span<const Shape> input_shapes);
 
   const Program& program() const { return *linked_.program; }
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
-  bool runs_as_graph() const { return graph_; }
+  bool runs_as_graph() const { return program().is_graph(); }
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
+  struct Machine;   // everything for one run of functions
   struct Arena {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
     int64_t bytes = 0;
   };
-  Executable(LinkedProgram linked, ExecutableOptions options);
+  Executable(LinkedProgram linked, ExecutableOptions options, MakeExecutor make_executor);
+  Status check_count(size_t inputs) const;
+  Status check_tensor(size_t input, DType dtype) const;
   Status check_inputs(std::span<const Tensor> inputs) const;
-  Result<std::shared_ptr<Prepared>> prepare(std::span<const Tensor> inputs, bool& planned);
-  Status check_output(size_t index, const Tensor& given, const Plan& plan, std::span<const Tensor> inputs) const;
+  Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
   Result<Arena> take_arena(int64_t bytes);
+  Result<std::shared_ptr<Prepared>> prepare(std::span<const Tensor> inputs, bool& planned);
+  Status run_graph(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
+  Status run_values(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
+  Status check_values(std::span<const Value> inputs) const;
+  Result<Value> run_function(uint32_t function, std::span<const Value> args, const RunOptions& options);
 
   LinkedProgram linked_;
   ExecutableOptions options_;
-  bool graph_;
+  MakeExecutor make_executor_;
   int64_t constant_bytes_ = 0;
   std::vector<PortInfo> inputs_, outputs_;
-  PlanCache plans_;
-  std::mutex mutex_;                               // of the two below
+  std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;
+  std::vector<std::unique_ptr<Machine>> machines_;  // idle ones; one run takes one
 };
 
 }  // namespace relay::runtime

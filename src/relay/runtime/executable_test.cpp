@@ -87,21 +87,22 @@ TEST(Executable, WritesIntoGivenOutputs) {
 TEST(Executable, ReturnsInputsConstantsAndRepeatedOutputs) {
   std::shared_ptr<Program> p = hand_program();
   p->constants.push_back(Tensor::full({2}, DType::float32(), 7));
-  FunctionBuilder b("main");
+  SegmentBuilder b("main");
   uint32_t x = b.input("x", DType::float32(), {SizeExpr::constant(2)});
   uint32_t y = b.output("y", DType::float32(), {SizeExpr::constant(2)});
   b.kernel(AddOne, {x, y}, {}, SizeExpr::constant(2));
   b.result(x);
   b.result(b.constant("seven", 0, p->constants[0]));
   b.result(y);
-  p->functions.push_back(b.finish());
+  p->segments.push_back(b.finish());
   for (bool vm : {false, true}) {
     std::shared_ptr<Executable> e = make(p, vm);
     std::vector<Tensor> in = {iota({2})};
     Result<std::vector<Tensor>> out = e->run(in);
     ASSERT_TRUE(out) << render(out.errors());
     EXPECT_EQ((*out)[0].to_doubles(), (std::vector<double>{1, 2}));
-    EXPECT_EQ((*out)[1].data(), in[0].data());
+    EXPECT_EQ((*out)[1].to_doubles(), in[0].to_doubles());
+    if (!vm) EXPECT_EQ((*out)[1].data(), in[0].data());  // the VM keeps small tensors in objects
     EXPECT_EQ((*out)[2].to_doubles(), (std::vector<double>{7, 7}));
     EXPECT_EQ((*out)[3].data(), (*out)[0].data());
     std::vector<Tensor> given = {iota({2}), iota({2}), iota({2}), iota({2})};
@@ -123,12 +124,13 @@ TEST(Executable, LoopsAndCallsFunctions) {
 }
 
 TEST(Executable, EndlessRecursionIsADiagnostic) {
-  std::shared_ptr<Program> p = hand_program();
-  FunctionBuilder b("main");
-  uint32_t x = b.input("x", DType::float32(), {}), y = b.output("y", DType::float32(), {});
-  uint32_t t = b.temporary("t", DType::float32(), {});
-  b.copy(x, t);
-  b.call(0, {t, y});
+  std::shared_ptr<Program> p = scalar_program();
+  p->signature.inputs = {scalar_port("x")};
+  p->signature.outputs = {scalar_port("out")};
+  FunctionBuilder b("main", 1);
+  uint32_t deeper = b.call(0, {use(0)});
+  uint32_t sum = b.segment(1, {last(deeper), last(0)}, 1)[0];
+  b.ret(last(sum));
   p->functions.push_back(b.finish());
   std::vector<Tensor> in = {Tensor::scalar(1, DType::float32())};
   Result<std::vector<Tensor>> out = make(p)->run(in);

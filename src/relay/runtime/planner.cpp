@@ -13,7 +13,7 @@ Placement place(std::span<const Lifetime> lifetimes) {
   Placement result;
   result.offsets.assign(lifetimes.size(), 0);
   std::vector<uint32_t> order;
-  std::map<uint32_t, int64_t> change;  // of the bytes alive, at an instruction
+  std::map<uint32_t, int64_t> change;  // of the bytes alive, at a step
   for (uint32_t i = 0; i < lifetimes.size(); ++i) {
     if (lifetimes[i].bytes <= 0) continue;
     order.push_back(i);
@@ -46,54 +46,35 @@ Placement place(std::span<const Lifetime> lifetimes) {
   return result;
 }
 
-// First and last mention, widened over loops: an array that is alive anywhere in a loop and mentioned outside it, or that
-// may carry a value from one turn to the next, must keep its place for the whole loop. Treating both alike is safe.
-static std::vector<Lifetime> lifetimes(const Function& f, std::span<const int64_t> bytes) {
+// First and last mention.
+static std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes) {
   std::vector<Lifetime> lives(f.arrays.size());
   std::vector<bool> seen(f.arrays.size());
-  struct Loop {
-    uint32_t begin, end;
-  };
-  std::vector<Loop> loops;
-  for (uint32_t at = 0; at < f.code.size(); ++at) {
-    const Instruction& in = f.code[at];
-    if ((in.op == Op::Jump || in.op == Op::BranchIf) && in.target <= at) loops.push_back({in.target, at});
-    for (uint32_t i = 0; i < in.args.count; ++i) {
-      uint32_t array = f.operands[in.args.begin + i];
+  for (uint32_t at = 0; at < f.steps.size(); ++at) {
+    Range args = f.steps[at].args;
+    for (uint32_t i = 0; i < args.count; ++i) {
+      uint32_t array = f.operands[args.begin + i];
       if (f.arrays[array].kind != Array::Kind::Temporary) continue;
       if (!seen[array]) lives[array] = {bytes[array], at, at};
       seen[array] = true;
       lives[array].last = at;
     }
   }
-  for (bool changed = true; changed && !loops.empty();) {
-    changed = false;
-    for (Lifetime& life : lives) {
-      if (life.bytes == 0) continue;
-      for (const Loop& loop : loops) {
-        if (life.last < loop.begin || loop.end < life.first) continue;
-        if (life.first <= loop.begin && loop.end <= life.last) continue;
-        life.first = std::min(life.first, loop.begin);
-        life.last = std::max(life.last, loop.end);
-        changed = true;
-      }
-    }
-  }
   return lives;
 }
 
-Result<Plan> plan(const Program& program, const Function& f, std::vector<int64_t> variables) {
+Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t> variables) {
   Plan p;
   p.variables = std::move(variables);
   auto no_value = [&](const SizeExpr& e, const char* what) {
-    Diagnostic d{DiagnosticKind::wrong_input, format("function `{}`: {} `{}` has no lawful value for these inputs",
+    Diagnostic d{DiagnosticKind::wrong_input, format("segment `{}`: {} `{}` has no lawful value for these inputs",
                                                      f.name, what, str(e, f.variables))};
     for (size_t v = 0; v < f.variables.size(); ++v)
       d.notes.push_back(format("`{}` is {}", f.variables[v], p.variables[v]));
     return d;
   };
   auto too_large = [&](const Array& a) {
-    return Diagnostic{DiagnosticKind::out_of_memory, format("function `{}`: array `{}` would need more than {} bytes",
+    return Diagnostic{DiagnosticKind::out_of_memory, format("segment `{}`: array `{}` would need more than {} bytes",
                                                             f.name, a.name, Limits::array_bytes)};
   };
   for (const Array& a : f.arrays) {
@@ -117,15 +98,14 @@ Result<Plan> plan(const Program& program, const Function& f, std::vector<int64_t
     if (!value) return no_value(e, "size");
     p.sizes.push_back(*value);
   }
-  for (const Instruction& in : f.code) {
-    if (in.op == Op::Kernel) p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.target].scratch_bytes);
-    if (in.op == Op::BranchIf && p.bytes[f.operands[in.args.begin]] < 1)
-      return no_value(f.arrays[f.operands[in.args.begin]].bytes, "size");
-    if (in.op != Op::Copy) continue;
+  for (const Step& in : f.steps) {
+    if (in.kind == Step::Kind::Kernel)
+      p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
+    if (in.kind != Step::Kind::Copy) continue;
     uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
     if (p.bytes[from] != p.bytes[to])
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("function `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to])};
+                        format("segment `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to])};
   }
   std::vector<Lifetime> lives = lifetimes(f, p.bytes);
   int64_t total = 0;

@@ -1,7 +1,7 @@
 // Where every array lies, at concrete sizes.
 //
 // Arrays that live at the same time get disjoint ranges of one arena; the others share. An array lives from its first to
-// its last mention, widened over every loop that it lives into. Placed largest first, each at the lowest offset
+// its last mention. Placed largest first, each at the lowest offset
 // that is free during its life: within a few percent of the lower bound (the most bytes alive at one time) on real models.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace relay::runtime {
 
 struct Lifetime {
   int64_t bytes = 0;
-  uint32_t first = 0, last = 0;  // instructions; both included
+  uint32_t first = 0, last = 0;  // steps; both included
 };
 
 struct Placement {
@@ -22,18 +22,18 @@ struct Placement {
 // Places lifetimes of non-zero size; those of size zero get offset 0.
 Placement place(std::span<const Lifetime> lifetimes);
 
-// All sizes of a function for given values of its shape variables.
+// All sizes of a segment for given values of its shape variables.
 struct Plan {
   std::vector<int64_t> variables;
   std::vector<Shape> shapes;  // of each array
   std::vector<int64_t> bytes;
   std::vector<int64_t> offsets;  // in the arena; -1: not there (an input, an output, a constant, not used)
-  std::vector<int64_t> sizes;    // Function::sizes
+  std::vector<int64_t> sizes;    // Segment::sizes
   int64_t arena_bytes = 0;
   int64_t lower_bound = 0;    // no plan can need less
   int64_t scratch_bytes = 0;  // the largest of its kernels
 };
 // `program` is valid. Fails with wrong_input or out_of_memory when a size is negative, too large or has no value.
-Result<Plan> plan(const Program& program, const Function& function, std::vector<int64_t> variables);
+Result<Plan> plan(const Program& program, const Segment& segment, std::vector<int64_t> variables);
 
 }  // namespace relay::runtime

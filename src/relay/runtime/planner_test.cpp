@@ -45,25 +45,14 @@ TEST(Planner, RandomLivesAreDisjointAndNearTheBound) {
   }
 }
 
-TEST(Planner, AnArrayKeepsItsPlaceThroughALoop) {
-  std::shared_ptr<Program> program = loop_program();
-  const Function& f = program->entry();
-  Result<Plan> p = plan(*program, f, {});
-  ASSERT_TRUE(p) << render(p.errors());
-  std::set<int64_t> offsets;
-  for (size_t i = 0; i < f.arrays.size(); ++i)
-    if (f.arrays[i].kind == Array::Kind::Temporary) offsets.insert(p->offsets[i]);
-  EXPECT_EQ(offsets.size(), 3u);  // now, next and goes_on
-}
-
 TEST(Planner, SymbolicSizesArePlannedAtTheirValues) {
   std::shared_ptr<Program> program = chain_program(10);
-  Result<Plan> p = plan(*program, program->entry(), {16, 8});
+  Result<Plan> p = plan(*program, program->graph(), {16, 8});
   ASSERT_TRUE(p) << render(p.errors());
   EXPECT_EQ(p->arena_bytes, 2 * 16 * 8 * 4);
   EXPECT_EQ(p->lower_bound, p->arena_bytes);
   EXPECT_EQ(p->scratch_bytes, 4096);
-  Result<Plan> large = plan(*program, program->entry(), {int64_t{1} << 40, int64_t{1} << 20});
+  Result<Plan> large = plan(*program, program->graph(), {int64_t{1} << 40, int64_t{1} << 20});
   ASSERT_FALSE(large);
   EXPECT_EQ(large.errors()[0].kind, DiagnosticKind::out_of_memory);
 }

@@ -1,24 +1,45 @@
-// The program: the one lowered form that every executor runs.
+// The program: the one lowered form that every executor runs. It has two levels.
 //
-//   fn main(x: float32[m, 64]) {
-//     %1: temporary float32[m, 32]
-//     kernel fused_dense(x, weight, %1) shape (m) tasks m
-//     kernel fused_relu(%1, out) shape (m) tasks m
-//     return
+// A *segment* is kernel calls over arrays, in a straight line:
+//
+//   segment layer(x: float32[m, 64]) {
+//     temporary %1: float32[m, 32], m * 128 bytes
+//     output out: float32[m, 32], m * 128 bytes
+//     kernel dense(x, weight, %1) shape (m) tasks m
+//     kernel relu(%1, out) tasks m
 //   }
 //
-// A function binds its shape variables from its inputs' dimensions, checks the rest, and runs a list of instructions over
-// arrays. Every size is an expression over the shape variables, so at concrete sizes everything is known before the first
-// instruction runs: where each array lies (planner.h), how many tasks each kernel has. Instructions name arrays,
-// kernels, sizes and each other by index, and validate() checks every one: a program that passes cannot make an executor
-// read outside it, whatever file it came from.
+// It binds its shape variables from its inputs' dimensions and checks the rest. Every size is an expression over them, so at
+// concrete sizes everything is known before the first kernel runs: where each array lies (planner.h), how many tasks each
+// kernel has. A program of one segment and no function is a model without control flow; the segment is run directly.
+//
+// A *function* is code over values (value.h) in registers, for everything else: calls, branches, closures, data. The first is
+// where a run begins.
+//
+//   fn length(2 parameters, 4 registers) {             # of a list %0, with an accumulator %1
+//     0: switch List %0 [Nil: 1, Cons: 2]
+//     1: return %1!
+//     2: %2 = field 1 of %0!                           # "!": the last use, the value is moved
+//     3: %3 = segment add_one(%1!)
+//     4: tail call length(%2!, %3!)
+//   }
+//
+// Code names arrays, kernels, registers, types and each other by index, and validate() checks every one, and that a register
+// has a value wherever it is read: a program that passes cannot make an executor read outside it, whatever file it came from.
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/runtime/size_expr.h"
-#include "relay/tensor/tensor.h"
+#include "relay/runtime/value.h"
 
 namespace relay::runtime {
+
+// A range of a pool: `operands`, `sizes` or `lists`.
+struct Range {
+  uint32_t begin = 0, count = 0;
+  bool operator==(const Range&) const = default;
+};
+
+// --- segments ----------------------------------------------------------------------------------------------------------
 
 struct Array {
   enum class Kind : uint8_t { Input, Output, Constant, Temporary };
@@ -30,30 +51,19 @@ struct Array {
   uint32_t index = 0;           // Input: of the input; Constant: of Program::constants
 };
 
-enum class Op : uint8_t {
-  Kernel,    // calls kernel `target` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
-  Copy,      // array args[1] = array args[0], of the same size in bytes
-  Jump,      // to instruction `target`
-  BranchIf,  // to instruction `target` if the first byte of array args[0] is not zero
-  Call,      // function `target`: arrays args[0 .. inputs) in, the rest, one for each result, written by it
-  Return,
+struct Step {
+  enum class Kind : uint8_t {
+    Kernel,  // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
+    Copy,    // array args[1] = array args[0], of the same size in bytes
+  };
+  Kind kind = Kind::Kernel;
+  uint32_t kernel = 0;
+  Range args;          // of Segment::operands
+  Range sizes;         // of Segment::sizes; Kernel only
+  uint32_t tasks = 0;  // of Segment::sizes; Kernel only
+  bool operator==(const Step&) const = default;
 };
-constexpr int op_count = static_cast<int>(Op::Return) + 1;
-
-// A range of a function's `operands` or `sizes`.
-struct Range {
-  uint32_t begin = 0, count = 0;
-  bool operator==(const Range&) const = default;
-};
-
-struct Instruction {
-  Op op = Op::Return;
-  uint32_t target = 0;  // a kernel, an instruction or a function
-  Range args;           // of Function::operands
-  Range sizes;          // of Function::sizes; Kernel only
-  uint32_t tasks = 0;   // of Function::sizes; Kernel only
-  bool operator==(const Instruction&) const = default;
-};
+constexpr int step_kind_count = static_cast<int>(Step::Kind::Copy) + 1;
 
 // variables[variable] = (dimension `dim` of input `input` - offset) / factor. That it divides, and that all other
 // dimensions agree, is checked after all variables are bound, for all dimensions alike.
@@ -68,7 +78,7 @@ struct Check {
   std::string message;  // what it means, for people
 };
 
-struct Function {
+struct Segment {
   std::string name;
   std::vector<std::string> variables;
   std::vector<uint32_t> inputs;           // arrays of kind Input
@@ -79,8 +89,106 @@ struct Function {
   std::vector<Array> arrays;
   std::vector<SizeExpr> sizes;
   std::vector<uint32_t> operands;
-  std::vector<Instruction> code;  // ends with a Return or a Jump
+  std::vector<Step> steps;
 };
+
+// --- functions ---------------------------------------------------------------------------------------------------------
+
+// A register that is read. At its last use the value is moved out and the register is empty.
+struct Operand {
+  uint32_t reg : 31 = 0;
+  uint32_t last : 1 = 0;
+  bool operator==(const Operand&) const = default;
+};
+
+enum class Op : uint8_t {
+  Constant,         // to = constant `index`
+  Move,             // to = args[0]
+  RunSegment,       // registers `list` = segment `index` of args
+  MakeTuple,        // to = args
+  MakeData,         // to = constructor `tag` of type `index` of args
+  GetField,         // to = field `index` of the tuple or data value args[0]
+  SwitchTag,        // to instruction list[the tag of args[0]], a value of type `index`; as many targets as constructors
+  Jump,             // to instruction `index`
+  BranchIfFalse,    // to instruction `index` if args[0], a bool tensor without dimensions, is false
+  Call,             // to = function `index` of args
+  TailCall,         // returns that
+  MakeClosure,      // to = function `index` with its first parameters, args
+  CallClosure,      // to = closure args[0] of the other args
+  TailCallClosure,  // returns that
+  MakeReference,    // to = a new reference to args[0]
+  ReadReference,    // to = what args[0] refers to
+  WriteReference,   // args[0] refers to args[1]
+  Drop,             // empties args[0], which says that it is the last use
+  Return,           // args[0]
+  Fail,             // ends the run with message `index` of the function
+};
+constexpr int op_count = static_cast<int>(Op::Fail) + 1;
+
+// Writes register `to`.
+constexpr bool gives_value(Op op) {
+  switch (op) {
+    case Op::Constant:
+    case Op::Move:
+    case Op::MakeTuple:
+    case Op::MakeData:
+    case Op::GetField:
+    case Op::Call:
+    case Op::MakeClosure:
+    case Op::CallClosure:
+    case Op::MakeReference:
+    case Op::ReadReference: return true;
+    default: return false;
+  }
+}
+// The instruction after it is reached otherwise only.
+constexpr bool ends_flow(Op op) {
+  return op == Op::Jump || op == Op::SwitchTag || op == Op::TailCall || op == Op::TailCallClosure || op == Op::Return ||
+         op == Op::Fail;
+}
+
+struct Instruction {
+  Op op = Op::Return;
+  uint16_t tag = 0;
+  uint32_t index = 0;
+  uint32_t to = 0;  // a register; what it held is dropped
+  Range args{};     // of Function::operands, read from the first to the last
+  Range list{};     // of Function::lists
+  bool operator==(const Instruction&) const = default;
+};
+
+struct Function {
+  std::string name;
+  uint32_t parameters = 0;  // registers [0, parameters) have values at the beginning, the others are empty
+  uint32_t registers = 0;
+  // The parameters of the function of a closure: what it captured, then (when `takes_self`) the closure itself, then the
+  // arguments. So a closure that calls itself is in no cycle.
+  bool takes_self = false;
+  std::vector<Operand> operands;
+  std::vector<uint32_t> lists;
+  std::vector<std::string> messages;  // of Fail: what went wrong and where in the source
+  std::vector<Instruction> code;      // ends with a Return, Jump, TailCall, TailCallClosure, SwitchTag or Fail
+};
+
+// A parameter or result of a program with functions.
+struct Port {
+  std::string name;
+  std::string type;  // "Tensor[(m, 4), float32]", "List[Tensor[(), int32]]"; for people
+  bool is_tensor = false;
+  DType dtype;                  // of a tensor, and ...
+  std::vector<SizeExpr> shape;  // ... over Signature::variables
+};
+
+// What the first function takes and gives; shapes are bound and checked as those of a segment are.
+struct Signature {
+  std::vector<std::string> variables;  // an unknown dimension is a variable of its own, named "?"
+  std::vector<Port> inputs;            // by parameter
+  std::vector<Port> outputs;           // the result; when it is a tuple its fields, and so on
+  std::vector<VariableBinding> bindings;
+  std::vector<Check> checks;
+};
+
+// --- programs ----------------------------------------------------------------------------------------------------------
 
 struct KernelEntry {
   std::string name;
@@ -88,33 +196,42 @@ struct KernelEntry {
 };
 
 struct Program {
-  std::vector<Function> functions;  // the first is the entry
+  std::vector<Segment> segments;
+  std::vector<Function> functions;  // the first is the entry; none: the program is its one segment
+  Signature signature;              // of the first function
+  std::vector<DataType> types;
   std::vector<KernelEntry> kernels;
   std::vector<Tensor> constants;  // as stored (packed), 64-byte aligned
-  const Function& entry() const { return functions[0]; }
+  bool is_graph() const { return functions.empty(); }
+  // Of a graph.
+  const Segment& graph() const { return segments[0]; }
 };
 
 // What a program may be at most. Far above any model; low enough that no count can exhaust memory before it is checked.
 struct Limits {
-  static constexpr size_t functions = 1 << 16, arrays = 1 << 20, instructions = 1 << 22, operands = 1 << 24,
-                          sizes = 1 << 22;
+  static constexpr size_t segments = 1 << 20, arrays = 1 << 20, steps = 1 << 22, operands = 1 << 24, sizes = 1 << 22;
+  static constexpr size_t functions = 1 << 20, registers = 1 << 16, instructions = 1 << 22, fields = 1 << 16;
+  static constexpr size_t types = 1 << 16, constructors = 1 << 16;
   static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096,
                           text = 1 << 16;
   static constexpr int64_t array_bytes = int64_t{1} << 46;
-  static constexpr size_t call_depth = 10000;
 };
 
-// Every index, range, expression, rank and name. What is wrong comes as corrupt_file or limit_exceeded.
+// Every index, range, expression, rank and name, and that registers are set before they are read. What is wrong comes as
+// corrupt_file or limit_exceeded.
 Status validate(const Program& program);
-
-// No jumps, branches or calls: the graph runner can run it.
-bool is_straight_line(const Function& function);
 
 // Text for people: --emit=program.
 std::string str(const Program& program);
 
+// What a graph takes and gives.
+Signature graph_signature(const Program& graph);
+// A graph as a program with a function that runs its segment: several outputs become a tuple.
+Program with_function(const Program& graph);
+
 // Reads the shape variables off the inputs' shapes and checks all dimensions; messages (wrong_input) name the input, the
-// dimension and both values.
-Result<std::vector<int64_t>> bind_variables(const Function& function, std::span<const Shape> input_shapes);
+// dimension and both values. Of a signature, only the inputs that are tensors have shapes; the others' are ignored.
+Result<std::vector<int64_t>> bind_variables(const Segment& segment, std::span<const Shape> input_shapes);
+Result<std::vector<int64_t>> bind_variables(const Signature& signature, std::span<const Shape> input_shapes);
 
 }  // namespace relay::runtime

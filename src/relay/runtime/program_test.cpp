@@ -41,30 +41,30 @@ TEST(SizeExpr, RefusesWhatHasNoValue) {
 TEST(Program, BindsVariablesAndChecksTheRest) {
   std::shared_ptr<Program> p = chain_program(1);
   std::vector<Shape> good = {{3, 4}, {3, 4}}, bad = {{3, 4}, {3, 5}}, rank = {{3}, {3, 4}};
-  Result<std::vector<int64_t>> bound = bind_variables(p->entry(), good);
+  Result<std::vector<int64_t>> bound = bind_variables(p->graph(), good);
   ASSERT_TRUE(bound);
   EXPECT_EQ(*bound, (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(render(bind_variables(p->entry(), bad).errors()),
+  EXPECT_EQ(render(bind_variables(p->graph(), bad).errors()),
             "error[R0601]: input `y`: dimension 1 is 5, but it must be 4 (n)\n  note: `n` is 4, from dimension 1 of "
             "input `x`\n");
-  EXPECT_EQ(bind_variables(p->entry(), rank).errors()[0].message, "input `x` has 1 dimension, but it must have 2");
+  EXPECT_EQ(bind_variables(p->graph(), rank).errors()[0].message, "input `x` has 1 dimension, but it must have 2");
 }
 
 TEST(Program, DerivedDimensionsMustDivide) {
-  FunctionBuilder b("main");
+  SegmentBuilder b("main");
   SizeExpr m = b.variable("m");
   b.input("x", DType::float32(), {apply(SizeOp::Mul, m, c(224)), c(3)});
   b.bind(0, 0, 0, 224);
   b.check(apply(SizeOp::Le, m, c(4)), "the batch");
   Program p;
-  p.functions.push_back(b.finish());
+  p.segments.push_back(b.finish());
   ASSERT_TRUE(validate(p));
   std::vector<Shape> good = {{448, 3}}, bad = {{450, 3}}, fixed = {{448, 1}}, many = {{2240, 3}};
-  EXPECT_EQ(*bind_variables(p.entry(), good), std::vector<int64_t>{2});
-  EXPECT_EQ(bind_variables(p.entry(), bad).errors()[0].message,
+  EXPECT_EQ(*bind_variables(p.graph(), good), std::vector<int64_t>{2});
+  EXPECT_EQ(bind_variables(p.graph(), bad).errors()[0].message,
             "input `x`: dimension 0 is 450, which is not of the form `m * 224`");
-  EXPECT_EQ(bind_variables(p.entry(), fixed).errors()[0].message, "input `x`: dimension 1 is 1, but it must be 3");
-  EXPECT_EQ(bind_variables(p.entry(), many).errors()[0].message, "the batch: `m <= 4` does not hold for these inputs");
+  EXPECT_EQ(bind_variables(p.graph(), fixed).errors()[0].message, "input `x`: dimension 1 is 1, but it must be 3");
+  EXPECT_EQ(bind_variables(p.graph(), many).errors()[0].message, "the batch: `m <= 4` does not hold for these inputs");
 }
 
 TEST(Program, ValidateFindsWhatIsWrong) {
@@ -73,21 +73,20 @@ TEST(Program, ValidateFindsWhatIsWrong) {
     void (*spoil)(Program&);
   };
   const Case cases[] = {
-      {"no function", [](Program& p) { p.functions.clear(); }},
-      {"kernel", [](Program& p) { p.functions[0].code[0].target = 99; }},
-      {"operand range", [](Program& p) { p.functions[0].code[0].args.begin = 0xffffffff; }},
-      {"operand count", [](Program& p) { p.functions[0].code[0].args.count = 0xffffffff; }},
-      {"operand", [](Program& p) { p.functions[0].operands[0] = 99; }},
-      {"tasks", [](Program& p) { p.functions[0].code[0].tasks = 99; }},
-      {"size", [](Program& p) { p.functions[0].sizes[0].words.clear(); }},
-      {"variable", [](Program& p) { p.functions[0].arrays[0].bytes = SizeExpr::variable(7); }},
-      {"unbound variable", [](Program& p) { p.functions[0].bindings.clear(); }},
-      {"binding's dimension", [](Program& p) { p.functions[0].bindings[0].dim = 9; }},
-      {"binding's factor", [](Program& p) { p.functions[0].bindings[0].factor = 0; }},
-      {"input", [](Program& p) { p.functions[0].inputs[0] = 2; }},
-      {"output", [](Program& p) { p.functions[0].outputs[0] = 3; }},
-      {"no return", [](Program& p) { p.functions[0].code.pop_back(); }},
-      {"rank", [](Program& p) { p.functions[0].arrays[3].shape.resize(100, SizeExpr::constant(1)); }},
+      {"no segment", [](Program& p) { p.segments.clear(); }},
+      {"kernel", [](Program& p) { p.segments[0].steps[0].kernel = 99; }},
+      {"operand range", [](Program& p) { p.segments[0].steps[0].args.begin = 0xffffffff; }},
+      {"operand count", [](Program& p) { p.segments[0].steps[0].args.count = 0xffffffff; }},
+      {"operand", [](Program& p) { p.segments[0].operands[0] = 99; }},
+      {"tasks", [](Program& p) { p.segments[0].steps[0].tasks = 99; }},
+      {"size", [](Program& p) { p.segments[0].sizes[0].words.clear(); }},
+      {"variable", [](Program& p) { p.segments[0].arrays[0].bytes = SizeExpr::variable(7); }},
+      {"unbound variable", [](Program& p) { p.segments[0].bindings.clear(); }},
+      {"binding's dimension", [](Program& p) { p.segments[0].bindings[0].dim = 9; }},
+      {"binding's factor", [](Program& p) { p.segments[0].bindings[0].factor = 0; }},
+      {"input", [](Program& p) { p.segments[0].inputs[0] = 2; }},
+      {"output", [](Program& p) { p.segments[0].outputs[0] = 3; }},
+      {"rank", [](Program& p) { p.segments[0].arrays[3].shape.resize(100, SizeExpr::constant(1)); }},
       {"scratch", [](Program& p) { p.kernels[0].scratch_bytes = -1; }},
   };
   EXPECT_TRUE(validate(*chain_program(3)));
@@ -100,14 +99,14 @@ TEST(Program, ValidateFindsWhatIsWrong) {
 }
 
 TEST(Program, Text) {
-  EXPECT_EQ(str(*chain_program(1)), R"(fn main(x: float32[m, n], y: float32[m, n]) {
+  EXPECT_EQ(str(*chain_program(1)), R"(segment main(x: float32[m, n], y: float32[m, n]) {
   output out: float32[m, n], m * n * 4 bytes
   temporary %3: float32[m, n], m * n * 4 bytes
   temporary %4: float32[m, n], m * n * 4 bytes
-     0: kernel add_one(x, %3) tasks m * n
-     1: kernel reverse_rows(%3, %4) shape (n) tasks m
-     2: kernel add(%4, y, out) tasks m * n
-     3: return (out)
+  kernel add_one(x, %3) tasks m * n
+  kernel reverse_rows(%3, %4) shape (n) tasks m
+  kernel add(%4, y, out) tasks m * n
+  return (out)
 }
 )");
 }

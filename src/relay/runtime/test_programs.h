@@ -67,7 +67,7 @@ inline Tensor iota(Shape shape) {
 // fn main(x: float32[m, n], y: float32[m, n]) { reversed(x + 1 + ... + 1) + y + constant } with a chain of `length` kernels.
 inline std::shared_ptr<Program> chain_program(int length) {
   std::shared_ptr<Program> p = hand_program();
-  FunctionBuilder b("main");
+  SegmentBuilder b("main");
   SizeExpr m = b.variable("m"), n = b.variable("n");
   SizeExpr all = apply(SizeOp::Mul, m, n);
   DType f32 = DType::float32();
@@ -84,39 +84,53 @@ inline std::shared_ptr<Program> chain_program(int length) {
   uint32_t reversed = b.temporary("reversed", f32, {m, n});
   b.kernel(ReverseRows, {last, reversed}, {n}, m);
   b.kernel(Add, {reversed, y, out}, {}, all);
-  p->functions.push_back(b.finish());
+  p->segments.push_back(b.finish());
   return p;
 }
 
-// fn main(x, limit) { while (x < limit) { x = x + step() }; x }, where step(x) = x + 1 + constant is a function.
-inline std::shared_ptr<Program> loop_program() {
+// Segments over scalars, for functions.
+inline uint32_t scalar_segment(Program& p, const std::string& name, uint32_t kernel, uint32_t inputs, DType result) {
+  SegmentBuilder s(name);
+  std::vector<uint32_t> args;
+  for (uint32_t i = 0; i < inputs; ++i) args.push_back(s.input("a" + std::to_string(i), DType::float32(), {}));
+  args.push_back(s.output("out", result, {}));
+  s.kernel(kernel, args, {}, SizeExpr::constant(1));
+  p.segments.push_back(s.finish());
+  return static_cast<uint32_t>(p.segments.size()) - 1;
+}
+inline Port scalar_port(std::string name) {
+  return {std::move(name), "Tensor[(), float32]", true, DType::float32(), {}};
+}
+
+// A hand program with segments 0: x + 1, 1: x + y, 2: x < y.
+inline std::shared_ptr<Program> scalar_program() {
   std::shared_ptr<Program> p = hand_program();
-  DType f32 = DType::float32();
-  p->constants.push_back(Tensor::full({}, f32, 0.5));
-  FunctionBuilder b("main");
-  uint32_t x = b.input("x", f32, {}), limit = b.input("limit", f32, {});
-  uint32_t out = b.output("out", f32, {});
-  uint32_t now = b.temporary("now", f32, {}), next = b.temporary("next", f32, {}),
-           goes_on = b.temporary("goes_on", DType::boolean(), {});
-  SizeExpr one = SizeExpr::constant(1);
-  b.copy(x, now);
-  uint32_t top = b.here();
-  b.kernel(Less, {now, limit, goes_on}, {}, one);
-  uint32_t in = b.branch_if(goes_on);
-  uint32_t away = b.jump();
-  b.set_target(in, b.here());
-  b.call(1, {now, next});
-  b.copy(next, now);
-  b.jump(top);
-  b.set_target(away, b.here());
-  b.copy(now, out);
+  scalar_segment(*p, "add_one", AddOne, 1, DType::float32());
+  scalar_segment(*p, "add", Add, 2, DType::float32());
+  scalar_segment(*p, "less", Less, 2, DType::boolean());
+  return p;
+}
+
+// fn main(x, limit) { if (x < limit) { main(step(x), limit) } else { x } }, where step(x) = x + 1 + 0.5.
+inline std::shared_ptr<Program> loop_program() {
+  std::shared_ptr<Program> p = scalar_program();
+  p->constants.push_back(Tensor::full({}, DType::float32(), 0.5));
+  p->signature.inputs = {scalar_port("x"), scalar_port("limit")};
+  p->signature.outputs = {scalar_port("out")};
+  FunctionBuilder b("main", 2);
+  FunctionBuilder::Label done = b.label();
+  uint32_t goes_on = b.segment(2, {use(0), use(1)}, 1)[0];
+  b.branch_if_false(last(goes_on), done);
+  uint32_t next = b.call(1, {last(0)});
+  b.tail_call(0, {last(next), last(1)});
+  b.place(done);
+  b.ret(last(0));
   p->functions.push_back(b.finish());
 
-  FunctionBuilder s("step");
-  uint32_t a = s.input("a", f32, {}), result = s.output("result", f32, {});
-  uint32_t half = s.constant("half", 0, p->constants[0]), t = s.temporary("t", f32, {});
-  s.kernel(AddOne, {a, t}, {}, one);
-  s.kernel(Add, {t, half, result}, {}, one);
+  FunctionBuilder s("step", 1);
+  uint32_t more = s.segment(0, {last(0)}, 1)[0], half = s.constant(0);
+  uint32_t sum = s.segment(1, {last(more), last(half)}, 1)[0];
+  s.ret(last(sum));
   p->functions.push_back(s.finish());
   return p;
 }

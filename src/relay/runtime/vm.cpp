@@ -1,144 +1,321 @@
 #include "relay/runtime/vm.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace relay::runtime {
 
-using Clock = std::chrono::steady_clock;
-
-Result<std::shared_ptr<const Plan>> PlanCache::find(const Program& program, uint32_t function,
-                                                    std::vector<int64_t> variables) {
-  std::pair<uint32_t, std::vector<int64_t>> key(function, variables);
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (auto it = plans_.find(key); it != plans_.end()) return it->second;
-  }
-  RELAY_ASSIGN(Plan made, plan(program, program.functions[function], std::move(variables)));
-  std::shared_ptr<const Plan> shared = std::make_shared<const Plan>(std::move(made));
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (plans_.size() >= limit) plans_.clear();  // frames keep theirs alive
-  plans_.emplace(std::move(key), shared);
-  return shared;
+Vm::~Vm() {
+  unwind();
+  std::free(stack_);
 }
 
-Vm::Frame Vm::frame(const Function& f, std::shared_ptr<const Plan> owner, const Plan& plan, std::byte* arena) {
-  Choices& choices = choices_[&plan];
-  if (choices.choices.empty()) choices = {owner, std::vector<ThreadChoice>(f.code.size())};
-  Frame made{&f, &plan, std::move(owner), {}, nullptr, &choices.choices, 0};
-  made.arrays.resize(f.arrays.size());
-  for (size_t i = 0; i < f.arrays.size(); ++i) {
-    const Array& a = f.arrays[i];
-    if (a.kind == Array::Kind::Temporary) made.arrays[i] = arena + plan.offsets[i];
-    if (a.kind == Array::Kind::Constant) made.arrays[i] = const_cast<void*>(linked_.program->constants[a.index].data());
-  }
-  return made;
+bool Vm::reserve(size_t registers) {
+  if (registers <= capacity_) return true;
+  size_t wanted = std::max<size_t>(registers, std::max<size_t>(2 * capacity_, 256));
+  void* grown = std::realloc(stack_, wanted * sizeof(Object*));
+  if (grown == nullptr) return context_.fail_no_memory();
+  stack_ = static_cast<Object**>(grown);
+  capacity_ = wanted;
+  return true;
 }
 
-// Pushes the callee's frame.
-Status Vm::enter(const Instruction& in) {
-  const Function& callee = linked_.program->functions[in.target];
-  const Frame& caller = frames_.back();
-  const uint32_t* args = caller.function->operands.data() + in.args.begin;
-  if (frames_.size() >= Limits::call_depth)
-    return Diagnostic{DiagnosticKind::limit_exceeded,
-                      format("`{}` calls itself more than {} levels deep", callee.name, Limits::call_depth)};
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < callee.inputs.size(); ++i) shapes.push_back(caller.plan->shapes[args[i]]);
-  RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(callee, shapes));
-  RELAY_ASSIGN(std::shared_ptr<const Plan> plan, plans_.find(*linked_.program, in.target, std::move(variables)));
-  // Row-major on both sides: where the caller stores an array otherwise, its size tells.
-  auto fits = [&](uint32_t given, uint32_t wanted) {
-    return caller.plan->bytes[given] == plan->bytes[wanted] && caller.plan->shapes[given] == plan->shapes[wanted];
-  };
-  bool all_fit = true;
-  for (size_t i = 0; i < callee.inputs.size(); ++i) all_fit &= fits(args[i], callee.inputs[i]);
-  for (size_t i = 0; i < callee.outputs.size(); ++i) all_fit &= fits(args[callee.inputs.size() + i], callee.outputs[i]);
-  if (!all_fit)
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      format("a call of `{}` passes arrays of other sizes than it has", callee.name)};
-  std::shared_ptr<std::byte> memory;
-  if (plan->arena_bytes > 0) {
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(plan->arena_bytes))),
-                 [](std::byte* p) { std::free(p); });
-    if (!memory) return Diagnostic{DiagnosticKind::out_of_memory, format("no memory for a call of `{}`", callee.name)};
+// A frame of empty registers on top of the stack.
+bool Vm::push(uint32_t function) {
+  const Function& f = linked_.program->functions[function];
+  if (frames_.size() >= depth_)
+    return context_.fail(DiagnosticKind::limit_exceeded,
+                         format("`{}`: calls are nested more than {} deep", f.name, depth_));
+  if (!reserve(top_ + f.registers + linked_.scratch[function])) return false;
+  try {
+    frames_.push_back({function, 0, top_});
+  } catch (const std::bad_alloc&) {
+    return context_.fail_no_memory();
   }
-  Frame made = frame(callee, plan, *plan, memory.get());
-  made.memory = std::move(memory);
-  for (size_t i = 0; i < callee.inputs.size(); ++i) made.arrays[callee.inputs[i]] = caller.arrays[args[i]];
-  for (size_t i = 0; i < callee.outputs.size(); ++i)
-    if (callee.arrays[callee.outputs[i]].kind == Array::Kind::Output)
-      made.arrays[callee.outputs[i]] = caller.arrays[args[callee.inputs.size() + i]];
-  frames_.push_back(std::move(made));
-  return ok();
+  std::memset(stack_ + top_, 0, f.registers * sizeof(Object*));
+  top_ += f.registers;
+  return true;
 }
 
-// Pops a frame; results that the callee did not write itself (inputs and constants returned as they are, one array returned
-// twice) are copied to the caller's.
-void Vm::leave() {
-  Frame callee = std::move(frames_.back());
-  frames_.pop_back();
-  if (frames_.empty()) return;
-  Frame& caller = frames_.back();
-  const Instruction& in = caller.function->code[caller.pc - 1];
-  const uint32_t* results = caller.function->operands.data() + in.args.begin + callee.function->inputs.size();
-  for (size_t i = 0; i < callee.function->outputs.size(); ++i) {
-    uint32_t output = callee.function->outputs[i];
-    void* to = caller.arrays[results[i]];
-    if (callee.arrays[output] != to)
-      std::memmove(to, callee.arrays[output], static_cast<size_t>(callee.plan->bytes[output]));
+// Null after fail() when this is no closure of this program that takes so many arguments.
+const Function* Vm::closure_function(const Object* closure, size_t args) {
+  const std::vector<Function>& functions = linked_.program->functions;
+  uint32_t index = closure->id - linked_.first_function;
+  if (closure->kind != ObjectKind::Closure || index >= functions.size()) {
+    context_.fail(DiagnosticKind::wrong_input, closure->kind == ObjectKind::Closure
+                                                   ? "a function of another program is called"
+                                                   : "a value is called that is no function");
+    return nullptr;
   }
+  const Function& f = functions[index];
+  if (closure->size + f.takes_self + args == f.parameters) return &f;
+  context_.fail(DiagnosticKind::wrong_input, format("`{}` is called with {}, but it takes {}", f.name,
+                                                    plural(static_cast<int64_t>(args), "argument", "arguments"),
+                                                    f.parameters - f.takes_self - closure->size));
+  return nullptr;
 }
 
-Status Vm::run(const RunState& state) {
-  const Program& program = *linked_.program;
+void Vm::unwind() {
+  for (size_t i = 0; i < top_; ++i)
+    if (stack_[i]) release(stack_[i]);
+  top_ = 0;
   frames_.clear();
-  if (choices_.size() > 1000) choices_.clear();
-  frames_.push_back(frame(program.entry(), nullptr, plan_, state.arena));
-  for (size_t i = 0; i < state.inputs.size(); ++i) frames_[0].arrays[program.entry().inputs[i]] = state.inputs[i];
-  for (size_t i = 0; i < state.outputs.size(); ++i)
-    if (state.outputs[i]) frames_[0].arrays[program.entry().outputs[i]] = state.outputs[i];
-  bool timed = state.report && state.report->time_steps;
-  while (!frames_.empty()) {
+}
+
+// Says where an error happened.
+void Vm::note_frames() {
+  constexpr size_t most = 8;
+  std::string where;
+  for (size_t i = frames_.size(); i-- > 0 && frames_.size() - i <= most;) {
+    where += where.empty() ? "in " : ", called by ";
+    where += format("`{}`", linked_.program->functions[frames_[i].function].name);
+  }
+  if (frames_.size() > most) where += format(", and {} more", frames_.size() - most);
+  if (!context_.errors().empty() && !where.empty()) context_.errors()[0].notes.push_back(where);
+}
+
+Object* Vm::call(uint32_t function, std::span<Object* const> args) {
+  Object* result = nullptr;
+  if (push(function)) {
+    std::copy(args.begin(), args.end(), stack_);
+    result = interpret();
+  } else {
+    for (Object* o : args) release(o);
+  }
+  if (result == nullptr) {
+    note_frames();
+    unwind();
+  }
+  // After a deep recursion the memory goes back.
+  constexpr size_t kept = 1 << 20;
+  if (capacity_ > kept) {
+    std::free(std::exchange(stack_, nullptr));
+    capacity_ = 0;
+    frames_ = {};
+  }
+  return result;
+}
+
+Object* Vm::interpret() {
+  const Program& program = *linked_.program;
+  const Function* functions = program.functions.data();
+  const Function* f = nullptr;
+  const Operand* operands = nullptr;
+  const Instruction* at = nullptr;  // the next
+  Object** regs = nullptr;
+  int64_t calls = 0;
+
+  // Goes on in the frame on top.
+  auto resume = [&] {
+    const Frame& frame = frames_.back();
+    f = functions + frame.function;
+    operands = f->operands.data();
+    at = f->code.data() + frame.pc;
+    regs = stack_ + frame.base;
+  };
+  auto take = [&](Operand o) {
+    Object*& reg = regs[o.reg];
+    return o.last ? std::exchange(reg, nullptr) : retain(reg);
+  };
+  auto done_with = [&](Operand o) {
+    if (o.last) release(std::exchange(regs[o.reg], nullptr));
+  };
+  auto set = [&](uint32_t reg, Object* value) {
+    Object* old = std::exchange(regs[reg], value);
+    if (old) release(old);
+  };
+  auto clear = [&] {
+    for (Object** reg = regs; reg != stack_ + top_; ++reg)
+      if (*reg) release(*reg);
+  };
+  auto corrupt = [&](const char* what) {
+    context_.fail(DiagnosticKind::corrupt_file, format("the program is not well typed: {}", what));
+    return nullptr;
+  };
+  auto no_memory = [&] {
+    context_.fail_no_memory();
+    return nullptr;
+  };
+  // Replaces the frame on top by one of `function`, whose `count` arguments lie above the stack.
+  auto replace = [&](uint32_t function, uint32_t count) {
+    clear();
     Frame& frame = frames_.back();
-    const Function& f = *frame.function;
-    const Instruction& in = f.code[frame.pc++];
-    const uint32_t* args = f.operands.data() + in.args.begin;
+    size_t args = top_;
+    top_ = frame.base;  // what is above is ours alone until the frame is whole again
+    if (!reserve(std::max(args + count, frame.base + functions[function].registers + linked_.scratch[function]))) {
+      for (uint32_t i = 0; i < count; ++i) release(stack_[args + i]);
+      return false;
+    }
+    Object** base = stack_ + frame.base;
+    std::memmove(base, stack_ + args, count * sizeof(Object*));
+    std::memset(base + count, 0, (functions[function].registers - count) * sizeof(Object*));
+    top_ = frame.base + functions[function].registers;
+    frame.function = function;
+    frame.pc = 0;
+    resume();
+    return true;
+  };
+  // Writes what a closure's function is given to `to`: captures, itself, arguments.
+  auto unpack = [&](const Instruction& in, const Function& callee, Object** to) {
+    const Operand* args = operands + in.args.begin;
+    Object* closure = take(args[0]);
+    for (uint32_t i = 0; i < closure->size; ++i) *to++ = retain(fields(closure)[i]);
+    if (callee.takes_self) *to++ = closure;
+    for (uint32_t i = 1; i < in.args.count; ++i) *to++ = take(args[i]);
+    if (!callee.takes_self) release(closure);
+  };
+
+  resume();
+  while (true) {
+    const Instruction& in = *at++;
+    const Operand* args = operands + in.args.begin;
     switch (in.op) {
-      case Op::Kernel: {
-        params_.resize(in.args.count);
-        for (uint32_t i = 0; i < in.args.count; ++i) params_[i] = frame.arrays[args[i]];
-        int64_t tasks = frame.plan->sizes[in.tasks];
-        ThreadChoice& choice = (*frame.threads)[frame.pc - 1];
-        bool measured = !choice.decided() && state.session.threads() > 1;
-        int limit = choice.limit();
-        Clock::time_point start;
-        if (timed || measured) start = Clock::now();
-        call_kernel(state.session, linked_.kernels[in.target], params_.data(),
-                    frame.plan->sizes.data() + in.sizes.begin, tasks, program.kernels[in.target].scratch_bytes, limit,
-                    out_of_scratch_);
-        if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
-        if (state.report) ++state.report->kernel_calls;
-        if (!timed && !measured) break;
-        double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-        if (measured) choice.record(us);
-        int threads = static_cast<int>(std::min<int64_t>(tasks, limit == 0 ? state.session.threads() : limit));
-        if (timed) state.report->steps.push_back({program.kernels[in.target].name, us, tasks, threads});
+      case Op::Constant: set(in.to, retain(linked_.constants[in.index].get())); break;
+      case Op::Move: set(in.to, take(args[0])); break;
+      case Op::RunSegment: {
+        Object** given = stack_ + top_;
+        Object** results = given + in.args.count;
+        for (uint32_t i = 0; i < in.args.count; ++i) given[i] = regs[args[i].reg];
+        uint32_t site = linked_.site_of[frames_.back().function][static_cast<size_t>(&in - f->code.data())];
+        if (!context_.run_segment(site, given, results)) return nullptr;
+        for (uint32_t i = 0; i < in.args.count; ++i) done_with(args[i]);
+        const uint32_t* to = f->lists.data() + in.list.begin;
+        for (uint32_t i = 0; i < in.list.count; ++i) set(to[i], results[i]);
         break;
       }
-      case Op::Copy:
-        std::memmove(frame.arrays[args[1]], frame.arrays[args[0]], static_cast<size_t>(frame.plan->bytes[args[0]]));
+      case Op::MakeTuple:
+      case Op::MakeData:
+      case Op::MakeClosure: {
+        Object** given = stack_ + top_;
+        for (uint32_t i = 0; i < in.args.count; ++i) given[i] = take(args[i]);
+        ObjectKind kind = in.op == Op::MakeTuple  ? ObjectKind::Tuple
+                          : in.op == Op::MakeData ? ObjectKind::Data
+                                                  : ObjectKind::Closure;
+        uint32_t id = in.op == Op::MakeTuple  ? 0
+                      : in.op == Op::MakeData ? linked_.types[in.index]
+                                              : linked_.first_function + in.index;
+        Object* made = make_object(kind, id, in.tag, {given, in.args.count});
+        if (made == nullptr) {
+          for (uint32_t i = 0; i < in.args.count; ++i) release(given[i]);
+          return no_memory();
+        }
+        set(in.to, made);
         break;
-      case Op::Jump: frame.pc = in.target; break;
-      case Op::BranchIf:
-        if (*static_cast<const uint8_t*>(frame.arrays[args[0]]) != 0) frame.pc = in.target;
+      }
+      case Op::GetField: {
+        Object* o = regs[args[0].reg];
+        if ((o->kind != ObjectKind::Tuple && o->kind != ObjectKind::Data) || in.index >= o->size)
+          return corrupt("a field is read that is not there");
+        if (args[0].last && is_unique(o)) {  // the object goes, so its field is ours
+          Object* field = std::exchange(fields(o)[in.index], nullptr);
+          destroy(std::exchange(regs[args[0].reg], nullptr));
+          set(in.to, field);
+        } else {
+          Object* field = retain(fields(o)[in.index]);
+          done_with(args[0]);
+          set(in.to, field);
+        }
         break;
-      case Op::Call: RELAY_RETURN_IF_ERROR(enter(in)); break;
-      case Op::Return: leave(); break;
+      }
+      case Op::SwitchTag: {
+        Object* o = regs[args[0].reg];
+        if (o->kind != ObjectKind::Data || o->id != linked_.types[in.index])
+          return corrupt("a value of another type is matched");
+        at = f->code.data() + f->lists[in.list.begin + o->tag];
+        done_with(args[0]);
+        break;
+      }
+      case Op::Jump: at = f->code.data() + in.index; break;
+      case Op::BranchIfFalse: {
+        Object* o = regs[args[0].reg];
+        if (o->kind != ObjectKind::Tensor || o->id != dtype_id(DType::boolean()) || o->size != 0)
+          return corrupt("a condition is no bool");
+        if (*static_cast<const uint8_t*>(as_tensor(o)->data) == 0) at = f->code.data() + in.index;
+        done_with(args[0]);
+        break;
+      }
+      case Op::Call: {
+        ++calls;
+        frames_.back().pc = static_cast<uint32_t>(at - f->code.data());
+        size_t caller = frames_.back().base;
+        if (!push(in.index)) return nullptr;
+        regs = stack_ + caller;
+        Object** to = stack_ + frames_.back().base;
+        for (uint32_t i = 0; i < in.args.count; ++i) to[i] = take(args[i]);
+        resume();
+        break;
+      }
+      case Op::TailCall: {
+        ++calls;
+        for (uint32_t i = 0; i < in.args.count; ++i) stack_[top_ + i] = take(args[i]);
+        if (!replace(in.index, in.args.count)) return nullptr;
+        break;
+      }
+      case Op::CallClosure: {
+        ++calls;
+        const Function* callee = closure_function(regs[args[0].reg], in.args.count - 1);
+        if (callee == nullptr) return nullptr;
+        frames_.back().pc = static_cast<uint32_t>(at - f->code.data());
+        size_t caller = frames_.back().base;
+        if (!push(static_cast<uint32_t>(callee - functions))) return nullptr;
+        regs = stack_ + caller;
+        unpack(in, *callee, stack_ + frames_.back().base);
+        resume();
+        break;
+      }
+      case Op::TailCallClosure: {
+        ++calls;
+        const Function* callee = closure_function(regs[args[0].reg], in.args.count - 1);
+        if (callee == nullptr || !reserve(top_ + callee->parameters)) return nullptr;
+        regs = stack_ + frames_.back().base;
+        unpack(in, *callee, stack_ + top_);
+        if (!replace(static_cast<uint32_t>(callee - functions), callee->parameters)) return nullptr;
+        break;
+      }
+      case Op::MakeReference: {
+        Object* content = take(args[0]);
+        Object* made = context_.references().make(content);
+        if (made == nullptr) {
+          release(content);
+          return no_memory();
+        }
+        set(in.to, made);
+        break;
+      }
+      case Op::ReadReference: {
+        Object* o = regs[args[0].reg];
+        if (o->kind != ObjectKind::Reference) return corrupt("a value is read that is no reference");
+        Object* content = read_reference(static_cast<ReferenceObject*>(o));
+        done_with(args[0]);
+        set(in.to, content);
+        break;
+      }
+      case Op::WriteReference: {
+        Object* o = regs[args[0].reg];
+        if (o->kind != ObjectKind::Reference) return corrupt("a value is written that is no reference");
+        if (args[0].last) regs[args[0].reg] = nullptr;
+        write_reference(static_cast<ReferenceObject*>(o), take(args[1]));
+        if (args[0].last) release(o);
+        break;
+      }
+      case Op::Drop: done_with(args[0]); break;
+      case Op::Return: {
+        Object* value = take(args[0]);
+        clear();
+        top_ = frames_.back().base;
+        frames_.pop_back();
+        if (frames_.empty()) {
+          if (Report* report = context_.report()) report->calls += calls;
+          return value;
+        }
+        resume();
+        set(at[-1].to, value);
+        break;
+      }
+      case Op::Fail: context_.fail(DiagnosticKind::wrong_input, f->messages[in.index]); return nullptr;
     }
   }
-  return ok();
 }
 
 }  // namespace relay::runtime

@@ -1,61 +1,41 @@
-// The virtual machine: interprets the instructions of a program, with branches, loops and calls.
+// The virtual machine: interprets the functions of a program.
 //
-// A frame is a function at concrete sizes: its plan, a piece of memory for its temporaries, a pointer for each array. A
-// call makes a frame on an explicit stack (never the machine's), so recursion is bounded by a limit, not by a crash.
-// The callee reads the caller's arrays and writes its results into them; nothing is copied.
+// A frame is a window of one stack of registers, so calls cost no allocation and recursion ends at a limit, or where memory
+// ends, and never in a crash. A tail call reuses its frame: a loop runs in constant memory. All work on tensors is in the
+// segments.
 #pragma once
 
-#include <map>
-#include <mutex>
-
-#include "relay/runtime/graph_runner.h"
+#include "relay/runtime/context.h"
 
 namespace relay::runtime {
 
-// Plans of functions by the values of their shape variables. Safe from several threads.
-class PlanCache {
+class Vm : public FunctionExecutor {
  public:
-  Result<std::shared_ptr<const Plan>> find(const Program& program, uint32_t function, std::vector<int64_t> variables);
-
- private:
-  static constexpr size_t limit = 4096;
-  std::mutex mutex_;
-  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::shared_ptr<const Plan>> plans_;
-};
-
-class Vm {
- public:
-  // All three must outlive the machine. `plan` is that of the entry.
-  Vm(const LinkedProgram& linked, const Plan& plan, PlanCache& plans) : linked_(linked), plan_(plan), plans_(plans) {}
-  // One run at a time.
-  Status run(const RunState& state);
+  // `context` must outlive the machine. At most `depth` frames.
+  Vm(RunContext& context, size_t depth) : context_(context), linked_(context.linked()), depth_(depth) {}
+  ~Vm() override;
+  // One call at a time.
+  Object* call(uint32_t function, std::span<Object* const> args) override;
 
  private:
   struct Frame {
-    const Function* function;
-    const Plan* plan;
-    std::shared_ptr<const Plan> owner;  // of a called function's plan
-    std::vector<void*> arrays;
-    std::shared_ptr<std::byte> memory;   // of a called function's temporaries
-    std::vector<ThreadChoice>* threads;  // by instruction
-    uint32_t pc = 0;
+    uint32_t function;
+    uint32_t pc;  // where the caller goes on
+    size_t base;  // of its registers
   };
-  Frame frame(const Function& function, std::shared_ptr<const Plan> owner, const Plan& plan, std::byte* arena);
-  Status enter(const Instruction& in);
-  void leave();
+  bool reserve(size_t registers);
+  bool push(uint32_t function);
+  Object* interpret();
+  void unwind();
+  void note_frames();
+  const Function* closure_function(const Object* closure, size_t args);
 
+  RunContext& context_;
   const LinkedProgram& linked_;
-  const Plan& plan_;
-  PlanCache& plans_;
+  size_t depth_;
+  Object** stack_ = nullptr;  // of `capacity_` registers; those from `top_` on are not used
+  size_t capacity_ = 0, top_ = 0;
   std::vector<Frame> frames_;
-  // How many threads each kernel call of a function uses, by its plan (which is kept alive).
-  struct Choices {
-    std::shared_ptr<const Plan> owner;
-    std::vector<ThreadChoice> choices;
-  };
-  std::map<const Plan*, Choices> choices_;
-  std::vector<void*> params_;
-  std::atomic<bool> out_of_scratch_{false};
 };
 
 }  // namespace relay::runtime

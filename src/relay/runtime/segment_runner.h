@@ -1,4 +1,4 @@
-// Runs a straight-line function: everything is bound ahead, a run is a loop over a flat list of calls.
+// Runs a segment: everything is bound ahead, a run is a loop over a flat list of calls.
 //
 // The list is made once for given sizes. Parameters that point into the arena are written when the arena changes (in
 // practice once), those of inputs and outputs at every run; nothing else is left to do between two kernels.
@@ -6,20 +6,13 @@
 
 #include <span>
 
-#include "relay/runtime/kernel.h"
+#include "relay/runtime/linked.h"
 #include "relay/runtime/planner.h"
 #include "relay/runtime/report.h"
 #include "relay/runtime/thread_choice.h"
 #include "relay/runtime/thread_pool.h"
 
 namespace relay::runtime {
-
-// A program with the addresses of its kernels, by index of Program::kernels.
-struct LinkedProgram {
-  std::shared_ptr<const Program> program;
-  std::shared_ptr<const KernelLibrary> library;
-  std::vector<KernelFn> kernels;
-};
 
 // What an executor gets for one run. `arena` is 64-byte aligned and as large as the plan says.
 struct RunState {
@@ -30,10 +23,10 @@ struct RunState {
   Report* report = nullptr;
 };
 
-class GraphRunner {
+class SegmentRunner {
  public:
-  // Both must outlive the runner. The program's entry is straight-line.
-  GraphRunner(const LinkedProgram& linked, const Plan& plan);
+  // All must outlive the runner.
+  SegmentRunner(const LinkedProgram& linked, const Segment& segment, const Plan& plan);
   // One run at a time.
   Status run(const RunState& state);
 
@@ -44,7 +37,7 @@ class GraphRunner {
     const int64_t* shape;
     int64_t tasks;  // copy: bytes
     int64_t scratch_bytes;
-    uint32_t instruction;
+    uint32_t kernel_index;
     ThreadChoice threads{};
   };
   struct ArenaSlot {

@@ -1,4 +1,4 @@
-#include "relay/runtime/graph_runner.h"
+#include "relay/runtime/segment_runner.h"
 
 #include <chrono>
 #include <cstring>
@@ -12,23 +12,18 @@ static double us_since(Clock::time_point start) {
 
 Diagnostic out_of_scratch() { return {DiagnosticKind::out_of_memory, "no memory for a kernel's scratch buffers"}; }
 
-GraphRunner::GraphRunner(const LinkedProgram& linked, const Plan& plan) : linked_(linked) {
+SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan) : linked_(linked) {
   const Program& program = *linked.program;
-  const Function& f = program.entry();
   size_t slots = 0;
-  for (const Instruction& in : f.code) slots += in.args.count;
+  for (const Step& in : f.steps) slots += in.args.count;
   params_.resize(slots);  // never grows: calls point into it
   std::vector<uint32_t> output_of(f.arrays.size(), 0);
   for (size_t i = f.outputs.size(); i-- > 0;)
     output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
   uint32_t slot = 0;
-  for (uint32_t at = 0; at < f.code.size(); ++at) {
-    const Instruction& in = f.code[at];
-    if (in.op == Op::Return) break;
-    RELAY_CHECK(in.op == Op::Kernel || in.op == Op::Copy, "the graph runner runs straight-line functions only");
+  for (const Step& in : f.steps) {
     Call c{};
     c.params = params_.data() + slot;
-    c.instruction = at;
     for (uint32_t i = 0; i < in.args.count; ++i, ++slot) {
       uint32_t array = f.operands[in.args.begin + i];
       const Array& a = f.arrays[array];
@@ -39,11 +34,12 @@ GraphRunner::GraphRunner(const LinkedProgram& linked, const Plan& plan) : linked
         case Array::Kind::Temporary: arena_slots_.push_back({slot, plan.offsets[array]}); break;
       }
     }
-    if (in.op == Op::Kernel) {
-      c.kernel = linked.kernels[in.target];
+    if (in.kind == Step::Kind::Kernel) {
+      c.kernel = linked.kernels[in.kernel];
+      c.kernel_index = in.kernel;
       c.shape = plan.sizes.data() + in.sizes.begin;
       c.tasks = plan.sizes[in.tasks];
-      c.scratch_bytes = program.kernels[in.target].scratch_bytes;
+      c.scratch_bytes = program.kernels[in.kernel].scratch_bytes;
     } else {
       c.tasks = plan.bytes[f.operands[in.args.begin]];
     }
@@ -51,7 +47,7 @@ GraphRunner::GraphRunner(const LinkedProgram& linked, const Plan& plan) : linked
   }
 }
 
-void GraphRunner::bind(const RunState& state) {
+void SegmentRunner::bind(const RunState& state) {
   if (state.arena != arena_) {
     arena_ = state.arena;
     for (const ArenaSlot& s : arena_slots_) params_[s.slot] = arena_ + s.offset;
@@ -60,7 +56,7 @@ void GraphRunner::bind(const RunState& state) {
   for (const OuterSlot& s : output_slots_) params_[s.slot] = state.outputs[s.index];
 }
 
-inline void GraphRunner::call(const Call& c, ThreadPool::Session& session) {
+inline void SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   if (c.kernel == nullptr) {
     std::memcpy(c.params[1], c.params[0], static_cast<size_t>(c.tasks));
     return;
@@ -68,8 +64,7 @@ inline void GraphRunner::call(const Call& c, ThreadPool::Session& session) {
   call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads.limit(), out_of_scratch_);
 }
 
-void GraphRunner::run_measured(const RunState& state) {
-  const Function& f = linked_.program->entry();
+void SegmentRunner::run_measured(const RunState& state) {
   bool measuring = measuring_ && state.session.threads() > 1;
   if (measuring) measuring_ = false;
   for (Call& c : calls_) {
@@ -83,14 +78,14 @@ void GraphRunner::run_measured(const RunState& state) {
     }
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
-    std::string name = c.kernel ? linked_.program->kernels[f.code[c.instruction].target].name : "copy";
+    std::string name = c.kernel ? linked_.program->kernels[c.kernel_index].name : "copy";
     state.report->steps.push_back({std::move(name), us, c.tasks, c.kernel ? threads : 1});
   }
 }
 
-Status GraphRunner::run(const RunState& state) {
+Status SegmentRunner::run(const RunState& state) {
   bind(state);
-  if (state.report) state.report->kernel_calls = static_cast<int64_t>(calls_.size());
+  if (state.report) state.report->kernel_calls += static_cast<int64_t>(calls_.size());
   if ((measuring_ && state.session.threads() > 1) || (state.report && state.report->time_steps)) {
     run_measured(state);
   } else {

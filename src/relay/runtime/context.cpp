@@ -1,0 +1,156 @@
+#include "relay/runtime/context.h"
+
+#include <cstdlib>
+
+#include "relay/tensor/memory.h"
+
+namespace relay::runtime {
+
+RunContext::RunContext(const LinkedProgram& linked) : linked_(linked), bound_(linked.program->segments.size()) {
+  for (uint32_t segment : linked.sites) sites_.push_back({segment});
+}
+
+void RunContext::begin(ThreadPool::Session& session, Report* report) {
+  session_ = &session;
+  report_ = report;
+  errors_.clear();
+}
+
+void RunContext::end() {
+  if (references_.live() > 0) {
+    references_.collect();
+    references_.rest();
+  }
+  session_ = nullptr;
+  report_ = nullptr;
+}
+
+bool RunContext::fail(DiagnosticKind kind, std::string message) {
+  if (errors_.empty()) errors_.push_back({kind, std::move(message)});
+  return false;
+}
+
+bool RunContext::fail(const Diagnostics& errors) {
+  if (errors_.empty()) errors_ = errors;
+  return false;
+}
+
+// --- segments ----------------------------------------------------------------------------------------------------------
+
+RunContext::Bound::Bound(const LinkedProgram& linked, const Segment& segment, Plan made)
+    : plan(std::move(made)), runner(linked, segment, plan) {
+  for (uint32_t input : segment.inputs) {
+    const Shape& shape = plan.shapes[input];
+    inputs.push_back({dtype_id(segment.arrays[input].dtype), static_cast<uint32_t>(shape.size()), shape.data()});
+  }
+  for (uint32_t i = 0; i < segment.outputs.size(); ++i) {
+    uint32_t array = segment.outputs[i];
+    const Array& a = segment.arrays[array];
+    const Shape& shape = plan.shapes[array];
+    Output output{a.kind, a.index, dtype_id(a.dtype), shape, static_cast<size_t>(plan.bytes[array]), {}};
+    if (a.kind == Array::Kind::Output)
+      for (output.index = 0; segment.outputs[output.index] != array;) ++output.index;
+    if (a.kind == Array::Kind::Constant) {
+      void* data = const_cast<void*>(linked.program->constants[a.index].data());
+      output.constant = Value::tensor(Tensor::view(data, shape, a.dtype, linked.program));
+    }
+    outputs.push_back(std::move(output));
+  }
+}
+
+bool RunContext::fits(const Bound& bound, Object* const* args) {
+  for (size_t i = 0; i < bound.inputs.size(); ++i) {
+    const Bound::Input& input = bound.inputs[i];
+    const Object* o = args[i];
+    if (o->kind != ObjectKind::Tensor || o->id != input.dtype || o->size != input.rank) return false;
+    const int64_t* dims = as_tensor(o)->dims();
+    for (uint32_t d = 0; d < input.rank; ++d)
+      if (dims[d] != input.dims[d]) return false;
+  }
+  return true;
+}
+
+// Shapes that the place did not meet the last time.
+RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
+  const Segment& segment = linked_.program->segments[index];
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < segment.inputs.size(); ++i) {
+    const Array& a = segment.arrays[segment.inputs[i]];
+    if (args[i]->kind != ObjectKind::Tensor || args[i]->id != dtype_id(a.dtype)) {
+      fail(DiagnosticKind::wrong_input,
+           format("input `{}` of segment {} is {}, but it must be a tensor of {}", a.name, segment.name,
+                  args[i]->kind == ObjectKind::Tensor ? "a tensor of " + dtype_of(args[i]).str() : "no tensor",
+                  a.dtype.str()));
+      return nullptr;
+    }
+    const int64_t* dims = as_tensor(args[i])->dims();
+    shapes.emplace_back(dims, dims + args[i]->size);
+  }
+  std::map<std::vector<Shape>, std::unique_ptr<Bound>>& known = bound_[index];
+  std::map<std::vector<Shape>, std::unique_ptr<Bound>>::iterator it = known.find(shapes);
+  if (it != known.end()) return it->second.get();
+  Result<std::vector<int64_t>> variables = bind_variables(segment, shapes);
+  if (!variables) return fail(variables.errors()), nullptr;
+  Result<Plan> made = plan(*linked_.program, segment, std::move(*variables));
+  if (!made) return fail(made.errors()), nullptr;
+  if (made->arena_bytes > arena_bytes_) {
+    std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(made->arena_bytes)));
+    if (memory == nullptr) {
+      fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", made->arena_bytes));
+      return nullptr;
+    }
+    arena_ = {memory, [](std::byte* p) { std::free(p); }};
+    arena_bytes_ = made->arena_bytes;
+  }
+  if (report_) report_->planned = true;
+  if (known.size() >= bound_limit) {
+    for (Site& site : sites_)
+      if (site.segment == index) site.last = nullptr;
+    known.clear();
+  }
+  inputs_.resize(std::max(inputs_.size(), segment.inputs.size()));
+  outputs_.resize(std::max(outputs_.size(), segment.outputs.size()));
+  return known.emplace(std::move(shapes), std::make_unique<Bound>(linked_, segment, std::move(*made)))
+      .first->second.get();
+}
+
+bool RunContext::run_segment(uint32_t number, Object* const* args, Object** results) {
+  Site& site = sites_[number];
+  if (site.last == nullptr || !fits(*site.last, args)) {
+    site.last = bind(site.segment, args);
+    if (site.last == nullptr) return false;
+  }
+  Bound& bound = *site.last;
+  for (size_t i = 0; i < bound.inputs.size(); ++i) inputs_[i] = as_tensor(args[i])->data;
+  for (size_t i = 0; i < bound.outputs.size(); ++i) {
+    const Bound::Output& output = bound.outputs[i];
+    outputs_[i] = nullptr;
+    if (output.kind == Array::Kind::Input) {
+      results[i] = retain(args[output.index]);
+    } else if (output.kind == Array::Kind::Constant) {
+      results[i] = retain(output.constant.get());
+    } else if (output.index < i) {
+      results[i] = retain(results[output.index]);
+    } else {
+      TensorObject* made = make_tensor(output.dtype, output.dims, output.bytes);
+      if (made == nullptr) {
+        while (i > 0) release(results[--i]);
+        return fail_no_memory();
+      }
+      outputs_[i] = made->data;
+      results[i] = made;
+    }
+  }
+  if (report_) {
+    ++report_->segments;
+    report_->arena_bytes = std::max(report_->arena_bytes, bound.plan.arena_bytes);
+    report_->lower_bound = std::max(report_->lower_bound, bound.plan.lower_bound);
+  }
+  RunState state{*session_, arena_.get(), inputs_, outputs_, report_};
+  Status status = bound.runner.run(state);
+  if (status) return true;
+  for (size_t i = 0; i < bound.outputs.size(); ++i) release(results[i]);
+  return fail(status.errors());
+}
+
+}  // namespace relay::runtime

@@ -1,0 +1,88 @@
+// What one run of a program with functions has: segments ready for the shapes they met, an arena, references, the error.
+//
+// Whoever runs the functions (the VM, or machine code through native.h) calls run_segment() for the places in the code that
+// run segments. A place remembers what it last ran: when the shapes are the same, and they mostly are, a call is a few
+// comparisons, fresh outputs and the kernels. Segments do not nest, so one arena serves them all.
+#pragma once
+
+#include <map>
+
+#include "relay/runtime/references.h"
+#include "relay/runtime/segment_runner.h"
+
+namespace relay::runtime {
+
+class RunContext {
+ public:
+  // `linked` must outlive the context.
+  explicit RunContext(const LinkedProgram& linked);
+
+  // Around each run.
+  void begin(ThreadPool::Session& session, Report* report);
+  void end();
+
+  // Segment `linked.sites[site]`: as many arguments and results as it has. The results have counts of their own. False, and
+  // no result, after fail().
+  bool run_segment(uint32_t site, Object* const* args, Object** results);
+
+  // The first error of the run counts. Always false.
+  bool fail(DiagnosticKind kind, std::string message);
+  bool fail(const Diagnostics& errors);
+  bool fail_no_memory() { return fail(DiagnosticKind::out_of_memory, "no memory for the program's values"); }
+  Diagnostics& errors() { return errors_; }
+
+  const LinkedProgram& linked() const { return linked_; }
+  ReferenceHeap& references() { return references_; }
+  Report* report() { return report_; }
+
+ private:
+  // A segment at concrete shapes.
+  struct Bound {
+    Bound(const LinkedProgram& linked, const Segment& segment, Plan plan);
+    Plan plan;
+    SegmentRunner runner;
+    struct Input {
+      uint32_t dtype, rank;
+      const int64_t* dims;
+    };
+    struct Output {
+      Array::Kind kind;
+      uint32_t index;  // Input: which; Output: the result that is the same array, or its own number
+      uint32_t dtype;
+      std::span<const int64_t> dims;
+      size_t bytes;
+      Value constant;
+    };
+    std::vector<Input> inputs;
+    std::vector<Output> outputs;
+  };
+  struct Site {
+    uint32_t segment;
+    Bound* last = nullptr;
+  };
+  static bool fits(const Bound& bound, Object* const* args);
+  Bound* bind(uint32_t segment, Object* const* args);
+
+  static constexpr size_t bound_limit = 1024;  // of a segment
+
+  const LinkedProgram& linked_;
+  std::vector<Site> sites_;
+  std::vector<std::map<std::vector<Shape>, std::unique_ptr<Bound>>> bound_;  // of each segment, by the inputs' shapes
+  std::vector<void*> inputs_, outputs_;
+  std::unique_ptr<std::byte, void (*)(std::byte*)> arena_{nullptr, nullptr};
+  int64_t arena_bytes_ = 0;
+  ReferenceHeap references_;
+  ThreadPool::Session* session_ = nullptr;
+  Report* report_ = nullptr;
+  Diagnostics errors_;
+};
+
+// What runs functions.
+class FunctionExecutor {
+ public:
+  virtual ~FunctionExecutor() = default;
+  // Takes the arguments over, as many as the function has parameters. Null after context.fail().
+  virtual Object* call(uint32_t function, std::span<Object* const> args) = 0;
+};
+
+}  // namespace relay::runtime

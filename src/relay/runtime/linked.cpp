@@ -1,0 +1,41 @@
+#include "relay/runtime/linked.h"
+
+namespace relay::runtime {
+
+Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
+  LinkedProgram linked;
+  linked.program = program;
+  linked.library = library;
+  for (const KernelEntry& kernel : program->kernels) {
+    KernelFn fn = library ? library->find(kernel.name) : nullptr;
+    if (fn == nullptr)
+      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name)};
+    linked.kernels.push_back(fn);
+  }
+  if (program->is_graph()) return linked;
+
+  // The program is kept as long as a value lies in its constants.
+  for (const Tensor& c : program->constants)
+    linked.constants.push_back(Value::tensor(Tensor::view(const_cast<void*>(c.data()), c.shape(), c.dtype(), program)));
+  for (const DataType& type : program->types) linked.types.push_back(intern_type(type));
+  static std::atomic<uint64_t> next_function{0};
+  uint64_t first = next_function.fetch_add(program->functions.size());
+  if (first + program->functions.size() > UINT32_MAX)
+    return Diagnostic{DiagnosticKind::limit_exceeded, "this process has loaded too many programs"};
+  linked.first_function = static_cast<uint32_t>(first);
+  for (const Function& f : program->functions) {
+    uint32_t& scratch = linked.scratch.emplace_back(0);
+    std::vector<uint32_t>& site_of = linked.site_of.emplace_back(f.code.size());
+    for (size_t at = 0; at < f.code.size(); ++at) {
+      Op op = f.code[at].op;
+      scratch = std::max(scratch, f.code[at].args.count + f.code[at].list.count);
+      linked.uses_references |= op == Op::MakeReference || op == Op::ReadReference || op == Op::WriteReference;
+      if (op != Op::RunSegment) continue;
+      site_of[at] = static_cast<uint32_t>(linked.sites.size());
+      linked.sites.push_back(f.code[at].index);
+    }
+  }
+  return linked;
+}
+
+}  // namespace relay::runtime

@@ -1,0 +1,29 @@
+// A program ready to be executed: its kernels have addresses, its constants are values, its types and functions have numbers
+// of this process.
+#pragma once
+
+#include "relay/runtime/kernel.h"
+#include "relay/runtime/program.h"
+
+namespace relay::runtime {
+
+struct LinkedProgram {
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const KernelLibrary> library;
+  std::vector<KernelFn> kernels;  // by index of Program::kernels
+  std::vector<Value> constants;   // by index of Program::constants; of programs with functions only
+  std::vector<TypeId> types;      // by index of Program::types
+  // A closure's Object::id is this plus the index of its function. No two programs have the same numbers, so a closure that
+  // was given to another program is found out.
+  uint32_t first_function = 0;
+  // The places that run segments, numbered through all functions in order: what executors keep for each.
+  std::vector<uint32_t> sites;                 // the segment of each
+  std::vector<std::vector<uint32_t>> site_of;  // by function and instruction
+  std::vector<uint32_t> scratch;               // by function: the most operands and results of an instruction
+  bool uses_references = false;
+};
+
+// `program` is valid. corrupt_file when the library lacks a kernel.
+Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
+
+}  // namespace relay::runtime

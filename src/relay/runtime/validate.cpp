@@ -1,0 +1,348 @@
+#include <algorithm>
+#include <map>
+
+#include "relay/runtime/program.h"
+
+namespace relay::runtime {
+
+namespace {
+
+// Collects the first thing that is wrong; the checks below read like a list of what a program is.
+class Validator {
+ public:
+  explicit Validator(const Program& program) : program_(program) {}
+
+  Status run() {
+    limit(program_.segments.size(), Limits::segments, "segments");
+    limit(program_.functions.size(), Limits::functions, "functions");
+    limit(program_.types.size(), Limits::types, "data types");
+    limit(program_.kernels.size(), Limits::kernels, "kernels");
+    limit(program_.constants.size(), Limits::constants, "constants");
+    check(!program_.functions.empty() || program_.segments.size() == 1,
+          format("it has no function and {} segments", program_.segments.size()));
+    for (const KernelEntry& kernel : program_.kernels) {
+      text(kernel.name, "a kernel's name");
+      check(kernel.scratch_bytes >= 0 && kernel.scratch_bytes <= int64_t{1} << 32,
+            "a kernel's scratch size is out of range");
+    }
+    for (const Segment& s : program_.segments)
+      if (!failed_) segment(s);
+    for (const DataType& type : program_.types)
+      if (!failed_) data_type(type);
+    for (const Function& f : program_.functions)
+      if (!failed_) function(f);
+    if (!program_.functions.empty() && !failed_) signature(program_.signature);
+    if (failed_) return *failed_;
+    return ok();
+  }
+
+ private:
+  void fail(DiagnosticKind kind, std::string message) {
+    if (!failed_) failed_ = Diagnostic{kind, "the program is not valid: " + where_ + message};
+  }
+  template <class Message>
+  void check(bool condition, Message&& message) {
+    if (!condition) fail(DiagnosticKind::corrupt_file, std::string(message));
+  }
+  void limit(size_t count, size_t most, const char* what) {
+    if (count > most)
+      fail(DiagnosticKind::limit_exceeded, format("it has {} {}, more than the limit of {}", count, what, most));
+  }
+  void text(const std::string& s, const char* what) {
+    check(!s.empty(), format("{} is empty", what));
+    limit(s.size(), Limits::text, "bytes in a name");
+  }
+  void size(const SizeExpr& e, size_t variables, const char* what) {
+    limit(e.words.size(), Limits::words, "words in a size");
+    check(is_well_formed(e, variables), format("{} is not a well-formed expression", what));
+  }
+  void range(Range r, size_t most, const char* what) {
+    check(r.begin <= most && r.count <= most - r.begin, format("{} {}+{} of {}", what, r.begin, r.count, most));
+  }
+
+  void segment(const Segment& f) {
+    where_ = format("segment `{}`: ", f.name);
+    text(f.name, "a segment's name");
+    limit(f.variables.size(), Limits::variables, "shape variables");
+    limit(f.arrays.size(), Limits::arrays, "arrays");
+    limit(f.inputs.size(), Limits::arrays, "inputs");
+    limit(f.outputs.size(), Limits::arrays, "outputs");
+    limit(f.sizes.size(), Limits::sizes, "sizes");
+    limit(f.operands.size(), Limits::operands, "operands");
+    limit(f.steps.size(), Limits::steps, "steps");
+    for (size_t i = 0; i < f.arrays.size() && !failed_; ++i) array(f, i);
+    for (size_t i = 0; i < f.inputs.size() && !failed_; ++i) {
+      check(f.inputs[i] < f.arrays.size(), "an input is no array");
+      if (failed_) return;
+      const Array& a = f.arrays[f.inputs[i]];
+      check(a.kind == Array::Kind::Input && a.index == i, format("input {} is not an input array", i));
+    }
+    check(f.output_names.empty() || f.output_names.size() == f.outputs.size(), "the outputs' names do not match");
+    std::vector<bool> is_output(f.arrays.size());
+    for (uint32_t output : f.outputs) {
+      check(output < f.arrays.size(), "an output is no array");
+      if (failed_) return;
+      check(f.arrays[output].kind != Array::Kind::Temporary, "an output is a temporary");
+      is_output[output] = true;
+    }
+    for (size_t i = 0; i < f.arrays.size(); ++i)
+      check(f.arrays[i].kind != Array::Kind::Output || is_output[i], "an output array is not returned");
+    bindings(f);
+    checks(f.checks, f.variables.size());
+    for (const SizeExpr& e : f.sizes) size(e, f.variables.size(), "a size");
+    for (uint32_t operand : f.operands) check(operand < f.arrays.size(), "an operand is no array");
+    for (size_t i = 0; i < f.steps.size() && !failed_; ++i) step(f, f.steps[i]);
+  }
+
+  void array(const Segment& f, size_t i) {
+    const Array& a = f.arrays[i];
+    check(static_cast<int>(a.kind) <= static_cast<int>(Array::Kind::Temporary), "an array's kind is unknown");
+    check(parse_dtype(a.dtype.str()) == a.dtype, "an array's element type is unknown");
+    limit(a.name.size(), Limits::text, "bytes in a name");
+    limit(a.shape.size(), Limits::rank, "dimensions");
+    for (const SizeExpr& e : a.shape) size(e, f.variables.size(), "a dimension");
+    size(a.bytes, f.variables.size(), "an array's size");
+    if (a.kind == Array::Kind::Input)
+      check(a.index < f.inputs.size() && f.inputs[a.index] == i, format("array {} is not among the inputs", i));
+    if (a.kind == Array::Kind::Constant) {
+      check(a.index < program_.constants.size(), "a constant does not exist");
+      if (failed_) return;
+      std::optional<int64_t> bytes = a.bytes.as_constant();
+      check(bytes && *bytes >= 0 && static_cast<uint64_t>(*bytes) <= program_.constants[a.index].bytes(),
+            "a constant is larger than what is stored");
+    }
+  }
+
+  // `rank`: of an input by index.
+  template <class Rank>
+  std::vector<bool> bound_variables(const std::vector<std::string>& variables,
+                                    const std::vector<VariableBinding>& bindings, size_t inputs, Rank rank) {
+    std::vector<bool> bound(variables.size());
+    for (const VariableBinding& b : bindings) {
+      check(b.variable < variables.size() && b.input < inputs, "a shape variable is bound from nothing");
+      if (failed_) return bound;
+      check(b.dim < rank(b.input), "a shape variable is bound from a missing dimension");
+      check(b.factor != 0 && b.factor != -1, "a shape variable's factor is not lawful");
+      bound[b.variable] = true;
+    }
+    for (const std::string& name : variables) text(name, "a shape variable's name");
+    return bound;
+  }
+  void bindings(const Segment& f) {
+    std::vector<bool> bound = bound_variables(f.variables, f.bindings, f.inputs.size(),
+                                              [&](uint32_t i) { return f.arrays[f.inputs[i]].shape.size(); });
+    for (size_t v = 0; v < bound.size() && !failed_; ++v)
+      check(bound[v], format("shape variable `{}` is not bound", f.variables[v]));
+  }
+  void checks(const std::vector<Check>& checks, size_t variables) {
+    limit(checks.size(), Limits::sizes, "checks");
+    for (const Check& c : checks) {
+      size(c.condition, variables, "a check");
+      limit(c.message.size(), Limits::text, "bytes in a message");
+    }
+  }
+
+  void step(const Segment& f, const Step& step) {
+    range(step.args, f.operands.size(), "operands");
+    range(step.sizes, f.sizes.size(), "sizes");
+    switch (step.kind) {
+      case Step::Kind::Kernel:
+        check(step.kernel < program_.kernels.size(), "a kernel does not exist");
+        check(step.tasks < f.sizes.size(), "a task count does not exist");
+        return;
+      case Step::Kind::Copy: return check(step.args.count == 2, "a copy needs two arrays");
+    }
+    check(false, "a step is unknown");
+  }
+
+  // --- functions ---
+
+  void data_type(const DataType& type) {
+    where_ = format("type `{}`: ", type.name);
+    text(type.name, "a type's name");
+    limit(type.constructors.size(), Limits::constructors, "constructors");
+    for (const Constructor& c : type.constructors) {
+      text(c.name, "a constructor's name");
+      limit(c.arity, Limits::fields, "fields in a constructor");
+    }
+  }
+
+  void signature(const Signature& s) {
+    where_ = "the signature: ";
+    limit(s.variables.size(), Limits::variables, "shape variables");
+    limit(s.outputs.size(), Limits::arrays, "outputs");
+    check(s.inputs.size() == program_.functions[0].parameters,
+          format("it has {} inputs, and the first function {} parameters", s.inputs.size(),
+                 program_.functions[0].parameters));
+    check(!program_.functions[0].takes_self, "the first function is that of a closure");
+    for (const Port& port : s.inputs) this->port(port, s.variables.size());
+    for (const Port& port : s.outputs) this->port(port, s.variables.size());
+    std::vector<bool> bound = bound_variables(s.variables, s.bindings, s.inputs.size(), [&](uint32_t i) {
+      return s.inputs[i].is_tensor ? s.inputs[i].shape.size() : 0;
+    });
+    checks(s.checks, s.variables.size());
+    if (failed_) return;
+    // Variables that no input tells are for results only.
+    auto known = [&](const SizeExpr& e) {
+      for (const SizeWord& w : e.words)
+        check(w.op != SizeOp::Var || bound[static_cast<size_t>(w.value)], "an input's shape variable is not bound");
+    };
+    for (const Port& port : s.inputs)
+      for (const SizeExpr& e : port.shape) known(e);
+    for (const Check& c : s.checks) known(c.condition);
+  }
+  void port(const Port& port, size_t variables) {
+    limit(port.name.size(), Limits::text, "bytes in a name");
+    limit(port.type.size(), Limits::text, "bytes in a type");
+    limit(port.shape.size(), Limits::rank, "dimensions");
+    check(port.is_tensor || port.shape.empty(), "a port that is no tensor has a shape");
+    check(parse_dtype(port.dtype.str()) == port.dtype, "a port's element type is unknown");
+    for (const SizeExpr& e : port.shape) size(e, variables, "a dimension");
+  }
+
+  void function(const Function& f) {
+    where_ = format("function `{}`: ", f.name);
+    text(f.name, "a function's name");
+    limit(f.registers, Limits::registers, "registers");
+    limit(f.operands.size(), Limits::operands, "operands");
+    limit(f.lists.size(), Limits::operands, "list items");
+    limit(f.code.size(), Limits::instructions, "instructions");
+    check(f.parameters <= f.registers, "it has fewer registers than parameters");
+    check(!f.takes_self || f.parameters > 0, "it takes itself and has no parameter");
+    for (const std::string& message : f.messages) limit(message.size(), Limits::text, "bytes in a message");
+    for (Operand operand : f.operands) check(operand.reg < f.registers, "an operand is no register");
+    check(!f.code.empty() && ends_flow(f.code.back().op), "its code runs off the end");
+    for (size_t i = 0; i < f.code.size() && !failed_; ++i) instruction(f, f.code[i]);
+    if (!failed_) flow(f);
+  }
+
+  void instruction(const Function& f, const Instruction& in) {
+    range(in.args, f.operands.size(), "operands");
+    range(in.list, f.lists.size(), "list items");
+    if (gives_value(in.op)) check(in.to < f.registers, "a result is no register");
+    if (failed_) return;
+    auto args = [&](size_t count) {
+      if (in.args.count != count)
+        fail(DiagnosticKind::corrupt_file,
+             format("instruction {} has {} operands, but it must have {}", &in - f.code.data(), in.args.count, count));
+    };
+    auto target = [&](uint32_t to) { check(to < f.code.size(), "a jump leads nowhere"); };
+    switch (in.op) {
+      case Op::Constant: check(in.index < program_.constants.size(), "a constant does not exist"); return args(0);
+      case Op::RunSegment: {
+        check(in.index < program_.segments.size(), "a segment does not exist");
+        if (failed_) return;
+        const Segment& segment = program_.segments[in.index];
+        for (uint32_t i = 0; i < in.list.count; ++i)
+          check(f.lists[in.list.begin + i] < f.registers, "a result is no register");
+        check(in.list.count == segment.outputs.size(), "a segment has another number of results");
+        return args(segment.inputs.size());
+      }
+      case Op::MakeTuple: return limit(in.args.count, Limits::fields, "fields in a tuple");
+      case Op::MakeData:
+        check(in.index < program_.types.size(), "a data type does not exist");
+        if (failed_) return;
+        check(in.tag < program_.types[in.index].constructors.size(), "a constructor does not exist");
+        if (failed_) return;
+        return args(program_.types[in.index].constructors[in.tag].arity);
+      case Op::SwitchTag:
+        check(in.index < program_.types.size(), "a data type does not exist");
+        if (failed_) return;
+        check(in.list.count == program_.types[in.index].constructors.size(), "a switch has another number of targets");
+        for (uint32_t i = 0; i < in.list.count; ++i) target(f.lists[in.list.begin + i]);
+        return args(1);
+      case Op::Jump: target(in.index); return args(0);
+      case Op::BranchIfFalse: target(in.index); return args(1);
+      case Op::Call:
+      case Op::TailCall:
+        check(in.index < program_.functions.size(), "a called function does not exist");
+        if (failed_) return;
+        return args(program_.functions[in.index].parameters);
+      case Op::MakeClosure: {
+        check(in.index < program_.functions.size(), "a closure's function does not exist");
+        if (failed_) return;
+        const Function& callee = program_.functions[in.index];
+        return check(in.args.count + callee.takes_self <= callee.parameters, "a closure captures too much");
+      }
+      case Op::CallClosure:
+      case Op::TailCallClosure: return check(in.args.count >= 1, "a call has no closure");
+      case Op::WriteReference: return args(2);
+      case Op::Drop: check(in.args.count == 1 && f.operands[in.args.begin].last, "a drop is not the last use"); return;
+      case Op::Fail: check(in.index < f.messages.size(), "a message does not exist"); return args(0);
+      case Op::Move:
+      case Op::GetField:
+      case Op::MakeReference:
+      case Op::ReadReference:
+      case Op::Return: return args(1);
+    }
+    check(false, "an instruction is unknown");
+  }
+
+  // Every register that is read has a value, on every way there. One walk over the code keeps the set of registers that
+  // have one; a jump intersects the set at its target. Jumps back may find that a set was too large: then the walk is made
+  // again, which ends, since sets only shrink.
+  void flow(const Function& f) {
+    using Set = std::vector<bool>;
+    std::map<uint32_t, Set> at_target;  // of jumps
+    for (int walk = 0; walk < flow_walks; ++walk) {
+      bool again = false;
+      Set set(f.registers);
+      std::fill(set.begin(), set.begin() + f.parameters, true);
+      bool reached = true;
+      for (uint32_t at = 0; at < f.code.size(); ++at) {
+        const Instruction& in = f.code[at];
+        if (std::map<uint32_t, Set>::iterator it = at_target.find(at); it != at_target.end()) {
+          if (reached) intersect(it->second, set);
+          set = it->second;
+          reached = true;
+        }
+        if (!reached) continue;
+        for (uint32_t i = 0; i < in.args.count; ++i) {
+          Operand operand = f.operands[in.args.begin + i];
+          if (!set[operand.reg])
+            return fail(DiagnosticKind::corrupt_file,
+                        format("instruction {} reads register {}, which is empty", at, +operand.reg));
+          if (operand.last) set[operand.reg] = false;
+        }
+        if (gives_value(in.op)) set[in.to] = true;
+        auto jump = [&](uint32_t target) {
+          std::pair<std::map<uint32_t, Set>::iterator, bool> entry = at_target.try_emplace(target, set);
+          if (entry.second && at_target.size() * f.registers > flow_bits)
+            return fail(DiagnosticKind::limit_exceeded, "it has too many registers for so many jumps");
+          bool changed = entry.second || intersect(entry.first->second, set);
+          again |= changed && target <= at;
+        };
+        if (in.op == Op::Jump || in.op == Op::BranchIfFalse) jump(in.index);
+        for (uint32_t i = 0; i < in.list.count; ++i) {
+          if (in.op == Op::RunSegment) set[f.lists[in.list.begin + i]] = true;
+          if (in.op == Op::SwitchTag) jump(f.lists[in.list.begin + i]);
+        }
+        if (failed_) return;
+        reached = !ends_flow(in.op);
+      }
+      if (!again) return;
+    }
+    fail(DiagnosticKind::limit_exceeded, "its loops are nested too deep to check its registers");
+  }
+  // Whether `a` lost something.
+  static bool intersect(std::vector<bool>& a, const std::vector<bool>& b) {
+    bool lost = false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      lost |= a[i] && !b[i];
+      a[i] = a[i] && b[i];
+    }
+    return lost;
+  }
+  static constexpr int flow_walks = 64;
+  static constexpr size_t flow_bits = size_t{1} << 33;
+
+  const Program& program_;
+  std::string where_;
+  std::optional<Diagnostic> failed_;
+};
+
+}  // namespace
+
+Status validate(const Program& program) { return Validator(program).run(); }
+
+}  // namespace relay::runtime

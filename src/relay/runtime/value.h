@@ -1,0 +1,156 @@
+// Values: what programs compute with. Counted pointers to objects that do not change once they are made.
+//
+//   TypeId list = intern_type({"List", {{"Nil", 0}, {"Cons", 2}}});
+//   Value v = Value::data(list, 1, {Value::tensor(x), Value::data(list, 0, {})});    // Cons(x, Nil)
+//   v.field(0).tensor();                                                             // x, not copied
+//
+// An object is freed when its last value goes, also a list of a million links: freeing keeps a list of work and does not
+// recurse. Only references change, and only they can form cycles (references.h frees those). Values may be copied and
+// dropped from any thread.
+//
+// Objects are what machine code sees, so their layout is fixed here. The functions on Object* are for executors; the class
+// Value is for everybody else.
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "relay/tensor/tensor.h"
+
+namespace relay::runtime {
+
+// --- data types --------------------------------------------------------------------------------------------------------
+
+struct Constructor {
+  std::string name;
+  uint32_t arity = 0;
+  bool operator==(const Constructor&) const = default;
+};
+struct DataType {
+  std::string name;
+  std::vector<Constructor> constructors;  // by tag
+  bool operator==(const DataType&) const = default;
+};
+// A data type of this process: equal types have the same number, so that values go from one program to another and print
+// without either. Never removed.
+using TypeId = uint32_t;
+TypeId intern_type(const DataType& type);
+const DataType& data_type(TypeId id);
+
+// --- objects -----------------------------------------------------------------------------------------------------------
+
+enum class ObjectKind : uint8_t { Tensor, Tuple, Data, Closure, Reference };
+
+struct alignas(8) Object {
+  std::atomic<uint32_t> count{1};  // once it is 0, the first eight bytes link the work list of freeing
+  uint32_t id = 0;                 // Tensor: its dtype; Data: its TypeId; Closure: its function (see LinkedProgram)
+  ObjectKind kind = ObjectKind::Tuple;
+  bool has_references = false;  // is a reference, or reaches one
+  uint16_t tag = 0;             // Data: its constructor; Tensor: its Storage
+  uint32_t size = 0;            // fields; Tensor: dimensions
+};
+static_assert(sizeof(Object) == 16);
+
+// Tensors of up to so many bytes have their data in the object.
+constexpr size_t small_tensor_bytes = 64;
+
+struct TensorObject : Object {
+  enum Storage : uint16_t {
+    Inside,  // in the same block of memory
+    Array,   // of allocate_array()
+    Shared,  // kept alive by `owner`
+  };
+  void* data = nullptr;  // aligned to 64, or within the object when it is small
+  std::shared_ptr<const void>* owner = nullptr;
+  int64_t* dims() { return reinterpret_cast<int64_t*>(this + 1); }
+  const int64_t* dims() const { return reinterpret_cast<const int64_t*>(this + 1); }
+};
+
+class ReferenceHeap;
+struct ReferenceObject : Object {
+  Object* content = nullptr;  // guarded by the lock of references.h
+  ReferenceHeap* heap = nullptr;
+  ReferenceObject *previous = nullptr, *next = nullptr;
+};
+
+inline uint32_t dtype_id(DType t) { return static_cast<uint32_t>(t.code) | static_cast<uint32_t>(t.bits) << 8; }
+inline DType dtype_of(const Object* tensor) {
+  return {static_cast<DType::Code>(tensor->id & 0xff), static_cast<uint8_t>(tensor->id >> 8)};
+}
+inline TensorObject* as_tensor(Object* o) { return static_cast<TensorObject*>(o); }
+inline const TensorObject* as_tensor(const Object* o) { return static_cast<const TensorObject*>(o); }
+// Of a tuple, data value or closure.
+inline Object** fields(Object* o) { return reinterpret_cast<Object**>(o + 1); }
+inline Object* const* fields(const Object* o) { return reinterpret_cast<Object* const*>(o + 1); }
+
+// Makers return an object of count 1; null when there is no memory (and then they leave what they were given alone).
+// The fields are taken over.
+Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> fields);
+// Uninitialised. `bytes` is what the shape and dtype say.
+TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes);
+Object* share_tensor(const Tensor& tensor);
+
+inline Object* retain(Object* o) {
+  o->count.fetch_add(1, std::memory_order_relaxed);
+  return o;
+}
+void destroy(Object* o);  // its count is 0
+inline void release(Object* o) {
+  // Who holds the only value need not tell others.
+  if (o->count.load(std::memory_order_acquire) == 1 || o->count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    destroy(o);
+}
+inline bool is_unique(const Object* o) { return o->count.load(std::memory_order_acquire) == 1; }
+
+// --- values ------------------------------------------------------------------------------------------------------------
+
+class Value {
+ public:
+  Value() = default;                          // no value; !value
+  static Value tensor(const Tensor& tensor);  // shares its memory
+  static Value tuple(std::vector<Value> fields);
+  static Value data(TypeId type, uint32_t tag, std::vector<Value> fields);
+  // By name; wrong_input says what there is when there is no such constructor or it takes another number of fields.
+  static Result<Value> data(TypeId type, std::string_view constructor, std::vector<Value> fields);
+  static Value reference(Value content);
+
+  static Value take(Object* o) { return Value(o); }  // takes over one count
+  static Value share(const Object* o) { return Value(retain(const_cast<Object*>(o))); }
+  Object* get() const { return object_; }
+  Object* detach() { return std::exchange(object_, nullptr); }
+
+  Value(const Value& other) : object_(other.object_ ? retain(other.object_) : nullptr) {}
+  Value(Value&& other) noexcept : object_(other.detach()) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Value() {
+    if (object_) release(object_);
+  }
+  explicit operator bool() const { return object_ != nullptr; }
+
+  ObjectKind kind() const { return object_->kind; }
+  bool is_tensor() const { return kind() == ObjectKind::Tensor; }
+  Tensor tensor() const;  // of a tensor: a view that keeps it alive
+  // Of a tuple or data value (of a closure: what it captured).
+  size_t size() const { return object_->size; }
+  Value field(size_t i) const { return share(fields(object_)[i]); }
+  // Of a data value.
+  TypeId type() const { return object_->id; }
+  uint32_t tag() const { return object_->tag; }
+  const std::string& constructor() const { return data_type(object_->id).constructors[object_->tag].name; }
+  // Of a reference.
+  Value content() const;
+
+ private:
+  explicit Value(Object* o) : object_(o) {}
+  Object* object_ = nullptr;
+};
+
+// "Cons(1.5, Cons(2, Nil))", "(Tensor[(2, 3), float32] [1, 2, ...], fn)"; of at most `limit` objects, then "...".
+std::string str(const Value& value, size_t limit = 1000);
+// Bitwise equal tensors in equal structures; closures and references are equal to themselves only.
+bool equal(const Value& a, const Value& b);
+
+}  // namespace relay::runtime
