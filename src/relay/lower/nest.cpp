@@ -456,6 +456,11 @@ class KernelBuilder {
     one[axis->var.get()].min = scalar::var("first");
     Region region = regions_.required(t, consumer, level + 1, one);
     int d = fold_dim(t);
+    for (const Loop& l : of(*t).loops)
+      if (l.kind == LoopKind::Vector && l.axis == of(*t).fold)
+        refuse("run the lanes along another axis, or place it without fold",
+               "stage '{}' folds along '{}', and its lanes run along it too: they would wrap around the ring", t->name,
+               l.axis);
     if (!scalar::is_int(region.dims[d].extent))
       refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name,
              scalar::str(region.dims[d].extent));

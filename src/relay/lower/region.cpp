@@ -5,6 +5,8 @@
 
 namespace relay::lower {
 
+using scalar::floordiv;
+using scalar::floormod;
 using scalar::imm;
 using te::TensorNode;
 
@@ -25,12 +27,12 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
 // range stays as it is when lanes run along it, since the mask cuts it at the limit.
 Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
-  if (range.limit)
-    for (const Loop& l : of(t).loops)
-      if (l.axis == axis.var->name && l.kind == LoopKind::Vector) return range;
   if (!range.limit && !range.guarded) return range;
   Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
   bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
+  if (range.limit && (low || !range.guarded))
+    for (const Loop& l : of(t).loops)
+      if (l.axis == axis.var->name && l.kind == LoopKind::Vector) return range;
   bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
   if (low && high) return {range.min, range.extent};
   Expr from = low ? range.min : scalar::simplify(scalar::max(range.min, imm(0)), bounds_);
@@ -87,23 +89,44 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
   Region region;
   for (size_t d = 0; d < t.shape.size(); ++d) {
     Range whole{imm(0), scalar::simplify(t.shape[d])};
-    std::optional<scalar::Affine> affine = scalar::as_affine(load->args[d], vars);
+    // floordiv(i, m) runs from floordiv(first i, m) to floordiv(last i, m); floormod(i, m) from floormod(first i, m) on, if
+    // all i lie between two multiples of m.
+    const Expr& index = load->args[d];
+    const bool divided = index->kind == scalar::Kind::Binary && scalar::is_int(index->args[1]) &&
+                         index->args[1]->ivalue > 0 &&
+                         (index->binary == scalar::BinaryOp::FloorDiv || index->binary == scalar::BinaryOp::FloorMod);
+    std::optional<scalar::Affine> affine = scalar::as_affine(divided ? index->args[0] : index, vars);
     if (!affine) {
       region.dims.push_back(whole);
       continue;
     }
     Expr min = affine->rest, extent = imm(1);
-    bool limited = false;
+    bool limited = false,
+         below = false;  // lanes past the limit of a range that is walked backwards lie before the first
     for (size_t v = 0; v < vars.size(); ++v) {
       int64_t c = affine->coefficients[v];
       if (c == 0) continue;
       const Range& r = ranges.at(vars[v].get());
-      limited |= static_cast<bool>(r.limit);
+      (c > 0 ? limited : below) |= static_cast<bool>(r.limit);
       min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
       extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
     }
+    if (divided) {
+      Expr first = scalar::simplify(floordiv(min, index->args[1]), bounds_),
+           last = scalar::simplify(floordiv(min + extent - 1, index->args[1]), bounds_);
+      if (index->binary == scalar::BinaryOp::FloorDiv) {
+        extent = last - first + 1;
+        min = first;
+      } else if (scalar::prove_equal(first, last, bounds_).value_or(false)) {
+        min = floormod(min, index->args[1]);
+      } else {
+        region.dims.push_back(whole);
+        continue;
+      }
+    }
     region.dims.push_back({scalar::simplify(min, bounds_), scalar::simplify(extent, bounds_),
-                           limited ? scalar::simplify(t.shape[d]) : Expr{}, bodies_.is_guarded(load, load->args[d])});
+                           limited ? scalar::simplify(t.shape[d]) : Expr{},
+                           below || bodies_.is_guarded(load, load->args[d])});
   }
   return region;
 }
