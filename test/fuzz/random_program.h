@@ -5,6 +5,8 @@
 #include <random>
 
 #include "relay/base/text.h"
+#include "relay/lower/winograd.h"
+#include "relay/scalar/simplify.h"
 #include "relay/te/te.h"
 
 namespace relay::fuzz {
@@ -37,6 +39,7 @@ class ProgramGenerator {
   explicit ProgramGenerator(Random& random) : random_(random) {}
 
   Program generate() {
+    if (random_.in(0, 199) == 0) return winograd();
     dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
     if (random_.chance(30)) {
       Expr n = scalar::var("n");
@@ -171,6 +174,24 @@ class ProgramGenerator {
                         return (*t)(at) * (*w)({i[1], r[0], r[1]});
                       });
   }
+  // A convolution in its form with fewer multiplications, which is exact on small integers for 2 x 2 outputs a tile.
+  Program winograd() {
+    dtype_ = DType::float32();
+    auto size = [&](int64_t low, int64_t high) { return scalar::imm(random_.in(low, high)); };
+    te::Tensor x = new_placeholder({size(1, 2), size(1, 10), size(3, 8), size(3, 6)});
+    te::Tensor data = random_.chance(70) ? pad(x) : x;
+    te::Tensor w = new_weight({size(1, 20), scalar::simplify(data->shape[1]), scalar::imm(3), scalar::imm(3)});
+    Exprs shape = data->shape;
+    shape[1] = w->shape[0], shape[2] = scalar::simplify(shape[2] - 2), shape[3] = scalar::simplify(shape[3] - 2);
+    te::Tensor conv =
+        te::reduce("conv", shape, {data->shape[1], scalar::imm(3), scalar::imm(3)}, te::Combiner::Sum,
+                   [&](const Exprs& i, const Exprs& r) {
+                     return (*data)({i[0], r[0], i[2] + r[1], i[3] + r[2]}) * (*w)({i[1], r[0], r[1], r[2]});
+                   });
+    program_.outputs = {random_.chance(50) ? bias(conv) : conv};
+    lower::rewrite_winograd(program_.outputs, {w->name}, {}, 2);
+    return program_;
+  }
   te::Tensor matmul(const te::Tensor& t) {
     const Expr& k = t->shape.back();
     Expr n = scalar::imm(random_.in(1, 50));
@@ -226,6 +247,7 @@ class ProgramGenerator {
       });
     }
     size_t d = random_.in(0, static_cast<int64_t>(rank) - 1);
+    if (is_static(t->shape[d]) && t->shape[d]->ivalue % 2 == 0 && rank < 4 && random_.chance(40)) return blocks(t, d);
     if (random_.chance(50) || !is_static(t->shape[d]))
       return te::compute("flipped", t->shape, [&](const Exprs& i) {
         Exprs at = i;
@@ -238,6 +260,24 @@ class ProgramGenerator {
       Exprs at = i;
       at[d] = i[d] * 2;
       return (*t)(at);
+    });
+  }
+  // A dimension as blocks of two, worked on, and as one dimension again.
+  te::Tensor blocks(const te::Tensor& t, size_t d) {
+    Exprs shape = t->shape;
+    shape[d] = scalar::imm(t->shape[d]->ivalue / 2);
+    shape.push_back(scalar::imm(2));
+    te::Tensor blocked = te::compute("blocked", shape, [&](const Exprs& i) {
+      Exprs at(i.begin(), i.end() - 1);
+      at[d] = i[d] * 2 + i.back();
+      return (*t)(at) + number(1);
+    });
+    bound_ += 1;
+    return te::compute("unblocked", t->shape, [&](const Exprs& i) {
+      Exprs at = i;
+      at[d] = scalar::floordiv(i[d], scalar::imm(2));
+      at.push_back(scalar::floormod(i[d], scalar::imm(2)));
+      return (*blocked)(at);
     });
   }
   te::Tensor concatenate(const te::Tensor& t) {

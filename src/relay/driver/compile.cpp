@@ -15,9 +15,14 @@ static Diagnostic bad_option(std::string message, std::string help) {
   return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
 }
 
+static Result<lower::Numerics> find_numerics(const std::string& name) {
+  if (name == "fp32") return lower::Numerics::Fp32;
+  if (name == "fast") return lower::Numerics::Fast;
+  return bad_option(format("there is no arithmetic class '{}'", name), "the classes are fp32 and fast");
+}
+
 Status check_options(const CompileOptions& options) {
-  if (options.numerics != "fp32")
-    return bad_option(format("there is no arithmetic class '{}'", options.numerics), "the one so far is fp32");
+  RELAY_RETURN_IF_ERROR(find_numerics(options.numerics));
   if (options.opt_level < 0 || options.opt_level > max_opt_level)
     return bad_option(format("there is no optimisation level {}", options.opt_level),
                       format("the levels are 0 to {}", max_opt_level));
@@ -65,8 +70,10 @@ Result<lower::LoweredFunction> lower_main(const ir::Module& module, const Compil
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
                       "name the function to compile @main"};
+  RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
   RELAY_ASSIGN(lower::LoweredFunction lowered,
-               lower::lower(main->second, "main", {.target = options.target, .schedules = options.schedules}));
+               lower::lower(main->second, "main",
+                            {.target = options.target, .numerics = numerics, .schedules = options.schedules}));
   name_outputs(lowered, module, options.output_names);
   return lowered;
 }
@@ -88,6 +95,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   CompileReport& report = out.report;
   report.target = options.target;
   report.opt_level = options.opt_level;
+  report.numerics = options.numerics;
   report.threads = options.threads > 0 ? options.threads : runtime::ThreadPool::global().size();
 
   // Relay to Relay.

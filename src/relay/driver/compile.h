@@ -16,7 +16,7 @@ namespace relay::driver {
 struct CompileOptions {
   TargetDesc target;
   int threads = 0;                // of the program that comes out; 0: all cores this process may use
-  std::string numerics = "fp32";  // the arithmetic class; one so far
+  std::string numerics = "fp32";  // the arithmetic class: fp32 or fast (docs/numerics.md)
   int opt_level = default_opt_level;
   bool force_vm = false;
   bool run_here = true;                          // make the executable; without: only what a file needs
@@ -46,6 +46,7 @@ struct CompileReport {
   TargetDesc target;
   int threads = 1;
   int opt_level = default_opt_level;
+  std::string numerics;
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;

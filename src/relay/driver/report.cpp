@@ -29,6 +29,7 @@ std::string json(const CompileReport& report) {
         {"vector_bytes", target.vector_bytes}}},
       {"threads", report.threads},
       {"opt_level", report.opt_level},
+      {"numerics", report.numerics},
       {"executor", report.vm ? "vm" : "graph"},
       {"passes", passes},
       {"groups", groups},

@@ -1,5 +1,7 @@
 #include "relay/lower/facts.h"
 
+#include <algorithm>
+
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -23,6 +25,29 @@ bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
   for (size_t d = 0; all && d < t->shape.size(); ++d)
     all = scalar::prove_equal(user->axes[d].extent, t->shape[d]).value_or(false);
   return any && all;
+}
+
+Consumers consumers_of(const te::Tensors& stages) {
+  Consumers out;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t)) out[in.get()].push_back(t);
+  return out;
+}
+
+te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
+  Consumers consumers = consumers_of(te::topological(outputs));
+  te::Tensor last = t;
+  while (std::find(outputs.begin(), outputs.end(), last) == outputs.end()) {
+    Consumers::iterator it = consumers.find(last.get());
+    if (it == consumers.end() || it->second.size() != 1) break;
+    const te::Tensor& next = it->second[0];
+    if (next->combiner != te::Combiner::None || taken.count(next->name) || !reads_pointwise(next, last) ||
+        guarded(*next))
+      break;
+    last = next;
+  }
+  return last;
 }
 
 static LoadFact fact_of_load(const Expr& load, const Exprs& vars) {

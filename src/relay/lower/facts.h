@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "relay/lower/expand.h"
 
@@ -37,6 +38,14 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies);
 
 // True if `user` reads `t` only at its own axes, one for one: out[i, j] = f(t[i, j]).
 bool reads_pointwise(const te::Tensor& user, const te::Tensor& t);
+
+// Which stages read each stage.
+using Consumers = std::unordered_map<const te::TensorNode*, te::Tensors>;
+Consumers consumers_of(const te::Tensors& stages);
+
+// The last stage of the pointwise chain behind `t`: what can be computed where t's elements are made. `t` itself when there
+// is none. The chain ends at an output, at a stage with several readers, at padding and before the stages in `taken`.
+te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 
 // The constant extent of an axis, or a guess for one known at run time only.
 int64_t extent_or(const te::Axis& axis, int64_t guess);

@@ -35,7 +35,7 @@ class Lowering {
   Lowering(const LowerOptions& options, LoweredFunction& out) : options_(options), out_(out) {}
 
   Status run(const ir::FunctionRef& function) {
-    RELAY_ASSIGN(plan_, plan_graph(function));
+    RELAY_ASSIGN(plan_, plan_graph(function, options_));
     out_.arrays = plan_.arrays;
     is_constant_.assign(out_.arrays.size(), false);
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
@@ -84,6 +84,7 @@ class Lowering {
     plan.target = &options_.target;
     plan.outputs = g.te.outputs;
     plan.from_border = g.from_border;
+    plan.winograd = g.winograd;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {

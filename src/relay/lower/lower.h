@@ -55,8 +55,15 @@ struct LoweredFunction {
   std::vector<Group> groups;
 };
 
+// What a result may differ by from the sum that a program writes down (docs/numerics.md).
+enum class Numerics : uint8_t {
+  Fp32,  // every operation in float32, sums in another order
+  Fast,  // and convolutions in Winograd's form where it pays
+};
+
 struct LowerOptions {
   TargetDesc target;
+  Numerics numerics = Numerics::Fp32;
   // Schedules given by hand, by group name: the text replaces the rule's.
   std::map<std::string, std::string> schedules;
 };

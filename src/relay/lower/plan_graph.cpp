@@ -13,6 +13,7 @@ namespace {
 
 class Planner {
  public:
+  explicit Planner(const LowerOptions& options) : options_(options) {}
   Result<GraphPlan> run(const ir::FunctionRef& function) {
     for (size_t i = 0; i < function->params.size(); ++i)
       RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
@@ -25,6 +26,7 @@ class Planner {
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
     choose_order();
+    save_multiplications();
     choose_borders();
     split_outputs();
     return std::move(plan_);
@@ -228,6 +230,19 @@ class Planner {
     }
   }
 
+  // After choose_order(), which looks for windows; before choose_borders(), since whole tiles read further.
+  void save_multiplications() {
+    if (options_.numerics != Numerics::Fast) return;
+    for (PlannedGroup& g : plan_.groups) {
+      if (!g.prefers_channels_last) continue;
+      std::set<std::string> constants;
+      for (size_t p = 0; p < g.params.size(); ++p)
+        if (plan_.arrays[g.params[p]].kind == Array::Kind::Constant) constants.insert(g.te.params[p]->name);
+      for (const auto& [placeholder, value] : g.te.constants) constants.insert(placeholder->name);
+      g.winograd = rewrite_winograd(g.te.outputs, constants, options_.target);
+    }
+  }
+
   // A reader's wish: the border of dimension d that its padding reaches.
   struct Wish {
     size_t group;
@@ -311,6 +326,7 @@ class Planner {
     }
   }
 
+  const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
   int constants_ = 0;
@@ -318,6 +334,8 @@ class Planner {
 
 }  // namespace
 
-Result<GraphPlan> plan_graph(const ir::FunctionRef& function) { return Planner().run(function); }
+Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options) {
+  return Planner(options).run(function);
+}
 
 }  // namespace relay::lower

@@ -1,12 +1,14 @@
 // Whole-function planning: the function's groups, and for every array between them its storage order and border.
 //
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
+//   - a convolution that takes fewer multiplications in another form is rewritten (winograd.h);
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
 //   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
 #pragma once
 
 #include "relay/lower/group.h"
 #include "relay/lower/lower.h"
+#include "relay/lower/winograd.h"
 
 namespace relay::lower {
 
@@ -15,6 +17,7 @@ struct PlannedGroup {
   std::vector<int> params;            // arrays, one a parameter of te
   std::vector<int> constants;         // arrays, one a constant of te
   std::vector<int> outputs;           // arrays
+  std::optional<Winograd> winograd;   // if its convolution was rewritten
   std::set<std::string> from_border;  // padding stages that read the border of their input
   bool prefers_channels_last = false;
 };
@@ -24,6 +27,6 @@ struct GraphPlan {
   std::vector<PlannedGroup> groups;  // in execution order
 };
 
-Result<GraphPlan> plan_graph(const ir::FunctionRef& function);
+Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options);
 
 }  // namespace relay::lower

@@ -5,6 +5,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
+#include "relay/lower/winograd.h"
 
 namespace relay::lower {
 
@@ -13,6 +14,7 @@ struct GroupPlan {
   te::Tensors outputs;
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::set<std::string> from_border;      // padding stages whose input has the border that they need
+  std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   Schedule schedule;
   const TargetDesc* target = nullptr;
@@ -37,8 +39,24 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
 // Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm. False if the
 // group is not of that form.
 bool rows_rule(GroupPlan& plan);
+// A convolution in Winograd's form and its epilogue: transforms and products of a block of tiles stay in cache.
+void winograd_rule(GroupPlan& plan);
 // A root without a reduction: elementwise work and data movement.
 void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
+
+// The register tile of a contraction: rows along x and perhaps y times `nb` vectors of N.
+struct RegisterTile {
+  int nb = 1;
+  int64_t tx = 1, ty = 1;
+  double cost = 1e300;  // cycles of all tiles for one step of the reduction
+};
+// The best tile for n_extent x (y x x) results. y extends the tile only where it holds all of x. Of rows whose extent is not
+// constant a tile holds at most 8.
+struct TileRows {
+  int64_t extent = 1;
+  bool is_static = true;
+};
+RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
 
 // --- shared by rules -----------------------------------------------------------------------------------------------------
 // The axes of a stage in the order of its storage, outermost first.

@@ -3,33 +3,10 @@
 // runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are alive. The
 // right factor is packed so that a tile reads it in one contiguous stream.
 #include <algorithm>
-#include <cmath>
 
 #include "relay/lower/rules.h"
 
 namespace relay::lower {
-
-namespace {
-
-struct Tile {
-  int nb = 1;        // vectors along N
-  std::string x, y;  // row axes of the tile; y may be empty
-  int64_t tx = 1, ty = 1;
-  double cost = 1e300;
-};
-
-// Multiply-adds a tile of `rows` x `nb` takes, in vector operations: at least the latency of the chain of each
-// accumulator, plus the loads of the weights.
-double tile_cost(int64_t rows, int nb, double latency) { return std::max<double>(rows * nb, latency) + 0.5 * nb + 1; }
-
-// Tiles of `t` over `extent`: how many whole ones and what is left.
-double cover_cost(int64_t extent, int64_t t, int64_t other_rows, int nb, double latency) {
-  double cost = static_cast<double>(extent / t) * tile_cost(t * other_rows, nb, latency);
-  if (int64_t rest = extent % t) cost += tile_cost(rest * other_rows, nb, latency);
-  return cost;
-}
-
-}  // namespace
 
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (!facts.contraction) return false;
@@ -80,37 +57,14 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
           extent_or(a, 64) > 1)
         rows.push_back(a.var->name);
 
-  const int registers = plan.target->vector_registers;
-  const double latency = 4 * plan.target->fma_per_cycle;
-  Tile best;
-  int max_nb = rows.empty() ? std::min(8, registers / 3) : 4;
-  for (int nb = 1; nb <= max_nb; ++nb) {
-    if (nb > 1 && (nb - 1) * lanes >= n_extent) break;
-    int64_t max_rows = (registers - 1 - nb) / nb;
-    if (max_rows < 1) break;
-    int64_t n_vectors = (n_extent + lanes - 1) / lanes;
-    auto over_n = [&](auto cost_of) {  // whole blocks of nb vectors and what is left
-      double c = static_cast<double>(n_vectors / nb) * cost_of(nb);
-      if (int64_t rest = n_vectors % nb) c += cost_of(static_cast<int>(rest));
-      return c;
-    };
-    std::string x = rows.empty() ? "" : rows.back(), y = rows.size() < 2 ? "" : rows[rows.size() - 2];
-    const te::Axis* ax = x.empty() ? nullptr : find_axis(*r, x);
-    const te::Axis* ay = y.empty() ? nullptr : find_axis(*r, y);
-    int64_t ex = ax ? extent_or(*ax, 64) : 1, ey = ay ? extent_or(*ay, 64) : 1;
-    bool static_x = !ax || scalar::is_int(ax->extent), static_y = !ay || scalar::is_int(ay->extent);
-    for (int64_t tx = 1; tx <= std::min(ex, max_rows); ++tx) {
-      if (!static_x && tx > 8) break;
-      for (int64_t ty = 1; ty <= std::min(ey, tx == ex && static_y ? max_rows / tx : 1); ++ty) {
-        double cost = over_n([&](int blocks) {
-          double whole = static_cast<double>(ey / ty) * cover_cost(ex, tx, ty, blocks, latency);
-          return ey % ty ? whole + cover_cost(ex, tx, ey % ty, blocks, latency) : whole;
-        });
-        if (nb == 1 && !rows.empty()) cost *= 1.08;  // every multiply-add carries a broadcast of its own
-        if (cost < best.cost * 0.999) best = {nb, x, y, tx, ty, cost};
-      }
-    }
-  }
+  int max_nb = rows.empty() ? std::min(8, plan.target->vector_registers / 3) : 4;
+  std::string x = rows.empty() ? "" : rows.back(), y = rows.size() < 2 ? "" : rows[rows.size() - 2];
+  auto tile_rows = [&](const std::string& name) -> TileRows {
+    if (name.empty()) return {};
+    const te::Axis& axis = *find_axis(*r, name);
+    return {extent_or(axis, 64), scalar::is_int(axis.extent)};
+  };
+  const RegisterTile best = choose_tile(*plan.target, lanes, n_extent, max_nb, tile_rows(x), tile_rows(y));
 
   // Reduction loops: the axis along which the left factor is contiguous goes innermost.
   std::vector<std::string> reduce;
@@ -170,7 +124,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   int64_t tasks = 1;
   for (const std::string& name : order) {
     if (name == in_e(n)) continue;
-    bool is_x = !best.x.empty() && name == in_e(best.x), is_y = !best.y.empty() && name == in_e(best.y);
+    bool is_x = !x.empty() && name == in_e(x), is_y = !y.empty() && name == in_e(y);
     Loop loop{name, is_x ? best.tx : is_y ? best.ty : 1, LoopKind::Parallel};
     int64_t extent = extent_or(*find_axis(*e, name), 64);
     // The row tiles themselves are tasks only when the loops around give too few.
@@ -186,8 +140,8 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   }
   const int level = static_cast<int>(se.loops.size());
   auto finish = [&](std::vector<Loop>& loops, bool of_e) {
-    if (!best.y.empty() && best.ty > 1) loops.push_back({of_e ? in_e(best.y) : best.y, 1, LoopKind::Unroll});
-    if (!best.x.empty()) loops.push_back({of_e ? in_e(best.x) : best.x, 1, LoopKind::Unroll});
+    if (!y.empty() && best.ty > 1) loops.push_back({of_e ? in_e(y) : y, 1, LoopKind::Unroll});
+    if (!x.empty()) loops.push_back({of_e ? in_e(x) : x, 1, LoopKind::Unroll});
     add_vector(loops, of_e ? in_e(n) : n, lanes);
   };
   finish(se.loops, true);
@@ -206,7 +160,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   for (const te::Axis& a :
        r->axes) {  // axes of one element left at this level need no loop of their own, but must be ended
     const std::string& name = a.var->name;
-    if (name != n && name != best.x && !(name == best.y && best.ty > 1)) sr.loops.push_back({name, 1});
+    if (name != n && name != x && !(name == y && best.ty > 1)) sr.loops.push_back({name, 1});
   }
   finish(sr.loops, false);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e->name, best.tx * best.ty,

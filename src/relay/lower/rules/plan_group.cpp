@@ -9,34 +9,8 @@ namespace relay::lower {
 
 namespace {
 
-using Consumers = std::unordered_map<const te::TensorNode*, te::Tensors>;
-Consumers consumers_of(const te::Tensors& stages) {
-  Consumers out;
-  for (const te::Tensor& t : stages)
-    if (!t->is_placeholder())
-      for (const te::Tensor& in : te::inputs(t)) out[in.get()].push_back(t);
-  return out;
-}
-
 bool is_output(const GroupPlan& plan, const te::Tensor& t) {
   return std::find(plan.outputs.begin(), plan.outputs.end(), t) != plan.outputs.end();
-}
-
-// The last stage of the pointwise chain behind a reduction: what can be computed on its register tile. The reduction itself
-// when there is none.
-te::Tensor epilogue_of(const GroupPlan& plan, const te::Tensor& r, const Consumers& consumers,
-                       const std::set<std::string>& claimed) {
-  te::Tensor last = r;
-  while (!is_output(plan, last)) {
-    auto it = consumers.find(last.get());
-    if (it == consumers.end() || it->second.size() != 1) break;
-    const te::Tensor& next = it->second[0];
-    if (next->combiner != te::Combiner::None || claimed.count(next->name) || !reads_pointwise(next, last) ||
-        guarded(*next))
-      break;
-    last = next;
-  }
-  return last;
 }
 
 std::string unused_name(const GroupPlan& plan, std::string name) {
@@ -61,7 +35,7 @@ void add_copies(GroupPlan& plan) {
     te::Tensors stages = plan.stages();
     te::Tensor r =
         *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == reductions[i]; });
-    te::Tensor e = epilogue_of(plan, r, consumers_of(stages), claimed);
+    te::Tensor e = pointwise_end(plan.outputs, r, claimed);
     if (e == r) {
       te::Tensor copy = copy_stage(r, unused_name(plan, r->name + "_out"));
       if (auto it = plan.layouts.find(r->name); it != plan.layouts.end()) plan.layouts[copy->name] = it->second;
@@ -95,6 +69,7 @@ void plan_group(GroupPlan& plan) {
   for (te::Tensor& o : plan.outputs)
     if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
   {
+    if (plan.winograd) return winograd_rule(plan);
     GroupPlan rows = plan;
     if (rows_rule(rows)) {
       plan = std::move(rows);
@@ -112,7 +87,7 @@ void plan_group(GroupPlan& plan) {
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    te::Tensor e = epilogue_of(plan, t, consumers, claimed);
+    te::Tensor e = pointwise_end(plan.outputs, t, claimed);
     claimed.insert(e->name);
     pairs.push_back({t->name, e->name});
   }

@@ -1,0 +1,264 @@
+// A convolution in Winograd's form (lower/winograd.h). Blocks of tiles are the outer loops of the epilogue; inside, everything
+// stays in L2:
+//
+//   for each block of tiles                           (the tasks)
+//     input[36][tiles][C]                             transformed data
+//     for each block of output channels
+//       product[36][tiles][32]                        one register-tiled contraction a position
+//       for each tile: columns, tiles, epilogue       inverse transform, bias, activation
+//
+// Where the image has too few tiles to make tasks of them, the input is transformed by a kernel of its own and blocks of output
+// channels are the tasks. The transformed weights depend on constants only: they are computed when the program is built.
+#include <algorithm>
+
+#include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+namespace {
+
+// How many rows and columns of tiles a block has.
+struct Block {
+  int64_t rows = 1, columns = 1;
+};
+
+int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
+
+// About 28 tiles, two register tiles of 14: weights are read once a block. Even ones: a last block of a different size has
+// poorer register tiles.
+Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t l2_bytes) {
+  const int64_t most = std::clamp<int64_t>(l2_bytes / 3 / bytes_a_tile, 4, 28);
+  Block best;
+  double best_cost = 1e300;
+  for (int64_t columns = 1; columns <= std::min(tiles_x, most); ++columns)
+    for (int64_t rows = 1; rows <= std::min(tiles_y, columns == tiles_x ? most / columns : int64_t{1}); ++rows) {
+      int64_t blocks = blocks_of(tiles_y, rows) * blocks_of(tiles_x, columns);
+      bool uneven = tiles_y % rows != 0 || tiles_x % columns != 0;
+      // Every block reads the weights anew: worth about four tiles of arithmetic.
+      double cost = static_cast<double>(blocks) * (static_cast<double>(rows * columns) + 4) * (uneven ? 1.05 : 1);
+      if (cost < best_cost) best_cost = cost, best = {rows, columns};
+    }
+  return best;
+}
+
+class Scheduler {
+ public:
+  Scheduler(GroupPlan& plan) : plan_(plan), w_(*plan.winograd), lanes_(plan.lanes(DType::float32())) {}
+
+  void run() {
+    te::Tensor result = find(w_.result);
+    e_ = pointwise_end(plan_.outputs, result, {});
+    // The axes of the result stand in the same places in the epilogue; which is which is read off the load of `tiles`.
+    const Exprs& at = result->body->args;  // n, y / m, x / m, y % m, x % m, o
+    n_ = axis_of(*result, at[0]), y_ = axis_of(*result, at[1]), x_ = axis_of(*result, at[2]),
+    o_ = axis_of(*result, at[5]);
+    const te::Tensor product = find(w_.product), input = find(w_.input);
+    channels_ = extent_or(input->axes[5], 0), outputs_ = extent_or(product->axes[5], 0);
+    tiles_y_ = extent_or(product->axes[3], 0), tiles_x_ = extent_or(product->axes[4], 0);
+    const int64_t positions = (w_.m + 2) * (w_.m + 2);
+    Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, plan_.target->l2_bytes);
+    RegisterTile tile = choose_tile(*plan_.target, lanes_, outputs_, 4, {block.columns}, {block.rows});
+    o_block_ = tile.nb * lanes_;
+    // Tiles alone make too few tasks for the cores of this machine.
+    own_input_ = blocks_of(tiles_y_, block.rows) * blocks_of(tiles_x_, block.columns) < 4;
+
+    for (const te::Tensor& t : plan_.stages())
+      if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
+    data();
+    weight();
+    int level = epilogue(block);
+    product_stages(tile, level);
+    input_stages(own_input_ ? 0 : level - 1);
+    output_stages(level + 3);
+    plan_.note(format("{}: Winograd {} x {}, blocks of {} x {} tiles, register tile {} x {} vectors of {}{}", e_->name,
+                      w_.m, w_.m, block.rows, block.columns, tile.tx * tile.ty, tile.nb, lanes_,
+                      own_input_ ? ", input transformed first" : ""));
+  }
+
+ private:
+  te::Tensor find(const std::string& name) const {
+    for (const te::Tensor& t : plan_.stages())
+      if (t->name == name) return t;
+    RELAY_CHECK(false, "the group has no stage '{}'", name);
+    return {};
+  }
+  // The epilogue's name for the axis of the result that `index` reads.
+  std::string axis_of(const te::TensorNode& result, const Expr& index) const {
+    for (const Expr& v : scalar::free_vars(index))
+      for (size_t d = 0; d < result.axes.size(); ++d)
+        if (result.axes[d].var == v) return e_->axes[d].var->name;
+    return "";
+  }
+  StageSchedule& schedule(const std::string& stage) { return plan_.schedule.stages[stage]; }
+  StageSchedule& at(const std::string& stage, const std::string& consumer, int level, Storage storage) {
+    StageSchedule& s = schedule(stage);
+    s = {};
+    s.place = Place::At, s.consumer = consumer, s.level = level, s.storage = storage;
+    return s;
+  }
+  void layout(const std::string& stage, Layout l) {
+    plan_.layouts[stage] = l;
+    plan_.schedule.layouts[stage] = l;
+  }
+
+  // The data is read channels-last and without a guard: from its border, or from a copy.
+  void data() {
+    Layout channels_last = Layout::channels_last(4);
+    if (!w_.padded.empty()) {
+      if (plan_.from_border.count(w_.padded)) {
+        schedule(w_.padded).from_border = true;
+        return;
+      }
+      schedule(w_.padded).place = Place::Root;
+      plan_.layouts[w_.padded] = channels_last;
+      elementwise_rule(plan_, find(w_.padded));
+      return;
+    }
+    for (const te::Tensor& in : te::inputs(find(w_.rows))) {
+      if (!in->is_placeholder() || plan_.layout(in).dims == channels_last.dims) continue;
+      te::Tensor copy = copy_stage(in, in->name + "_nhwc");
+      plan_.outputs = redirect(plan_.outputs, in, copy);
+      e_ = find(e_->name);
+      plan_.layouts[copy->name] = channels_last;
+      schedule(copy->name).place = Place::Root;
+      elementwise_rule(plan_, copy);
+    }
+  }
+
+  // [p][q][o / block][c][o % block]: a register tile reads it in one stream.
+  void weight() {
+    Layout packed;
+    packed.dims = {{0}, {1}, {3, o_block_, false}, {2}, {3, o_block_, true}};
+    layout(w_.weight, packed);
+    StageSchedule& s = schedule(w_.weight);
+    s.place = Place::Root;
+    s.loops = {{"o", o_block_, LoopKind::Parallel}, {"c", 1}, {"o", lanes_}};
+    at(w_.half, w_.weight, 3, Storage::Stack).loops = {
+        {"c", 1}, {"kx", 1, LoopKind::Unroll}, {"p", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
+    for (const char* axis : {"p", "q"}) s.loops.push_back({axis, 1, LoopKind::Unroll});
+    s.loops.push_back({"o", 1, LoopKind::Vector});
+    // Lanes run along the output channels of the weight as it was given.
+    for (const te::Tensor& in : te::inputs(find(w_.half))) {
+      if (!plan_.constants.count(in->name)) continue;
+      Layout last;
+      int o = -1;
+      scalar::visit(find(w_.half)->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load) return;
+        for (size_t d = 0; d < n->args.size(); ++d)
+          if (n->args[d]->kind == scalar::Kind::Var && n->args[d]->name == "o") o = static_cast<int>(d);
+      });
+      for (int d = 0; d < 4; ++d)
+        if (d != o) last.dims.push_back({d});
+      last.dims.push_back({o});
+      layout(in->name, last);
+    }
+  }
+
+  // Returns the level at which blocks of output channels have been opened.
+  int epilogue(const Block& block) {
+    StageSchedule& s = schedule(e_->name);
+    s = {};
+    s.place = Place::Root;
+    const Loop rows{y_, w_.m * block.rows, LoopKind::Parallel}, columns{x_, w_.m * block.columns, LoopKind::Parallel};
+    s.loops.push_back({n_, 1, LoopKind::Parallel});
+    if (own_input_) s.loops.push_back({o_, o_block_, LoopKind::Parallel});
+    for (Loop l : {rows, columns}) {
+      if (own_input_) l.kind = LoopKind::Serial;
+      s.loops.push_back(l);
+    }
+    if (!own_input_) s.loops.push_back({o_, o_block_});
+    const int level = 4;
+    s.loops.push_back({y_, w_.m});
+    s.loops.push_back({x_, w_.m});
+    s.loops.push_back({o_, lanes_});
+    s.loops.push_back({y_, 1, LoopKind::Unroll});
+    s.loops.push_back({x_, 1, LoopKind::Unroll});
+    s.loops.push_back({o_, 1, LoopKind::Vector});
+    return level;
+  }
+
+  // A contraction a position; its result is copied out of the registers by a stage of its own.
+  void product_stages(const RegisterTile& tile, int level) {
+    te::Tensor product = find(w_.product), copy = copy_stage(product, w_.product + "_block");
+    plan_.outputs = redirect(plan_.outputs, product, copy);
+    e_ = find(e_->name);
+    StageSchedule& s = at(copy->name, e_->name, level, Storage::Scratch);
+    s.loops = {{"p", 1}, {"q", 1}, {"n", 1}, {"ty", tile.ty}, {"tx", tile.tx}, {"o", o_block_}};
+    const int inside = static_cast<int>(s.loops.size());
+    const std::vector<Loop> results = {{"ty", 1, LoopKind::Unroll},
+                                       {"tx", 1, LoopKind::Unroll},
+                                       {"o", lanes_, LoopKind::Unroll},
+                                       {"o", 1, LoopKind::Vector}};
+    s.loops.insert(s.loops.end(), results.begin(), results.end());
+    StageSchedule& sums = at(w_.product, copy->name, inside, Storage::Registers);
+    sums.loops = {{"c", 1}, {"p", 1}, {"q", 1}, {"n", 1}};
+    sums.loops.insert(sums.loops.end(), results.begin(), results.end());
+  }
+
+  void input_stages(int level) {
+    keep(w_.rows, w_.input, 5, "j");
+    StageSchedule& s = own_input_ ? schedule(w_.input) : at(w_.input, e_->name, level, Storage::Scratch);
+    const LoopKind tasks = own_input_ ? LoopKind::Parallel : LoopKind::Serial;
+    if (own_input_) {
+      s.place = Place::Root;
+      layout(w_.input, Layout::row_major(6));
+    }
+    s.loops = {{"n", 1, tasks}, {"ty", 1, tasks}, {"tx", 1}, {"c", lanes_}};
+    at(w_.rows, w_.input, 4, Storage::Stack).loops = {{"n", 1},
+                                                      {"ty", 1},
+                                                      {"tx", 1},
+                                                      {"j", 1, LoopKind::Unroll},
+                                                      {"p", 1, LoopKind::Unroll},
+                                                      {"c", 1, LoopKind::Vector}};
+    for (const char* axis : {"p", "q"}) s.loops.push_back({axis, 1, LoopKind::Unroll});
+    s.loops.push_back({"c", 1, LoopKind::Vector});
+  }
+
+  // `level`: inside the loops over tiles and lanes of output channels; the unrolled loops over a tile's rows and columns
+  // follow.
+  void output_stages(int level) {
+    keep(w_.product + "_block", w_.columns, 4, "p");
+    at(w_.columns, e_->name, level, Storage::Stack).loops = {{"n", 1},
+                                                             {"ty", 1},
+                                                             {"tx", 1},
+                                                             {"q", 1, LoopKind::Unroll},
+                                                             {"i", 1, LoopKind::Unroll},
+                                                             {"o", 1, LoopKind::Vector}};
+    keep(w_.columns, w_.tiles, 4, "q");
+    at(w_.tiles, e_->name, level + 1, Storage::Registers).loops = {
+        {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
+  }
+
+  // What `consumer` reads of `stage` within one step of its loop `level`, m + 2 vectors along `unrolled`, is loaded into
+  // registers once.
+  void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
+    te::Tensor from = find(stage), copy = copy_stage(from, stage + "_kept");
+    plan_.outputs = redirect(plan_.outputs, from, copy);
+    e_ = find(e_->name);
+    std::vector<Loop>& loops = at(copy->name, consumer, level, Storage::Registers).loops;
+    const std::string vector = from->axes.back().var->name;
+    for (const te::Axis& a : from->axes)
+      if (a.var->name != vector)
+        loops.push_back({a.var->name, 1, a.var->name == unrolled ? LoopKind::Unroll : LoopKind::Serial});
+    loops.push_back({vector, 1, LoopKind::Vector});
+  }
+
+  GroupPlan& plan_;
+  const Winograd& w_;
+  const int lanes_;
+  te::Tensor e_;
+  std::string n_, y_, x_, o_;
+  int64_t channels_ = 0, outputs_ = 0, tiles_y_ = 0, tiles_x_ = 0, o_block_ = 0;
+  bool own_input_ = false;
+};
+
+}  // namespace
+
+void winograd_rule(GroupPlan& plan) {
+  Scheduler(plan).run();
+  for (const te::Tensor& t : plan.stages())
+    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,354 @@
+#include "relay/lower/winograd.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "relay/lower/facts.h"
+#include "relay/lower/group.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+using scalar::fimm;
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+using te::Axis;
+
+// --- the matrices ---------------------------------------------------------------------------------------------------------
+
+// The product of (x - a) over the points but one, lowest power first.
+static std::vector<double> product_of_roots(const std::vector<double>& points, size_t without) {
+  std::vector<double> c{1};
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (i == without) continue;
+    c.push_back(0);
+    for (size_t k = c.size(); k-- > 0;) c[k] = (k ? c[k - 1] : 0) - points[i] * c[k];
+  }
+  return c;
+}
+
+// Evaluation at the points and at infinity; G carries the divisions of the interpolation.
+static WinogradMatrices cook_toom(const std::vector<double>& points, size_t m) {
+  const size_t n = m + 2, finite = points.size();
+  WinogradMatrices out;
+  for (size_t i = 0; i < finite; ++i) {
+    std::vector<double> row = product_of_roots(points, i);
+    row.resize(n);
+    out.input.push_back(row);
+    double divisor = 1;
+    for (size_t j = 0; j < finite; ++j)
+      if (j != i) divisor *= points[i] - points[j];
+    out.weight.push_back({1 / divisor, points[i] / divisor, points[i] * points[i] / divisor});
+  }
+  out.input.push_back(product_of_roots(points, finite));
+  out.weight.push_back({0, 0, 1});
+  for (size_t k = 0; k < m; ++k) {
+    std::vector<double> row;
+    for (double p : points) row.push_back(std::pow(p, static_cast<double>(k)));
+    row.push_back(k + 1 == m ? 1 : 0);
+    out.output.push_back(row);
+  }
+  return out;
+}
+
+const WinogradMatrices& winograd_matrices(int64_t m) {
+  static const WinogradMatrices two = cook_toom({0, 1, -1}, 2);
+  static const WinogradMatrices four = cook_toom({0, 0.625, -0.625, 1.5, -1.5}, 4);
+  return m == 2 ? two : four;
+}
+
+// --- the convolution that is replaced -------------------------------------------------------------------------------------
+
+namespace {
+
+// Which dimension is which.
+struct Convolution {
+  te::Tensor sum;
+  Expr data, weight;  // the loads
+  size_t n, o, y, x;  // axes of the result
+  size_t data_n, data_c, data_y, data_x;
+  Expr c, ky, kx;  // reduction variables
+  int64_t channels, outputs, height, width;
+};
+
+std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& var) {
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (axes[d].var == var) return d;
+  return std::nullopt;
+}
+
+int64_t known(const std::vector<Axis>& axes, const Expr& var) {
+  std::optional<size_t> d = position(axes, var);
+  return d ? extent_or(axes[*d], 0) : 0;
+}
+
+std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::string>& constants) {
+  if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->axes.size() != 4 ||
+      sum->reduce_axes.size() != 3 || sum->body->kind != scalar::Kind::Binary ||
+      sum->body->binary != scalar::BinaryOp::Mul)
+    return std::nullopt;
+  auto is_load = [](const Expr& e) { return e->kind == scalar::Kind::Load && e->args.size() == 4; };
+  Convolution conv;
+  conv.sum = sum, conv.data = sum->body->args[0], conv.weight = sum->body->args[1];
+  if (!is_load(conv.data) || !is_load(conv.weight)) return std::nullopt;
+  if (!constants.count(conv.weight->source->name)) std::swap(conv.data, conv.weight);
+  if (!constants.count(conv.weight->source->name)) return std::nullopt;
+
+  // The data: [n, c, y + ky, x + kx] in some order. A window is a data axis plus a reduction axis.
+  Exprs vars;
+  for (const Axis& a : sum->axes) vars.push_back(a.var);
+  for (const Axis& a : sum->reduce_axes) vars.push_back(a.var);
+  int windows = 0, plain = 0, reduced = 0;
+  for (size_t d = 0; d < 4; ++d) {
+    std::optional<scalar::Affine> index = scalar::as_affine(conv.data->args[d], vars);
+    if (!index || !scalar::is_int(index->rest, 0)) return std::nullopt;
+    Expr own, k;
+    for (size_t v = 0; v < vars.size(); ++v) {
+      if (index->coefficients[v] == 0) continue;
+      Expr& slot = v < sum->axes.size() ? own : k;
+      if (index->coefficients[v] != 1 || slot) return std::nullopt;
+      slot = vars[v];
+    }
+    if (own && k) {
+      if (known(sum->reduce_axes, k) != 3) return std::nullopt;
+      if (windows == 0) conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d;
+      if (windows == 1) conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d;
+      ++windows;
+    } else if (own) {
+      conv.n = *position(sum->axes, own), conv.data_n = d, ++plain;
+    } else if (k) {
+      conv.c = k, conv.data_c = d, ++reduced;
+    }
+  }
+  if (windows != 2 || plain != 1 || reduced != 1) return std::nullopt;
+  conv.o = 6 - conv.n - conv.y - conv.x;
+
+  // The weight: c, ky, kx and the axis that is left, each alone in a dimension.
+  Exprs wanted{sum->axes[conv.o].var, conv.c, conv.ky, conv.kx};
+  for (const Expr& v : wanted)
+    if (std::count(conv.weight->args.begin(), conv.weight->args.end(), v) != 1) return std::nullopt;
+
+  conv.channels = known(sum->reduce_axes, conv.c);
+  conv.outputs = extent_or(sum->axes[conv.o], 0);
+  conv.height = extent_or(sum->axes[conv.y], 0), conv.width = extent_or(sum->axes[conv.x], 0);
+  if (conv.channels == 0 || conv.outputs == 0 || conv.height == 0 || conv.width == 0) return std::nullopt;
+  return conv;
+}
+
+// --- whether it pays ------------------------------------------------------------------------------------------------------
+
+// Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they lie.
+double direct_ns(const Convolution& c, const TargetDesc& t) {
+  double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
+  double macs = 9.0 * static_cast<double>(c.channels * c.height * c.width) *
+                std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
+  return macs / rate / 0.85;
+}
+
+double streamed_ns(double bytes, const TargetDesc& t) {
+  if (bytes < static_cast<double>(t.l2_bytes) / 2) return 0;
+  return bytes / (bytes < static_cast<double>(t.l3_bytes) * 3 / 4 ? t.l3_gbps : t.dram_gbps);
+}
+
+double winograd_ns(const Convolution& c, int64_t m, const TargetDesc& t) {
+  double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
+  double positions = static_cast<double>((m + 2) * (m + 2));
+  double tiles = static_cast<double>(((c.height + m - 1) / m) * ((c.width + m - 1) / m));
+  double in = static_cast<double>(c.channels), out = std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
+  double multiply = tiles * positions * in * out / rate / 0.8;
+  double transforms = tiles * positions * (8 * in + 8 * out) / rate;
+  return multiply + transforms + streamed_ns(positions * in * out * 4, t);
+}
+
+// --- the stages -----------------------------------------------------------------------------------------------------------
+
+Axis axis(const char* name, Expr extent) { return {scalar::var(name), std::move(extent)}; }
+
+te::Tensor stage(const std::string& name, std::vector<Axis> axes, Expr body) {
+  te::TensorNode node;
+  node.name = name, node.dtype = DType::float32(), node.axes = std::move(axes), node.body = std::move(body);
+  for (const Axis& a : node.axes) node.shape.push_back(a.extent);
+  return te::Tensor(new te::TensorNode(std::move(node)));
+}
+
+// matrix[row] . values, as a choice by the row's variable, which the schedule unrolls. Even and odd terms are summed apart:
+// rows for a point and its negative share both sums.
+Expr transformed(const std::vector<std::vector<double>>& matrix, const Expr& row, const Exprs& values) {
+  auto sum_of = [&](const std::vector<double>& factors, size_t first, double sign) {
+    Expr sum;
+    for (bool negative : {false, true})
+      for (size_t i = first; i < factors.size(); i += 2) {
+        double f = sign * factors[i];
+        if (f == 0 || (f < 0) != negative) continue;
+        Expr term = std::abs(f) == 1 ? values[i] : values[i] * fimm(std::abs(f));
+        sum = !sum ? (negative ? fimm(0) - term : term) : negative ? sum - term : sum + term;
+      }
+    return sum;
+  };
+  Expr chosen;
+  for (size_t r = matrix.size(); r-- > 0;) {
+    double sign = 1;  // of the odd sum: its first factor is taken as positive
+    for (size_t i = matrix[r].size(); i-- > 0;)
+      if (i % 2 == 1 && matrix[r][i] != 0) sign = matrix[r][i] < 0 ? -1 : 1;
+    Expr even = sum_of(matrix[r], 0, 1), odd = sum_of(matrix[r], 1, sign);
+    Expr value = !odd ? even : !even ? (sign < 0 ? fimm(0) - odd : odd) : (sign < 0 ? even - odd : even + odd);
+    chosen = chosen ? scalar::select(scalar::eq(row, imm(static_cast<int64_t>(r))), value, chosen) : value;
+  }
+  return chosen;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Convolution& conv, int64_t m) : conv_(conv), m_(m), matrices_(winograd_matrices(m)) {
+    names_.m = m;
+    tiles_y_ = imm((conv.height + m - 1) / m), tiles_x_ = imm((conv.width + m - 1) / m);
+    channels_ = imm(conv.channels), outputs_ = imm(conv.outputs), batch_ = conv.sum->axes[conv.n].extent;
+    side_ = imm(m + 2);
+  }
+
+  te::Tensor result() {
+    te::Tensor tiles = output_transform(product(input_transform(whole_tiles()), weight_transform()));
+    te::TensorNode node = *conv_.sum;  // its own axes, so that readers stay as they are
+    node.combiner = te::Combiner::None, node.reduce_axes.clear();
+    const Expr &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var;
+    node.body = (*tiles)({node.axes[conv_.n].var, floordiv(y, imm(m_)), floordiv(x, imm(m_)), floormod(y, imm(m_)),
+                          floormod(x, imm(m_)), node.axes[conv_.o].var});
+    names_.result = node.name;
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+  const Winograd& names() const { return names_; }
+
+ private:
+  std::string name(const char* part) const { return format("{}_{}", conv_.sum->name, part); }
+
+  // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so that
+  // the border of the array behind it can replace it.
+  te::Tensor whole_tiles() {
+    te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
+    Expr height = scalar::simplify(tiles_y_ * m_ + 2), width = scalar::simplify(tiles_x_ * m_ + 2);
+    Expr given_height = scalar::simplify(data->shape[conv_.data_y]),
+         given_width = scalar::simplify(data->shape[conv_.data_x]);
+    std::optional<Guarded> guard = guarded(*data);
+    if (guard && guard->otherwise != 0) guard.reset();
+    if (guard) names_.padded = data->name;
+    if (scalar::equal(height, given_height) && scalar::equal(width, given_width)) return data;
+    std::vector<Axis> axes;
+    Exprs at;
+    std::vector<scalar::Binding> renamed;
+    for (size_t d = 0; d < 4; ++d) {
+      Expr extent = d == conv_.data_y ? height : d == conv_.data_x ? width : data->shape[d];
+      axes.push_back(axis(d == conv_.data_y ? "y" : d == conv_.data_x ? "x" : d == conv_.data_c ? "c" : "n", extent));
+      at.push_back(axes[d].var);
+      if (guard) renamed.push_back({data->axes[d].var, axes[d].var});
+    }
+    Expr inside =
+        scalar::logical_and(scalar::lt(at[conv_.data_y], given_height), scalar::lt(at[conv_.data_x], given_width));
+    if (guard) inside = scalar::logical_and(scalar::substitute(guard->condition, renamed), inside);
+    Expr value = guard ? scalar::substitute(guard->value, renamed) : scalar::load(data, at);
+    names_.padded = guard ? data->name : name("padded");
+    return stage(names_.padded, axes, scalar::select(inside, value, fimm(0)));
+  }
+
+  te::Tensor input_transform(const te::Tensor& data) {
+    Axis p = axis("p", side_), n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_),
+         j = axis("j", side_), c = axis("c", channels_);
+    Exprs column;
+    for (int64_t i = 0; i < m_ + 2; ++i) {
+      Exprs at(4);
+      at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
+      at[conv_.data_y] = ty.var * m_ + i, at[conv_.data_x] = tx.var * m_ + j.var;
+      column.push_back(scalar::load(data, at));
+    }
+    names_.rows = name("rows");
+    te::Tensor rows = stage(names_.rows, {p, n, ty, tx, j, c}, transformed(matrices_.input, p.var, column));
+    Axis p2 = axis("p", side_), q = axis("q", side_), n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_),
+         tx2 = axis("tx", tiles_x_), c2 = axis("c", channels_);
+    Exprs row;
+    for (int64_t i = 0; i < m_ + 2; ++i) row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
+    names_.input = name("input");
+    return stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(matrices_.input, q.var, row));
+  }
+
+  te::Tensor weight_transform() {
+    Axis p = axis("p", side_), kx = axis("kx", imm(3)), c = axis("c", channels_), o = axis("o", outputs_);
+    const Expr& own_o = conv_.sum->axes[conv_.o].var;
+    Exprs taps;
+    for (int64_t ky = 0; ky < 3; ++ky)
+      taps.push_back(scalar::substitute(conv_.weight,
+                                        {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}}));
+    names_.half = name("half");
+    te::Tensor half = stage(names_.half, {p, kx, c, o}, transformed(matrices_.weight, p.var, taps));
+    Axis p2 = axis("p", side_), q = axis("q", side_), c2 = axis("c", channels_), o2 = axis("o", outputs_);
+    Exprs row;
+    for (int64_t k = 0; k < 3; ++k) row.push_back((*half)({p2.var, imm(k), c2.var, o2.var}));
+    names_.weight = name("weight");
+    return stage(names_.weight, {p2, q, c2, o2}, transformed(matrices_.weight, q.var, row));
+  }
+
+  te::Tensor product(const te::Tensor& input, const te::Tensor& weight) {
+    Axis p = axis("p", side_), q = axis("q", side_), n = axis("n", batch_), ty = axis("ty", tiles_y_),
+         tx = axis("tx", tiles_x_), o = axis("o", outputs_), c = axis("c", channels_);
+    te::TensorNode node;
+    node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.axes = {p, q, n, ty, tx, o}, node.reduce_axes = {c};
+    for (const Axis& a : node.axes) node.shape.push_back(a.extent);
+    node.body = (*input)({p.var, q.var, n.var, ty.var, tx.var, c.var}) * (*weight)({p.var, q.var, c.var, o.var});
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+
+  te::Tensor output_transform(const te::Tensor& product) {
+    Axis n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_), i = axis("i", imm(m_)),
+         q = axis("q", side_), o = axis("o", outputs_);
+    Exprs column;
+    for (int64_t p = 0; p < m_ + 2; ++p) column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
+    names_.columns = name("columns");
+    te::Tensor columns = stage(names_.columns, {n, ty, tx, i, q, o}, transformed(matrices_.output, i.var, column));
+    Axis n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_), tx2 = axis("tx", tiles_x_), i2 = axis("i", imm(m_)),
+         j = axis("j", imm(m_)), o2 = axis("o", outputs_);
+    Exprs row;
+    for (int64_t k = 0; k < m_ + 2; ++k) row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
+    names_.tiles = name("tiles");
+    return stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(matrices_.output, j.var, row));
+  }
+
+  const Convolution& conv_;
+  int64_t m_;
+  const WinogradMatrices& matrices_;
+  Winograd names_;
+  Expr tiles_y_, tiles_x_, channels_, outputs_, batch_, side_;
+};
+
+}  // namespace
+
+// 0: the direct sum.
+static int64_t choose_m(const Convolution& conv, const TargetDesc& target) {
+  // Few channels leave lanes empty, or the transforms outweigh what is saved.
+  const int64_t lanes = target.vector_bytes / 4;
+  if (conv.channels < lanes || conv.outputs < lanes) return 0;
+  double direct = direct_ns(conv, target), two = winograd_ns(conv, 2, target), four = winograd_ns(conv, 4, target);
+  if (std::min(two, four) > 0.85 * direct) return 0;  // within the estimate's error
+  return two < four ? 2 : 4;
+}
+
+std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
+                                         const TargetDesc& target, int64_t m) {
+  if (outputs.size() != 1) return std::nullopt;
+  te::Tensor sum;
+  for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
+    if (sum) return std::nullopt;
+    sum = t;
+  }
+  if (!sum || pointwise_end(outputs, sum, {}) != outputs[0]) return std::nullopt;
+  std::optional<Convolution> conv = match(sum, constants);
+  if (!conv) return std::nullopt;
+  if (m == 0) m = choose_m(*conv, target);
+  if (m == 0) return std::nullopt;
+  Rewriter rewriter(*conv, m);
+  te::Tensor result = rewriter.result();
+  outputs = te::replace(outputs, {{sum, result}});
+  return rewriter.names();
+}
+
+}  // namespace relay::lower
