@@ -153,6 +153,8 @@ class Writer {
       number(static_cast<uint8_t>(p.is_tensor));
       dtype(p.dtype);
       sizes(p.shape);
+      number(static_cast<uint8_t>(p.kind ? static_cast<int>(*p.kind) + 1 : 0));
+      number(p.data_type);
     });
   }
   void signature(const Signature& s) {
@@ -399,13 +401,15 @@ class Reader {
     return f;
   }
   std::vector<Port> ports() {
-    return list<Port>(Limits::arrays, 15, [&] {
+    return list<Port>(Limits::arrays, 20, [&] {
       Port p;
       p.name = text();
       p.type = text();
       p.is_tensor = flag();
       p.dtype = dtype();
       p.shape = sizes(Limits::rank);
+      if (int kind = one_of<uint8_t>(object_kind_count + 1)) p.kind = static_cast<ObjectKind>(kind - 1);
+      p.data_type = number<uint32_t>();
       return p;
     });
   }

@@ -77,10 +77,8 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const Array& a = segment.arrays[segment.inputs[i]];
     if (args[i]->kind != ObjectKind::Tensor || args[i]->id != dtype_id(a.dtype)) {
-      fail(DiagnosticKind::wrong_input,
-           format("input `{}` of segment {} is {}, but it must be a tensor of {}", a.name, segment.name,
-                  args[i]->kind == ObjectKind::Tensor ? "a tensor of " + dtype_of(args[i]).str() : "no tensor",
-                  a.dtype.str()));
+      fail(DiagnosticKind::wrong_input, format("input `{}` of segment {} is {}, but it must be a tensor of {}", a.name,
+                                               segment.name, describe(args[i]), a.dtype.str()));
       return nullptr;
     }
     const int64_t* dims = as_tensor(args[i])->dims();

@@ -66,11 +66,9 @@ Status Executable::check_count(size_t inputs) const {
 
 Status Executable::check_tensor(size_t input, DType dtype) const {
   const PortInfo& info = inputs_[input];
-  if (info.is_tensor && dtype == info.dtype) return ok();
-  Diagnostic d{DiagnosticKind::wrong_input, ""};
-  d.message = info.is_tensor ? format("input `{}` has elements of {}, but they must be {}", info.name, dtype.str(),
-                                      info.dtype.str())
-                             : format("input `{}` is a tensor, but it must be {}", info.name, info.type);
+  if (!info.is_tensor || dtype == info.dtype) return ok();
+  Diagnostic d{DiagnosticKind::wrong_input,
+               format("input `{}` has elements of {}, but they must be {}", info.name, dtype.str(), info.dtype.str())};
   d.notes.push_back("input " + typed(info));
   return d;
 }
@@ -358,15 +356,18 @@ Status Executable::check_values(std::span<const Value> inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const PortInfo& info = inputs_[i];
     Shape& shape = shapes.emplace_back();
-    if (!inputs[i]) return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", info.name)};
-    if (inputs[i].is_tensor()) {
-      const TensorObject* t = as_tensor(inputs[i].get());
-      RELAY_RETURN_IF_ERROR(check_tensor(i, dtype_of(t)));
-      shape.assign(t->dims(), t->dims() + t->size);
-    } else if (info.is_tensor) {
+    const Object* o = inputs[i].get();
+    if (o == nullptr) return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", info.name)};
+    const Port* port = runs_as_graph() ? nullptr : &linked_.program->signature.inputs[i];
+    bool fits = info.is_tensor ? o->kind == ObjectKind::Tensor : !port->kind || *port->kind == o->kind;
+    if (fits && !info.is_tensor && port->kind == ObjectKind::Data) fits = o->id == linked_.types[port->data_type];
+    if (!fits)
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` is no tensor, but it must be {}", info.name, info.type)};
-    }
+                        format("input `{}` is {}, but it must be {}", info.name, describe(o), info.type)};
+    if (o->kind != ObjectKind::Tensor) continue;
+    const TensorObject* t = as_tensor(o);
+    RELAY_RETURN_IF_ERROR(check_tensor(i, dtype_of(t)));
+    shape.assign(t->dims(), t->dims() + t->size);
   }
   if (runs_as_graph()) return ok();  // which checks the shapes itself
   RELAY_RETURN_IF_ERROR(bind_variables(linked_.program->signature, shapes));

@@ -175,8 +175,10 @@ struct Port {
   std::string name;
   std::string type;  // "Tensor[(m, 4), float32]", "List[Tensor[(), int32]]"; for people
   bool is_tensor = false;
-  DType dtype;                  // of a tensor, and ...
-  std::vector<SizeExpr> shape;  // ... over Signature::variables
+  DType dtype{};                     // of a tensor, and ...
+  std::vector<SizeExpr> shape{};     // ... over Signature::variables
+  std::optional<ObjectKind> kind{};  // of an input that is no tensor: refuse others (none: the type is a parameter)
+  uint32_t data_type = 0;            // of data: which of Program::types
 };
 
 // What the first function takes and gives; shapes are bound and checked as those of a segment are.

@@ -196,6 +196,7 @@ class Validator {
     limit(port.type.size(), Limits::text, "bytes in a type");
     limit(port.shape.size(), Limits::rank, "dimensions");
     check(port.is_tensor || port.shape.empty(), "a port that is no tensor has a shape");
+    check(port.kind != ObjectKind::Data || port.data_type < program_.types.size(), "a port's data type does not exist");
     check(parse_dtype(port.dtype.str()) == port.dtype, "a port's element type is unknown");
     for (const SizeExpr& e : port.shape) size(e, variables, "a dimension");
   }

@@ -202,6 +202,17 @@ Tensor Value::tensor() const {
   return Tensor::view(t->data, Shape(t->dims(), t->dims() + t->size), dtype_of(t), std::move(owner));
 }
 
+std::string describe(const Object* o) {
+  switch (o->kind) {
+    case ObjectKind::Tensor: return "a tensor of " + dtype_of(o).str();
+    case ObjectKind::Tuple: return "a tuple";
+    case ObjectKind::Data: return "a value of type " + data_type(o->id).name;
+    case ObjectKind::Closure: return "a function";
+    case ObjectKind::Reference: return "a reference";
+  }
+  return {};
+}
+
 std::string str(const Value& value, size_t limit) {
   std::string out;
   struct Piece {

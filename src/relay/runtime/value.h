@@ -40,6 +40,7 @@ const DataType& data_type(TypeId id);
 // --- objects -----------------------------------------------------------------------------------------------------------
 
 enum class ObjectKind : uint8_t { Tensor, Tuple, Data, Closure, Reference };
+constexpr int object_kind_count = 5;
 
 struct alignas(8) Object {
   std::atomic<uint32_t> count{1};  // once it is 0, the first eight bytes link the work list of freeing
@@ -148,6 +149,8 @@ class Value {
   Object* object_ = nullptr;
 };
 
+// What an object is, for messages: "a tensor of float32", "a value of type List".
+std::string describe(const Object* object);
 // "Cons(1.5, Cons(2, Nil))", "(Tensor[(2, 3), float32] [1, 2, ...], fn)"; of at most `limit` objects, then "...".
 std::string str(const Value& value, size_t limit = 1000);
 // Bitwise equal tensors in equal structures; closures and references are equal to themselves only.
