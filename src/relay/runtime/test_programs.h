@@ -135,4 +135,95 @@ inline std::shared_ptr<Program> loop_program() {
   return p;
 }
 
+inline Port any_port(std::string name, std::string type = "a") {
+  return {std::move(name), std::move(type), false, {}, {}};
+}
+
+// The program gets a signature of that many parameters of any type.
+inline void takes(Program& p, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) p.signature.inputs.push_back(any_port("p" + std::to_string(i)));
+  p.signature.outputs = {any_port("out")};
+}
+
+inline DataType list_type() { return {"List", {{"Nil", 0}, {"Cons", 2}}}; }
+constexpr uint16_t nil = 0, cons = 1;
+
+inline Value scalar(double v) { return Value::tensor(Tensor::scalar(v, DType::float32())); }
+
+inline Value list_of(int count) {
+  TypeId type = intern_type(list_type());
+  Value list = Value::data(type, nil, {});
+  for (int i = count; i-- > 0;) list = Value::data(type, cons, {scalar(i), std::move(list)});
+  return list;
+}
+
+// fn main(list) { sum(list, 0) }; fn sum(list, acc) { match (list) { Nil => acc, Cons(x, rest) => sum(rest, acc + x) } }
+inline std::shared_ptr<Program> sum_program() {
+  std::shared_ptr<Program> p = scalar_program();
+  p->types = {list_type()};
+  p->constants = {Tensor::scalar(0, DType::float32())};
+  takes(*p, 1);
+  FunctionBuilder m("main", 1);
+  m.tail_call(1, {last(0), last(m.constant(0))});
+  p->functions.push_back(m.finish());
+  FunctionBuilder f("sum", 2);
+  FunctionBuilder::Label empty = f.label(), more = f.label();
+  f.switch_tag(use(0), 0, {empty, more});
+  f.place(empty);
+  f.ret(last(1));
+  f.place(more);
+  uint32_t x = f.field(use(0), 0), rest = f.field(last(0), 1);
+  f.tail_call(1, {last(rest), last(f.segment(1, {last(1), last(x)}, 1)[0])});
+  p->functions.push_back(f.finish());
+  return p;
+}
+
+// fn main(x) with every instruction; it goes forwards only. Gives (x + (x + 1), a reference to x + 1).
+inline std::shared_ptr<Program> every_instruction_program() {
+  std::shared_ptr<Program> p = sum_program();
+  p->functions.clear();
+  p->signature = {};
+  p->signature.inputs = {scalar_port("x")};
+  p->signature.outputs = {scalar_port("sum"), any_port("reference", "ref(Tensor[(), float32])")};
+  FunctionBuilder m("main", 1);
+  FunctionBuilder::Label empty = m.label(), full = m.label(), joined = m.label(), never = m.label();
+  uint32_t more = m.call(1, {use(0)}), list = m.reg(), result = m.reg();
+  uint32_t zero = m.constant(0);
+  m.branch_if_false(last(m.segment(2, {last(zero), use(more)}, 1)[0]), never);
+  m.move(last(m.data(0, cons, {use(0), last(m.data(0, nil, {}))})), list);
+  m.switch_tag(use(list), 0, {empty, full});
+  m.place(empty);
+  m.drop(list);
+  m.move(use(0), result);
+  m.jump(joined);
+  m.place(full);
+  m.move(last(m.field(last(list), 0)), result);
+  m.place(joined);
+  uint32_t add = m.closure(2, {last(result)});
+  uint32_t sum = m.call_closure(last(add), {use(more)});
+  uint32_t reference = m.reference(last(0));
+  m.write(use(reference), last(more));
+  m.drop(m.read(use(reference)));
+  m.ret(last(m.tuple({last(sum), last(reference)})));
+  m.place(never);
+  m.fail("x + 1 is not above 0, at test.relay:1:1");
+  p->functions.push_back(m.finish());
+  FunctionBuilder inc("inc", 1);
+  inc.ret(last(inc.segment(0, {last(0)}, 1)[0]));
+  p->functions.push_back(inc.finish());
+  FunctionBuilder f("add", 3);
+  f.takes_self();
+  f.drop(1);
+  f.tail_call(3, {last(0), last(2)});
+  p->functions.push_back(f.finish());
+  FunctionBuilder g("add_to", 2);
+  uint32_t adder = g.closure(4, {last(0)});
+  g.tail_call_closure(last(adder), {last(1)});
+  p->functions.push_back(g.finish());
+  FunctionBuilder h("sum", 2);
+  h.ret(last(h.segment(1, {last(0), last(1)}, 1)[0]));
+  p->functions.push_back(h.finish());
+  return p;
+}
+
 }  // namespace relay::runtime

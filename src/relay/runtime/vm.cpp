@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "relay/runtime/operations.h"
+
 namespace relay::runtime {
 
 Vm::~Vm() {
@@ -36,24 +38,6 @@ bool Vm::push(uint32_t function) {
   std::memset(stack_ + top_, 0, f.registers * sizeof(Object*));
   top_ += f.registers;
   return true;
-}
-
-// Null after fail() when this is no closure of this program that takes so many arguments.
-const Function* Vm::closure_function(const Object* closure, size_t args) {
-  const std::vector<Function>& functions = linked_.program->functions;
-  uint32_t index = closure->id - linked_.first_function;
-  if (closure->kind != ObjectKind::Closure || index >= functions.size()) {
-    context_.fail(DiagnosticKind::wrong_input, closure->kind == ObjectKind::Closure
-                                                   ? "a function of another program is called"
-                                                   : "a value is called that is no function");
-    return nullptr;
-  }
-  const Function& f = functions[index];
-  if (closure->size + f.takes_self + args == f.parameters) return &f;
-  context_.fail(DiagnosticKind::wrong_input, format("`{}` is called with {}, but it takes {}", f.name,
-                                                    plural(static_cast<int64_t>(args), "argument", "arguments"),
-                                                    f.parameters - f.takes_self - closure->size));
-  return nullptr;
 }
 
 void Vm::unwind() {
@@ -129,14 +113,6 @@ Object* Vm::interpret() {
     for (Object** reg = regs; reg != stack_ + top_; ++reg)
       if (*reg) release(*reg);
   };
-  auto corrupt = [&](const char* what) {
-    context_.fail(DiagnosticKind::corrupt_file, format("the program is not well typed: {}", what));
-    return nullptr;
-  };
-  auto no_memory = [&] {
-    context_.fail_no_memory();
-    return nullptr;
-  };
   // Replaces the frame on top by one of `function`, whose `count` arguments lie above the stack.
   auto replace = [&](uint32_t function, uint32_t count) {
     clear();
@@ -157,13 +133,21 @@ Object* Vm::interpret() {
     return true;
   };
   // Writes what a closure's function is given to `to`: captures, itself, arguments.
-  auto unpack = [&](const Instruction& in, const Function& callee, Object** to) {
+  auto open = [&](const Instruction& in, const Function& callee, Object** to) {
     const Operand* args = operands + in.args.begin;
-    Object* closure = take(args[0]);
-    for (uint32_t i = 0; i < closure->size; ++i) *to++ = retain(fields(closure)[i]);
-    if (callee.takes_self) *to++ = closure;
+    to += open_closure(take(args[0]), callee.takes_self, to);
     for (uint32_t i = 1; i < in.args.count; ++i) *to++ = take(args[i]);
-    if (!callee.takes_self) release(closure);
+  };
+  // Takes the arguments of an instruction that makes an object of them.
+  auto gather = [&](const Instruction& in) {
+    Object** given = stack_ + top_;
+    for (uint32_t i = 0; i < in.args.count; ++i) given[i] = take(operands[in.args.begin + i]);
+    return std::span<Object* const>(given, in.args.count);
+  };
+  auto give = [&](const Instruction& in, std::span<Object* const> given, Object* made) {
+    if (made) return set(in.to, made), true;
+    for (Object* o : given) release(o);
+    return false;
   };
 
   resume();
@@ -171,7 +155,7 @@ Object* Vm::interpret() {
     const Instruction& in = *at++;
     const Operand* args = operands + in.args.begin;
     switch (in.op) {
-      case Op::Constant: set(in.to, retain(linked_.constants[in.index].get())); break;
+      case Op::Constant: set(in.to, load_constant(context_, in.index)); break;
       case Op::Move: set(in.to, take(args[0])); break;
       case Op::RunSegment: {
         Object** given = stack_ + top_;
@@ -184,54 +168,40 @@ Object* Vm::interpret() {
         for (uint32_t i = 0; i < in.list.count; ++i) set(to[i], results[i]);
         break;
       }
-      case Op::MakeTuple:
-      case Op::MakeData:
+      case Op::MakeTuple: {
+        std::span<Object* const> given = gather(in);
+        if (!give(in, given, make_tuple(context_, given))) return nullptr;
+        break;
+      }
+      case Op::MakeData: {
+        std::span<Object* const> given = gather(in);
+        if (!give(in, given, make_data(context_, in.index, in.tag, given))) return nullptr;
+        break;
+      }
       case Op::MakeClosure: {
-        Object** given = stack_ + top_;
-        for (uint32_t i = 0; i < in.args.count; ++i) given[i] = take(args[i]);
-        ObjectKind kind = in.op == Op::MakeTuple  ? ObjectKind::Tuple
-                          : in.op == Op::MakeData ? ObjectKind::Data
-                                                  : ObjectKind::Closure;
-        uint32_t id = in.op == Op::MakeTuple  ? 0
-                      : in.op == Op::MakeData ? linked_.types[in.index]
-                                              : linked_.first_function + in.index;
-        Object* made = make_object(kind, id, in.tag, {given, in.args.count});
-        if (made == nullptr) {
-          for (uint32_t i = 0; i < in.args.count; ++i) release(given[i]);
-          return no_memory();
-        }
-        set(in.to, made);
+        std::span<Object* const> given = gather(in);
+        if (!give(in, given, make_closure(context_, in.index, given))) return nullptr;
         break;
       }
       case Op::GetField: {
-        Object* o = regs[args[0].reg];
-        if ((o->kind != ObjectKind::Tuple && o->kind != ObjectKind::Data) || in.index >= o->size)
-          return corrupt("a field is read that is not there");
-        if (args[0].last && is_unique(o)) {  // the object goes, so its field is ours
-          Object* field = std::exchange(fields(o)[in.index], nullptr);
-          destroy(std::exchange(regs[args[0].reg], nullptr));
-          set(in.to, field);
-        } else {
-          Object* field = retain(fields(o)[in.index]);
-          done_with(args[0]);
-          set(in.to, field);
-        }
+        Object* field = get_field(context_, regs[args[0].reg], in.index, args[0].last);
+        if (field == nullptr) return nullptr;
+        if (args[0].last) regs[args[0].reg] = nullptr;
+        set(in.to, field);
         break;
       }
       case Op::SwitchTag: {
-        Object* o = regs[args[0].reg];
-        if (o->kind != ObjectKind::Data || o->id != linked_.types[in.index])
-          return corrupt("a value of another type is matched");
-        at = f->code.data() + f->lists[in.list.begin + o->tag];
+        int64_t tag = tag_of(context_, regs[args[0].reg], in.index);
+        if (tag < 0) return nullptr;
+        at = f->code.data() + f->lists[in.list.begin + static_cast<uint32_t>(tag)];
         done_with(args[0]);
         break;
       }
       case Op::Jump: at = f->code.data() + in.index; break;
       case Op::BranchIfFalse: {
-        Object* o = regs[args[0].reg];
-        if (o->kind != ObjectKind::Tensor || o->id != dtype_id(DType::boolean()) || o->size != 0)
-          return corrupt("a condition is no bool");
-        if (*static_cast<const uint8_t*>(as_tensor(o)->data) == 0) at = f->code.data() + in.index;
+        int truth = is_true(context_, regs[args[0].reg]);
+        if (truth < 0) return nullptr;
+        if (truth == 0) at = f->code.data() + in.index;
         done_with(args[0]);
         break;
       }
@@ -254,49 +224,44 @@ Object* Vm::interpret() {
       }
       case Op::CallClosure: {
         ++calls;
-        const Function* callee = closure_function(regs[args[0].reg], in.args.count - 1);
-        if (callee == nullptr) return nullptr;
+        int64_t callee = closure_function(context_, regs[args[0].reg], in.args.count - 1);
+        if (callee < 0) return nullptr;
         frames_.back().pc = static_cast<uint32_t>(at - f->code.data());
         size_t caller = frames_.back().base;
-        if (!push(static_cast<uint32_t>(callee - functions))) return nullptr;
+        if (!push(static_cast<uint32_t>(callee))) return nullptr;
         regs = stack_ + caller;
-        unpack(in, *callee, stack_ + frames_.back().base);
+        open(in, functions[callee], stack_ + frames_.back().base);
         resume();
         break;
       }
       case Op::TailCallClosure: {
         ++calls;
-        const Function* callee = closure_function(regs[args[0].reg], in.args.count - 1);
-        if (callee == nullptr || !reserve(top_ + callee->parameters)) return nullptr;
+        int64_t callee = closure_function(context_, regs[args[0].reg], in.args.count - 1);
+        if (callee < 0 || !reserve(top_ + functions[callee].parameters)) return nullptr;
         regs = stack_ + frames_.back().base;
-        unpack(in, *callee, stack_ + top_);
-        if (!replace(static_cast<uint32_t>(callee - functions), callee->parameters)) return nullptr;
+        open(in, functions[callee], stack_ + top_);
+        if (!replace(static_cast<uint32_t>(callee), functions[callee].parameters)) return nullptr;
         break;
       }
       case Op::MakeReference: {
-        Object* content = take(args[0]);
-        Object* made = context_.references().make(content);
-        if (made == nullptr) {
-          release(content);
-          return no_memory();
-        }
-        set(in.to, made);
+        std::span<Object* const> given = gather(in);
+        if (!give(in, given, make_reference(context_, given[0]))) return nullptr;
         break;
       }
       case Op::ReadReference: {
-        Object* o = regs[args[0].reg];
-        if (o->kind != ObjectKind::Reference) return corrupt("a value is read that is no reference");
-        Object* content = read_reference(static_cast<ReferenceObject*>(o));
+        ReferenceObject* reference = as_reference(context_, regs[args[0].reg]);
+        if (reference == nullptr) return nullptr;
+        Object* content = read_reference(reference);
         done_with(args[0]);
         set(in.to, content);
         break;
       }
       case Op::WriteReference: {
-        Object* o = regs[args[0].reg];
-        if (o->kind != ObjectKind::Reference) return corrupt("a value is written that is no reference");
+        ReferenceObject* reference = as_reference(context_, regs[args[0].reg]);
+        if (reference == nullptr) return nullptr;
         if (args[0].last) regs[args[0].reg] = nullptr;
-        write_reference(static_cast<ReferenceObject*>(o), take(args[1]));
-        if (args[0].last) release(o);
+        write_reference(reference, take(args[1]));
+        if (args[0].last) release(reference);
         break;
       }
       case Op::Drop: done_with(args[0]); break;

@@ -28,7 +28,6 @@ class Vm : public FunctionExecutor {
   Object* interpret();
   void unwind();
   void note_frames();
-  const Function* closure_function(const Object* closure, size_t args);
 
   RunContext& context_;
   const LinkedProgram& linked_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "relay/runtime/references.h"
@@ -15,7 +16,6 @@ std::shared_ptr<Executable> make(std::shared_ptr<Program> p, ExecutableOptions o
   if (!e) throw CompileError(e.errors());
   return *e;
 }
-Value scalar(double v) { return Value::tensor(Tensor::scalar(v, DType::float32())); }
 double number(const Value& v) { return v.tensor().at(0); }
 
 Value call(const std::shared_ptr<Executable>& e, std::vector<Value> args) {
@@ -26,45 +26,6 @@ Value call(const std::shared_ptr<Executable>& e, std::vector<Value> args) {
 std::string error(const std::shared_ptr<Executable>& e, std::vector<Value> args) {
   Result<Value> out = e->call(args);
   return out ? "no error" : render(out.errors());
-}
-
-Port any_port(std::string name, std::string type = "a") { return {std::move(name), std::move(type), false, {}, {}}; }
-
-// The program gets a signature of that many parameters of any type.
-void takes(Program& p, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) p.signature.inputs.push_back(any_port("p" + std::to_string(i)));
-  p.signature.outputs = {any_port("out")};
-}
-
-DataType list_type() { return {"List", {{"Nil", 0}, {"Cons", 2}}}; }
-constexpr uint16_t nil = 0, cons = 1;
-
-Value list_of(int count) {
-  TypeId type = intern_type(list_type());
-  Value list = Value::data(type, nil, {});
-  for (int i = count; i-- > 0;) list = Value::data(type, cons, {scalar(i), std::move(list)});
-  return list;
-}
-
-// fn main(list) { sum(list, 0) }; fn sum(list, acc) { match (list) { Nil => acc, Cons(x, rest) => sum(rest, acc + x) } }
-std::shared_ptr<Program> sum_program() {
-  std::shared_ptr<Program> p = scalar_program();
-  p->types = {list_type()};
-  p->constants = {Tensor::scalar(0, DType::float32())};
-  takes(*p, 1);
-  FunctionBuilder m("main", 1);
-  m.tail_call(1, {last(0), last(m.constant(0))});
-  p->functions.push_back(m.finish());
-  FunctionBuilder f("sum", 2);
-  FunctionBuilder::Label empty = f.label(), more = f.label();
-  f.switch_tag(use(0), 0, {empty, more});
-  f.place(empty);
-  f.ret(last(1));
-  f.place(more);
-  uint32_t x = f.field(use(0), 0), rest = f.field(last(0), 1);
-  f.tail_call(1, {last(rest), last(f.segment(1, {last(1), last(x)}, 1)[0])});
-  p->functions.push_back(f.finish());
-  return p;
 }
 
 TEST(Vm, MatchesLists) {
@@ -208,6 +169,16 @@ TEST(Vm, RecursionGoesAMillionDeepAndEndsInADiagnostic) {
       "error[R0405]: `main`: calls are nested more than 1000002 deep\n  note: in `main`, called by `main`, called by "
       "`main`, called by `main`, called by `main`, called by `main`, called by `main`, called by `main`, and 999994 "
       "more\n");
+}
+
+TEST(Vm, RunsEveryInstruction) {
+  std::shared_ptr<Program> p = every_instruction_program();
+  std::set<Op> ops;
+  for (const Function& f : p->functions)
+    for (const Instruction& in : f.code) ops.insert(in.op);
+  EXPECT_EQ(ops.size(), static_cast<size_t>(op_count));
+  EXPECT_EQ(str(call(make(p), {scalar(3)})), "(7, ref(4))");
+  EXPECT_NE(error(make(p), {scalar(-2)}).find("x + 1 is not above 0, at test.relay:1:1"), std::string::npos);
 }
 
 TEST(Vm, FailNamesThePlace) {

@@ -1,0 +1,106 @@
+// What the instructions of a function do to values: one place for the VM, which includes this, and for machine code, which
+// calls it through native.h. An operation that cannot be done calls run.fail() and returns null (or what it says), and then it
+// has taken nothing over. The objects of a valid program fit statically; these checks are what is left when it was compiled
+// from another program than it says, or was given values of other types.
+#pragma once
+
+#include "relay/runtime/context.h"
+
+namespace relay::runtime {
+
+inline Object* not_well_typed(RunContext& run, const char* what) {
+  run.fail(DiagnosticKind::corrupt_file, format("the program is not well typed: {}", what));
+  return nullptr;
+}
+
+inline Object* load_constant(RunContext& run, uint32_t index) { return retain(run.linked().constants[index].get()); }
+
+// Takes the fields over.
+inline Object* make_fields(RunContext& run, ObjectKind kind, uint32_t id, uint16_t tag,
+                           std::span<Object* const> fields) {
+  Object* made = make_object(kind, id, tag, fields);
+  if (made == nullptr) run.fail_no_memory();
+  return made;
+}
+inline Object* make_tuple(RunContext& run, std::span<Object* const> fields) {
+  return make_fields(run, ObjectKind::Tuple, 0, 0, fields);
+}
+inline Object* make_data(RunContext& run, uint32_t type, uint16_t tag, std::span<Object* const> fields) {
+  return make_fields(run, ObjectKind::Data, run.linked().types[type], tag, fields);
+}
+inline Object* make_closure(RunContext& run, uint32_t function, std::span<Object* const> captures) {
+  return make_fields(run, ObjectKind::Closure, run.linked().first_function + function, 0, captures);
+}
+
+// With `last` the object is taken over.
+inline Object* get_field(RunContext& run, Object* o, uint32_t index, bool last) {
+  if ((o->kind != ObjectKind::Tuple && o->kind != ObjectKind::Data) || index >= o->size)
+    return not_well_typed(run, "a field is read that is not there");
+  if (!last) return retain(fields(o)[index]);
+  if (is_unique(o)) {  // the object goes, so its field is ours
+    Object* field = std::exchange(fields(o)[index], nullptr);
+    destroy(o);
+    return field;
+  }
+  Object* field = retain(fields(o)[index]);
+  release(o);
+  return field;
+}
+
+// The constructor of a value of the program's type; -1 after fail().
+inline int64_t tag_of(RunContext& run, const Object* o, uint32_t type) {
+  if (o->kind == ObjectKind::Data && o->id == run.linked().types[type]) return o->tag;
+  not_well_typed(run, "a value of another type is matched");
+  return -1;
+}
+
+// 0 or 1; -1 after fail().
+inline int is_true(RunContext& run, const Object* o) {
+  if (o->kind == ObjectKind::Tensor && o->id == dtype_id(DType::boolean()) && o->size == 0)
+    return *static_cast<const uint8_t*>(as_tensor(o)->data) != 0;
+  not_well_typed(run, "a condition is no bool");
+  return -1;
+}
+
+// The index of a closure's function, which takes so many arguments; -1 after fail().
+inline int64_t closure_function(RunContext& run, const Object* closure, size_t args) {
+  const std::vector<Function>& functions = run.linked().program->functions;
+  uint32_t index = closure->id - run.linked().first_function;
+  if (closure->kind != ObjectKind::Closure || index >= functions.size()) {
+    run.fail(DiagnosticKind::wrong_input, closure->kind == ObjectKind::Closure
+                                              ? "a function of another program is called"
+                                              : "a value is called that is no function");
+    return -1;
+  }
+  const Function& f = functions[index];
+  if (closure->size + f.takes_self + args == f.parameters) return index;
+  run.fail(DiagnosticKind::wrong_input, format("`{}` is called with {}, but it takes {}", f.name,
+                                               plural(static_cast<int64_t>(args), "argument", "arguments"),
+                                               f.parameters - f.takes_self - closure->size));
+  return -1;
+}
+
+// Writes what a closure's function is given before its arguments to `to`, and says how many that are. Takes the closure over.
+inline uint32_t open_closure(Object* closure, bool takes_self, Object** to) {
+  uint32_t captured = closure->size;
+  for (uint32_t i = 0; i < captured; ++i) to[i] = retain(fields(closure)[i]);
+  if (takes_self)
+    to[captured] = closure;
+  else
+    release(closure);
+  return captured + takes_self;
+}
+
+// Takes the content over.
+inline Object* make_reference(RunContext& run, Object* content) {
+  Object* made = run.references().make(content);
+  if (made == nullptr) run.fail_no_memory();
+  return made;
+}
+inline ReferenceObject* as_reference(RunContext& run, Object* o) {
+  if (o->kind == ObjectKind::Reference) return static_cast<ReferenceObject*>(o);
+  not_well_typed(run, "a value is used as a reference that is none");
+  return nullptr;
+}
+
+}  // namespace relay::runtime
