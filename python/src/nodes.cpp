@@ -64,7 +64,8 @@ static Expr make_call(Expr callee, Exprs args, nb::handle attrs, const OptTypes&
   if (nb::isinstance<AttrsNode>(attrs) || (attrs.is_none() && !as<Op>(callee))) {
     Attrs given = attrs.is_none() ? Attrs() : nb::cast<Attrs>(attrs);
     if (!type_args) return call(std::move(callee), std::move(args), std::move(given), or_here(span));
-    Ref<Call> made(new Call(std::move(callee), std::move(args), std::move(given), *type_args));
+    Ref<Call> made(new Call(std::move(callee), std::move(args), std::move(given)));
+    made->type_args = *type_args;
     made->span = or_here(span);
     return made;
   }

@@ -176,7 +176,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   switch (model.form) {
     case ModelForm::Relay: {
       RELAY_ASSIGN(ir::Module module, text::load(path));
-      RELAY_ASSIGN(module, typing::infer(module));
+      RELAY_ASSIGN(module, typing::infer(module, &model.warnings));
       RELAY_ASSIGN(model.module, bind_shapes(module, options.shapes));
       break;
     }

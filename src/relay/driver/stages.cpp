@@ -11,13 +11,14 @@ static Diagnostic unknown_name(const std::string& which, const std::vector<std::
   std::vector<std::string> listed;
   for (size_t i = 0; i < names.size(); ++i) listed.push_back(format("{} {}", i, names[i]));
   std::optional<std::string> near = nearest(which, names);
-  return Diagnostic{
-      DiagnosticKind::bad_option,
-      format("there is no {} '{}'", what, which),
-      {},
-      {},
-      {format("the {}s are:\n    {}", what, join(listed, "\n    "))},
-      near ? format("did you mean '{}'?", *near) : format("give a number from 0 to {} or a name", names.size() - 1)};
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("there is no {} '{}'", what, which),
+                    {},
+                    {},
+                    {format("the {}s are:\n    {}", what, join(listed, "\n    "))},
+                    near                ? format("did you mean '{}'?", *near)
+                    : names.size() == 1 ? format("give 0 or {}", names[0])
+                                        : format("give a number from 0 to {}, or a name", names.size() - 1)};
 }
 
 // The names at which `which` points: all for "", one by number, or every one of that name (or with that prefix and a suffix _N).

@@ -3,24 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "relay/base/quote.h"
 #include "relay/ir/type_match.h"
 
 namespace relay::ir {
 
 // --- text -------------------------------------------------------------------------------------------------------------
-
-static std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (char c : text) switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default: out += c;
-    }
-  return out + "\"";
-}
 
 template <class T, class F>
 static std::string list(const std::vector<T>& values, F text) {
@@ -37,13 +25,15 @@ std::string str(const AttrValue& value) {
     std::string operator()(bool v) { return v ? "True" : "False"; }
     std::string operator()(int64_t v) { return format("{}", v); }
     std::string operator()(double v) { return float_text(v); }
-    std::string operator()(const std::string& v) { return quoted(v); }
-    std::string operator()(DType v) { return quoted(v.str()); }
+    std::string operator()(const std::string& v) { return quote(v); }
+    std::string operator()(DType v) { return quote(v.str()); }
     std::string operator()(const Ints& v) {
       return list(v, [](int64_t i) { return format("{}", i); });
     }
     std::string operator()(const Floats& v) { return list(v, float_text); }
-    std::string operator()(const Strings& v) { return list(v, quoted); }
+    std::string operator()(const Strings& v) {
+      return list(v, [](const std::string& item) { return quote(item); });
+    }
     std::string operator()(const Dims& v) {
       return list(v, [](const Dim& d) { return scalar::str(d); });
     }
@@ -231,10 +221,9 @@ int AttrsType::find(std::string_view field) const {
   return -1;
 }
 
-// "relay.attrs.DenseAttrs" -> "DenseAttrs"
-static std::string_view short_name(const AttrsType& type) {
-  size_t dot = type.name.rfind('.');
-  return std::string_view(type.name).substr(dot == std::string::npos ? 0 : dot + 1);
+// "an int", "a list of ints"
+static std::string with_article(std::string_view noun) {
+  return format("{} {}", std::string_view("aeiou").find(noun[0]) == std::string_view::npos ? "a" : "an", noun);
 }
 
 Status detail::assign_fields(const AttrsType& type, void* data,
@@ -246,7 +235,7 @@ Status detail::assign_fields(const AttrsType& type, void* data,
   for (const auto& [name, value] : values) {
     int index = type.find(name);
     if (index < 0) {
-      Diagnostic d{DiagnosticKind::bad_attribute, format("{} has no attribute '{}'", short_name(type), name)};
+      Diagnostic d{DiagnosticKind::bad_attribute, format("there is no attribute '{}'", name)};
       if (std::optional<std::string> near = nearest(name, names))
         d.help = format("did you mean '{}'?", *near);
       else if (names.empty())
@@ -258,21 +247,20 @@ Status detail::assign_fields(const AttrsType& type, void* data,
     }
     const AttrField& field = type.fields[static_cast<size_t>(index)];
     if (given[static_cast<size_t>(index)]) {
-      errors.push_back(Diagnostic{DiagnosticKind::bad_attribute, format("attribute '{}' is given twice", name)});
+      errors.push_back(Diagnostic{DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name)});
       continue;
     }
     given[static_cast<size_t>(index)] = true;
     if (!field.set(data, static_cast<size_t>(index), value)) {
       Diagnostic d{DiagnosticKind::bad_attribute,
-                   format("attribute '{}' must be a {}, not {}", name, field.type_name, str(value))};
+                   format("the attribute '{}' must be {}, not {}", name, with_article(field.type_name), str(value))};
       if (*field.doc) d.notes.push_back(format("{}: {}", name, field.doc));
       errors.push_back(std::move(d));
     }
   }
   for (size_t i = 0; i < type.fields.size(); ++i)
     if (type.fields[i].required && !given[i]) {
-      Diagnostic d{DiagnosticKind::bad_attribute,
-                   format("{} needs attribute '{}'", short_name(type), type.fields[i].name)};
+      Diagnostic d{DiagnosticKind::bad_attribute, format("the attribute '{}' is missing", type.fields[i].name)};
       if (*type.fields[i].doc) d.notes.push_back(format("{}: {}", type.fields[i].name, type.fields[i].doc));
       d.help = format("write {}=... ({})", type.fields[i].name, type.fields[i].type_name);
       errors.push_back(std::move(d));

@@ -85,17 +85,13 @@ using FunctionRef = Ref<const Function>;
 
 // callee(args, attributes)
 struct Call : ExprNode {
-  Call(Expr c, Exprs a, Attrs at = {}, Types t = {})
-      : ExprNode(ExprKind::Call),
-        callee(std::move(c)),
-        args(std::move(a)),
-        attrs(std::move(at)),
-        type_args(std::move(t)) {}
+  Call(Expr c, Exprs a, Attrs at = {})
+      : ExprNode(ExprKind::Call), callee(std::move(c)), args(std::move(a)), attrs(std::move(at)) {}
   Expr callee;
   Exprs args;
-  Attrs attrs;  // null unless the callee is an operator with attributes
-  Types type_args;
-  static constexpr auto fields = std::tuple{&Call::callee, &Call::args, &Call::attrs, &Call::type_args};
+  Attrs attrs;              // null unless the callee is an operator with attributes
+  mutable Types type_args;  // of a generic callee: what inference put for its type variables; a cache like `type`
+  static constexpr auto fields = std::tuple{&Call::callee, &Call::args, &Call::attrs};
 };
 
 // let %x = value; body. A function value may refer to %x.

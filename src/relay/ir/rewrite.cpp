@@ -32,7 +32,10 @@ Expr with_children(const Expr& e, const Exprs& children) {
     size_t next = 0;
     for_each_field(
         *copy, [&](auto& field) { for_each_child_of_field(field, [&](Expr& child) { child = children[next++]; }); });
-    if (!keep_type) copy->type = nullptr;
+    if (!keep_type) {
+      copy->type = nullptr;
+      if constexpr (std::is_same_v<Node, Call>) copy->type_args.clear();
+    }
     return owner;
   });
 }

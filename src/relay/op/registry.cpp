@@ -64,22 +64,34 @@ const OpDef* find(std::string_view name) {
 
 ir::Expr node(const OpDef& def) { return table().by_name.find(def.name)->second.second; }
 
-Result<ir::Expr> call(std::string_view name, ir::Exprs args,
-                      const std::vector<std::pair<std::string, ir::AttrValue>>& attrs, Span span) {
+Result<Attrs> attributes(const OpDef& def, const AttrValues& values, Span span) {
+  Diagnostics errors;
+  if (def.attrs_type) {
+    Result<Attrs> attrs = def.attrs_type->create(*def.attrs_type, values);
+    if (attrs) return attrs;
+    errors = attrs.errors();
+  } else if (values.empty()) {
+    return Attrs();
+  } else {
+    errors.push_back(Diagnostic{.kind = DiagnosticKind::bad_attribute,
+                                .message = format("there is no attribute '{}'", values[0].first),
+                                .help = "it has no attributes"});
+  }
+  for (Diagnostic& d : errors) {
+    d.message = format("{}: {}", def.name, d.message);
+    d.span = span;
+  }
+  return errors;
+}
+
+Result<ir::Expr> call(std::string_view name, ir::Exprs args, const AttrValues& attrs, Span span) {
   const OpDef* def = find(name);
   RELAY_CHECK(def, "there is no operator named {}", name);
-  Attrs values;
-  if (def->attrs_type) {
-    RELAY_ASSIGN(values, def->attrs_type->create(*def->attrs_type, attrs));
-  } else if (!attrs.empty()) {
-    return Diagnostic{DiagnosticKind::bad_attribute,
-                      format("{} has no attributes, but '{}' is given", name, attrs[0].first), span};
-  }
+  RELAY_ASSIGN(Attrs values, attributes(*def, attrs, span));
   return ir::call(node(*def), std::move(args), std::move(values), std::move(span));
 }
 
-ir::Expr make(std::string_view name, ir::Exprs args, const std::vector<std::pair<std::string, ir::AttrValue>>& attrs,
-              Span span) {
+ir::Expr make(std::string_view name, ir::Exprs args, const AttrValues& attrs, Span span) {
   Result<ir::Expr> made = call(name, std::move(args), attrs, std::move(span));
   RELAY_CHECK(made, "{}", render(made.errors()));
   return *made;

@@ -2,24 +2,12 @@
 
 #include <algorithm>
 
+#include "relay/base/quote.h"
 #include "relay/text/text.h"
 
 namespace relay::text {
 
 using namespace ir;
-
-std::string quote(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default: out += c;
-    }
-  return out + "\"";
-}
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -40,7 +40,6 @@ class Names {
   std::vector<Frame> frames_{1};
 };
 
-std::string quote(std::string_view text);
 // The name after % or @: as it is, or quoted when it is no identifier.
 std::string written_name(const std::string& name);
 

@@ -277,20 +277,17 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
   AttrValues values;
   for (const auto& value : *given)
     if (value.first != "attrs_type_key") values.push_back(value);
-  if (!op || !op->def->attrs_type) {
+  if (!op) {
     if (!values.empty() && !(as<Tuple>(callee.expr) && sink_.has_errors()))
       report(DiagnosticKind::bad_attribute,
-             op ? format("the operator {} has no attributes", op->name) : "only calls of operators have attributes",
-             spans[0]);
+             format("'{}' is given, but only calls of operators have attributes", values[0].first), spans[0]);
     return ir::call(callee.expr, std::move(args), {}, std::move(span));
   }
-  Result<Attrs> attrs = op->def->attrs_type->create(*op->def->attrs_type, values);
+  Result<Attrs> attrs = op::attributes(*op->def, values, span);
   if (attrs) return ir::call(callee.expr, std::move(args), *std::move(attrs), std::move(span));
   for (Diagnostic d : attrs.errors()) {
-    d.span = span;
     for (size_t i = 0; i < given->size(); ++i)
       if (d.message.find("'" + (*given)[i].first + "'") != std::string::npos) d.span = spans[i];
-    d.notes.push_back(format("in a call of {}", op->name));
     sink_.report(std::move(d));
   }
   return ir::call(callee.expr, std::move(args), {}, std::move(span));

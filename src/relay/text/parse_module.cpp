@@ -1,6 +1,7 @@
 // Definitions, the metadata section, and the entry points of the parser.
 #include <algorithm>
 
+#include "relay/base/quote.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -56,25 +57,6 @@ bool Parser::at_end(std::string_view after) {
   return at(Tok::End) || unexpected(format("the end of the text after {}", after));
 }
 
-std::string Parser::unquote(std::string_view quoted) const {
-  std::string out;
-  for (size_t i = 1; i + 1 < quoted.size(); ++i) {
-    char c = quoted[i];
-    if (c == '\\' && i + 2 < quoted.size()) {
-      switch (quoted[i + 1]) {
-        case '"': c = '"', ++i; break;
-        case '\\': c = '\\', ++i; break;
-        case 'n': c = '\n', ++i; break;
-        case 't': c = '\t', ++i; break;
-        case 'r': c = '\r', ++i; break;
-        default: break;  // version 0.0.5 had no escapes: a backslash alone is itself
-      }
-    }
-    out += c;
-  }
-  return out;
-}
-
 std::string Parser::name_of(const Token& token) const {
   std::string_view text = lexer_.text(token);
   if (token.kind == Tok::Local || token.kind == Tok::Global) text.remove_prefix(1);
@@ -113,15 +95,19 @@ bool Parser::version(bool required) {
   return true;
 }
 
-// Types and constructors are visible in the whole text: their definitions are read first.
+// Types and constructors are visible in the whole text: their definitions, and imports, are read first.
 void Parser::collect_types() {
   std::string_view body = std::string_view(source_->text).substr(0, body_end_);
-  if (body.find("type") == std::string_view::npos) return;
+  if (body.find("type") == std::string_view::npos && body.find("import") == std::string_view::npos) return;
   size_t braces = 0;
   while (!at(Tok::End)) {
     if (at_word("def") && peek(1).kind == Tok::Global) braces = 0;  // also after a body that was never closed
     if (at(Tok::LBrace)) ++braces;
     if (at(Tok::RBrace) && braces > 0) --braces;
+    if (braces == 0 && at_word("import") && peek(1).kind == Tok::String) {
+      if (!import()) recover();
+      continue;
+    }
     bool is_extern = braces == 0 && at_word("extern");
     if (is_extern) take();
     if (braces == 0 && at_word("type") && peek(1).kind == Tok::Ident) {
@@ -198,13 +184,15 @@ bool Parser::definition() {
   return true;
 }
 
-// To the next definition: a line that begins with def, type, extern.
+// To the next definition: a line that begins with def, type, extern, import.
 void Parser::recover() {
   std::string_view text = std::string_view(source_->text).substr(0, body_end_);
   size_t next = text.size();
   for (size_t line = text.find('\n', peek().begin); line != std::string_view::npos; line = text.find('\n', line + 1)) {
     std::string_view rest = text.substr(line + 1, 8);
-    if (!starts_with(rest, "def ") && !starts_with(rest, "type ") && !starts_with(rest, "extern ")) continue;
+    if (!starts_with(rest, "def ") && !starts_with(rest, "type ") && !starts_with(rest, "extern ") &&
+        !starts_with(rest, "import "))
+      continue;
     next = line + 1;
     break;
   }
@@ -253,10 +241,13 @@ Result<Module> Parser::parse_module() {
       } else if (at_word("type") || at_word("extern")) {  // read by collect_types
         if (at_word("extern")) take();
         take();
-        while (!at(Tok::End) && !at_word("def") && !at_word("type") && !at_word("extern")) take();
+        while (!at(Tok::End) && !at_word("def") && !at_word("type") && !at_word("extern") && !at_word("import")) take();
         good = true;
+      } else if (at_word("import")) {  // the same
+        take();
+        good = expect(Tok::String, "that names a part of the prelude, after 'import'");
       } else {
-        good = unexpected("a definition: def or type");
+        good = unexpected("a definition: def, type or import");
       }
       if (!good) recover();
     }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "relay/base/quote.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {

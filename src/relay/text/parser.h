@@ -43,12 +43,12 @@ class Parser {
   void report(DiagnosticKind kind, std::string message, Span span, std::string help = "");
   bool unexpected(std::string_view wanted);       // "expected ..., found ..." at the next token; false
   std::string name_of(const Token& token) const;  // of %x, @f, %"a b", an identifier
-  std::string unquote(std::string_view quoted) const;
   Diagnostics all_errors() const;
 
   // --- definitions -----------------------------------------------------------------------------------------------------
   bool version(bool required);
   void collect_types();
+  bool import();
   bool type_definition(bool is_extern);
   bool definition();
   void recover();

@@ -9,6 +9,8 @@
 // parse(str(m)) is alpha-equal to m, and str(parse(s)) is stable. Dimensions are integer expressions; the names in them are
 // shape variables that belong to the enclosing `def` or `fn` (`/` is floor division).
 //
+// `import "list"` among the definitions stands for those of a part of the prelude (prelude/prelude.h).
+//
 // Constants: scalars are written in place (1f, 2i64, True). Other tensors are meta[relay.Constant][N], entry N of
 //
 //   #[metadata]
@@ -67,6 +69,10 @@ Result<ir::Module> parse(std::shared_ptr<const Source> source, const ParseOption
 Result<ir::Module> parse(std::string text, const ParseOptions& options = {});  // a source named "<text>"
 Result<ir::Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions& options = {});
 Result<ir::Expr> parse_expr(std::string text, const ParseOptions& options = {});
+
+// The module with a part of the prelude ("list", "tensor_array_float32"; see prelude/prelude.h). A definition that the module
+// has already must be the same.
+Result<ir::Module> import_prelude(const ir::Module& module, std::string_view name);
 
 // Shape variables by name, for texts that share them.
 using DimNames = std::map<std::string, ir::Dim>;

@@ -30,7 +30,7 @@ void Inference::finish_call(const Call* call) {
   Type callee = unifier_.resolve(type_of(call->callee));
   if (as<FuncType>(callee)) {
     if (global) set(global, callee);
-    return call_function(call, unifier_.instantiate(callee, global && closed_[global->name]));
+    return call_function(call, instance_for(call, callee, global && closed_[global->name]));
   }
   if (as<HoleType>(callee)) {
     if (unifier_.is_error(callee)) return set(call, unifier_.error_type());
@@ -47,6 +47,13 @@ void Inference::finish_call(const Call* call) {
          format("{} is called, but has type {}, which is not a function", callee_name(call->callee), show(callee)),
          call->span);
   set(call, unifier_.error_type());
+}
+
+Type Inference::instance_for(const Call* call, const Type& callee, bool closed) {
+  Types type_args;
+  Type instance = unifier_.instantiate(callee, closed, &type_args);
+  if (!type_args.empty()) instances_.push_back({call, std::move(type_args)});
+  return instance;
 }
 
 void Inference::call_function(const Call* call, const Type& callee) {
@@ -198,15 +205,18 @@ void Inference::retry_pending() {
   }
 }
 
-// fn [A](A, List[A]) -> List[A]
+// fn [A](A, List[A]) -> List[A], as the module defines it: another node of the same name may have other type variables.
 Type Inference::constructor_type(const Constructor* constructor) {
-  Types params;
-  if (module_) {
-    auto def = module_->types.find(constructor->data_type);
-    if (def != module_->types.end()) params = def->second.type_params;
+  Types params, inputs = constructor->inputs;
+  static const std::map<std::string, TypeDef> none;
+  const std::map<std::string, TypeDef>& types = module_ ? module_->types : none;
+  if (auto def = types.find(constructor->data_type); def != types.end()) {
+    params = def->second.type_params;
+    for (const Ref<const Constructor>& c : def->second.constructors)
+      if (c->name == constructor->name) inputs = c->inputs;
   }
   Type data = make<DataTypeName>(constructor->data_type);
-  return func_type(constructor->inputs, params.empty() ? data : Type(make<TypeCall>(data, params)), params);
+  return func_type(std::move(inputs), params.empty() ? data : Type(make<TypeCall>(data, params)), params);
 }
 
 }  // namespace relay::typing

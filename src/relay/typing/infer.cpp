@@ -380,7 +380,7 @@ bool Inference::visit_if(const If* e, uint32_t& step) {
   }
   if (step == 2 && (++step, need(e->else_branch))) return false;
   Type first = type_of(e->then_branch), second = type_of(e->else_branch);
-  Type both = unifier_.unify(first, second);
+  Type both = unifier_.join(first, second);
   if (!both) {
     std::vector<Label> labels;
     if (e->then_branch->span)

@@ -23,7 +23,7 @@ class Inference {
   Type infer_root(const ir::Expr& root);
   // Puts in what holes stand for; false when there were errors, then every type written is taken away.
   bool finish();
-  Diagnostics errors() const;
+  Diagnostics messages() const;  // errors and warnings, by place
 
  private:
   struct Frame {
@@ -53,6 +53,7 @@ class Inference {
   // --- calls -------------------------------------------------------------------------------------------------------
   void finish_call(const ir::Call* call);
   void call_function(const ir::Call* call, const Type& callee);
+  Type instance_for(const ir::Call* call, const Type& callee, bool closed);
   void start_operator(const ir::Call* call, const ir::Op* op);
   bool try_operator(const ir::Call* call, const ir::Op* op, const Type& result);  // false: inputs not known yet
   void retry_pending();
@@ -61,7 +62,7 @@ class Inference {
 
   // --- match -------------------------------------------------------------------------------------------------------
   void type_pattern(const ir::Pattern& pattern, const Type& type, int depth);
-  void check_exhaustive(const ir::Match* match);
+  void check_clauses(const ir::Match* match);
 
   // --- messages ----------------------------------------------------------------------------------------------------
   void report(DiagnosticKind kind, std::string message, Span span, std::string help = "",
@@ -73,6 +74,12 @@ class Inference {
   static Span place(const ir::Expr& part, const ir::ExprNode* whole);
   bool concerns_error(const Type& type);
   std::string show(const Type& type);
+
+  // What a generic callee's type variables stand for in a call.
+  struct Instance {
+    const ir::Call* call;
+    Types type_args;
+  };
 
   const ir::Module* module_;
   Unifier unifier_;
@@ -90,6 +97,7 @@ class Inference {
     Type result;
   };
   std::vector<Pending> pending_;
+  std::vector<Instance> instances_;
 };
 
 }  // namespace relay::typing

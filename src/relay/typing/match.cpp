@@ -1,4 +1,5 @@
-// Match: patterns give their variables types, clauses agree on one type, and a complete match leaves no case out.
+// Match: patterns give their variables types, clauses agree on one type, a complete match leaves no case out, and every clause
+// can be reached.
 #include <algorithm>
 
 #include "relay/typing/infer.h"
@@ -25,7 +26,7 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
     } else {
       Type& result = results_[match];
       Type body = type_of(clause.body);
-      Type both = unifier_.unify(result, body);
+      Type both = unifier_.join(result, body);
       if (both) {
         result = both;
       } else {
@@ -36,7 +37,7 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
       }
     }
   }
-  if (match->complete) check_exhaustive(match);
+  check_clauses(match);
   set(match, results_[match]);
   results_.erase(match);
   return true;
@@ -87,79 +88,120 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
   for (size_t i = 0; i < parts.size(); ++i) type_pattern(pattern->patterns[i], parts[i], depth + 1);
 }
 
-// --- exhaustiveness -------------------------------------------------------------------------------------------------------
+// --- which values the clauses match -----------------------------------------------------------------------------------------
 
 namespace {
 
-// Rows of patterns, matched column by column; a null pattern matches everything. Finds values that no row matches.
+// Rows of patterns, matched column by column; a null pattern matches everything.
 class Cases {
  public:
   explicit Cases(const Module& module) : module_(module) {}
 
   using Row = std::vector<const PatternNode*>;
-  // An example, one text a column; nothing when every value is matched (or the search took too long).
-  std::optional<std::vector<std::string>> missing(const std::vector<Row>& rows, size_t width) {
-    if (++steps_ > 20000) return std::nullopt;
-    if (width == 0) return rows.empty() ? std::optional(std::vector<std::string>()) : std::nullopt;
-    const PatternNode* shape = nullptr;  // the first pattern of the first column that looks inside
-    for (const Row& row : rows)
-      if (row[0] && (row[0]->kind == PatternKind::Constructor || row[0]->kind == PatternKind::Tuple)) {
-        shape = row[0];
-        break;
-      }
-    if (!shape) return with_first(rows, nullptr, 0, width, "_");
-    if (shape->kind == PatternKind::Tuple) return with_first(rows, nullptr, shape->patterns.size(), width, "");
-    auto def = module_.types.find(as<Constructor>(shape->constructor)->data_type);
+  using Example = std::optional<std::vector<std::string>>;  // one text a column
+
+  // A value that `wanted` matches and no row does; nothing when there is none, or when the search gave up.
+  Example find(const std::vector<Row>& rows, const Row& wanted) {
+    if (gave_up_ || ++steps_ > 20000 || depth_ > 1000) return gave_up_ = true, std::nullopt;
+    // The first column in which a pattern looks inside.
+    size_t column = 0;
+    const PatternNode* shape = nullptr;
+    for (; column < wanted.size(); ++column) {
+      shape = looks_inside(wanted[column]) ? wanted[column] : nullptr;
+      for (size_t r = 0; !shape && r < rows.size(); ++r)
+        if (looks_inside(rows[r][column])) shape = rows[r][column];
+      if (shape) break;
+    }
+    if (!shape) return rows.empty() ? Example(std::vector<std::string>(wanted.size(), "_")) : std::nullopt;
+    if (shape->kind == PatternKind::Tuple) return find_with(rows, wanted, column, nullptr, shape->patterns.size());
+    const Constructor* constructor = as<Constructor>(shape->constructor);
+    if (looks_inside(wanted[column])) return find_with(rows, wanted, column, constructor, shape->patterns.size());
+    auto def = module_.types.find(constructor->data_type);
     if (def == module_.types.end()) return std::nullopt;
     for (const Ref<const Constructor>& c : def->second.constructors)
-      if (std::optional<std::vector<std::string>> found = with_first(rows, c.get(), c->inputs.size(), width, c->name))
-        return found;
+      if (Example found = find_with(rows, wanted, column, c.get(), c->inputs.size())) return found;
     return std::nullopt;
   }
+  bool gave_up() const { return gave_up_; }
 
  private:
-  // The rows whose first pattern takes this constructor (null: a tuple, or anything), its fields in place of it.
-  std::optional<std::vector<std::string>> with_first(const std::vector<Row>& rows, const Constructor* c, size_t fields,
-                                                     size_t width, const std::string& name) {
-    std::vector<Row> inner;
-    for (const Row& row : rows) {
-      const PatternNode* first = row[0];
-      bool looks = first && (first->kind == PatternKind::Constructor || first->kind == PatternKind::Tuple);
-      if (looks && c &&
-          (first->kind != PatternKind::Constructor || as<Constructor>(first->constructor)->name != c->name))
-        continue;
-      if (looks && first->patterns.size() != fields) continue;
-      Row next;
-      for (size_t i = 0; i < fields; ++i) next.push_back(looks ? first->patterns[i].get() : nullptr);
-      next.insert(next.end(), row.begin() + 1, row.end());
-      inner.push_back(std::move(next));
+  static bool looks_inside(const PatternNode* p) {
+    return p && (p->kind == PatternKind::Constructor || p->kind == PatternKind::Tuple);
+  }
+
+  // The row for values with this constructor (null: a tuple) in a column: its fields in place of it. Nothing when the row does
+  // not match them.
+  static std::optional<Row> inside(const Row& row, size_t column, const Constructor* c, size_t fields) {
+    const PatternNode* p = row[column];
+    if (looks_inside(p)) {
+      if (p->patterns.size() != fields || (p->kind == PatternKind::Constructor) != (c != nullptr)) return std::nullopt;
+      if (c && as<Constructor>(p->constructor)->name != c->name) return std::nullopt;
     }
-    std::optional<std::vector<std::string>> found = missing(inner, fields + width - 1);
+    Row out(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(column));
+    for (size_t i = 0; i < fields; ++i) out.push_back(looks_inside(p) ? p->patterns[i].get() : nullptr);
+    out.insert(out.end(), row.begin() + static_cast<std::ptrdiff_t>(column) + 1, row.end());
+    return out;
+  }
+
+  Example find_with(const std::vector<Row>& rows, const Row& wanted, size_t column, const Constructor* c,
+                    size_t fields) {
+    std::vector<Row> inner;
+    for (const Row& row : rows)
+      if (std::optional<Row> next = inside(row, column, c, fields)) inner.push_back(*std::move(next));
+    std::optional<Row> inner_wanted = inside(wanted, column, c, fields);
+    if (!inner_wanted) return std::nullopt;
+    ++depth_;
+    Example found = find(inner, *inner_wanted);
+    --depth_;
     if (!found) return found;
-    std::string text = name;
-    if (fields > 0 || name.empty())
-      text += format(
-          "({})",
-          join(std::vector<std::string>(found->begin(), found->begin() + static_cast<std::ptrdiff_t>(fields)), ", "));
-    std::vector<std::string> example{text};
-    example.insert(example.end(), found->begin() + static_cast<std::ptrdiff_t>(fields), found->end());
-    return example;
+    auto first = found->begin() + static_cast<std::ptrdiff_t>(column),
+         last = first + static_cast<std::ptrdiff_t>(fields);
+    std::string text = c ? c->name : "";
+    if (fields > 0 || !c)
+      text += format("({}{})", join(std::vector<std::string>(first, last), ", "), !c && fields == 1 ? "," : "");
+    found->erase(first, last);
+    found->insert(found->begin() + static_cast<std::ptrdiff_t>(column), std::move(text));
+    return found;
   }
 
   const Module& module_;
   int64_t steps_ = 0;
+  int depth_ = 0;
+  bool gave_up_ = false;
 };
 
 }  // namespace
 
-void Inference::check_exhaustive(const Match* match) {
+// A complete match leaves no value out; each clause matches a value that those before it do not.
+void Inference::check_clauses(const Match* match) {
   if (!module_) return;
   std::vector<Cases::Row> rows;
-  for (const Clause& clause : match->clauses) rows.push_back({clause.pattern.get()});
-  std::optional<std::vector<std::string>> example = Cases(*module_).missing(rows, 1);
-  if (example)
-    report(DiagnosticKind::type_mismatch, format("this match does not handle {}", (*example)[0]), match->span,
+  for (const Clause& clause : match->clauses) {
+    Cases::Row row{clause.pattern.get()};
+    Cases cases(*module_);
+    if (!cases.find(rows, row) && !cases.gave_up()) {
+      std::vector<Label> labels;
+      for (size_t i = 0; i < rows.size() && labels.empty(); ++i)
+        if (!Cases(*module_).find({rows[i]}, row) && match->clauses[i].pattern->span)
+          labels.push_back({match->clauses[i].pattern->span, "this clause matches all that it does"});
+      sink_.report(Diagnostic{.kind = DiagnosticKind::unreachable_clause,
+                              .message = "this clause is never reached: those before it match all that it does",
+                              .span = clause.pattern->span,
+                              .labels = std::move(labels),
+                              .help = "remove it, or move it up",
+                              .severity = Severity::Warning});
+    }
+    rows.push_back(std::move(row));
+  }
+  if (!match->complete) return;
+  Cases cases(*module_);
+  if (Cases::Example example = cases.find(rows, {nullptr})) {
+    report(DiagnosticKind::incomplete_match, format("this match does not handle {}", (*example)[0]), match->span,
            "add a clause for it, or write match? where it cannot happen");
+  } else if (cases.gave_up()) {
+    report(DiagnosticKind::incomplete_match, "this match is too large to tell whether it handles every value",
+           match->span, "write match?, or match in two steps");
+  }
 }
 
 }  // namespace relay::typing

@@ -125,11 +125,17 @@ bool Inference::finish() {
   }
   bool good = !sink_.has_errors();
   for (size_t i = 0; i < touched_.size(); ++i) touched_[i]->type = good ? types[i] : nullptr;
+  for (Instance& instance : instances_) {
+    for (Type& arg : instance.type_args) arg = unifier_.close(arg);
+    instance.call->type_args = good ? std::move(instance.type_args) : Types();
+  }
   return good;
 }
 
-Diagnostics Inference::errors() const {
-  Diagnostics all = sink_.all();
+Diagnostics Inference::messages() const {
+  Diagnostics all;
+  for (const Diagnostic& d : sink_.all())  // what is odd about a wrong program may follow from what is wrong
+    if (d.severity == Severity::Error || !sink_.has_errors()) all.push_back(d);
   std::vector<size_t> order(all.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(),
@@ -139,10 +145,12 @@ Diagnostics Inference::errors() const {
   return sorted;
 }
 
-Result<Module> infer(const Module& module) {
+Result<Module> infer(const Module& module, Diagnostics* warnings) {
   Inference inference(&module);
   inference.infer_globals();
-  if (!inference.finish()) return inference.errors();
+  bool good = inference.finish();
+  if (!good) return inference.messages();
+  if (warnings) *warnings = inference.messages();
   Module out = module;
   for (auto& [name, f] : out.functions) {
     if (f->result_type && is_complete(f->result_type)) continue;
@@ -161,7 +169,7 @@ Result<Type> infer_expr(const Expr& expr, const Module* module) {
     return Diagnostic{DiagnosticKind::not_supported, format("the operator {} is not a value", op->name), expr->span};
   Inference inference(module);
   inference.infer_root(expr);
-  if (!inference.finish()) return inference.errors();
+  if (!inference.finish()) return inference.messages();
   return expr->type;
 }
 

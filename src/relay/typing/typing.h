@@ -12,8 +12,8 @@
 
 namespace relay::typing {
 
-// The module with everything typed, or all the diagnostics that can be found.
-Result<ir::Module> infer(const ir::Module& module);
+// The module with everything typed, or all the diagnostics that can be found. `warnings`: what is odd about a good module.
+Result<ir::Module> infer(const ir::Module& module, Diagnostics* warnings = nullptr);
 
 // The type of an expression; its free variables need annotations. `module` gives the globals and type definitions.
 Result<ir::Type> infer_expr(const ir::Expr& expr, const ir::Module* module = nullptr);

@@ -104,6 +104,43 @@ TEST(Typing, expressions) {
   EXPECT_EQ(type_of("free_var %x: Tensor[(3), int8]; if (True) { %x } else { %x }"), "Tensor[(3), int8]");
 }
 
+// A generic callee's type variables, in its order; other calls have none.
+TEST(Typing, type_arguments_of_calls) {
+  Result<Module> m = inferred("text", R"(#[version = "0.0.5"]
+type Option[A] { Some(A), None }
+def @pair[A, B](%a: A, %b: B) -> (A, B) { (%a, %b) }
+def @plain(%a: int32) -> int32 { %a }
+def @main(%x: Tensor[(n, 2), float32]) { (@pair(%x, True), Some(1), @plain(1), add(%x, %x)) }
+)");
+  ASSERT_TRUE(m) << render(m.errors());
+  std::vector<std::string> found;
+  ir::visit(Expr(m->functions.at("main")), [&](const Expr& e) {
+    const Call* call = as<Call>(e);
+    for (const Type& arg : call ? call->type_args : Types()) found.push_back(text::type_text(arg));
+  });
+  EXPECT_EQ(found, (std::vector<std::string>{"Tensor[(n, 2), float32]", "bool", "int32"}));
+}
+
+// Where branches give a generic function and one of fixed types, the first is used at the types of the second.
+TEST(Typing, branches_with_one_generic_function) {
+  for (const char* branches : {"%f } else { %g", "%g } else { %f"})
+    EXPECT_EQ(
+        type_of(format("let %f = fn [A](%x: A) -> A {{ %x }}; let %g = fn (%x: int32) {{ %x }}; if (True) {{ {} }}",
+                       branches)),
+        "fn (int32) -> int32");
+}
+
+TEST(Typing, warnings_of_good_programs) {
+  Module m = *text::parse(
+      "#[version = \"0.0.5\"]\ntype T { A, B }\n"
+      "def @main(%x: T) { match (%x) { A => 1, _ => 2, B => 3 } }");
+  Diagnostics warnings;
+  ASSERT_TRUE(infer(m, &warnings));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].kind, DiagnosticKind::unreachable_clause);
+  EXPECT_EQ(warnings[0].severity, Severity::Warning);
+}
+
 // The pass of a compiler: one node is new, the others keep their types and are not looked at again.
 TEST(Typing, incremental) {
   Module m = *text::parse(

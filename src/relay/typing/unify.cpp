@@ -172,6 +172,13 @@ Type Unifier::unify(const Type& expected, const Type& found) {
   return result;
 }
 
+Type Unifier::join(const Type& a, const Type& b) {
+  either_way_ = true;
+  Type result = unify(a, b);
+  either_way_ = false;
+  return result;
+}
+
 bool Unifier::occurs(const Type& hole, const Type& in, Budget& budget) {
   Type t = resolve(in);
   if (t == hole) return true;
@@ -295,7 +302,8 @@ Type Unifier::unify_functions(const Type& a, const Type& b, Budget& budget) {
     for (const Type& arg : y->args) args.push_back(substitute(arg, {}, renamed));
     instance = func_type(std::move(args), substitute(y->result, {}, renamed));
   } else if (x->type_vars.size() > y->type_vars.size()) {
-    return fail("a function of fixed types is not a generic function");
+    if (!either_way_) return fail("a function of fixed types is not a generic function");
+    return unify_functions(b, a, budget);
   }
   instance = instantiate(instance, false);
   const FuncType* z = as<FuncType>(instance);
@@ -430,12 +438,15 @@ void Unifier::leave_function() {
   fixed_.pop_back();
 }
 
-Type Unifier::instantiate(const Type& function, bool closed) {
+Type Unifier::instantiate(const Type& function, bool closed, Types* type_args) {
   Type known = deep(function);
   if (!known) return function;
   const FuncType* f = as<FuncType>(known);
   std::vector<TypeBinding> types;
-  for (const Type& v : f->type_vars) types.push_back({v, fresh()});
+  for (const Type& v : f->type_vars) {
+    types.push_back({v, fresh()});
+    if (type_args) type_args->push_back(types.back().value);
+  }
   std::vector<scalar::Binding> dims;
   for (const Dim& v : shape_vars(known, true)) {
     auto fixed = fixed_count_.find(v.get());

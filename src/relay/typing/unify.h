@@ -40,6 +40,8 @@ class Unifier {
 
   // What both are now, or null: then conflict() says what differs, and too_large() whether a limit was the reason.
   Type unify(const Type& expected, const Type& found);
+  // The same for two types of which neither is expected (the branches of an if): where only one is generic, its instance.
+  Type join(const Type& a, const Type& b);
   const std::string& conflict() const { return conflict_; }
   bool too_large() const { return too_large_; }
   // Equations between dimensions that could not be decided yet. False: one cannot hold.
@@ -49,8 +51,8 @@ class Unifier {
   void enter_function(const Types& params);
   void leave_function();
   // The function type with its type variables, and its own shape variables, replaced by unknowns. `closed`: all shape
-  // variables are its own (it is a global).
-  Type instantiate(const Type& function, bool closed);
+  // variables are its own (it is a global). `type_args`: what stands for the type variables.
+  Type instantiate(const Type& function, bool closed, Types* type_args = nullptr);
 
   // Deeper or larger types are refused.
   static constexpr int depth_limit = 200;
@@ -84,6 +86,7 @@ class Unifier {
   std::unordered_map<const scalar::Node*, int> fixed_count_;
   std::string conflict_;
   bool too_large_ = false;
+  bool either_way_ = false;  // during join()
 };
 
 // The shape variables of a type, each once in order of first use. `inside_functions`: also of function types in it.

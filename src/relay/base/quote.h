@@ -1,0 +1,15 @@
+// String literals of Relay text.
+//
+//   quote("a\"b")   is   "a\\"b" with its quotation marks; unquote() is the inverse
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace relay {
+
+std::string quote(std::string_view text);
+// `quoted` with its quotation marks. A backslash that begins no escape is itself: version 0.0.5 had no escapes.
+std::string unquote(std::string_view quoted);
+
+}  // namespace relay

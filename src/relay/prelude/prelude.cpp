@@ -1,0 +1,28 @@
+#include "relay/prelude/prelude.h"
+
+#include "relay/base/text.h"
+
+namespace relay::prelude {
+
+// Written by cmake/prelude.cmake.
+struct Text {
+  const char* name;
+  const char* text;
+};
+extern const Text texts[];
+extern const size_t text_count;
+
+std::vector<std::string> parts() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < text_count; ++i) names.push_back(texts[i].name);
+  return names;
+}
+
+std::optional<std::string> find(std::string_view name) {
+  if (name.size() > 4 && name.substr(name.size() - 4) == ".rly") name.remove_suffix(4);
+  for (size_t i = 0; i < text_count; ++i)
+    if (texts[i].name == name) return texts[i].text;
+  return tensor_array(name);
+}
+
+}  // namespace relay::prelude
