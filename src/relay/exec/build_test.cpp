@@ -4,6 +4,7 @@
 
 #include "relay/exec/sizes.h"
 #include "relay/runtime/artifact.h"
+#include "relay/runtime/program_builder.h"
 #include "relay/runtime/relay_c.h"
 
 namespace relay::exec {
@@ -146,6 +147,110 @@ TEST(Build, SavesAndLoads) {
   relay_tensor_release(&out[2]);
   EXPECT_EQ(relay_model_run(model, &bad, 1, out, 3), RELAY_WRONG_INPUT);
   EXPECT_NE(std::string(relay_last_error()).find("dimension 0 is 3, but it must be 4"), std::string::npos);
+  relay_model_free(model);
+}
+
+// fn main(list) { (map(list), fn(list) { map(list) }) }; fn map(list) { match (list) { Nil => Nil, Cons(x, rest) =>
+// Cons(x + (w + w), map(rest)) } }, from a file, through the C interface.
+TEST(Build, ProgramsOverValuesThroughTheCInterface) {
+  using runtime::last;
+  using runtime::use;
+  Result<Built> built = build_program(folded(), {.target = here()});
+  ASSERT_TRUE(built) << render(built.errors());
+  runtime::Program program = *built->program;
+  program.types = {{"List", {{"Nil", 0}, {"Cons", 2}}}};
+  program.signature.inputs = {{"list", "List[Tensor[(4,), float32]]", false, {}, {}, runtime::ObjectKind::Data, 0}};
+  program.signature.outputs = {{"mapped", "List[Tensor[(4,), float32]]"}, {"map", "fn (List) -> List"}};
+  runtime::FunctionBuilder main("main", 1), map("map", 1);
+  uint32_t mapped = main.call(1, {last(0)}), closure = main.closure(1, {});
+  main.ret(last(main.tuple({last(mapped), last(closure)})));
+  runtime::FunctionBuilder::Label empty = map.label(), more = map.label();
+  map.switch_tag(use(0), 0, {empty, more});
+  map.place(empty);
+  map.ret(last(0));
+  map.place(more);
+  uint32_t x = map.field(use(0), 0), rest = map.field(last(0), 1);
+  std::vector<uint32_t> sums = map.segment(0, {last(x)}, 3);
+  map.drop(sums[1]);
+  map.drop(sums[2]);
+  uint32_t tail = map.call(1, {last(rest)});
+  map.ret(last(map.data(0, 1, {last(sums[0]), last(tail)})));
+  program.functions = {main.finish(), map.finish()};
+  built->program = std::make_shared<const runtime::Program>(std::move(program));
+  std::string path = testing::TempDir() + "mapped.rly";
+  Status saved = save(*built, {.target = here()}, path);
+  ASSERT_TRUE(saved) << render(saved.errors());
+
+  relay_model* model = nullptr;
+  ASSERT_EQ(relay_model_load(path.c_str(), nullptr, &model), RELAY_OK) << relay_last_error();
+  relay_port port;
+  ASSERT_EQ(relay_model_input(model, 0, &port), RELAY_OK);
+  EXPECT_EQ(port.rank, -1);
+  EXPECT_STREQ(relay_model_input_type(model, 0), "List[Tensor[(4,), float32]]");
+  EXPECT_STREQ(relay_model_output_type(model, 1), "fn (List) -> List");
+  EXPECT_EQ(relay_model_output_type(model, 2), nullptr);
+
+  std::vector<float> data(32, 1);
+  int released = 0;
+  int64_t shape[2] = {4};
+  relay_tensor tensor = {data.data(), shape, 1, RELAY_FLOAT32, nullptr};
+  relay_value *element = nullptr, *list = nullptr, *result = nullptr;
+  ASSERT_EQ(relay_value_from_tensor(&tensor, nullptr, nullptr, &element), RELAY_OK) << relay_last_error();
+  ASSERT_EQ(relay_value_data(model, "List", "Nil", nullptr, 0, &list), RELAY_OK) << relay_last_error();
+  for (int i = 0; i < 3; ++i) {
+    relay_value *fields[2] = {element, list}, *longer = nullptr;
+    ASSERT_EQ(relay_value_data(model, "List", "Cons", fields, 2, &longer), RELAY_OK) << relay_last_error();
+    relay_value_free(list);
+    list = longer;
+  }
+  ASSERT_EQ(relay_model_call(model, &list, 1, &result), RELAY_OK) << relay_last_error();
+  EXPECT_EQ(relay_value_kind(result), RELAY_TUPLE);
+  relay_value *mapped_list = nullptr, *function = nullptr, *again = nullptr, *first = nullptr;
+  ASSERT_EQ(relay_value_field(result, 0, &mapped_list), RELAY_OK);
+  ASSERT_EQ(relay_value_field(result, 1, &function), RELAY_OK);
+  EXPECT_STREQ(relay_value_type(mapped_list), "List");
+  EXPECT_STREQ(relay_value_constructor(mapped_list), "Cons");
+  EXPECT_EQ(relay_value_field_count(mapped_list), 2u);
+  ASSERT_EQ(relay_value_call(model, function, &mapped_list, 1, &again), RELAY_OK) << relay_last_error();
+  ASSERT_EQ(relay_value_field(again, 0, &first), RELAY_OK);
+  relay_tensor out;
+  ASSERT_EQ(relay_value_as_tensor(first, &out), RELAY_OK) << relay_last_error();
+  EXPECT_EQ(static_cast<const float*>(out.data)[3], 17);  // 1 + 2 * 8
+  char text[16];
+  EXPECT_GT(relay_value_text(again, text, sizeof(text)), sizeof(text));
+  EXPECT_EQ(std::string(text), "Cons(Tensor[(4)");
+
+  // What is wrong is said.
+  relay_value* bad = nullptr;
+  EXPECT_EQ(relay_value_data(model, "Tree", "Leaf", nullptr, 0, &bad), RELAY_WRONG_INPUT);
+  EXPECT_NE(std::string(relay_last_error()).find("no data type `Tree`; it has List"), std::string::npos);
+  EXPECT_EQ(relay_value_data(model, "List", "Cons", &element, 1, &bad), RELAY_WRONG_INPUT);
+  EXPECT_NE(std::string(relay_last_error()).find("`Cons` of type List takes 2 fields, but 1 was given"),
+            std::string::npos);
+  EXPECT_EQ(relay_value_data(model, "List", "Node", nullptr, 0, &bad), RELAY_WRONG_INPUT);
+  EXPECT_EQ(relay_model_call(model, &element, 1, &bad), RELAY_WRONG_INPUT);
+  EXPECT_NE(std::string(relay_last_error()).find("is a tensor of float32, but it must be List"), std::string::npos);
+  EXPECT_EQ(relay_value_call(model, list, nullptr, 0, &bad), RELAY_WRONG_INPUT);
+  EXPECT_EQ(relay_value_field(list, 2, &bad), RELAY_BAD_ARGUMENT);
+  EXPECT_EQ(relay_value_as_tensor(list, &out), RELAY_BAD_ARGUMENT);
+  EXPECT_EQ(relay_value_tuple(nullptr, 1, &bad), RELAY_BAD_ARGUMENT);
+  EXPECT_EQ(bad, nullptr);
+
+  // Memory that is used where it lies is given back when the last value of it goes.
+  shape[0] = 32;
+  relay_value *shared = nullptr, *reference = nullptr, *content = nullptr;
+  ASSERT_EQ(
+      relay_value_from_tensor(&tensor, [](void* count) { ++*static_cast<int*>(count); }, &released, &shared), RELAY_OK);
+  ASSERT_EQ(relay_value_reference(shared, &reference), RELAY_OK);
+  ASSERT_EQ(relay_value_field(reference, 0, &content), RELAY_OK);
+  relay_value_free(shared);
+  ASSERT_EQ(relay_value_as_tensor(content, &out), RELAY_OK);
+  EXPECT_EQ(out.data, data.data());
+  relay_value_free(content);
+  EXPECT_EQ(released, 0);
+  relay_value_free(reference);
+  EXPECT_EQ(released, 1);
+  for (relay_value* v : {element, list, result, mapped_list, function, again, first}) relay_value_free(v);
   relay_model_free(model);
 }
 

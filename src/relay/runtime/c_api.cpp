@@ -1,4 +1,5 @@
 // relay_c.h over Executable. Nothing is thrown across this edge.
+#include <cstring>
 #include <new>
 
 #include "relay/runtime/artifact.h"
@@ -14,6 +15,8 @@ struct PortTexts {
   relay_dtype dtype;
   std::vector<int64_t> dims;
   std::vector<const char*> dim_texts;
+  std::string type;
+  bool is_tensor;
 };
 
 }  // namespace
@@ -31,6 +34,8 @@ relay_status fail(relay_status status, std::string message) {
   last_error = std::move(message);
   return status;
 }
+
+relay_status null_pointer() { return fail(RELAY_BAD_ARGUMENT, "a null pointer was given"); }
 
 relay_status fail(const Diagnostics& errors) {
   relay_status status = RELAY_INTERNAL;
@@ -72,7 +77,7 @@ relay_dtype to_c(DType dtype) {
 std::vector<PortTexts> to_c(const std::vector<PortInfo>& infos) {
   std::vector<PortTexts> ports;
   for (const PortInfo& info : infos) {
-    PortTexts port{info.name, to_c(info.dtype), info.dims, {}};
+    PortTexts port{info.name, to_c(info.dtype), info.dims, {}, info.type, info.is_tensor};
     for (const std::string& text : info.dim_texts) port.dim_texts.push_back(text.c_str());
     ports.push_back(std::move(port));
   }
@@ -90,11 +95,37 @@ Tensor from_c(const relay_tensor& t) {
 }
 
 relay_status port(const std::vector<PortTexts>* ports, size_t index, relay_port* out) {
-  if (ports == nullptr || out == nullptr) return fail(RELAY_BAD_ARGUMENT, "a null pointer was given");
+  if (ports == nullptr || out == nullptr) return null_pointer();
   if (index >= ports->size()) return fail(RELAY_BAD_ARGUMENT, format("index {} of {}", index, ports->size()));
   const PortTexts& p = (*ports)[index];
-  *out = {p.name.c_str(), p.dtype, static_cast<int32_t>(p.dims.size()), p.dims.data(), p.dim_texts.data()};
+  *out = {p.name.c_str(), p.dtype, p.is_tensor ? static_cast<int32_t>(p.dims.size()) : -1, p.dims.data(),
+          p.dim_texts.data()};
   return RELAY_OK;
+}
+
+// --- values ---
+
+Object* from_c(const relay_value* v) { return reinterpret_cast<Object*>(const_cast<relay_value*>(v)); }
+relay_value* to_c(Value v) { return reinterpret_cast<relay_value*>(v.detach()); }
+
+// False with a status set: a null pointer among them.
+bool from_c(relay_value* const* values, size_t count, std::vector<Value>& out) {
+  if (values == nullptr && count > 0) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (values[i] == nullptr) return false;
+    out.push_back(Value::share(from_c(values[i])));
+  }
+  return true;
+}
+
+relay_status give(Result<Value> made, relay_value** out) {
+  if (!made) return fail(made.errors());
+  *out = to_c(std::move(*made));
+  return RELAY_OK;
+}
+
+const char* type_of(const std::vector<PortTexts>* ports, size_t index) {
+  return ports && index < ports->size() ? (*ports)[index].type.c_str() : nullptr;
 }
 
 }  // namespace
@@ -106,7 +137,7 @@ const char* relay_last_error(void) { return last_error.c_str(); }
 
 relay_status relay_model_load(const char* path, const relay_load_options* given, relay_model** model) {
   return guarded([&] {
-    if (path == nullptr || model == nullptr) return fail(RELAY_BAD_ARGUMENT, "a null pointer was given");
+    if (path == nullptr || model == nullptr) return null_pointer();
     *model = nullptr;
     ExecutableOptions options;
     if (given && given->struct_bytes >= sizeof(relay_load_options)) options.threads = given->threads;
@@ -132,7 +163,7 @@ relay_status relay_model_run(relay_model* model, const relay_tensor* inputs, siz
                              size_t output_count) {
   return guarded([&] {
     if (model == nullptr || (inputs == nullptr && input_count > 0) || (outputs == nullptr && output_count > 0))
-      return fail(RELAY_BAD_ARGUMENT, "a null pointer was given");
+      return null_pointer();
     std::vector<Tensor> in, out;
     for (size_t i = 0; i < input_count; ++i) {
       in.push_back(from_c(inputs[i]));
@@ -159,6 +190,145 @@ void relay_tensor_release(relay_tensor* tensor) {
   if (tensor == nullptr) return;
   delete static_cast<Tensor*>(tensor->owner);
   *tensor = relay_tensor{};
+}
+
+// --- values ------------------------------------------------------------------------------------------------------------
+
+relay_value* relay_value_copy(const relay_value* value) {
+  return value ? reinterpret_cast<relay_value*>(retain(from_c(value))) : nullptr;
+}
+void relay_value_free(relay_value* value) {
+  if (value) release(from_c(value));
+}
+
+relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)(void*), void* context,
+                                     relay_value** value) {
+  return guarded([&] {
+    if (tensor == nullptr || value == nullptr) return null_pointer();
+    Tensor view = from_c(*tensor);
+    if (!view && !(view.rank() > 0 && view.elements() == 0))
+      return fail(RELAY_BAD_ARGUMENT, "the shape, dtype or data of the tensor is not lawful");
+    if (release == nullptr) {
+      Tensor copy = Tensor::empty(view.shape(), view.dtype());
+      if (view.bytes() > 0) std::memcpy(copy.mutable_data(), view.data(), view.bytes());
+      *value = to_c(Value::tensor(copy));
+      return RELAY_OK;
+    }
+    // Armed only once the value is made: on failure the memory stays the caller's.
+    struct Owner {
+      void (*release)(void*) = nullptr;
+      void* context = nullptr;
+      ~Owner() {
+        if (release) release(context);
+      }
+    };
+    std::shared_ptr<Owner> owner = std::make_shared<Owner>();
+    Value made = Value::tensor(Tensor::view(tensor->data, view.shape(), view.dtype(), owner));
+    owner->release = release;
+    owner->context = context;
+    *value = to_c(std::move(made));
+    return RELAY_OK;
+  });
+}
+
+relay_status relay_value_tuple(relay_value* const* given, size_t count, relay_value** value) {
+  return guarded([&] {
+    std::vector<Value> fields;
+    if (value == nullptr || !from_c(given, count, fields)) return null_pointer();
+    return give(Value::tuple(std::move(fields)), value);
+  });
+}
+
+relay_status relay_value_data(const relay_model* model, const char* type, const char* constructor,
+                              relay_value* const* given, size_t count, relay_value** value) {
+  return guarded([&] {
+    std::vector<Value> fields;
+    if (!model || !type || !constructor || !value || !from_c(given, count, fields)) return null_pointer();
+    Result<TypeId> id = model->executable->type(type);
+    if (!id) return fail(id.errors());
+    return give(Value::data(*id, constructor, std::move(fields)), value);
+  });
+}
+
+relay_status relay_value_reference(const relay_value* content, relay_value** value) {
+  return guarded([&] {
+    if (content == nullptr || value == nullptr) return null_pointer();
+    return give(Value::reference(Value::share(from_c(content))), value);
+  });
+}
+
+relay_kind relay_value_kind(const relay_value* value) { return static_cast<relay_kind>(from_c(value)->kind); }
+
+relay_status relay_value_as_tensor(const relay_value* value, relay_tensor* tensor) {
+  if (value == nullptr || tensor == nullptr) return null_pointer();
+  const Object* o = from_c(value);
+  if (o->kind != ObjectKind::Tensor)
+    return guarded([&] { return fail(RELAY_BAD_ARGUMENT, "the value is " + describe(o)); });
+  const TensorObject* t = as_tensor(o);
+  *tensor = {t->data, t->dims(), static_cast<int32_t>(t->size), to_c(dtype_of(t)), nullptr};
+  return RELAY_OK;
+}
+
+size_t relay_value_field_count(const relay_value* value) {
+  if (value == nullptr) return 0;
+  const Object* o = from_c(value);
+  if (o->kind == ObjectKind::Reference) return 1;
+  return o->kind == ObjectKind::Tuple || o->kind == ObjectKind::Data ? o->size : 0;
+}
+
+relay_status relay_value_field(const relay_value* value, size_t index, relay_value** field) {
+  return guarded([&] {
+    if (value == nullptr || field == nullptr) return null_pointer();
+    size_t count = relay_value_field_count(value);
+    if (index >= count) return fail(RELAY_BAD_ARGUMENT, format("field {} of {}", index, count));
+    Value v = Value::share(from_c(value));
+    *field = to_c(v.kind() == ObjectKind::Reference ? v.content() : v.field(index));
+    return RELAY_OK;
+  });
+}
+
+const char* relay_value_type(const relay_value* value) {
+  if (value == nullptr || from_c(value)->kind != ObjectKind::Data) return nullptr;
+  return data_type(from_c(value)->id).name.c_str();
+}
+const char* relay_value_constructor(const relay_value* value) {
+  if (value == nullptr || from_c(value)->kind != ObjectKind::Data) return nullptr;
+  return data_type(from_c(value)->id).constructors[from_c(value)->tag].name.c_str();
+}
+
+size_t relay_value_text(const relay_value* value, char* text, size_t bytes) {
+  size_t length = 0;
+  guarded([&] {
+    std::string all = value ? str(Value::share(from_c(value))) : "";
+    length = all.size();
+    if (text != nullptr && bytes > 0) text[all.copy(text, bytes - 1)] = 0;
+    return RELAY_OK;
+  });
+  return length;
+}
+
+const char* relay_model_input_type(const relay_model* model, size_t index) {
+  return type_of(model ? &model->inputs : nullptr, index);
+}
+const char* relay_model_output_type(const relay_model* model, size_t index) {
+  return type_of(model ? &model->outputs : nullptr, index);
+}
+
+relay_status relay_model_call(relay_model* model, relay_value* const* given, size_t count, relay_value** result) {
+  return guarded([&] {
+    std::vector<Value> args;
+    if (model == nullptr || result == nullptr || !from_c(given, count, args)) return null_pointer();
+    return give(model->executable->call(args), result);
+  });
+}
+
+relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* given, size_t count,
+                              relay_value** result) {
+  return guarded([&] {
+    std::vector<Value> args;
+    if (!model || !function || !result || !from_c(given, count, args)) return null_pointer();
+    return give(model->executable->call_closure(Value::share(from_c(function)), args), result);
+  });
 }
 
 }  // extern "C"

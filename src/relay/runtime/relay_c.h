@@ -9,6 +9,15 @@
  *   relay_tensor_release(&out);
  *   relay_model_free(model);
  *
+ * A program whose inputs are lists, trees or tuples takes and gives values:
+ *
+ *   relay_value *x, *nil, *list, *sum;                              (list Cons(x, Nil))
+ *   relay_value_from_tensor(&in, NULL, NULL, &x);
+ *   relay_value_data(model, "List", "Nil", NULL, 0, &nil);
+ *   relay_value* fields[2] = {x, nil};
+ *   relay_value_data(model, "List", "Cons", fields, 2, &list);
+ *   relay_model_call(model, &list, 1, &sum);
+ *
  * Every function that can fail returns a status; the text of the last failure on the calling thread is relay_last_error().
  * A model may be run from several threads at once. Within a version of this interface names and layouts only grow. */
 #ifndef RELAY_C_H
@@ -21,7 +30,7 @@
 extern "C" {
 #endif
 
-#define RELAY_C_VERSION 1
+#define RELAY_C_VERSION 2
 #if defined(__GNUC__)
 #define RELAY_C_API __attribute__((visibility("default")))
 #else
@@ -72,7 +81,7 @@ typedef struct relay_load_options {
 typedef struct relay_port {
   const char* name;
   relay_dtype dtype;
-  int32_t rank;
+  int32_t rank;                 /* -1: not a tensor (version 2) */
   const int64_t* dims;          /* -1: not fixed ... */
   const char* const* dim_texts; /* ... "m * 224" */
 } relay_port;
@@ -97,6 +106,52 @@ RELAY_C_API relay_status relay_model_output(const relay_model* model, size_t ind
 RELAY_C_API relay_status relay_model_run(relay_model* model, const relay_tensor* inputs, size_t input_count,
                                          relay_tensor* outputs, size_t output_count);
 RELAY_C_API void relay_tensor_release(relay_tensor* tensor);
+
+/* --- version 2: values ---
+ * A value is counted and does not change (but for references). What a function gives is the caller's, to be given back with
+ * relay_value_free(); what a function is given stays the caller's. */
+typedef struct relay_value relay_value;
+typedef enum relay_kind {
+  RELAY_TENSOR = 0,
+  RELAY_TUPLE,
+  RELAY_DATA,     /* a constructor of a data type with its fields */
+  RELAY_FUNCTION, /* made by a program; call it with relay_value_call() */
+  RELAY_REFERENCE
+} relay_kind;
+
+RELAY_C_API relay_value* relay_value_copy(const relay_value* value);
+RELAY_C_API void relay_value_free(relay_value* value);
+
+/* With `release` the data is not copied, and release(context) is called when the last value that uses it is gone, on any
+ * thread; on failure it is not called. Without, it is copied. */
+RELAY_C_API relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)(void* context),
+                                                 void* context, relay_value** value);
+RELAY_C_API relay_status relay_value_tuple(relay_value* const* fields, size_t count, relay_value** value);
+/* Of a data type of the model, by name. */
+RELAY_C_API relay_status relay_value_data(const relay_model* model, const char* type, const char* constructor,
+                                          relay_value* const* fields, size_t count, relay_value** value);
+RELAY_C_API relay_status relay_value_reference(const relay_value* content, relay_value** value);
+
+RELAY_C_API relay_kind relay_value_kind(const relay_value* value);
+/* Not copied: valid as long as the value. */
+RELAY_C_API relay_status relay_value_as_tensor(const relay_value* value, relay_tensor* tensor);
+/* Of a tuple or data value; a reference has one field, what it refers to. */
+RELAY_C_API size_t relay_value_field_count(const relay_value* value);
+RELAY_C_API relay_status relay_value_field(const relay_value* value, size_t index, relay_value** field);
+/* Of a data value; null for others. */
+RELAY_C_API const char* relay_value_type(const relay_value* value);
+RELAY_C_API const char* relay_value_constructor(const relay_value* value);
+/* Writes at most `bytes` bytes of text with its final 0, as snprintf does; the length of the whole text. */
+RELAY_C_API size_t relay_value_text(const relay_value* value, char* text, size_t bytes);
+
+/* The type of an input or output, "List[Tensor[(), float32]]"; null when there is none of this index. */
+RELAY_C_API const char* relay_model_input_type(const relay_model* model, size_t index);
+RELAY_C_API const char* relay_model_output_type(const relay_model* model, size_t index);
+RELAY_C_API relay_status relay_model_call(relay_model* model, relay_value* const* args, size_t count,
+                                          relay_value** result);
+/* Calls a function that a run of this model gave. */
+RELAY_C_API relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* args,
+                                          size_t count, relay_value** result);
 
 #ifdef __cplusplus
 }
