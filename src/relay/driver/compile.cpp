@@ -6,8 +6,11 @@
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/targets.h"
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
 #include "relay/runtime/artifact.h"
 #include "relay/runtime/thread_pool.h"
+#include "relay/transform/dataflow.h"
 
 namespace relay::driver {
 
@@ -49,11 +52,15 @@ Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& opti
   return better;
 }
 
+static std::vector<std::string> names_of_outputs(const ir::Module& module, const CompileOptions& options) {
+  if (!options.output_names.empty()) return options.output_names;
+  if (ir::DictAttrs::const_iterator it = module.attrs.find("output_names"); it != module.attrs.end())
+    if (const ir::Strings* given = std::get_if<ir::Strings>(&it->second)) return *given;
+  return {};
+}
+
 // Results are named as the model names them; without names "output", or "output0" and on.
-static void name_outputs(lower::LoweredFunction& lowered, const ir::Module& module, std::vector<std::string> names) {
-  if (names.empty())
-    if (ir::DictAttrs::const_iterator it = module.attrs.find("output_names"); it != module.attrs.end())
-      if (const ir::Strings* given = std::get_if<ir::Strings>(&it->second)) names = *given;
+static void name_outputs(lower::LoweredFunction& lowered, const std::vector<std::string>& names) {
   int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(),
                                 [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
   for (lower::Array& array : lowered.arrays) {
@@ -65,17 +72,123 @@ static void name_outputs(lower::LoweredFunction& lowered, const ir::Module& modu
   }
 }
 
-Result<lower::LoweredFunction> lower_main(const ir::Module& module, const CompileOptions& options) {
+// Tensors of known sizes, or a tuple of such.
+static bool is_known(const ir::Type& type) {
+  if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
+    return std::all_of(t->fields.begin(), t->fields.end(), is_known);
+  const ir::TensorType* t = ir::as<ir::TensorType>(type);
+  return t && std::none_of(t->shape.begin(), t->shape.end(), scalar::is_any);
+}
+
+// What a graph can give: a tensor or several. (A tuple of one, and tuples in tuples, are made by code over values.)
+static bool is_graph_result(const ir::Type& type) {
+  const ir::TupleType* t = ir::as<ir::TupleType>(type);
+  return is_known(type) &&
+         (!t || (t->fields.size() > 1 && std::all_of(t->fields.begin(), t->fields.end(), [](const ir::Type& f) {
+                   return ir::as<ir::TensorType>(f) != nullptr;
+                 })));
+}
+
+// Kernel calls on tensors, and nothing else: one segment that the graph runner can run.
+static bool is_graph(const ir::FunctionRef& main) {
+  if (!is_graph_result(main->body->type)) return false;
+  for (const ir::VarRef& p : main->params)
+    if (!ir::as<ir::TensorType>(p->type) || !is_known(p->type)) return false;
+  bool graph = true;
+  transform::Dataflow flow(main->body);
+  for (const ir::Expr& e : flow.nodes) {
+    switch (e->kind) {
+      case ir::ExprKind::Op: continue;
+      case ir::ExprKind::Function: graph = graph && transform::is_closed(e); continue;
+      case ir::ExprKind::Call: {
+        const ir::Expr& callee = ir::as<ir::Call>(e)->callee;
+        graph = graph && (callee->kind == ir::ExprKind::Op || callee->kind == ir::ExprKind::Function);
+        break;
+      }
+      case ir::ExprKind::Constant:
+      case ir::ExprKind::Var:
+      case ir::ExprKind::Tuple:
+      case ir::ExprKind::TupleGetItem: break;
+      default: return false;
+    }
+    graph = graph && is_known(e->type);
+  }
+  return graph;
+}
+
+// @main as the one segment that it calls with its parameters; null when it does anything else.
+static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
+  const ir::Call* call = ir::as<ir::Call>(main->body);
+  const ir::Function* segment = call ? ir::as<ir::Function>(call->callee) : nullptr;
+  if (!segment || segment->attrs.count("Segment") == 0 || !is_graph_result(segment->body->type)) return nullptr;
+  std::vector<ir::VarRef> params;
+  size_t used = 0;
+  for (const ir::VarRef& p : main->params) {
+    size_t i = 0;
+    while (i < call->args.size() && call->args[i] != p) ++i;
+    ir::VarRef inside = i < call->args.size() ? segment->params[i] : p;
+    used += i < call->args.size();
+    if (!is_known(inside->type)) return nullptr;
+    params.push_back(ir::var(p->name, inside->type, p->span));
+    params.back()->type = inside->type;
+  }
+  if (used != call->args.size()) return nullptr;
+  ir::VarMap values;
+  for (size_t i = 0; i < call->args.size(); ++i)
+    for (size_t k = 0; k < params.size(); ++k)
+      if (call->args[i] == main->params[k]) values[segment->params[i].get()] = params[k];
+  return ir::function(std::move(params), ir::substitute(segment->body, values), segment->result_type, {}, {},
+                      main->span);
+}
+
+static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
+                                          const CompileOptions& options) {
+  LoweredProgram out;
+  RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
+  lower::LowerOptions how{.target = options.target, .numerics = numerics, .schedules = options.schedules};
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", how));
+  name_outputs(lowered, output_names);
+  out.segments.push_back({main, std::move(lowered)});
+  return out;
+}
+
+Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOptions& options) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
                       "name the function to compile @main"};
+  std::vector<std::string> output_names = names_of_outputs(module, options);
+  if (is_graph(main->second)) return lower_graph(main->second, output_names, options);
+
+  LoweredProgram out;
+  transform::PassContext context;
+  context.verify = options.verify;
+  context.trace = options.trace;
+  RELAY_ASSIGN(out.module, transform::run_passes(module, program_passes(), context));
+  if (ir::FunctionRef one = as_segment(out.module.functions.at("main"))) return lower_graph(one, output_names, options);
+  out.graph = false;
+  std::vector<ir::FunctionRef> segments;
+  ir::NodeSet seen;
+  auto collect = [&](const ir::FunctionRef& f) {
+    ir::visit(f, [&](const ir::Expr& e) {
+      const ir::Function* s = ir::as<ir::Function>(e);
+      if (s && s->attrs.count("Segment") && seen.insert(s)) segments.push_back(ir::FunctionRef(s));
+    });
+  };
+  collect(out.module.functions.at("main"));
+  for (const auto& [name, f] : out.module.functions) collect(f);
+  lower::LowerNames names;
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
-  RELAY_ASSIGN(lower::LoweredFunction lowered,
-               lower::lower(main->second, "main",
-                            {.target = options.target, .numerics = numerics, .schedules = options.schedules}));
-  name_outputs(lowered, module, options.output_names);
-  return lowered;
+  lower::LowerOptions how{
+      .target = options.target, .numerics = numerics, .schedules = options.schedules, .names = &names};
+  std::vector<lower::LoweredFunction> all;
+  for (const ir::FunctionRef& s : segments) {
+    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(s, format("segment {}", out.segments.size()), how));
+    all.push_back(lowered);
+    out.segments.push_back({s, std::move(lowered)});
+  }
+  RELAY_RETURN_IF_ERROR(lower::check_schedules(options.schedules, all));
+  return out;
 }
 
 static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
@@ -103,10 +216,13 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Groups to loops.
   double begin = now();
-  RELAY_ASSIGN(out.lowered, lower_main(out.module, options));
+  RELAY_ASSIGN(LoweredProgram lowered, lower_program(out.module, options));
   report.lower_ms = (now() - begin) * 1e3;
-  for (const lower::Group& group : out.lowered.groups)
-    report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0});
+  for (const exec::LoweredSegment& s : lowered.segments) {
+    for (const lower::Group& group : s.lowered.groups)
+      report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0});
+    out.lowered.push_back(s.lowered);
+  }
 
   // Work on constants, done now. For another machine it is done with this one's instructions.
   exec::BuildOptions build{.target = options.target, .threads = options.threads, .force_vm = options.force_vm};
@@ -115,7 +231,11 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
     if (options.run_here) return runs_here.errors();
     RELAY_ASSIGN(build.host, find_target("native"));
   }
-  RELAY_ASSIGN(out.built, exec::build_program(out.lowered, build));
+  RELAY_ASSIGN(out.built, lowered.graph ? exec::build_program(out.lowered[0], build)
+                                        : exec::build_program(lowered.module, lowered.segments,
+                                                              names_of_outputs(out.module, options), build));
+  report.functions = static_cast<int64_t>(out.built.program->functions.size());
+  report.segments = static_cast<int64_t>(out.built.program->segments.size());
   report.constant_ms = out.built.constant_ms;
   report.constant_steps = out.built.constant_steps;
   report.constant_bytes = out.built.constant_bytes;

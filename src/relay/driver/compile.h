@@ -54,9 +54,10 @@ struct CompileReport {
   double constant_ms = 0;      // compiling and running the work on constants
   int64_t constant_steps = 0;  // kernel calls on weights that were done once
   int64_t constant_bytes = 0;
-  bool vm = false;                 // the VM runs it, not the graph runner ...
-  bool vm_forced = false;          // ... because it was asked for
-  std::vector<std::string> notes;  // warnings of passes and the like
+  int64_t functions = 0, segments = 0;  // of a program with functions; else 0 and 1
+  bool vm = false;                      // the VM runs it, not the graph runner ...
+  bool vm_forced = false;               // ... because it was asked for
+  std::vector<std::string> notes;       // warnings of passes and the like
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
 // The report as JSON, for tools and Python.
@@ -64,8 +65,8 @@ std::string json(const CompileReport& report);
 
 struct Compiled {
   std::shared_ptr<runtime::Executable> executable;  // null unless run_here
-  ir::Module module;                                // after the passes
-  lower::LoweredFunction lowered;
+  ir::Module module;                                // after the passes of the level
+  std::vector<lower::LoweredFunction> lowered;      // of each segment
   exec::Built built;
   CompileReport report;
 };
@@ -74,8 +75,13 @@ Status check_options(const CompileOptions& options);
 
 // The passes of the level, on a module typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
-// Groups and kernels of @main after the passes.
-Result<lower::LoweredFunction> lower_main(const ir::Module& module, const CompileOptions& options);
+// Groups and kernels of a module after the passes.
+struct LoweredProgram {
+  bool graph = true;  // @main is one segment and nothing else
+  ir::Module module;  // else: after the passes of program_passes()
+  std::vector<exec::LoweredSegment> segments;
+};
+Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
 
 // What compile() made, as a file.

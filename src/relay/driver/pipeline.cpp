@@ -7,6 +7,7 @@ namespace relay::driver {
 
 static Pipeline o0() {
   return {{
+              "remove_unused_functions",
               "infer_type",            // everything below wants types
               "simplify_inference",    // batch_norm and dropout have no kernels: what they compute at inference has
               "to_graph_normal_form",  // let-bound values become shared nodes: the dataflow that lowering reads
@@ -17,6 +18,7 @@ static Pipeline o0() {
 
 static Pipeline o1() {
   return {{
+              "remove_unused_functions",
               "infer_type",
               "simplify_inference",
               "to_graph_normal_form",
@@ -29,15 +31,16 @@ static Pipeline o1() {
 
 static Pipeline o2() {
   return {{
-              "infer_type",            // everything below wants types
-              "simplify_inference",    // batch_norm becomes multiply and add, dropout its input
-              "to_graph_normal_form",  // let-bound values become shared nodes: the passes below see dataflow
-              "fold_constant",         // what depends on weights only is computed now
-              "simplify_expr",         // x * 1, transpose of transpose, a scale into the weights before it, ...
-              "fold_constant",         // the rewrites above leave arithmetic on weights: computed now
-              "common_subexpr",        // what is computed twice is computed once
-              "dead_code",             // and what nothing uses, never
-              "fuse_ops",              // chains of operators become one kernel each
+              "remove_unused_functions",  // only what @main reaches
+              "infer_type",               // everything below wants types
+              "simplify_inference",       // batch_norm becomes multiply and add, dropout its input
+              "to_graph_normal_form",     // let-bound values become shared nodes: the passes below see dataflow
+              "fold_constant",            // what depends on weights only is computed now
+              "simplify_expr",            // x * 1, transpose of transpose, a scale into the weights before it, ...
+              "fold_constant",            // the rewrites above leave arithmetic on weights: computed now
+              "common_subexpr",           // what is computed twice is computed once
+              "dead_code",                // and what nothing uses, never
+              "fuse_ops",                 // chains of operators become one kernel each
           },
           {}};
 }
@@ -46,6 +49,15 @@ static Pipeline o3() {
   Pipeline longer = o2();
   longer.options["fold_constant.max_elements"] = int64_t{1} << 20;  // folds larger weights too
   return longer;
+}
+
+const std::vector<std::string>& program_passes() {
+  static const std::vector<std::string> passes = {
+      "to_a_normal_form",  // values get names and an order
+      "lambda_lift",       // functions inside of functions become global ones that get what they captured
+      "form_segments",     // runs of kernel calls become segments: all that is left is code over values
+  };
+  return passes;
 }
 
 Pipeline pipeline(int level) {

@@ -19,4 +19,7 @@ struct Pipeline {
 // 0 <= level <= max_opt_level
 Pipeline pipeline(int level);
 
+// What a program with control flow, functions or data goes through after them: from Relay to what exec/ makes code of.
+const std::vector<std::string>& program_passes();
+
 }  // namespace relay::driver

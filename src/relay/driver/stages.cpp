@@ -34,14 +34,42 @@ static Result<std::vector<size_t>> choose(const std::string& which, const std::v
   return chosen;
 }
 
+namespace {
+// The groups and kernels of all segments, kernels of one name once.
+struct All {
+  explicit All(std::span<const lower::LoweredFunction> segments) {
+    for (const lower::LoweredFunction& f : segments) {
+      size_t first_group = groups.size();
+      for (const lower::Group& g : f.groups) groups.push_back(&g);
+      std::vector<size_t> number;
+      for (const loop::Kernel& k : f.kernels) {
+        size_t i = 0;
+        while (i < kernels.size() && kernels[i]->name != k.name) ++i;
+        if (i == kernels.size()) kernels.push_back(&k);
+        number.push_back(i);
+      }
+      for (const lower::Step& step : f.steps)
+        if (step.group >= 0)
+          steps.push_back({first_group + static_cast<size_t>(step.group), number[static_cast<size_t>(step.kernel)]});
+    }
+  }
+  struct Step {
+    size_t group, kernel;
+  };
+  std::vector<const lower::Group*> groups;
+  std::vector<const loop::Kernel*> kernels;
+  std::vector<Step> steps;
+};
+}  // namespace
+
 // te and schedules are of groups.
-static Result<std::string> group_text(const lower::LoweredFunction& lowered, Stage stage, const std::string& which) {
+static Result<std::string> group_text(const All& all, Stage stage, const std::string& which) {
   std::vector<std::string> names;
-  for (const lower::Group& group : lowered.groups) names.push_back(group.name);
+  for (const lower::Group* group : all.groups) names.push_back(group->name);
   RELAY_ASSIGN(std::vector<size_t> chosen, choose(which, names, "group"));
   std::string out;
   for (size_t i : chosen) {
-    const lower::Group& group = lowered.groups[i];
+    const lower::Group& group = *all.groups[i];
     // A schedule alone is what --schedule takes: no heading then.
     if (chosen.size() > 1 || stage == Stage::Te)
       out += format("{}# group {} {}\n", out.empty() ? "" : "\n", i, group.name);
@@ -52,28 +80,26 @@ static Result<std::string> group_text(const lower::LoweredFunction& lowered, Sta
 }
 
 // Loops, LLVM and assembly are of kernels. A group's name gives the kernels of its steps.
-static Result<std::vector<size_t>> choose_kernels(const lower::LoweredFunction& lowered, const std::string& which) {
+static Result<std::vector<size_t>> choose_kernels(const All& all, const std::string& which) {
   std::vector<std::string> names;
-  for (const loop::Kernel& kernel : lowered.kernels) names.push_back(kernel.name);
+  for (const loop::Kernel* kernel : all.kernels) names.push_back(kernel->name);
   std::vector<size_t> of_group;
-  for (const lower::Step& step : lowered.steps) {
-    size_t kernel = static_cast<size_t>(step.kernel);
-    if (step.group >= 0 && lowered.groups[static_cast<size_t>(step.group)].name == which &&
-        std::find(names.begin(), names.end(), which) == names.end() &&
-        std::find(of_group.begin(), of_group.end(), kernel) == of_group.end())
-      of_group.push_back(kernel);
-  }
+  for (const All::Step& step : all.steps)
+    if (all.groups[step.group]->name == which && std::find(names.begin(), names.end(), which) == names.end() &&
+        std::find(of_group.begin(), of_group.end(), step.kernel) == of_group.end())
+      of_group.push_back(step.kernel);
   if (!of_group.empty()) return of_group;
   return choose(which, names, "kernel");
 }
 
-Result<std::string> stage_text(const lower::LoweredFunction& lowered, const TargetDesc& target, Stage stage,
+Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments, const TargetDesc& target, Stage stage,
                                const std::string& which) {
-  if (stage == Stage::Te || stage == Stage::Schedule) return group_text(lowered, stage, which);
-  RELAY_ASSIGN(std::vector<size_t> chosen, choose_kernels(lowered, which));
+  All all(segments);
+  if (stage == Stage::Te || stage == Stage::Schedule) return group_text(all, stage, which);
+  RELAY_ASSIGN(std::vector<size_t> chosen, choose_kernels(all, which));
   std::string out;
   for (size_t i : chosen) {
-    const loop::Kernel& kernel = lowered.kernels[i];
+    const loop::Kernel& kernel = *all.kernels[i];
     if (!out.empty()) out += '\n';
     if (stage == Stage::Loop) {
       out += loop::str(kernel);

@@ -1,7 +1,9 @@
-// The stages below Relay as text: te, schedule, loops, LLVM, assembly, of all groups or of one.
+// The stages below Relay as text: te, schedule, loops, LLVM, assembly, of all groups of all segments or of one.
 //
 //   RELAY_ASSIGN(std::string text, stage_text(lowered, target, Stage::Schedule, "fused_nn_conv2d"));
 #pragma once
+
+#include <span>
 
 #include "relay/lower/lower.h"
 
@@ -10,7 +12,7 @@ namespace relay::driver {
 enum class Stage : uint8_t { Te, Schedule, Loop, Llvm, Assembly };
 
 // `which`: a group's or a kernel's name or number; empty: all. An unknown one is a diagnostic that lists them.
-Result<std::string> stage_text(const lower::LoweredFunction& lowered, const TargetDesc& target, Stage stage,
+Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments, const TargetDesc& target, Stage stage,
                                const std::string& which);
 
 }  // namespace relay::driver

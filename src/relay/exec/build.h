@@ -1,6 +1,7 @@
 // From lowered functions to something that runs: kernels compiled, constants packed, sizes translated, the program written.
 //
-//   Result<std::shared_ptr<runtime::Executable>> model = exec::build(lowered, {.target = target});
+//   Result<std::shared_ptr<runtime::Executable>> model = exec::build(lowered, {.target = target});     one function
+//   exec::build_program(module, segments, names, options)                                              a whole program
 //   exec::build_program(...) and exec::save(...) make the file of it (runtime/artifact.h).
 //
 // Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same kernels;
@@ -34,6 +35,15 @@ struct Built {
   double constant_ms = 0;      // compiling and running them
 };
 Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOptions& options);
+// A segment of a module (a function with the attribute Segment) and what it was lowered to.
+struct LoweredSegment {
+  ir::FunctionRef function;
+  lower::LoweredFunction lowered;
+};
+// A program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its segments.
+// `output_names`: of @main's results; those that have none get names.
+Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
+                            const std::vector<std::string>& output_names, const BuildOptions& options);
 
 // Compiles in process.
 Result<std::shared_ptr<runtime::Executable>> build(const lower::LoweredFunction& lowered, const BuildOptions& options);

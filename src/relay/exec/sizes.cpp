@@ -97,4 +97,24 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
   return out;
 }
 
+std::optional<runtime::VariableBinding> find_binding(const Expr& variable,
+                                                     const std::vector<scalar::Exprs>& input_shapes) {
+  for (bool itself : {true, false}) {
+    for (uint32_t i = 0; i < input_shapes.size(); ++i) {
+      for (uint32_t d = 0; d < input_shapes[i].size(); ++d) {
+        const Expr& dim = input_shapes[i][d];
+        if (itself && dim == variable) return runtime::VariableBinding{.input = i, .dim = d};
+        if (itself || scalar::is_any(dim)) continue;
+        std::optional<scalar::Affine> affine = scalar::as_affine(dim, {variable});
+        if (!affine || affine->coefficients[0] <= 0) continue;
+        Expr rest = scalar::simplify(affine->rest);
+        if (!scalar::is_int(rest)) continue;
+        return runtime::VariableBinding{
+            .input = i, .dim = d, .factor = affine->coefficients[0], .offset = rest->ivalue};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace relay::exec

@@ -1,10 +1,11 @@
 // Symbolic sizes of the compiler as size expressions of the runtime.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "relay/base/diagnostics.h"
-#include "relay/runtime/size_expr.h"
+#include "relay/runtime/program.h"
 #include "relay/scalar/expr.h"
 
 namespace relay::exec {
@@ -20,5 +21,10 @@ class SizeTranslator {
  private:
   std::unordered_map<scalar::Expr, int64_t> index_;
 };
+
+// How a shape variable is read off inputs of these shapes: from a dimension that is the variable, else from one that is affine
+// in it alone. Nothing when there is none. (The number of the variable is left to the caller.)
+std::optional<runtime::VariableBinding> find_binding(const scalar::Expr& variable,
+                                                     const std::vector<scalar::Exprs>& input_shapes);
 
 }  // namespace relay::exec

@@ -32,7 +32,8 @@ double count_flops(const te::Tensors& stages) {
 
 class Lowering {
  public:
-  Lowering(const LowerOptions& options, LoweredFunction& out) : options_(options), out_(out) {}
+  Lowering(const LowerOptions& options, LoweredFunction& out)
+      : options_(options), out_(out), names_(options.names ? *options.names : own_names_) {}
 
   Status run(const ir::FunctionRef& function) {
     RELAY_ASSIGN(plan_, plan_graph(function, options_));
@@ -40,18 +41,6 @@ class Lowering {
     is_constant_.assign(out_.arrays.size(), false);
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
     for (const PlannedGroup& g : plan_.groups) RELAY_RETURN_IF_ERROR(lower_group(g));
-    for (const auto& [name, text] : options_.schedules)
-      if (!used_schedules_.count(name)) {
-        std::vector<std::string> names;
-        for (const Group& g : out_.groups) names.push_back(g.name);
-        std::optional<std::string> near = nearest(name, names);
-        return Diagnostic{DiagnosticKind::illegal_schedule,
-                          format("a schedule is given for '{}', but no group has this name", name),
-                          {},
-                          {},
-                          {},
-                          near ? format("did you mean '{}'?", *near) : format("the groups are: {}", join(names, ", "))};
-      }
     return ok();
   }
 
@@ -75,7 +64,7 @@ class Lowering {
   }
 
   std::string unique_group_name(const std::string& name) {
-    int n = group_names_[name]++;
+    int n = names_.groups[name]++;
     return n ? format("{}_{}", name, n) : name;
   }
 
@@ -103,7 +92,6 @@ class Lowering {
     plan_group(plan);
     te::Tensors stages = plan.stages();
     if (auto given = options_.schedules.find(name); given != options_.schedules.end()) {
-      used_schedules_.insert(name);
       RELAY_ASSIGN(plan.schedule, parse_schedule(given->second, stages));
       for (const auto& [tensor, layout] : plan.schedule.layouts)
         if (plan.constants.count(tensor))
@@ -170,13 +158,17 @@ class Lowering {
 
   // Equal kernels are compiled once: equal in all but their name.
   int add_kernel(loop::Kernel k) {
-    std::string name = std::exchange(k.name, "kernel");
-    auto [it, fresh] = kernel_of_text_.try_emplace(loop::str(k), static_cast<int>(out_.kernels.size()));
+    std::string wanted = std::exchange(k.name, "kernel");
+    auto [name, fresh] = names_.kernel_of_text.try_emplace(loop::str(k));
     if (fresh) {
-      int n = kernel_names_[name]++;
-      k.name = n ? format("{}_{}", name, n) : name;
-      while (n && kernel_names_.count(k.name)) k.name += "_";
-      kernel_names_[k.name]++;
+      int n = names_.kernels[wanted]++;
+      name->second = n ? format("{}_{}", wanted, n) : wanted;
+      while (n && names_.kernels.count(name->second)) name->second += "_";
+      names_.kernels[name->second]++;
+    }
+    auto [it, first] = kernels_.try_emplace(name->second, static_cast<int>(out_.kernels.size()));
+    if (first) {
+      k.name = name->second;
       out_.kernels.push_back(std::move(k));
     }
     return it->second;
@@ -187,12 +179,29 @@ class Lowering {
   GraphPlan plan_;
   std::vector<bool> is_constant_;
   std::map<std::pair<int, std::string>, int> packed_;
-  std::map<std::string, int> group_names_, kernel_names_;
-  std::unordered_map<std::string, int> kernel_of_text_;
-  std::set<std::string> used_schedules_;
+  LowerNames own_names_;
+  LowerNames& names_;
+  std::unordered_map<std::string, int> kernels_;  // of this function, by name
 };
 
 }  // namespace
+
+Status check_schedules(const std::map<std::string, std::string>& schedules, const std::vector<LoweredFunction>& all) {
+  std::vector<std::string> names;
+  for (const LoweredFunction& f : all)
+    for (const Group& g : f.groups) names.push_back(g.name);
+  for (const auto& [name, text] : schedules) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::optional<std::string> near = nearest(name, names);
+    return Diagnostic{DiagnosticKind::illegal_schedule,
+                      format("a schedule is given for '{}', but no group has this name", name),
+                      {},
+                      {},
+                      {},
+                      near ? format("did you mean '{}'?", *near) : format("the groups are: {}", join(names, ", "))};
+  }
+  return ok();
+}
 
 Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options) {
   LoweredFunction out;
@@ -209,6 +218,7 @@ Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string
   }
   out.output_type = function->body->type;
   RELAY_RETURN_IF_ERROR(Lowering(options, out).run(function));
+  if (!options.names) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
   return out;
 }
 

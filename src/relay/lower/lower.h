@@ -61,12 +61,22 @@ enum class Numerics : uint8_t {
   Fast,  // and convolutions in Winograd's form where it pays
 };
 
+// The names that the functions of one program share: groups have names of their own, equal kernels one.
+struct LowerNames {
+  std::map<std::string, int> groups, kernels;         // how often each was wanted
+  std::map<std::string, std::string> kernel_of_text;  // the name of the kernel with these loops
+};
+
 struct LowerOptions {
   TargetDesc target;
   Numerics numerics = Numerics::Fp32;
   // Schedules given by hand, by group name: the text replaces the rule's.
   std::map<std::string, std::string> schedules;
+  LowerNames* names = nullptr;  // null: the function is the whole program
 };
+
+// A schedule is given for a group that the program does not have: a diagnostic.
+Status check_schedules(const std::map<std::string, std::string>& schedules, const std::vector<LoweredFunction>& all);
 
 // `function`: typed, fused (calls of primitive functions only; see transform fuse_ops), first-order, straight-line.
 Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options);

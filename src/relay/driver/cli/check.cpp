@@ -51,13 +51,13 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     out.problems = module.errors();
     return out;
   }
-  Result<lower::LoweredFunction> lowered = driver::lower_main(*module, how);
+  Result<driver::LoweredProgram> lowered = driver::lower_program(*module, how);
   if (!lowered) {
     out.problems = lowered.errors();
     return out;
   }
-  out.groups = lowered->groups.size();
-  out.kernels = lowered->kernels.size();
+  for (const exec::LoweredSegment& segment : lowered->segments)
+    out.groups += segment.lowered.groups.size(), out.kernels += segment.lowered.kernels.size();
   return out;
 }
 

@@ -69,8 +69,13 @@ std::string summary(const driver::CompileReport& report) {
     calls += kernel.calls;
     if (kernel.calls > 0) ++kernels;
   }
-  return format("{} ({}) on {}, {}", plural(kernels, "kernel", "kernels"), plural(calls, "call a run", "calls a run"),
-                driver::short_description(report.target), plural(report.threads, "thread", "threads"));
+  std::string where =
+      format("on {}, {}", driver::short_description(report.target), plural(report.threads, "thread", "threads"));
+  if (report.functions == 0)
+    return format("{} ({}) {}", plural(kernels, "kernel", "kernels"), plural(calls, "call a run", "calls a run"),
+                  where);
+  return format("{}, {}, {} {}", plural(report.functions, "function", "functions"),
+                plural(report.segments, "segment", "segments"), plural(kernels, "kernel", "kernels"), where);
 }
 
 void say_notes(const driver::CompileReport& report) {
@@ -78,7 +83,6 @@ void say_notes(const driver::CompileReport& report) {
   if (report.constant_steps > 0)
     say(format("{} on weights only: done once, when the program was built",
                plural(report.constant_steps, "kernel call", "kernel calls")));
-  if (report.vm && !report.vm_forced) say("the program has branches or calls: the virtual machine runs it");
 }
 
 }  // namespace relay::cli

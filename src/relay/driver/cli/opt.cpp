@@ -106,12 +106,18 @@ static Status opt(const OptOptions& options) {
     say(story);
     return ok();
   }
-  RELAY_ASSIGN(lower::LoweredFunction lowered, driver::lower_main(module, how));
+  RELAY_ASSIGN(driver::LoweredProgram program, driver::lower_program(module, how));
+  std::vector<lower::LoweredFunction> lowered;
+  size_t groups = 0, kernels = 0;
+  for (const exec::LoweredSegment& segment : program.segments) {
+    lowered.push_back(segment.lowered);
+    groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
+  }
   RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
   RELAY_ASSIGN(std::string text, driver::stage_text(lowered, how.target, stage, options.kernel));
   RELAY_RETURN_IF_ERROR(write_text(options, text));
-  say(format("{}; {}, {}", story, plural(static_cast<int64_t>(lowered.groups.size()), "group", "groups"),
-             plural(static_cast<int64_t>(lowered.kernels.size()), "kernel", "kernels")));
+  say(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
+             plural(static_cast<int64_t>(kernels), "kernel", "kernels")));
   return ok();
 }
 

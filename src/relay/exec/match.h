@@ -1,0 +1,46 @@
+// Pattern matching as a decision tree: on any way through it no value is tested twice.
+//
+//   match (%t) { (Cons(%a, _), Nil) => 0, (_, %b) => 1 }
+//
+//   0: switch List 0.0 -> 1 2            (Cons and Nil)
+//   1: switch List 0.1 -> 3 4
+//   2: clause 1 %b = 0.1    3: clause 1 %b = 0.1    4: clause 0 %a = 0.0.0
+//
+// Places name parts of the value: 0 is the value, 0.1 its second field. The rows of the matrix are the clauses in order; the
+// first row says what is tested next (Maranget 2008). A tuple, and a type of one constructor, need no test.
+#pragma once
+
+#include <map>
+
+#include "relay/ir/expr.h"
+
+namespace relay::exec {
+
+// A part of the value that is matched: field `field` of place `of`; the first place is the value itself.
+struct Place {
+  int of = -1;
+  uint32_t field = 0;
+};
+
+struct Decision {
+  enum class Kind : uint8_t { Switch, Clause, Fail } kind = Kind::Fail;
+  int place = 0;                                      // Switch: what is tested, ...
+  std::string type;                                   // ... a value of this type, ...
+  std::vector<int> targets;                           // ... and the decision for each constructor
+  int clause = 0;                                     // Clause: which, ...
+  std::vector<std::pair<ir::VarRef, int>> variables;  // ... and the place of each variable of its pattern
+};
+
+struct DecisionTree {
+  std::vector<Place> places;
+  std::vector<Decision> decisions;  // the first is the root; targets come after
+  std::vector<int> uses;            // how many decisions choose each clause
+};
+
+using TypeDefs = std::map<std::string, ir::TypeDef>;
+Result<DecisionTree> decide(const ir::Match& match, const TypeDefs& types);
+
+// As above, for people.
+std::string str(const DecisionTree& tree);
+
+}  // namespace relay::exec

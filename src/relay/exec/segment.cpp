@@ -1,0 +1,367 @@
+#include "relay/exec/segment.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "relay/exec/sizes.h"
+#include "relay/ir/type.h"
+#include "relay/runtime/program_builder.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::exec {
+
+namespace {
+
+using lower::LoweredFunction;
+using lower::Step;
+using runtime::SegmentBuilder;
+using runtime::SizeExpr;
+using runtime::ThreadPool;
+using scalar::Expr;
+using scalar::Exprs;
+using Kind = lower::Array::Kind;
+using Clock = std::chrono::steady_clock;
+
+Diagnostic not_supported(std::string message) { return {DiagnosticKind::not_supported, std::move(message)}; }
+
+// Exclusive use of a tensor's memory at 64 bytes, as the program promises of its constants.
+Tensor aligned(const Tensor& t) {
+  if (reinterpret_cast<uintptr_t>(t.data()) % 64 == 0) return t;
+  Tensor copy = Tensor::empty(t.shape(), t.dtype());
+  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), t.bytes());
+  return copy;
+}
+
+class SegmentWriter {
+ public:
+  SegmentWriter(const LoweredFunction& lowered, const BuildOptions& options, Parts& parts)
+      : lowered_(lowered),
+        options_(options),
+        parts_(parts),
+        size_(lowered.shape_vars),
+        builder_(lowered.name.empty() ? "main" : lowered.name) {}
+
+  Result<runtime::Segment> run() {
+    resolve_aliases();
+    find_live();
+    RELAY_RETURN_IF_ERROR(run_constant_steps());
+    for (const Expr& v : lowered_.shape_vars) builder_.variable(v->name);
+    RELAY_RETURN_IF_ERROR(inputs());
+    RELAY_RETURN_IF_ERROR(bindings());
+    RELAY_RETURN_IF_ERROR(outputs());
+    RELAY_RETURN_IF_ERROR(steps());
+    for (const std::pair<uint32_t, uint32_t>& c : copies_) builder_.copy(c.first, c.second);
+    return builder_.finish();
+  }
+
+ private:
+  // --- what is needed ---
+
+  // The array that holds an output's value, through any number of aliases.
+  void resolve_aliases() {
+    holder_.resize(lowered_.arrays.size());
+    for (size_t i = 0; i < holder_.size(); ++i) {
+      int at = static_cast<int>(i);
+      for (size_t hops = 0; lowered_.arrays[at].alias >= 0; ++hops) {
+        RELAY_CHECK(hops <= holder_.size(), "array {} is its own alias", i);
+        at = lowered_.arrays[at].alias;
+      }
+      holder_[i] = at;
+    }
+    for (size_t i = 0; i < lowered_.arrays.size(); ++i) {
+      const lower::Array& a = lowered_.arrays[i];
+      if (a.kind != Kind::Output) continue;
+      RELAY_CHECK(a.index >= 0, "output {} has no index", a.name);
+      if (static_cast<size_t>(a.index) >= outputs_.size()) outputs_.resize(static_cast<size_t>(a.index) + 1, -1);
+      outputs_[static_cast<size_t>(a.index)] = static_cast<int>(i);
+    }
+  }
+
+  // A step is live if a later live step or the result reads what it writes.
+  void find_live() {
+    std::vector<bool> needed(lowered_.arrays.size());
+    for (int output : outputs_)
+      if (output >= 0)
+        needed[static_cast<size_t>(output)] = needed[static_cast<size_t>(holder_[static_cast<size_t>(output)])] = true;
+    live_.resize(lowered_.steps.size());
+    for (size_t s = lowered_.steps.size(); s-- > 0;) {
+      const Step& step = lowered_.steps[s];
+      live_[s] =
+          std::any_of(step.writes.begin(), step.writes.end(), [&](int w) { return needed[static_cast<size_t>(w)]; });
+      if (live_[s])
+        for (int r : step.reads) needed[static_cast<size_t>(r)] = true;
+    }
+  }
+
+  // --- constants ---
+
+  const Tensor& stored(int array) {
+    Tensor& t = stored_[array];
+    if (!t) {
+      const lower::Array& a = lowered_.arrays[static_cast<size_t>(array)];
+      RELAY_CHECK(a.value, "constant {} has no value", a.name);
+      t = aligned(lower::pack(a.value, a.layout));
+    }
+    return t;
+  }
+
+  Status run_constant_steps() {
+    std::vector<size_t> work;
+    std::vector<int> kernels;
+    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+      if (live_[s] && lowered_.steps[s].constant) work.push_back(s), kernels.push_back(lowered_.steps[s].kernel);
+    if (work.empty()) return ok();
+    Clock::time_point start = Clock::now();
+    std::sort(kernels.begin(), kernels.end());
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+    std::vector<loop::Kernel> loops;
+    for (int k : kernels) loops.push_back(lowered_.kernels[static_cast<size_t>(k)]);
+    int threads = options_.threads > 0 ? options_.threads : ThreadPool::global().size();
+    RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
+                 codegen::jit(loops, options_.host.value_or(options_.target), threads));
+    // Reads that later constant steps do not repeat are dropped at once: transformed weights are large.
+    std::map<int, size_t> last_read;
+    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+      if (live_[s])
+        for (int r : lowered_.steps[s].reads) last_read[r] = s;
+    for (int output : outputs_)
+      if (output >= 0) last_read[holder_[static_cast<size_t>(output)]] = lowered_.steps.size();
+    ThreadPool::Session session(ThreadPool::global(), options_.threads);
+    for (size_t s : work) {
+      RELAY_RETURN_IF_ERROR(run_constant_step(lowered_.steps[s], *library, session));
+      for (int r : lowered_.steps[s].reads)
+        if (last_read[r] == s) stored_.erase(r);
+      ++parts_.constant_steps;
+    }
+    parts_.constant_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return ok();
+  }
+
+  Status run_constant_step(const Step& step, const codegen::KernelLibrary& library, ThreadPool::Session& session) {
+    const loop::Kernel& kernel = lowered_.kernels[static_cast<size_t>(step.kernel)];
+    codegen::KernelFn fn = library.find(kernel.name);
+    RELAY_CHECK(fn, "kernel {} was not compiled", kernel.name);
+    std::vector<void*> params;
+    for (int arg : step.args) {
+      const lower::Array& a = lowered_.arrays[static_cast<size_t>(arg)];
+      if (a.kind == Kind::Constant) {
+        params.push_back(const_cast<void*>(stored(arg).data()));
+        continue;
+      }
+      RELAY_CHECK(a.kind == Kind::Temporary, "a step on constants uses {}, which is neither constant nor temporary",
+                  a.name);
+      Tensor& t = stored_[arg];
+      if (!t) {
+        Shape shape;
+        for (const Expr& e : a.layout.physical_shape(a.shape)) {
+          Expr extent = scalar::simplify(e);
+          RELAY_CHECK(scalar::is_int(extent), "a step on constants makes {} of symbolic size", a.name);
+          shape.push_back(extent->ivalue);
+        }
+        t = Tensor::full(shape, a.dtype, a.layout.border_value);
+      }
+      params.push_back(t.mutable_data());
+      computed_[arg] = true;
+    }
+    std::vector<int64_t> sizes;
+    for (const Expr& e : step.shape_values) {
+      Expr value = scalar::simplify(e);
+      RELAY_CHECK(scalar::is_int(value), "a step on constants has the symbolic size {}", scalar::str(e));
+      sizes.push_back(value->ivalue);
+    }
+    Expr tasks = scalar::simplify(task_count(step));
+    RELAY_CHECK(scalar::is_int(tasks), "a step on constants has {} tasks", scalar::str(tasks));
+    std::atomic<bool> failed = false;
+    runtime::call_kernel(session, fn, params.data(), sizes.data(), tasks->ivalue, codegen::scratch_bytes(kernel), 0,
+                         failed);
+    if (failed) return runtime::out_of_scratch();
+    return ok();
+  }
+
+  // --- inputs, outputs ---
+
+  Result<std::vector<SizeExpr>> sizes(const Exprs& shape) {
+    std::vector<SizeExpr> out;
+    for (const Expr& e : shape) {
+      RELAY_ASSIGN(SizeExpr size, size_(e));
+      out.push_back(std::move(size));
+    }
+    return out;
+  }
+
+  // Every parameter is an input, read or not.
+  Status inputs() {
+    input_shapes_.resize(lowered_.input_types.size());
+    std::vector<int> array_of(lowered_.input_types.size(), -1);
+    for (size_t i = 0; i < lowered_.arrays.size(); ++i) {
+      const lower::Array& a = lowered_.arrays[i];
+      if (a.kind != Kind::Input) continue;
+      RELAY_CHECK(a.index >= 0 && static_cast<size_t>(a.index) < array_of.size(), "input {} is no parameter", a.name);
+      array_of[static_cast<size_t>(a.index)] = static_cast<int>(i);
+    }
+    for (size_t i = 0; i < array_of.size(); ++i) {
+      std::string name = i < lowered_.input_names.size() ? lowered_.input_names[i] : format("input{}", i);
+      const ir::TensorType* type = ir::as<ir::TensorType>(lowered_.input_types[i]);
+      const lower::Array* a = array_of[i] >= 0 ? &lowered_.arrays[static_cast<size_t>(array_of[i])] : nullptr;
+      if (!a && !type) return not_supported(format("parameter `{}` of the compiled function is not a tensor", name));
+      input_shapes_[i] = a ? a->shape : type->shape;
+      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(input_shapes_[i]));
+      uint32_t made = builder_.input(name, a ? a->dtype : type->dtype, std::move(shape));
+      if (a) id_[array_of[i]] = made;
+    }
+    return ok();
+  }
+
+  Status bindings() {
+    for (uint32_t v = 0; v < lowered_.shape_vars.size(); ++v) {
+      const Expr& var = lowered_.shape_vars[v];
+      std::optional<runtime::VariableBinding> b = find_binding(var, input_shapes_);
+      if (!b) {
+        Diagnostic d =
+            not_supported(format("the shape variable `{}` cannot be read off the inputs' shapes", var->name));
+        d.help = format("give an input a dimension that is `{}` itself", var->name);
+        return d;
+      }
+      builder_.bind(v, b->input, b->dim, b->factor, b->offset);
+    }
+    return ok();
+  }
+
+  Status outputs() {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      RELAY_CHECK(outputs_[i] >= 0, "result {} of the function is no array", i);
+      int output = outputs_[i], holder = holder_[static_cast<size_t>(output)];
+      const lower::Array &a = lowered_.arrays[static_cast<size_t>(output)],
+                         &h = lowered_.arrays[static_cast<size_t>(holder)];
+      names.push_back(a.name.empty() ? format("output{}", i) : a.name);
+      bool same_shape = a.shape.size() == h.shape.size();
+      for (size_t d = 0; d < a.shape.size() && same_shape; ++d)
+        same_shape = scalar::prove_equal(a.shape[d], h.shape[d]).value_or(false);
+      bool made_here = h.kind == Kind::Constant || computed_.count(holder) > 0;
+      bool returned =
+          same_shape && (h.kind == Kind::Output || h.kind == Kind::Input || (made_here && h.layout.is_row_major()));
+      if (returned && holder != output) {
+        RELAY_ASSIGN(uint32_t made, array(holder));
+        builder_.result(made);
+        continue;
+      }
+      if (h.kind == Kind::Constant && !h.layout.is_row_major()) {
+        stored_[holder] = aligned(h.value);
+        uint32_t index = constant(h.name, stored_[holder]);
+        builder_.result(index);
+        continue;
+      }
+      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
+      uint32_t made = builder_.output(names.back(), a.dtype, std::move(shape));
+      id_[output] = made;
+      if (holder == output) continue;
+      RELAY_CHECK(h.layout.is_row_major(), "output {} is {}, whose storage is not row-major", a.name, h.name);
+      RELAY_ASSIGN(uint32_t from, array(holder));
+      copies_.emplace_back(from, made);
+    }
+    builder_.name_results(std::move(names));
+    return ok();
+  }
+
+  // --- arrays and steps ---
+
+  uint32_t constant(const std::string& name, const Tensor& value) {
+    return builder_.constant(name, parts_.constant(value), value);
+  }
+
+  // The program's array, made when it is first used.
+  Result<uint32_t> array(int index) {
+    if (std::map<int, uint32_t>::iterator it = id_.find(index); it != id_.end()) return it->second;
+    const lower::Array& a = lowered_.arrays[static_cast<size_t>(index)];
+    RELAY_CHECK(a.kind == Kind::Constant || a.kind == Kind::Temporary, "array {} is used before it is declared",
+                a.name);
+    uint32_t made = 0;
+    if (a.kind == Kind::Constant || computed_.count(index)) {
+      made = constant(a.name, a.kind == Kind::Constant ? stored(index) : stored_.at(index));
+    } else {
+      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
+      made = builder_.temporary(a.name, a.dtype, std::move(shape));
+      Expr bytes = scalar::imm(a.dtype.bytes());
+      for (const Expr& e : a.layout.physical_shape(a.shape)) bytes = bytes * e;
+      RELAY_ASSIGN(SizeExpr stored_bytes, size_(bytes));
+      builder_.set_bytes(made, std::move(stored_bytes));
+    }
+    id_[index] = made;
+    return made;
+  }
+
+  Expr task_count(const Step& step) const {
+    const loop::Kernel& kernel = lowered_.kernels[static_cast<size_t>(step.kernel)];
+    RELAY_CHECK(kernel.shape_vars.size() == step.shape_values.size(), "kernel {} takes {} sizes, and {} are given",
+                kernel.name, kernel.shape_vars.size(), step.shape_values.size());
+    std::vector<scalar::Binding> values;
+    for (size_t i = 0; i < kernel.shape_vars.size(); ++i)
+      values.push_back({kernel.shape_vars[i], step.shape_values[i]});
+    return scalar::substitute(kernel.tasks, values);
+  }
+
+  Status steps() {
+    for (size_t s = 0; s < lowered_.steps.size(); ++s) {
+      const Step& step = lowered_.steps[s];
+      if (!live_[s] || step.constant) continue;
+      std::vector<uint32_t> args;
+      for (int arg : step.args) {
+        RELAY_ASSIGN(uint32_t id, array(arg));
+        args.push_back(id);
+      }
+      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(step.shape_values));
+      RELAY_ASSIGN(SizeExpr tasks, size_(task_count(step)));
+      builder_.kernel(parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]), args, shape, std::move(tasks));
+    }
+    return ok();
+  }
+
+  const LoweredFunction& lowered_;
+  const BuildOptions& options_;
+  Parts& parts_;
+  SizeTranslator size_;
+  SegmentBuilder builder_;
+  std::vector<int> holder_, outputs_;  // of each array; by result
+  std::vector<bool> live_;             // of each step
+  std::map<int, Tensor> stored_;       // constants as stored, and temporaries that steps on constants wrote
+  std::map<int, bool> computed_;
+  std::vector<Exprs> input_shapes_;
+  std::map<int, uint32_t> id_;
+  std::vector<std::pair<uint32_t, uint32_t>> copies_;
+};
+
+}  // namespace
+
+uint32_t Parts::kernel(const loop::Kernel& kernel) {
+  auto [it, fresh] = kernel_numbers_.try_emplace(kernel.name, static_cast<uint32_t>(kernels.size()));
+  if (fresh) {
+    kernels.push_back(kernel);
+    program.kernels.push_back({kernel.name, codegen::scratch_bytes(kernel)});
+  }
+  return it->second;
+}
+
+uint32_t Parts::constant(const Tensor& value) {
+  // Equal ones are one; the bytes of large ones are compared only when they are the same memory.
+  bool small = value.bytes() <= 4096;
+  uint64_t key = small ? hash(value) : reinterpret_cast<uintptr_t>(value.data());
+  auto [begin, end] = constant_numbers_.equal_range(key);
+  for (; begin != end; ++begin) {
+    const Tensor& other = program.constants[begin->second];
+    if (other.dtype() != value.dtype() || other.shape() != value.shape()) continue;
+    if (small ? equal(other, value) : other.data() == value.data()) return begin->second;
+  }
+  uint32_t number = static_cast<uint32_t>(program.constants.size());
+  program.constants.push_back(aligned(value));
+  constant_numbers_.emplace(key, number);
+  return number;
+}
+
+Result<runtime::Segment> write_segment(const LoweredFunction& lowered, const BuildOptions& options, Parts& parts) {
+  return SegmentWriter(lowered, options, parts).run();
+}
+
+}  // namespace relay::exec

@@ -1,0 +1,29 @@
+// Lowered functions as segments of a program, and what the segments and functions of a program share.
+#pragma once
+
+#include <unordered_map>
+
+#include "relay/exec/build.h"
+#include "relay/runtime/program.h"
+
+namespace relay::exec {
+
+// A program in the making: kernels by name, constants once.
+struct Parts {
+  runtime::Program program;
+  std::vector<loop::Kernel> kernels;  // of program.kernels
+  int64_t constant_steps = 0;         // done here
+  double constant_ms = 0;
+
+  uint32_t kernel(const loop::Kernel& kernel);  // kernels of one name are one
+  uint32_t constant(const Tensor& value);
+
+ private:
+  std::unordered_map<std::string, uint32_t> kernel_numbers_;
+  std::unordered_multimap<uint64_t, uint32_t> constant_numbers_;
+};
+
+Result<runtime::Segment> write_segment(const lower::LoweredFunction& lowered, const BuildOptions& options,
+                                       Parts& parts);
+
+}  // namespace relay::exec

@@ -1,0 +1,118 @@
+#include "relay/exec/signature.h"
+
+#include "relay/exec/sizes.h"
+
+namespace relay::exec {
+
+using scalar::Expr;
+using scalar::Exprs;
+
+namespace {
+
+void flatten(const ir::Type& type, std::vector<ir::Type>* out) {
+  if (const ir::TupleType* t = ir::as<ir::TupleType>(type)) {
+    for (const ir::Type& f : t->fields) flatten(f, out);
+  } else {
+    out->push_back(type);
+  }
+}
+
+class Signer {
+ public:
+  Result<runtime::Signature> run(const ir::Function& main, const std::vector<std::string>& names) {
+    for (const ir::VarRef& p : main.params) {
+      const ir::TensorType* t = ir::as<ir::TensorType>(p->type);
+      shapes_.push_back(t ? t->shape : Exprs{});
+    }
+    for (uint32_t i = 0; i < shapes_.size(); ++i)
+      for (uint32_t d = 0; d < shapes_[i].size(); ++d) bind(i, d);
+    std::vector<ir::Type> results;
+    flatten(main.body->type, &results);
+    std::vector<Exprs> result_shapes;
+    for (const ir::Type& r : results) {
+      const ir::TensorType* t = ir::as<ir::TensorType>(r);
+      Exprs shape = t ? t->shape : Exprs{};
+      for (Expr& e : shape) {
+        if (scalar::is_any(e)) e = unknown();
+        for (const Expr& v : scalar::free_vars(e)) variable(v);
+      }
+      result_shapes.push_back(std::move(shape));
+    }
+    SizeTranslator size(variables_);
+    for (size_t i = 0; i < main.params.size(); ++i) {
+      RELAY_ASSIGN(runtime::Port port, this->port(main.params[i]->name, main.params[i]->type, shapes_[i], size));
+      out_.inputs.push_back(std::move(port));
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      std::string name = i < names.size() && !names[i].empty() ? names[i]
+                         : results.size() == 1                 ? "output"
+                                                               : format("output{}", i);
+      RELAY_ASSIGN(runtime::Port port, this->port(name, results[i], result_shapes[i], size));
+      out_.outputs.push_back(std::move(port));
+    }
+    for (const Expr& v : variables_) out_.variables.push_back(v->name);
+    return std::move(out_);
+  }
+
+ private:
+  uint32_t variable(const Expr& v) {
+    for (uint32_t i = 0; i < variables_.size(); ++i)
+      if (variables_[i] == v) return i;
+    variables_.push_back(v);
+    return static_cast<uint32_t>(variables_.size()) - 1;
+  }
+  Expr unknown() {
+    variables_.push_back(scalar::var("?"));
+    return variables_.back();
+  }
+
+  // A size that cannot be computed from other sizes is a variable of its own.
+  void bind(uint32_t input, uint32_t dim) {
+    Expr& e = shapes_[input][dim];
+    bool computed = !scalar::is_any(e);
+    for (const Expr& v : scalar::free_vars(e)) {
+      if (bound(v)) continue;
+      std::optional<runtime::VariableBinding> b = find_binding(v, shapes_);
+      if (b) {
+        b->variable = variable(v);
+        out_.bindings.push_back(*b);
+      } else {
+        computed = false;
+      }
+    }
+    if (computed) return;
+    e = unknown();
+    out_.bindings.push_back({.variable = variable(e), .input = input, .dim = dim});
+  }
+  bool bound(const Expr& v) {
+    for (const runtime::VariableBinding& b : out_.bindings)
+      if (variables_[b.variable] == v) return true;
+    return false;
+  }
+
+  Result<runtime::Port> port(const std::string& name, const ir::Type& type, const Exprs& shape,
+                             const SizeTranslator& size) const {
+    runtime::Port port{.name = name, .type = ir::str(type)};
+    const ir::TensorType* t = ir::as<ir::TensorType>(type);
+    if (!t) return port;
+    port.is_tensor = true;
+    port.dtype = t->dtype;
+    for (const Expr& e : shape) {
+      RELAY_ASSIGN(runtime::SizeExpr s, size(e));
+      port.shape.push_back(std::move(s));
+    }
+    return port;
+  }
+
+  std::vector<Exprs> shapes_;
+  Exprs variables_;
+  runtime::Signature out_;
+};
+
+}  // namespace
+
+Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names) {
+  return Signer().run(*main, output_names);
+}
+
+}  // namespace relay::exec

@@ -1,0 +1,13 @@
+// What @main takes and gives, for a program with functions: types as text, and the shapes of tensors, which are checked when
+// a run begins.
+#pragma once
+
+#include "relay/ir/expr.h"
+#include "relay/runtime/program.h"
+
+namespace relay::exec {
+
+// `output_names`: of the results, the fields of a tuple one by one; those that have none get names.
+Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names);
+
+}  // namespace relay::exec
