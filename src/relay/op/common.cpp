@@ -41,6 +41,36 @@ Status expect_same_dtype(const char* number, const TensorType* a, const char* a_
   return d;
 }
 
+Types with_weight(Types in, const std::string& data_layout, const std::string& kernel_layout, const OptInt& channels,
+                  const OptInts& kernel_size, int64_t groups, bool turned) {
+  const TensorType* data = as<TensorType>(in[0]);
+  if (in[1] || !data || !channels || !kernel_size || groups < 1 || data->shape.size() != data_layout.size()) return in;
+  size_t c = data_layout.find('C');
+  if (c == std::string::npos || kernel_size->empty()) return in;
+  Dim input = data->shape[c], output = dim(*channels);
+  (turned ? output : input) = scalar::simplify(floordiv(turned ? output : input, groups));
+  Dims shape;
+  for (char letter : kernel_layout) {
+    size_t spatial = 0;  // its place among the axes of the window
+    for (char other : std::string("DHW"))
+      if (other < letter) spatial += kernel_layout.find(other) != std::string::npos;
+    shape.push_back(letter == 'O'   ? output
+                    : letter == 'I' ? input
+                                    : dim((*kernel_size)[std::min(spatial, kernel_size->size() - 1)]));
+  }
+  in[1] = ir::tensor_type(std::move(shape), data->dtype);
+  return in;
+}
+
+Types with_vectors(Types in, int64_t axis) {
+  const TensorType* data = as<TensorType>(in[0]);
+  if (!data || axis < -rank(data) || axis >= rank(data)) return in;
+  const Dim& extent = data->shape[static_cast<size_t>(positive_axis(axis, rank(data)))];
+  for (Type& type : in)
+    if (!type) type = ir::tensor_type({extent}, data->dtype);
+  return in;
+}
+
 std::string text(const Dims& shape) {
   std::string out;
   for (const Dim& d : shape) out += (out.empty() ? "" : ", ") + scalar::str(d);

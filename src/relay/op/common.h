@@ -45,6 +45,12 @@ Status expect_rank(const char* number, const TensorType* type, size_t rank, cons
 Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b,
                          const char* b_name);
 
+// For OpSpec::complete. The weight of a convolution with channels and kernel_size; `turned`: of a transposed one.
+Types with_weight(Types in, const std::string& data_layout, const std::string& kernel_layout, const OptInt& channels,
+                  const OptInts& kernel_size, int64_t groups, bool turned = false);
+// Inputs that are one value for each index of an axis of the first: (C,).
+Types with_vectors(Types in, int64_t axis);
+
 inline int64_t rank(const TensorType* type) { return static_cast<int64_t>(type->shape.size()); }
 // "(1, n, 224)"
 std::string text(const Dims& shape);

@@ -63,6 +63,9 @@ struct OpDef {
   // The type relation. Input types are complete tensor types (or a tuple of them). Constraint failures come from
   // constraint() below.
   std::function<Result<Type>(const Attrs&, const Types& inputs)> infer;
+  // What attributes and known inputs say about inputs whose types are not known yet (null): the weight of a convolution
+  // with channels and kernel_size. Gives the same list with more filled in. None: they say nothing.
+  std::function<Types(const Attrs&, Types inputs)> complete;
   // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
   // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
@@ -81,6 +84,7 @@ struct OpSpec {
   std::vector<Input> inputs;
   Fusion fusion = Fusion::Opaque;
   std::function<Result<Type>(const A&, const Types&)> infer;
+  std::function<Types(const A&, Types)> complete = {};
   std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> compute;
   std::string oracle;
   std::vector<Example> examples;
@@ -110,6 +114,7 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       s.fusion,
       type,
       [get, f = s.infer](const Attrs& a, const Types& in) { return f(get(a), in); },
+      [get, f = s.complete](const Attrs& a, Types in) { return f ? f(get(a), std::move(in)) : in; },
       [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
       std::move(s.oracle),
       std::move(s.examples),

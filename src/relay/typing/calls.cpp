@@ -126,6 +126,21 @@ void Inference::start_operator(const Call* call, const Op* op) {
   }
 }
 
+// Asks the operator about inputs of which nothing is known. True: all are complete now.
+bool Inference::complete_inputs(const Call* call, const Op* op, Types& inputs) {
+  Types known = inputs;
+  for (Type& type : known)
+    if (!unifier_.is_complete(type)) type = nullptr;
+  known = op->def->complete(call->attrs, std::move(known));
+  bool all = true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bool found = known[i] && as<HoleType>(inputs[i]) && unifier_.unify(type_of(call->args[i]), known[i]);
+    if (found) inputs[i] = unifier_.deep(known[i]);
+    all = all && unifier_.is_complete(inputs[i]);
+  }
+  return all;
+}
+
 // When the inputs are complete, runs the relation. The type goes to the call itself, or to the hole that stands for it.
 bool Inference::try_operator(const Call* call, const Op* op, const Type& result) {
   auto give = [&](const Type& type) {
@@ -141,7 +156,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
     complete = complete && unifier_.is_complete(input);
     inputs.push_back(std::move(input));
   }
-  if (!complete) return false;
+  if (!complete && !complete_inputs(call, op, inputs)) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const op::Input& declared = op->def->inputs[i];
     const TupleType* tuple = as<TupleType>(inputs[i]);

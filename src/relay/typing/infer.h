@@ -55,6 +55,7 @@ class Inference {
   void call_function(const ir::Call* call, const Type& callee);
   Type instance_for(const ir::Call* call, const Type& callee, bool closed);
   void start_operator(const ir::Call* call, const ir::Op* op);
+  bool complete_inputs(const ir::Call* call, const ir::Op* op, Types& inputs);
   bool try_operator(const ir::Call* call, const ir::Op* op, const Type& result);  // false: inputs not known yet
   void retry_pending();
   Type global_type(const ir::GlobalVar* global);

@@ -1,6 +1,7 @@
 // Globals in order of dependency, and the entry points.
 #include <algorithm>
 
+#include "relay/ir/rewrite.h"
 #include "relay/text/text.h"
 #include "relay/typing/infer.h"
 
@@ -145,6 +146,26 @@ Diagnostics Inference::messages() const {
   return sorted;
 }
 
+// The function with annotations on its parameters and its result.
+static FunctionRef annotated(const FunctionRef& f) {
+  auto missing = [](const Type& type) { return !type || !is_complete(type); };
+  std::vector<VarRef> params = f->params;
+  VarMap changed;
+  for (VarRef& param : params) {
+    if (!missing(param->annotation)) continue;
+    Ref<Var> filled(new Var(param->name, param->type));
+    filled->span = param->span, filled->type = param->type;
+    changed[param.get()] = filled;
+    param = filled;
+  }
+  if (changed.empty() && !missing(f->result_type)) return f;
+  Expr body = changed.empty() ? f->body : substitute(f->body, changed);
+  Ref<Function> filled(new Function(std::move(params), std::move(body), as<FuncType>(f->type)->result, f->type_params,
+                                    f->attrs));
+  filled->span = f->span, filled->type = f->type;
+  return filled;
+}
+
 Result<Module> infer(const Module& module, Diagnostics* warnings) {
   Inference inference(&module);
   inference.infer_globals();
@@ -152,15 +173,7 @@ Result<Module> infer(const Module& module, Diagnostics* warnings) {
   if (!good) return inference.messages();
   if (warnings) *warnings = inference.messages();
   Module out = module;
-  for (auto& [name, f] : out.functions) {
-    if (f->result_type && is_complete(f->result_type)) continue;
-    const FuncType* type = as<FuncType>(f->type);
-    Function* filled = new Function(f->params, f->body, type->result, f->type_params, f->attrs);
-    FunctionRef owner(filled);
-    filled->span = f->span;
-    filled->type = f->type;
-    f = std::move(owner);
-  }
+  for (auto& [name, f] : out.functions) f = annotated(f);
   return out;
 }
 

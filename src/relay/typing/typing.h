@@ -3,8 +3,8 @@
 //   def @main(%x: Tensor[(m, 4), float32]) { nn.batch_flatten(%x) }
 //       becomes  def @main(%x: Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32] { ... }
 //
-// Every node's `type` is written in place (it is a cache that no equality looks at); missing result types of functions are
-// filled in the module that is returned. A node that has a type is trusted, and what is below it is not looked at again:
+// Every node's `type` is written in place (it is a cache that no equality looks at); missing annotations of parameters and
+// results of functions are filled in the module that is returned. A node that has a type is trusted, and what is below it is not looked at again:
 // passes keep the types of what they did not change, and only new nodes cost time.
 #pragma once
 

@@ -56,6 +56,7 @@ OpDef nn_batch_norm() {
                   {"moving_var", "(C,)"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
+       .complete = [](const BatchNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
        .oracle = "(F.batch_norm(data.movedim(axis, 1), moving_mean, moving_var, gamma if scale else None, beta if "
                  "center else None, eps=epsilon)"

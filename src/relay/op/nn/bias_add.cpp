@@ -40,6 +40,7 @@ OpDef nn_bias_add() {
        .inputs = {{"data", "any shape"}, {"bias", "(C,), C the extent of data along axis"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
+       .complete = [](const BiasAddAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
        .oracle = "data + along(bias, axis, data.ndim)",
        .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},

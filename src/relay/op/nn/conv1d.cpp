@@ -124,6 +124,10 @@ OpDef nn_conv1d() {
                   {"weight", "(O, C / groups, KW), in the order of kernel_layout"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete =
+           [](const Conv1DAttrs& a, Types in) {
+             return with_weight(std::move(in), a.data_layout, a.kernel_layout, a.channels, a.kernel_size, a.groups);
+           },
        .compute = compute,
        .oracle = oracle,
        .examples = {{.inputs = {"(2, 3, 12)", "(4, 3, 3)"},

@@ -166,6 +166,10 @@ OpDef nn_conv2d() {
                   {"weight", "(O, C / groups, KH, KW), in the order of kernel_layout"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete =
+           [](const Conv2DAttrs& a, Types in) {
+             return with_weight(std::move(in), a.data_layout, a.kernel_layout, a.channels, a.kernel_size, a.groups);
+           },
        .compute = compute,
        .oracle = oracle,
        .examples = {{.inputs = {"(1, 3, 8, 8)", "(4, 3, 3, 3)"},

@@ -173,6 +173,11 @@ OpDef nn_conv2d_transpose() {
                   {"weight", "(C, O / groups, KH, KW), in the order of kernel_layout"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete =
+           [](const Conv2DTransposeAttrs& a, Types in) {
+             return with_weight(std::move(in), a.data_layout, a.kernel_layout, a.channels, a.kernel_size, a.groups,
+                                true);
+           },
        .compute = compute,
        .oracle = oracle,
        .examples = {{.inputs = {"(1, 3, 5, 6)", "(3, 4, 3, 3)"}, .symbolic = {"(n, 3, h, w)", "(3, 4, 3, 3)"}},

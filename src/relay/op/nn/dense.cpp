@@ -36,6 +36,13 @@ Result<Type> infer(const DenseAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
+Types complete(const DenseAttrs& a, Types in) {
+  const TensorType* data = as<TensorType>(in[0]);
+  if (!in[1] && data && a.units && !data->shape.empty())
+    in[1] = ir::tensor_type({dim(*a.units), data->shape.back()}, data->dtype);
+  return in;
+}
+
 te::Tensors compute(const DenseAttrs&, const te::Tensors& in, const Type& out) {
   auto data_at = [](Exprs i, const Expr& k) { return i.back() = k, i; };
   auto weight_at = [](const Exprs& i, const Expr& k) { return Exprs{i.back(), k}; };
@@ -51,6 +58,7 @@ OpDef nn_dense() {
        .inputs = {{"data", "(.., features)"}, {"weight", "(units, features)"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete = complete,
        .compute = compute,
        .oracle = "data @ weight.T",
        .examples = {{.inputs = {"(3, 5)", "(7, 5)"}, .symbolic = {"(n, k)", "(7, k)"}},

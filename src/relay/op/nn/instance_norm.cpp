@@ -44,6 +44,7 @@ OpDef nn_instance_norm() {
        .inputs = {{"data", "(N, .., C, ..)"}, {"gamma", "(C,)"}, {"beta", "(C,)"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete = [](const InstanceNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
        .oracle = "F.instance_norm(data.movedim(axis, 1), None, None, gamma if scale else None, beta if center else "
                  "None, eps=epsilon).movedim(1, axis)",

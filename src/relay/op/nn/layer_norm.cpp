@@ -37,6 +37,7 @@ OpDef nn_layer_norm() {
        .inputs = {{"data", "any shape"}, {"gamma", "(C,), C the extent of data along axis"}, {"beta", "(C,)"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete = [](const LayerNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
        .oracle = "(data - data.mean(axis, True)) / torch.sqrt(data.var(axis, False, keepdim=True) + epsilon)"
                  " * (along(gamma, axis, data.ndim) if scale else 1) + (along(beta, axis, data.ndim) if center else 0)",

@@ -39,6 +39,14 @@ Result<Type> infer(const MatmulAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(lhs->dtype));
 }
 
+Types complete(const MatmulAttrs& a, Types in) {
+  const TensorType* lhs = as<TensorType>(in[0]);
+  if (in[1] || !lhs || !a.units || lhs->shape.size() < (a.transpose_a ? 2u : 1u)) return in;
+  const Dim& k = lhs->shape[lhs->shape.size() - (a.transpose_a ? 2 : 1)];
+  in[1] = ir::tensor_type(a.transpose_b ? Dims{dim(*a.units), k} : Dims{k, dim(*a.units)}, lhs->dtype);
+  return in;
+}
+
 te::Tensors compute(const MatmulAttrs& a, const te::Tensors& in, const Type& out) {
   auto a_at = [&](Exprs i, const Expr& k) {
     i.back() = k;
@@ -59,6 +67,7 @@ OpDef nn_matmul() {
                   {"tensor_b", "(K, N), or (N, K) when transpose_b"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
+       .complete = complete,
        .compute = compute,
        .oracle = "(tensor_a.mT if transpose_a else tensor_a) @ (tensor_b.T if transpose_b else tensor_b)",
        .examples = {{.inputs = {"(3, 5)", "(5, 7)"}, .symbolic = {"(m, k)", "(k, n)"}},

@@ -44,6 +44,7 @@ OpDef nn_prelu() {
        .inputs = {{"data", "any shape"}, {"alpha", "(C,), C the extent of data along axis, or 1"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
+       .complete = [](const PReluAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
        .oracle = "torch.where(data > 0, data, along(alpha, axis, data.ndim) * data)",
        .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
