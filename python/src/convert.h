@@ -22,6 +22,8 @@ nb::dict from_dict_attrs(const ir::DictAttrs& attrs);
 // The line of the user's program that is running, "net.py:12": the innermost frame outside of the package.
 Span span_here();
 
+// The operator of this name; a diagnostic when there is none.
+const op::OpDef& find_operator(const std::string& name);
 // A call of an operator by name; what is wrong with it is a diagnostic.
 ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs& attrs);
 

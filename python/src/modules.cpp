@@ -202,6 +202,21 @@ void add_modules(nb::module_& m) {
             new (self) PyModule(std::move(made));
           },
           nb::arg("functions") = nb::none(), nb::arg("type_definitions") = nb::none(), nb::arg("attrs") = nb::none())
+      .def_static(
+          "from_expr",
+          [](const ir::Expr& expr, nb::handle functions, nb::handle types) {
+            PyModule made;
+            if (!functions.is_none())
+              for (auto [key, value] : nb::cast<nb::dict>(functions)) set_item(made, key, value);
+            if (!types.is_none())
+              for (auto [key, value] : nb::cast<nb::dict>(types)) set_item(made, key, value);
+            bool is_function = ir::as<ir::Function>(expr) != nullptr;
+            made.module.functions["main"] = is_function ? ir::FunctionRef(ir::as<ir::Function>(expr))
+                                                        : ir::function(ir::free_vars(expr), expr);
+            return made;
+          },
+          nb::arg("expr"), nb::arg("functions") = nb::none(), nb::arg("type_defs") = nb::none(),
+          "A module whose @main is the function, or the expression as a function of its free variables.")
       .def(
           "astext",
           [](const PyModule& self, bool show_meta_data, std::function<std::string(ir::Expr)> annotate, bool types,

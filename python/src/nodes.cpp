@@ -126,7 +126,10 @@ static void add_functions(nb::module_& m) {
       .def_ro("attrs", &Call::attrs)
       .def_ro("type_args", &Call::type_args);
 
-  nb::class_<Op, ExprNode>(m, "Op", "A primitive operator: relay.op.get(\"nn.conv2d\").").def_ro("name", &Op::name);
+  nb::class_<Op, ExprNode>(m, "Op", "A primitive operator: relay.op.get(\"nn.conv2d\").").def_static(
+          "get", [](const std::string& name) { return op::node(find_operator(name)); }, nb::arg("name"),
+          "The operator of this name, the same object every time.")
+      .def_ro("name", &Op::name);
 
   nb::class_<GlobalVar, ExprNode>(m, "GlobalVar", "GlobalVar(\"main\"): @main; equal by name.")
       .def(nb::new_([](std::string name) { return make<GlobalVar>(std::move(name)); }), nb::arg("name_hint"))

@@ -79,7 +79,7 @@ static nb::list operators() {
   return out;
 }
 
-static const op::OpDef& find_operator(const std::string& name) {
+const op::OpDef& find_operator(const std::string& name) {
   if (const op::OpDef* def = op::find(name)) return *def;
   std::vector<std::string> names;
   for (const op::OpDef* d : op::all()) names.push_back(d->name);
@@ -99,9 +99,6 @@ ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs
 void add_operators(nb::module_& m) {
   add_spans(m);
   m.def("operators", operators);
-  m.def(
-      "get_op", [](const std::string& name) { return op::node(find_operator(name)); }, nb::arg("name"),
-      "The operator itself, the same object every time.");
   m.def(
       "call",
       [](const std::string& name, ir::Exprs args, nb::dict attributes) {

@@ -22,7 +22,7 @@ def operators() -> dict[str, dict]:
 
 def get(name: str) -> Op:
     """The operator itself, as call.op is: relay.op.get("nn.conv2d")."""
-    return _core.get_op(name)
+    return Op.get(name)
 
 
 def _document(definition: dict) -> str:

@@ -1,0 +1,65 @@
+"""Scripts written for TVM's Relay, run by this one: after `import relay.compat`, `import tvm` finds what is in relay.compat.tvm.
+
+    python -m relay.compat SCRIPT.py ARGUMENTS          python -m relay.compat -m pytest tests
+
+IR, types, text, passes, executors and the networks of relay.testing are there, also under the names of 2019 (relay.Module,
+relay.ir_pass, relay.build_config). What is not (te schedules, TIR, RPC, tuning, other devices) says so, and what takes its place.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+
+from .outside import explain
+
+_HERE = "relay.compat.tvm"
+
+
+def _ours(name: str) -> str | None:
+    """The module that stands for tvm's module of this name."""
+    rest = name.removeprefix("tvm").removeprefix(".")
+    candidates = [f"{_HERE}.{rest}" if rest else _HERE]
+    if rest.startswith("relay."):
+        candidates.append(rest)
+    for candidate in candidates:
+        parent = candidate.rpartition(".")[0]
+        try:
+            importlib.import_module(parent)
+        except ModuleNotFoundError:
+            continue
+        if candidate in sys.modules or importlib.util.find_spec(candidate) is not None:
+            return candidate
+    return None
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives our modules under tvm's names."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname != "tvm" and not fullname.startswith("tvm."):
+            return None
+        if _ours(fullname) is None:
+            raise ModuleNotFoundError(explain(fullname), name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        sys.modules[module.__name__] = importlib.import_module(_ours(module.__name__))
+
+
+def install() -> None:
+    """Makes `import tvm` give relay.compat.tvm. Importing this package does it."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    if "tvm" in sys.modules:
+        raise ImportError("tvm itself is imported already: import relay.compat before it, in a process of its own")
+    sys.meta_path.insert(0, _Finder())
+
+
+install()

@@ -1,0 +1,31 @@
+"""python -m relay.compat SCRIPT ARGUMENTS, or -m MODULE ARGUMENTS: runs it with `tvm` being relay.compat.tvm."""
+
+import os
+import runpy
+import sys
+
+from . import install
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: python -m relay.compat (SCRIPT | -m MODULE) [ARGUMENTS]")
+        return 0 if arguments else 2
+    install()
+    if arguments[0] == "-m":
+        if len(arguments) < 2:
+            print("relay.compat: -m wants the name of a module", file=sys.stderr)
+            return 2
+        sys.argv = arguments[1:]
+        sys.path.insert(0, "")
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = arguments
+        sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
+        runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

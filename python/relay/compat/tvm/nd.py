@@ -1,0 +1,75 @@
+"""tvm.nd: arrays. An NDArray is a NumPy array with the methods that scripts call."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relay.build_module import Device, cpu
+
+from ...arrays import numpy as _as_numpy
+from ..outside import missing as _missing
+
+__getattr__ = _missing("tvm.nd")
+
+
+class NDArray(np.ndarray):
+    """A NumPy array; numpy() and asnumpy() give a plain one."""
+
+    def numpy(self) -> np.ndarray:
+        """A copy as a plain NumPy array."""
+        return np.array(self)
+
+    asnumpy = numpy
+
+    def copyto(self, target):
+        """Into another array; or a copy, when a device is given."""
+        if isinstance(target, Device):
+            return np.array(self).view(NDArray)
+        np.copyto(target, self)
+        return target
+
+    def copyfrom(self, source) -> NDArray:
+        """From another array."""
+        np.copyto(self, source)
+        return self
+
+    device = property(lambda self: cpu())
+    ctx = device
+
+
+def array(arr, device=None, ctx=None) -> NDArray:
+    """A copy."""
+    return np.array(_as_numpy(arr) if hasattr(arr, "reinterpreted") else arr).view(NDArray)
+
+
+def empty(shape, dtype="float32", device=None, ctx=None) -> NDArray:
+    """Not initialised."""
+    return np.empty(shape, dtype).view(NDArray)
+
+
+def wrap(value):
+    """Results of ours as scripts expect them: NDArrays, lists for tuples."""
+    if isinstance(value, tuple):
+        return [wrap(one) for one in value]
+    return value.view(NDArray) if isinstance(value, np.ndarray) else value
+
+
+def device(device_type: str = "cpu", device_id: int = 0) -> Device:
+    """A device by name. Only the processor runs programs."""
+    return Device({"llvm": "cpu", "c": "cpu"}.get(device_type.split()[0], device_type), device_id)
+
+
+context = device
+
+
+def gpu(device_id: int = 0) -> Device:
+    """A name to annotate with; nothing runs there."""
+    return Device("cuda", device_id)
+
+
+cuda = gpu
+
+
+def opencl(device_id: int = 0) -> Device:
+    """A name to annotate with; nothing runs there."""
+    return Device("opencl", device_id)

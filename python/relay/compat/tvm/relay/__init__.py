@@ -1,0 +1,58 @@
+# ruff: noqa: F401, F403, F405, F811
+"""What `from tvm import relay` gives: all of ours, executors that give NDArrays, and names of 2019."""
+
+from __future__ import annotations
+
+import importlib as _importlib
+
+import relay as _relay
+from relay import *
+from relay import adt, analysis, expr, expr_functor, op, scope_builder, testing, ty, type_functor
+from relay import build_module as _build_module
+
+from ...outside import missing as _missing
+from . import early, frontend, ir_pass, vm
+from .early import Module, build_config, module
+from .run import build, create_executor, optimize, param_dict
+from .text import fromtext, parse, parse_expr, parser
+
+__getattr__ = _missing("tvm.relay")
+
+# `from relay import *` has put ours in the place of these two.
+text = _importlib.import_module(f"{__name__}.text")
+transform = _importlib.import_module(f"{__name__}.transform")
+
+build_module = _build_module
+save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_param_dict
+base = _relay
+SourceName = str
+ShapeVar = _relay.Dim
+
+__all__ = [
+    *_relay.__all__,
+    "Module",
+    "ShapeVar",
+    "SourceName",
+    "adt",
+    "analysis",
+    "build_config",
+    "build_module",
+    "early",
+    "expr",
+    "expr_functor",
+    "frontend",
+    "ir_pass",
+    "load_param_dict",
+    "module",
+    "optimize",
+    "param_dict",
+    "parser",
+    "save_param_dict",
+    "scope_builder",
+    "testing",
+    "text",
+    "transform",
+    "ty",
+    "type_functor",
+    "vm",
+]

@@ -1,0 +1,45 @@
+"""Names of 2019: relay.Module, relay.build_config."""
+
+from __future__ import annotations
+
+import types as _types
+
+import relay as _relay
+from relay import IRModule
+from relay.transform import PassContext, run_passes
+
+
+class Module(IRModule):
+    """A module that infers types when a function is put in, and prints them."""
+
+    def __init__(self, functions=None, type_definitions=None):
+        super().__init__(None, type_definitions)
+        for var, function in (functions or {}).items():
+            self[var] = function
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        if isinstance(value, _relay.Function):
+            super().update(run_passes(self, ["infer_type"]))
+
+    def __str__(self):
+        return self.astext(types=True, weights=False)
+
+    @staticmethod
+    def from_expr(expr, functions=None, type_defs=None) -> Module:
+        """A module whose @main is the function, or the expression as a function of its free variables."""
+        out = Module(functions, type_defs)
+        out["main"] = IRModule.from_expr(expr)["main"]
+        return out
+
+
+module = _types.SimpleNamespace(Module=Module)
+
+
+def build_config(
+    opt_level=2, fallback_device=None, add_pass=None, disable_pass=None, required_pass=None
+) -> PassContext:
+    """PassContext's name of 2019."""
+    if fallback_device is not None and fallback_device.device_type != "cpu":
+        raise NotImplementedError("there is one device, the processor")
+    return PassContext(opt_level, required_pass or add_pass, disable_pass)

@@ -1,0 +1,59 @@
+"""relay.transform with passes that have nothing to do here, and reasons for those that are not there."""
+
+from __future__ import annotations
+
+from relay import transform as _ours
+from relay.transform import *  # noqa: F403
+from relay.transform import Pass, PassInfo, infer_expr
+
+InferTypeLocal = infer_expr
+
+# What does the same, or why there is none.
+_INSTEAD = {
+    "AnnotateTarget": "partitioning for other compilers is not there",
+    "BackwardFoldScaleAxis": "SimplifyExpr() moves scales into the weights before them",
+    "CanonicalizeOps": "a bias is computed with what it is added to: FuseOps()",
+    "CombineParallelConv2D": "nothing in its place",
+    "CombineParallelDense": "nothing in its place",
+    "ConvertLayout": "layouts in memory are chosen while lowering, whatever the attributes say: docs/architecture.md",
+    "DefuseOps": "nothing in its place",
+    "FastMath": "call relay.fast_exp, relay.fast_tanh, relay.nn.fast_softmax",
+    "FoldScaleAxis": "SimplifyExpr() moves scales into the weights before them",
+    "ForwardFoldScaleAxis": "SimplifyExpr() moves scales into the weights before them",
+    "MergeComposite": "partitioning for other compilers is not there",
+    "PartialEvaluate": "nothing in its place",
+    "PartitionGraph": "partitioning for other compilers is not there",
+    "PlanDevices": "there is one device, the processor",
+    "RewriteAnnotatedOps": "there is one device, the processor",
+    "ToMixedPrecision": "nothing in its place",
+    "gradient": "nothing in its place",
+}
+
+
+class _Nothing(Pass):
+    def run(self, mod, ctx):
+        return mod
+
+
+def AlterOpLayout() -> Pass:
+    """Lets the target replace calls by ones in another layout. This one replaces none: layouts in memory are chosen while
+    lowering, and programs stay as they are."""
+    return _Nothing(PassInfo(3, "AlterOpLayout"))
+
+
+def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
+    """Lets the target replace calls that it cannot compute. This one computes all."""
+    return _Nothing(PassInfo(1, "Legalize"))
+
+
+def build_config(*args, **named):
+    """PassContext's name of 2019."""
+    from .early import build_config
+
+    return build_config(*args, **named)
+
+
+def __getattr__(name: str):
+    if name in _INSTEAD:
+        raise AttributeError(f"Relay has no pass {name}: {_INSTEAD[name]}")
+    return getattr(_ours, name)

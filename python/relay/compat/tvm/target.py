@@ -1,0 +1,54 @@
+"""tvm.target: what to compile for, as text: Target("llvm -mcpu=haswell")."""
+
+from __future__ import annotations
+
+from ..outside import missing as _missing
+
+__getattr__ = _missing("tvm.target")
+
+
+class Target:
+    """A target by its name and options; as a context, what build() uses without one."""
+
+    _stack: list[Target] = []
+
+    def __init__(self, target, host=None):
+        if isinstance(target, dict):
+            words = [target["kind"]] + [f"-{key}={value}" for key, value in target.items() if key != "kind"]
+            target = " ".join(words)
+        self._text = str(target)
+
+    @property
+    def kind(self) -> str:
+        """The first word."""
+        return self._text.split()[0]
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """The innermost one."""
+        if not Target._stack and not allow_none:
+            raise ValueError("there is no target around: with tvm.target.Target('llvm'): ...")
+        return Target._stack[-1] if Target._stack else None
+
+    def __enter__(self) -> Target:
+        Target._stack.append(self)
+        return self
+
+    def __exit__(self, *exception) -> None:
+        Target._stack.pop()
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def __eq__(self, other) -> bool:
+        return str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+def create(target) -> Target:
+    """The same (2019)."""
+    return target if isinstance(target, Target) else Target(target)

@@ -1,0 +1,90 @@
+"""tvm.testing: what tests need. There is one target."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from relay.build_module import cpu
+
+from ..outside import missing as _missing
+
+__getattr__ = _missing("tvm.testing")
+
+
+def assert_allclose(actual, desired, rtol=1e-7, atol=1e-7) -> None:
+    """Both are close, in every element."""
+    np.testing.assert_allclose(np.asarray(actual), np.asarray(desired), rtol=rtol, atol=atol, verbose=True)
+
+
+def enabled_targets():
+    """(target, device) pairs to run on."""
+    return [("llvm", cpu())]
+
+
+def device_enabled(target) -> bool:
+    """Whether a target can be run on."""
+    return str(getattr(target, "kind", target)).split()[0] in ("llvm", "cpu")
+
+
+def _pytest():
+    import pytest
+
+    return pytest
+
+
+def parameter(*values, ids=None):
+    """A fixture that takes each value."""
+    return _pytest().fixture(params=values, ids=ids)(lambda request: request.param)
+
+
+def parameters(*value_sets, ids=None):
+    """Fixtures that take their values together."""
+    pytest = _pytest()
+
+    def make(place):
+        return pytest.fixture(params=[values[place] for values in value_sets], ids=ids)(lambda request: request.param)
+
+    return tuple(make(place) for place in range(len(value_sets[0])))
+
+
+def fixture(function=None, *, cache_return_value=False):
+    """pytest's."""
+    return _pytest().fixture(function) if function else _pytest().fixture
+
+
+def parametrize_targets(*targets):
+    """Runs a test of `target` and `dev` on what there is."""
+    pytest = _pytest()
+    mark = pytest.mark.parametrize("target,dev", enabled_targets())
+    return mark(targets[0]) if len(targets) == 1 and callable(targets[0]) else mark
+
+
+def uses_gpu(function):
+    """A test that would use a GPU as well."""
+    return function
+
+
+def _skips(what: str):
+    return lambda function: _pytest().mark.skip(reason=f"{what}: there is one device, the processor")(function)
+
+
+requires_gpu = _skips("requires a GPU")
+requires_cuda = _skips("requires CUDA")
+requires_opencl = _skips("requires OpenCL")
+
+
+def requires_llvm(function):
+    """Always there."""
+    return function
+
+
+def known_failing_targets(*targets):
+    """Of targets that are not here."""
+    return lambda function: function
+
+
+def main() -> None:
+    """Runs the tests of the file that calls it."""
+    sys.exit(_pytest().main([sys._getframe(1).f_globals["__file__"], *sys.argv[1:]]))

@@ -1,0 +1,235 @@
+"""Scripts written for TVM's Relay, under relay.compat; and relay.testing's networks."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("relay", exc_type=ImportError)
+import relay.compat  # noqa: E402
+import relay.testing  # noqa: E402
+
+import relay  # noqa: E402
+
+SCRIPTS = pathlib.Path(__file__).parent / "scripts"
+
+
+def run(*arguments):
+    """python -m relay.compat in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "relay.compat", *map(str, arguments)], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.stem)
+def test_scripts(script, tmp_path):
+    pytest.importorskip("onnx")
+    done = run(script, tmp_path)
+    assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
+
+
+def test_pytest_under_compat(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "import tvm, tvm.testing\n"
+        "kind = tvm.testing.parameter('debug', 'graph')\n"
+        "@tvm.testing.parametrize_targets\n"
+        "def test_it(kind, target, dev):\n"
+        "    x = tvm.relay.const(1)\n"
+        "    assert tvm.relay.create_executor(kind, device=dev, target=target).evaluate(x + x).numpy() == 2\n"
+        "@tvm.testing.requires_cuda\n"
+        "def test_gpu():\n"
+        "    assert False\n"
+    )
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path)
+    assert "2 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert run().returncode == 2 and "usage" in run("--help").stdout
+
+
+def test_names_are_ours():
+    import tvm
+    import tvm.relay.analysis
+    import tvm.relay.expr_functor
+    from tvm import relay as theirs
+    from tvm.relay.build_module import bind_params_by_name
+    from tvm.relay.expr_functor import ExprMutator
+    from tvm.relay.op.nn import dense
+    from tvm.relay.scope_builder import ScopeBuilder
+    from tvm.relay.testing import resnet, run_infer_type
+    from tvm.runtime import vm  # noqa: F401
+
+    assert tvm.IRModule is relay.IRModule and theirs.Function is relay.Function
+    assert ExprMutator is relay.ExprMutator and ScopeBuilder is relay.ScopeBuilder and dense is relay.nn.dense
+    assert tvm.relay.analysis is relay.analysis and bind_params_by_name is relay.bind_params_by_name
+    assert resnet is relay.testing.resnet and tvm.relay.op.get("add") is relay.op.get("add")
+    assert tvm.ir.Op.get("add") is relay.op.get("add") and isinstance(
+        theirs.const(1).op if False else 1, tvm.tir.IntImm
+    )
+    assert theirs.testing is relay.testing and relay.__name__ == "relay" and relay.op.__name__ == "relay.op"
+    x = theirs.var("x", theirs.TensorType((tvm.te.size_var("n"), tvm.tir.Any()), "float32"))
+    assert str(run_infer_type(theirs.exp(x)).checked_type) == "Tensor[(n, ?), float32]"
+    assert isinstance(theirs.TensorType((3,)).shape[0], tvm.tir.IntImm) and not isinstance(
+        x.type_annotation.shape[0], int
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("tvm.autotvm", "rules"),
+        ("tvm.rpc", "artifact"),
+        ("tvm.topi", "add-an-operator.md"),
+        ("tvm.relay.quantize", "quantizer"),
+        ("tvm.relay.dataflow_pattern", "ExprMutator"),
+        ("tvm.contrib.debugger", "profile"),
+        ("tvm.nonsense", "docs/from-tvm.md"),
+    ],
+)
+def test_what_is_outside_says_so(module, reason):
+    import importlib
+
+    with pytest.raises(ModuleNotFoundError, match=reason):
+        importlib.import_module(module)
+
+
+def test_attributes_that_are_outside_say_so():
+    import tvm
+
+    for get, reason in [
+        (lambda: tvm.te.create_schedule, "tour.md"),
+        (lambda: tvm.tir.PrimFunc, "loops"),
+        (lambda: tvm.relay.annotation, "one device"),
+        (lambda: tvm.register_func, "registry"),
+        (lambda: tvm.relay.transform.FoldScaleAxis, "SimplifyExpr"),
+        (lambda: tvm.relay.transform.NoSuchPass, "there are: DeadCode"),
+        (lambda: tvm.relay.frontend.from_keras, "ONNX"),
+    ]:
+        with pytest.raises(AttributeError, match=reason):
+            get()
+    with pytest.raises(relay.CompileError, match="the processor"):
+        tvm.relay.build(relay.module(relay.const(1)), target="cuda")
+    with pytest.raises(NotImplementedError, match="one device"):
+        tvm.relay.build_config(fallback_device=tvm.gpu(0))
+
+
+def test_early_names():
+    import tvm
+    from tvm import relay as early
+
+    x = early.var("x", shape=(2, 2))
+    f = early.Function([x], early.nn.batch_flatten(early.nn.dropout(x + x)))
+    typed = early.ir_pass.infer_type(f)
+    assert str(typed.checked_type) == "fn (Tensor[(2, 2), float32]) -> Tensor[(2, 2), float32]"
+    assert "dropout" not in str(early.ir_pass.simplify_inference(f))
+    assert "Primitive" in str(early.ir_pass.fuse_ops(f, opt_level=2))
+    two = early.ir_pass.fold_constant(early.const(1) + early.const(1))
+    assert two.data.asnumpy() == 2
+    assert early.ir_pass.free_vars(f.body) == [x] and early.ir_pass.alpha_equal(f, f)
+    mod = early.Module({early.GlobalVar("main"): f})
+    assert mod["main"].checked_type.ret_type == early.TensorType((2, 2))
+    with pytest.raises(relay.CompileError, match="add"):
+        mod["wrong"] = early.Function([x], x + early.const(np.ones((3, 3), "float32")))
+    with early.build_config(opt_level=3), tvm.target.create("llvm"):
+        assert tvm.transform.PassContext.current().opt_level == 3
+        graph, lib, params = early.build(f)
+    m = tvm.contrib.graph_runtime.create(graph, lib, tvm.cpu())
+    m.run(x=tvm.nd.array(np.ones((2, 2), "float32")))
+    assert (m.get_output(0).asnumpy() == 2).all()
+
+
+def test_text_of_every_version():
+    from tvm import relay as theirs
+
+    body = "def @main(%x: Tensor[(2), float32]) {\n  %0 = exp(%x) /* ty=Tensor[(2), float32] */END\n  add(%0, %0)\n}\n"
+    expected = relay.parse('#[version = "0.0.5"]\n' + body.replace("END", ";"))
+    for number in range(1, 6):
+        for end in ("", ";"):
+            assert theirs.parse(f"v0.0.{number}\n" + body.replace("END", end)) == expected
+        assert theirs.fromtext(f'#[version = "0.0.{number}"]\n' + body.replace("END", ";")) == expected
+    with pytest.raises(relay.CompileError, match="R0103"):
+        theirs.parse("v0.0.9\n" + body.replace("END", ";"))
+    free = theirs.parser.parse_expr("v0.0.1\nfree_var %x: Tensor[(10, 1), float32]\nadd(%x, %x)\n")
+    assert str(relay.analysis.free_vars(free)[0].type_annotation) == "Tensor[(10, 1), float32]"
+
+
+def test_ndarrays():
+    import tvm
+
+    a = tvm.nd.array([[1, 2]])
+    assert isinstance(a.asnumpy(), np.ndarray) and type(a.numpy()) is np.ndarray
+    b = tvm.nd.empty((1, 2), a.dtype)
+    a.copyto(b)
+    assert (b.numpy() == a.numpy()).all() and b.shape == (1, 2) and str(a.device) == "cpu(0)"
+    assert (b.copyfrom(np.array([[3, 4]])) == [[3, 4]]).all()
+    saved = tvm.relay.save_param_dict({"a": a})
+    assert (tvm.relay.load_param_dict(saved)["a"].asnumpy() == [[1, 2]]).all()
+    tuple_of = tvm.relay.Tuple([tvm.relay.const(1), tvm.relay.const(2.0)])
+    one, two = tvm.relay.create_executor("debug").evaluate(tuple_of)
+    assert one.asnumpy() == 1 and two.asnumpy() == 2
+
+
+# --- networks ----------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "arguments", "params", "macs", "some"),
+    [
+        ("mlp", {"batch_size": 1}, 6, 109184, "fc3_bias"),
+        ("dqn", {"batch_size": 1}, 10, 9352192, "conv3_bias"),
+        ("dqn", {"batch_size": 1, "layout": "NHWC", "image_shape": (84, 84, 4)}, 10, 9352192, "dense2_weight"),
+        ("resnet", {}, 99, 1826918400, "stage4_unit2_conv2_weight"),
+        ("resnet", {"num_layers": 20, "image_shape": (3, 28, 28)}, 104, None, "stage3_unit3_bn2_moving_var"),
+        (
+            "resnet",
+            {"num_layers": 50, "layout": "NHWC", "image_shape": (64, 64, 3)},
+            None,
+            None,
+            "stage1_unit1_sc_weight",
+        ),
+        ("mobilenet", {}, 137, 568740352, "separable_conv_block_13_conv2_weight"),
+        ("squeezenet", {}, 52, 835814912, "fire8_right_conv_bias"),
+        ("squeezenet", {"version": "1.1"}, 52, None, "conv_final_weight"),
+        ("densenet", {"batch_size": 1}, 606, 1761689600, "conv_t_2_weight"),
+        ("inception_v3", {}, 472, 5713216096, "mixed_10_tower_1_mixed_conv_1_conv1_weight"),
+        ("dcgan", {"batch_size": 1, "ngf": 16}, None, None, "g4_batch_norm_gamma"),
+        ("lstm", {"iterations": 2, "num_hidden": 8}, 10, None, "h2h_1_bias"),
+        ("synthetic", {}, 9, 67392, "dense2_weight"),
+    ],
+)
+def test_networks(name, arguments, params, macs, some):
+    mod, values = getattr(relay.testing, name).get_workload(**arguments)
+    assert params in (None, len(values)) and some in values
+    assert macs in (None, relay.analysis.get_total_mac_number(mod["main"]))
+    assert all(
+        v.type_annotation.concrete_shape == values[v.name_hint].shape
+        for v in mod["main"].params
+        if v.name_hint in values
+    )
+
+
+def test_vgg():
+    net = relay.testing.vgg.get_net(1, (3, 32, 32), 10, "float32", num_layers=16, batch_norm=True)
+    typed = relay.testing.run_infer_type(net)
+    assert relay.analysis.list_op_freqs(relay.IRModule({"main": typed}))["nn.conv2d"] == 13
+    with pytest.raises(ValueError, match="11, 13, 16, 19"):
+        relay.testing.vgg.get_net(1, (3, 32, 32), 10, "float32", num_layers=12)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("mlp", {"batch_size": 2}),
+        ("dqn", {"batch_size": 1, "image_shape": (4, 36, 36)}),
+        ("resnet", {"num_layers": 8, "image_shape": (3, 16, 16), "num_classes": 10}),
+        ("dcgan", {"batch_size": 1, "ngf": 4}),
+        ("synthetic", {}),
+    ],
+)
+def test_networks_run(name, arguments):
+    mod, params = getattr(relay.testing, name).get_workload(**arguments)
+    mod = relay.testing.bound(mod, params)
+    data = relay.testing.rand("float32", *mod["main"].params[0].type_annotation.concrete_shape)
+    np.testing.assert_allclose(relay.compile(mod)(data), relay.evaluate(mod, [data]), rtol=1e-3, atol=1e-5)
+
+
+def test_run_opt_pass():
+    x = relay.var("x", shape=(2,))
+    folded = relay.testing.run_opt_pass(x + (relay.const(1.0) + relay.const(2.0)), relay.transform.FoldConstant())
+    assert relay.testing.count_ops(folded) == 1 and "3f" in str(folded)
