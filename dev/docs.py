@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/: operators.md, passes.md, diagnostics.md, cli.md.
+"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stub of relay.op.
 
 .venv/bin/python dev/docs.py [--check]       --check: fail if a page would change
 
@@ -88,19 +88,31 @@ def command_line():
     return "\n".join(out)
 
 
-PAGES = {"operators.md": operators, "passes.md": passes, "diagnostics.md": diagnostics, "cli.md": command_line}
+def operator_stub():
+    from relay.op.stub import stub
+
+    return stub()
+
+
+PAGES = {
+    "docs/operators.md": operators,
+    "docs/passes.md": passes,
+    "docs/diagnostics.md": diagnostics,
+    "docs/cli.md": command_line,
+    "python/relay/op/__init__.pyi": operator_stub,
+}
 
 
 def main(arguments):
     stale = []
     for name, write in PAGES.items():
-        path, text = ROOT / "docs" / name, write()
+        path, text = ROOT / name, write()
         if path.exists() and path.read_text() == text:
             continue
         stale.append(name)
         if "--check" not in arguments:
             path.write_text(text)
-            print(f"docs: wrote docs/{name}")
+            print(f"docs: wrote {name}")
     if "--check" in arguments and stale:
         print(f"docs: out of date: {', '.join(stale)}; run make docs", file=sys.stderr)
         return 1

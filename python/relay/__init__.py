@@ -13,6 +13,8 @@ print(mod.astext())
 Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md says what is the same.
 """
 
+from typing import TYPE_CHECKING
+
 from . import op  # isort: skip
 from . import adt, analysis, expr, expr_functor, text, transform, ty, type_functor
 from ._core import Array, Attrs, IRModule, version
@@ -31,6 +33,9 @@ from .text import *  # noqa: F403
 from .transform import run_passes
 from .ty import *  # noqa: F403
 from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
+
+if TYPE_CHECKING:  # what the last lines of this file put here
+    from .op import *  # noqa: F403
 
 __version__ = version
 

@@ -211,8 +211,8 @@ void add_modules(nb::module_& m) {
             if (!types.is_none())
               for (auto [key, value] : nb::cast<nb::dict>(types)) set_item(made, key, value);
             bool is_function = ir::as<ir::Function>(expr) != nullptr;
-            made.module.functions["main"] = is_function ? ir::FunctionRef(ir::as<ir::Function>(expr))
-                                                        : ir::function(ir::free_vars(expr), expr);
+            made.module.functions["main"] =
+                is_function ? ir::FunctionRef(ir::as<ir::Function>(expr)) : ir::function(ir::free_vars(expr), expr);
             return made;
           },
           nb::arg("expr"), nb::arg("functions") = nb::none(), nb::arg("type_defs") = nb::none(),
@@ -228,7 +228,12 @@ void add_modules(nb::module_& m) {
           "The program as text, which parse() reads. types: with the type of every expression; weights=False (or "
           "show_meta_data=False): without the values of large constants; annotate: a function of an expression that "
           "gives what to write behind it.")
-      .def("__str__", [](const PyModule& self) { return module_text(self, false, true, false, {}); })
+      .def("__str__",
+           [](const PyModule& self) {
+             std::string out = module_text(self, false, true, false, {});
+             while (out.ends_with('\n')) out.pop_back();
+             return out;
+           })
       .def("__repr__",
            [](const PyModule& self) {
              std::vector<std::string> names;

@@ -126,7 +126,8 @@ static void add_functions(nb::module_& m) {
       .def_ro("attrs", &Call::attrs)
       .def_ro("type_args", &Call::type_args);
 
-  nb::class_<Op, ExprNode>(m, "Op", "A primitive operator: relay.op.get(\"nn.conv2d\").").def_static(
+  nb::class_<Op, ExprNode>(m, "Op", "A primitive operator: relay.op.get(\"nn.conv2d\").")
+      .def_static(
           "get", [](const std::string& name) { return op::node(find_operator(name)); }, nb::arg("name"),
           "The operator of this name, the same object every time.")
       .def_ro("name", &Op::name);
@@ -186,7 +187,10 @@ static void add_binding(nb::module_& m) {
            }),
            nb::arg("name_hint"), nb::arg("type_annotation") = nb::none(), nb::arg("span") = nb::none())
       .def_ro("name_hint", &Var::name)
-      .def_ro("type_annotation", &Var::annotation);
+      .def_ro("type_annotation", &Var::annotation)
+      .def("__repr__", [](const Var& v) {
+        return v.annotation ? format("Var({}, {})", v.name, text::type_text(v.annotation)) : format("Var({})", v.name);
+      });
 
   nb::class_<Let, ExprNode>(m, "Let", "Let(x, value, body): let %x = value; body")
       .def(nb::new_([](VarRef var, Expr value, Expr body, const OptSpan& span) {
@@ -207,6 +211,12 @@ static void add_binding(nb::module_& m) {
       .def_ro("false_branch", &If::else_branch);
 }
 
+static std::string text_of(const Expr& e) {
+  std::string out = text::str(e);
+  while (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
 void add_nodes(nb::module_& m) {
   nb::class_<ExprNode> expr(m, "Expr",
                             "An expression of the language. == and hash() are identity; + - * / < <= > >= and calling "
@@ -224,7 +234,8 @@ void add_nodes(nb::module_& m) {
           nb::arg("show_meta_data") = true, nb::arg("annotate").none() = nb::none(), nb::kw_only(),
           nb::arg("types") = false,
           "As text, with the version header and the values of large constants unless show_meta_data is False.")
-      .def("__repr__", [](const Expr& e) { return text::str(e); });
+      .def("__str__", text_of)
+      .def("__repr__", text_of);
   add_arithmetic(expr);
   add_values(m);
   add_binding(m);

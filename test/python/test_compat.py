@@ -167,6 +167,48 @@ def test_ndarrays():
     assert one.asnumpy() == 1 and two.asnumpy() == 2
 
 
+def guide_rows(heading):
+    """The rows of the table under a heading of docs/from-tvm.md."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "from-tvm.md").read_text()
+    table = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines() if line.startswith("| `")
+    ]
+
+
+@pytest.mark.parametrize("row", guide_rows("The same"), ids=lambda row: row[0])
+def test_the_guides_table(row, tmp_path):
+    """Both sides are one object, or give equal values."""
+    import tvm
+
+    x = relay.var("x", shape=(2, 3))
+    f = relay.Function([x], relay.nn.relu(x) + x)
+    names = {
+        "tvm": tvm,
+        "relay": relay,
+        "x": x,
+        "f": f,
+        "mod": relay.IRModule({"main": f}),
+        "value": np.arange(6, dtype=np.float32).reshape(2, 3) - 3,
+        "model": str(pathlib.Path(__file__).parents[2] / "examples" / "tour" / "dense.relay"),
+    }
+    theirs, ours = (eval(cell.strip("`"), names) for cell in row)
+    if isinstance(ours, np.ndarray):
+        np.testing.assert_allclose(theirs, ours, rtol=1e-5)
+    elif isinstance(ours, relay.Expr):
+        assert relay.analysis.structural_equal(theirs, ours, map_free_vars=True)
+    elif isinstance(ours, tuple) or not callable(ours):
+        assert theirs == ours
+    else:
+        assert theirs is ours
+
+
+def test_the_guide_lists_what_is_outside():
+    from relay.compat.outside import REPLACEMENTS
+
+    assert {row[0].strip("`"): row[1] for row in guide_rows("What is not there")} == REPLACEMENTS
+
+
 # --- networks ----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "arguments", "params", "macs", "some"),

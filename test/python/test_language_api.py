@@ -1,6 +1,8 @@
 """The language in Python: nodes, types, modules, visitors, analyses, passes, executors."""
 
+import ast
 import gc
+import pathlib
 
 import numpy as np
 import pytest
@@ -72,6 +74,7 @@ def test_constants_are_int32_and_float32():
 
 def test_variables():
     assert relay.var("x").type_annotation is None
+    assert repr(relay.var("x", (1,))) == "Var(x, Tensor[(1), float32])" and str(relay.var("x")) == "free_var %x;\n%x"
     assert relay.var("x", "int32").type_annotation == relay.scalar_type("int32")
     assert relay.var("x", (1, "n")) != relay.var("x", (1, "n"))
     assert relay.var("x", (1, "n")).type_annotation == relay.var("y", shape=(1, "n")).type_annotation
@@ -406,6 +409,16 @@ def test_operators_take_attributes_by_position():
     np.testing.assert_allclose(run(relay.std(x, 1), value), value.std(1), rtol=1e-6)
     np.testing.assert_allclose(run(relay.logsumexp(x, axis=[1]), value), np.log(np.exp(value).sum(1)), rtol=1e-6)
     assert relay.nn is relay.op.nn and relay.image.resize2d is relay.op.image.resize2d
+
+
+def test_the_stub_says_what_there_is():
+    from relay.op.stub import stub
+
+    path = pathlib.Path(relay.op.__file__).with_suffix(".pyi")
+    assert path.read_text() == stub(), f"{path} is out of date: make docs"
+    nodes = {getattr(node, "name", None): node for node in ast.parse(stub()).body}
+    assert [arg.arg for arg in nodes["reshape"].args.args] == ["data", "newshape", "allowzero"]
+    assert {function.name for function in nodes["nn"].body} >= {"conv2d", "batch_norm", "dropout_raw"}
 
 
 def test_operators_with_several_results():

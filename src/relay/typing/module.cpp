@@ -160,8 +160,8 @@ static FunctionRef annotated(const FunctionRef& f) {
   }
   if (changed.empty() && !missing(f->result_type)) return f;
   Expr body = changed.empty() ? f->body : substitute(f->body, changed);
-  Ref<Function> filled(new Function(std::move(params), std::move(body), as<FuncType>(f->type)->result, f->type_params,
-                                    f->attrs));
+  Ref<Function> filled(
+      new Function(std::move(params), std::move(body), as<FuncType>(f->type)->result, f->type_params, f->attrs));
   filled->span = f->span, filled->type = f->type;
   return filled;
 }

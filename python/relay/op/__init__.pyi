@@ -1,0 +1,872 @@
+# Written by dev/docs.py. Do not edit.
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import Dim, Expr, Op
+from ..expr import TupleWrapper
+
+def operators() -> dict[str, dict]: ...
+def get(name: str) -> Op: ...
+
+def abs(data: Expr | TupleWrapper) -> Expr:
+    """Absolute value.
+
+    data: any shape"""
+def acos(data: Expr | TupleWrapper) -> Expr:
+    """Arc cosine.
+
+    data: any shape"""
+def acosh(data: Expr | TupleWrapper) -> Expr:
+    """Inverse hyperbolic cosine.
+
+    data: any shape"""
+def add(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs + rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """Whether all elements hold.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def any(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """Whether any element holds.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def arange(start: Expr | TupleWrapper, stop: Expr | TupleWrapper = None, step: Expr | TupleWrapper = None, dtype: str | None = 'float32') -> Any:
+    """Evenly spaced values.
+
+    start: the first value
+    stop: the value not reached
+    step: the distance between values
+    start (float or None): The first value, where it is constant.
+    stop (float or None): The value not reached, where it is constant.
+    step (float or None): The distance between values, where it is constant.
+    dtype (dtype or None): The element type of the result; None: of the inputs.
+
+    arange(5), arange(1, 5), arange(0, 1, 0.25); numbers or expressions."""
+def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, select_last_index: bool = False, exclude: bool = False) -> Expr:
+    """The place of the greatest element.
+
+    data: any shape
+    axis (list of ints or None): The axes to search; None or empty: all.
+    keepdims (bool): Whether searched axes stay, with extent 1.
+    select_last_index (bool): Whether the last of equal elements is meant, not the first.
+    exclude (bool): Whether the axes not named are searched instead."""
+def argmin(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, select_last_index: bool = False, exclude: bool = False) -> Expr:
+    """The place of the least element.
+
+    data: any shape
+    axis (list of ints or None): The axes to search; None or empty: all.
+    keepdims (bool): Whether searched axes stay, with extent 1.
+    select_last_index (bool): Whether the last of equal elements is meant, not the first.
+    exclude (bool): Whether the axes not named are searched instead."""
+def argsort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True, dtype: str | None = 'int32') -> Any:
+    """The places of the elements along an axis in order.
+
+    data: any shape with at least one axis
+    axis (int): The axis that is sorted.
+    is_ascend (bool): Whether the least comes first.
+    dtype (dtype or None): The element type of places; None: int32."""
+def asin(data: Expr | TupleWrapper) -> Expr:
+    """Arc sine.
+
+    data: any shape"""
+def asinh(data: Expr | TupleWrapper) -> Expr:
+    """Inverse hyperbolic sine.
+
+    data: any shape"""
+def atan(data: Expr | TupleWrapper) -> Expr:
+    """Arc tangent.
+
+    data: any shape"""
+def atanh(data: Expr | TupleWrapper) -> Expr:
+    """Inverse hyperbolic tangent.
+
+    data: any shape"""
+def bitwise_and(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """The bits set in both.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def bitwise_not(data: Expr | TupleWrapper) -> Expr:
+    """Every bit inverted.
+
+    data: any shape"""
+def bitwise_or(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """The bits set in either.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def bitwise_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """The bits set in one of the two.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+    """Repeats data along axes of extent 1 to reach a shape.
+
+    data: a shape that broadcasts to the result's
+    shape (list of dimensions, required): The shape of the result.
+    dtype (dtype or None): Not used; None."""
+def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWrapper) -> Expr:
+    """Repeats data along axes of extent 1 to reach another tensor's shape.
+
+    data: a shape that broadcasts to the result's
+    broadcast_type: the result's shape"""
+def cast(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
+    """Converts the elements to another type.
+
+    data: any shape
+    dtype (dtype, required): The element type of the result."""
+def cast_like(data: Expr | TupleWrapper, dtype_like: Expr | TupleWrapper) -> Expr:
+    """Converts the elements to the type of another tensor's.
+
+    data: any shape
+    dtype_like: any shape"""
+def ceil(data: Expr | TupleWrapper) -> Expr:
+    """The least integer that is not less.
+
+    data: any shape"""
+def clip(data: Expr | TupleWrapper, a_min: float, a_max: float) -> Expr:
+    """Limits every element to a range.
+
+    data: any shape
+    a_min (float, required): The least value of the result.
+    a_max (float, required): The greatest value of the result."""
+def concatenate(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
+    """Joins tensors along an axis.
+
+    data: a tuple of tensors that differ at most along the axis (a list of expressions)
+    axis (int): The axis along which they stand."""
+def copy(data: Expr | TupleWrapper) -> Expr:
+    """The same values.
+
+    data: any shape"""
+def cos(data: Expr | TupleWrapper) -> Expr:
+    """Cosine.
+
+    data: any shape"""
+def cosh(data: Expr | TupleWrapper) -> Expr:
+    """Hyperbolic cosine.
+
+    data: any shape"""
+def cumsum(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Expr:
+    """Running sums along an axis.
+
+    data: any shape
+    axis (int or None): The axis to sum along; None: the flattened data.
+    dtype (dtype or None): The element type of the result; None: of the data.
+    exclusive (bool): Whether an element's own value is left out."""
+def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs / rhs; integers are rounded towards zero.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs == rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def erf(data: Expr | TupleWrapper) -> Expr:
+    """The error function.
+
+    data: any shape"""
+def exp(data: Expr | TupleWrapper) -> Expr:
+    """e to the power of data.
+
+    data: any shape"""
+def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> Expr:
+    """Inserts axes of extent 1.
+
+    data: any shape
+    axis (int, required): Where the new axes stand in the result; -1: at the end.
+    num_newaxis (int): How many there are."""
+def fast_erf(data: Expr | TupleWrapper) -> Expr:
+    """The error function; no less exact than erf.
+
+    data: any shape"""
+def fast_exp(data: Expr | TupleWrapper) -> Expr:
+    """e to the power of data; no less exact than exp.
+
+    data: any shape"""
+def fast_tanh(data: Expr | TupleWrapper) -> Expr:
+    """Hyperbolic tangent; no less exact than tanh.
+
+    data: any shape"""
+def floor(data: Expr | TupleWrapper) -> Expr:
+    """The greatest integer that is not greater.
+
+    data: any shape"""
+def floor_divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """The greatest integer not above lhs / rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def floor_mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs - rhs * floor_divide(lhs, rhs): the remainder with the sign of rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def full(fill_value: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim] = (), dtype: str | None = None) -> Any:
+    """One value everywhere.
+
+    fill_value: one value
+    shape (list of dimensions, required): The shape of the result.
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+def full_like(data: Expr | TupleWrapper, fill_value: Expr | TupleWrapper) -> Expr:
+    """One value everywhere, in the shape and type of data.
+
+    data: any shape
+    fill_value: one value"""
+def gather(data: Expr | TupleWrapper, axis: int, indices: Expr | TupleWrapper) -> Any:
+    """Picks elements along an axis by a tensor of indices with as many axes.
+
+    data: any shape
+    indices: integers; the shape of the result
+    axis (int, required): The axis that is indexed."""
+def gather_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
+    """Picks slices by tuples of indices, which stand along the first axis of indices.
+
+    data: any shape
+    indices: integers, (M, ..)
+    batch_dims (int): How many first axes data and the result share.
+    index_rank (int or None): The extent of indices' first axis, where it is unknown."""
+def greater(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs > rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def greater_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs >= rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+class image:
+    @staticmethod
+    def resize2d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = 'round', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
+        """Resamples images to another size.
+
+        data: (N, C, H, W), in the order of layout
+        size (list of dimensions, required): Extents [H, W] of the result.
+        roi (list of floats): For tf_crop_and_resize: the region [y0, x0, y1, x1] of data, from 0 to 1.
+        layout (string): Order of the axes.
+        method (string): "nearest_neighbor", "linear" or "cubic".
+        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
+        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil.
+        cubic_alpha (float): The parameter of the cubic kernel.
+        cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
+        extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
+        out_dtype (dtype or None): Element type of the result; None: of data."""
+def isfinite(data: Expr | TupleWrapper) -> Expr:
+    """Neither infinite nor NaN.
+
+    data: any shape"""
+def isinf(data: Expr | TupleWrapper) -> Expr:
+    """Infinite.
+
+    data: any shape"""
+def isnan(data: Expr | TupleWrapper) -> Expr:
+    """Not a number.
+
+    data: any shape"""
+def left_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs moved up by rhs bits.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def less(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs < rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def less_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs <= rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def log(data: Expr | TupleWrapper) -> Expr:
+    """Natural logarithm.
+
+    data: any shape"""
+def log10(data: Expr | TupleWrapper) -> Expr:
+    """Logarithm to base 10.
+
+    data: any shape"""
+def log2(data: Expr | TupleWrapper) -> Expr:
+    """Logarithm to base 2.
+
+    data: any shape"""
+def logical_and(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """Both.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def logical_not(data: Expr | TupleWrapper) -> Expr:
+    """Not.
+
+    data: any shape"""
+def logical_or(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """Either or both.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def logical_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """One of the two.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def logsumexp(data: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """log(sum(exp(data))), with the largest value taken out first."""
+def max(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """The greatest element.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def maximum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """The greater; NaN if either is.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def mean(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """The sum divided by the number of elements; integers are rounded towards zero.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def mean_std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> Any:
+    """(mean, standard deviation)"""
+def mean_variance(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
+    """(mean, variance)"""
+def min(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """The least element.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def minimum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """The lesser; NaN if either is.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def multiply(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs * rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def ndarray_size(data: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
+    """The number of elements of a tensor.
+
+    data: any shape
+    dtype (dtype or None): The element type of the result; None: int32."""
+def negative(data: Expr | TupleWrapper) -> Expr:
+    """The negated value.
+
+    data: any shape"""
+class nn:
+    @staticmethod
+    def adaptive_avg_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = [], layout: str = 'NCHW', out_layout: str = '') -> Expr:
+        """The means over as many windows as the result has places.
+
+        data: (N, C, H, W), in the order of layout
+        output_size (list of ints): Extents [H, W] of the result, or one for both; empty: of the data.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def avg_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+        """The mean over a moving window.
+
+        data: (N, C, H, W), in the order of layout
+        pool_size (list of ints, required): Extents [H, W] of the window.
+        strides (list of ints): Step of the window along H and W.
+        dilation (list of ints): Distance between two taps of the window along H and W.
+        padding (list of ints): Zeros around the data: one value, [H, W], or [top, left, bottom, right].
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts.
+        count_include_pad (bool): Whether padding counts in the mean."""
+    @staticmethod
+    def batch_flatten(data: Expr | TupleWrapper) -> Expr:
+        """Makes one axis of all but the first.
+
+        data: (N, ..)"""
+    @staticmethod
+    def batch_matmul(tensor_a: Expr | TupleWrapper, tensor_b: Expr | TupleWrapper, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = True) -> Any:
+        """The products of corresponding matrices of two batches.
+
+        tensor_a: (B, M, K), or (B, K, M) when transpose_a
+        tensor_b: (B, K, N), or (B, N, K) when transpose_b
+        out_dtype (dtype or None): Element type of the sum and the result; None: of tensor_a.
+        transpose_a (bool): Whether tensor_a is (b, k, m).
+        transpose_b (bool): Whether tensor_b is (b, n, k).
+
+        By default b is (batch, columns, inner): transpose_b is True here, and False in the text form."""
+    @staticmethod
+    def batch_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, moving_mean: Expr | TupleWrapper, moving_var: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Any:
+        """Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, moving_var).
+
+        data: (.., C, ..)
+        gamma: (C,)
+        beta: (C,)
+        moving_mean: (C,)
+        moving_var: (C,)
+        axis (int): The axis of the channels.
+        epsilon (float): Added to the variance.
+        center (bool): Whether beta is added.
+        scale (bool): Whether the result is multiplied by gamma.
+
+        (data, mean, variance)"""
+    @staticmethod
+    def bias_add(data: Expr | TupleWrapper, bias: Expr | TupleWrapper, axis: int = 1) -> Expr:
+        """Adds one value a channel.
+
+        data: any shape
+        bias: (C,), C the extent of data along axis
+        axis (int): The axis of data that bias runs along."""
+    @staticmethod
+    def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """One-dimensional convolution of data with weight.
+
+        data: (N, C, W), in the order of data_layout
+        weight: (O, C / groups, KW), in the order of kernel_layout
+        strides (list of ints): Step of the window.
+        padding (list of ints): Zeros around the data: one value, or [left, right].
+        dilation (list of ints): Distance between two taps of the window.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extent of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional convolution of data with weight.
+
+        data: (N, C, H, W), in the order of data_layout
+        weight: (O, C / groups, KH, KW), in the order of kernel_layout
+        strides (list of ints): Step of the window along H and W.
+        padding (list of ints): Zeros around the data: one value, [H, W], or [top, left, bottom, right].
+        dilation (list of ints): Distance between two taps of the window along H and W.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents [H, W] of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def conv2d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'IOHW', out_layout: str = '', output_padding: int | Sequence[int] = (0, 0), out_dtype: str | None = None) -> Any:
+        """Two-dimensional transposed convolution of data with weight.
+
+        data: (N, C, H, W), in the order of data_layout
+        weight: (C, O / groups, KH, KW), in the order of kernel_layout
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents [H, W] of the window; None: from the weight.
+        strides (list of ints): Step of the window in the result along H and W.
+        output_padding (list of ints): Rows and columns added at the bottom and right of the result.
+        padding (list of ints): Cut off the result: one value, [H, W], or [top, left, bottom, right].
+        dilation (list of ints): Distance between two taps of the window along H and W.
+        groups (int): Number of independent groups that the channels fall into.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes; I is the data's channels.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
+        """A fully connected layer without bias: data times the transposed weight.
+
+        data: (.., features)
+        weight: (units, features)
+        units (int or None): Number of output features; None: from the weight.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def depth_to_space(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
+        """Moves channels into blocks of space.
+
+        data: (N, C, H, W), in the order of layout
+        block_size (int): The extent of a block along H and W.
+        layout (string): Order of the data's and the result's axes.
+        mode (string): Whether channels are block-major (DCR) or channel-major (CRD)."""
+    @staticmethod
+    def dropout(data: Expr | TupleWrapper, rate: float = 0.5) -> Any:
+        """Drops elements at random in training; the identity in inference. Gives (result, mask).
+
+        data: any shape
+        rate (float): The share of elements that training drops; inference drops none.
+
+        The first field of the operator's result."""
+    @staticmethod
+    def dropout_raw(data: Any, rate: Any = 0.5) -> Any:
+        """(data, mask)"""
+    @staticmethod
+    def fast_softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """nn.softmax by another name; no less exact.
+
+        data: any shape with at least one axis
+        axis (int): The axis along which the results sum to one."""
+    @staticmethod
+    def global_avg_pool2d(data: Expr | TupleWrapper, layout: str = 'NCHW', out_layout: str = '') -> Expr:
+        """The mean of each channel.
+
+        data: (N, C, H, W), in the order of layout
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def global_max_pool2d(data: Expr | TupleWrapper, layout: str = 'NCHW', out_layout: str = '') -> Expr:
+        """The maximum of each channel.
+
+        data: (N, C, H, W), in the order of layout
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def instance_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
+        """Normalises each channel of each batch element, then scales and shifts it.
+
+        data: (N, .., C, ..)
+        gamma: (C,)
+        beta: (C,)
+        axis (int): The axis of the channels.
+        epsilon (float): Added to the variance.
+        center (bool): Whether beta is added.
+        scale (bool): Whether the result is multiplied by gamma."""
+    @staticmethod
+    def layer_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = -1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
+        """Normalises along one axis, then scales and shifts.
+
+        data: any shape
+        gamma: (C,), C the extent of data along axis
+        beta: (C,)
+        axis (int): The axis that is normalised.
+        epsilon (float): Added to the variance.
+        center (bool): Whether beta is added.
+        scale (bool): Whether the result is multiplied by gamma."""
+    @staticmethod
+    def leaky_relu(data: Expr | TupleWrapper, alpha: float = 0.01) -> Any:
+        """Keeps positive values and scales the others.
+
+        data: any shape
+        alpha (float): The slope for negative values.
+
+        alpha is 0.01 by default here, and 0.25 in the text form."""
+    @staticmethod
+    def log_softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """The logarithm of nn.softmax.
+
+        data: any shape with at least one axis
+        axis (int): The axis along which the results sum to one."""
+    @staticmethod
+    def lrn(data: Expr | TupleWrapper, size: int = 5, axis: int = 1, bias: float = 2, alpha: float = 1e-05, beta: float = 0.75) -> Any:
+        """Local response normalisation: divides by a power of the neighbouring channels' mean square.
+
+        data: any shape
+        size (int): Number of neighbouring channels summed, itself among them.
+        axis (int): The axis of the channels.
+        bias (float): Added to the scaled sum.
+        alpha (float): Scale of the sum.
+        beta (float): Exponent.
+
+        alpha is 0.00001 by default here, and 0.0001 in the text form."""
+    @staticmethod
+    def matmul(tensor_a: Expr | TupleWrapper, tensor_b: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
+        """The product of a matrix, or of several, and a matrix.
+
+        tensor_a: (.., M, K), or (.., K, M) when transpose_a
+        tensor_b: (K, N), or (N, K) when transpose_b
+        units (int or None): Number of columns of the result; None: from tensor_b.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of tensor_a.
+        transpose_a (bool): Whether tensor_a is (.., k, m).
+        transpose_b (bool): Whether tensor_b is (n, k)."""
+    @staticmethod
+    def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+        """The maximum over a moving window.
+
+        data: (N, C, H, W), in the order of layout
+        pool_size (list of ints, required): Extents [H, W] of the window.
+        strides (list of ints): Step of the window along H and W.
+        dilation (list of ints): Distance between two taps of the window along H and W.
+        padding (list of ints): Places around the data: one value, [H, W], or [top, left, bottom, right].
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts."""
+    @staticmethod
+    def pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], pad_value: Any = 0, pad_mode: str = 'constant') -> Any:
+        """Adds elements around a tensor.
+
+        data: any shape
+        pad_val: one value
+        pad_width (list of lists of ints, required): For each axis, how many before and after it.
+        pad_mode (string): "constant", "edge" or "reflect".
+
+        A number as pad_value is of the type of data where that is known, else float32."""
+    @staticmethod
+    def prelu(data: Expr | TupleWrapper, alpha: Expr | TupleWrapper, axis: int = 1) -> Expr:
+        """Keeps positive values and scales the others by a slope of their channel.
+
+        data: any shape
+        alpha: (C,), C the extent of data along axis, or 1
+        axis (int): The axis of data that alpha runs along."""
+    @staticmethod
+    def relu(data: Expr | TupleWrapper) -> Expr:
+        """max(data, 0).
+
+        data: any shape"""
+    @staticmethod
+    def softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """Exponentials scaled to sum to one along an axis.
+
+        data: any shape with at least one axis
+        axis (int): The axis along which the results sum to one."""
+    @staticmethod
+    def space_to_depth(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
+        """Moves blocks of space into channels.
+
+        data: (N, C, H, W), in the order of layout
+        block_size (int): The extent of a block along H and W.
+        layout (string): Order of the data's and the result's axes.
+        mode (string): Whether channels are block-major (DCR) or channel-major (CRD)."""
+    @staticmethod
+    def upsampling(data: Expr | TupleWrapper, scale_h: float = 1.0, scale_w: float = 1.0, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Expr:
+        """Scales images.
+
+        data: (N, C, H, W), in the order of layout
+        scale_h (float): The scale along H.
+        scale_w (float): The scale along W.
+        layout (string): Order of the axes.
+        method (string): "nearest_neighbor", "bilinear" or "bicubic".
+        align_corners (bool): Whether the corners of data and result fall together."""
+def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs != rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int = 1, axis: int = -1, dtype: str | None = None) -> Expr:
+    """Marks one place of a new axis for each index.
+
+    indices: integers, any shape
+    on_value: the value at the place
+    off_value: the value elsewhere
+    depth (int): The extent of the new axis.
+    axis (int): Where the new axis stands; -1: at the end.
+    dtype (dtype or None): The element type of the result; None: of on_value."""
+def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+    """Ones.
+
+    shape (list of dimensions, required): The shape of the result.
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+def ones_like(data: Expr | TupleWrapper) -> Expr:
+    """Ones in the shape and type of data.
+
+    data: any shape"""
+def power(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs to the power of rhs; integers wrap around.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def prod(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """The product.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def repeat(data: Expr | TupleWrapper, repeats: int, axis: int | None = None) -> Expr:
+    """Repeats each element along an axis.
+
+    data: any shape
+    repeats (int, required): How often.
+    axis (int or None): Along which axis; None: of the flattened data."""
+def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Expr:
+    """Gives the elements, in row-major order, another shape.
+
+    data: any shape
+    newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
+    allowzero (bool): Whether 0 means an extent of zero."""
+def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper) -> Expr:
+    """Gives the elements the shape of another tensor.
+
+    data: any shape
+    shape_like: as many elements"""
+def reverse(data: Expr | TupleWrapper, axis: int = 0) -> Expr:
+    """Turns an axis around.
+
+    data: any shape
+    axis (int): The axis to turn around."""
+def right_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs moved down by rhs bits, keeping the sign.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def round(data: Expr | TupleWrapper) -> Expr:
+    """The nearest integer, halves to the even one.
+
+    data: any shape"""
+def rsqrt(data: Expr | TupleWrapper) -> Expr:
+    """1 / sqrt(data).
+
+    data: any shape"""
+def shape_of(data: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
+    """The shape of a tensor, as a tensor.
+
+    data: any shape
+    dtype (dtype or None): The element type of the result; None: int32."""
+def sigmoid(data: Expr | TupleWrapper) -> Expr:
+    """1 / (1 + exp(-data)).
+
+    data: any shape"""
+def sign(data: Expr | TupleWrapper) -> Expr:
+    """-1, 0 or 1.
+
+    data: any shape"""
+def sin(data: Expr | TupleWrapper) -> Expr:
+    """Sine.
+
+    data: any shape"""
+def sinh(data: Expr | TupleWrapper) -> Expr:
+    """Hyperbolic sine.
+
+    data: any shape"""
+def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> Any:
+    """The elements along an axis in order.
+
+    data: any shape with at least one axis
+    axis (int): The axis that is sorted.
+    is_ascend (bool): Whether the least comes first.
+    dtype (dtype or None): The element type of places; None: int32."""
+def split(data: Expr | TupleWrapper, indices_or_sections: int | Sequence[int], axis: int = 0) -> Any:
+    """Cuts a tensor along an axis. Gives a tuple.
+
+    data: any shape
+    indices_or_sections (int or list of ints, required): A number of equal parts, or a list of the places to cut at.
+    axis (int): The axis that is cut."""
+def sqrt(data: Expr | TupleWrapper) -> Expr:
+    """Square root.
+
+    data: any shape"""
+def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) -> Expr:
+    """Drops axes of extent 1.
+
+    data: any shape
+    axis (list of ints or None): The axes to drop; None: all of extent 1."""
+def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
+    """Joins tensors along a new axis.
+
+    data: a tuple of tensors of one shape (a list of expressions)
+    axis (int): Where the new axis stands in the result."""
+def std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
+    """The square root of the variance."""
+def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: int | Sequence[int], strides: int | Sequence[int] = None, axes: int | Sequence[int] | None = None, slice_mode: str = 'end') -> Any:
+    """Takes every stride-th element of a range along each axis.
+
+    data: any shape
+    begin (list of ints, required): The first index along each sliced axis.
+    end (list of ints, required): The index behind the last, or with slice_mode "size" the extent.
+    strides (list of ints): The step along each; one for all, or empty: 1.
+    slice_mode (string): "end" or "size".
+    axes (list of ints or None): The sliced axes; None: the first ones."""
+def subtract(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs - rhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def sum(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
+    """The sum.
+
+    data: any shape
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead."""
+def take(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, axis: int | None = None, batch_dims: int = 0, mode: str = 'clip') -> Any:
+    """Picks slices of data by a tensor of indices.
+
+    data: any shape
+    indices: integers, any shape
+    batch_dims (int): How many first axes data and indices share.
+    axis (int or None): The axis that is indexed; None: of the flattened data.
+    mode (string): "clip", "wrap" or "fast"."""
+def tan(data: Expr | TupleWrapper) -> Expr:
+    """Tangent.
+
+    data: any shape"""
+def tanh(data: Expr | TupleWrapper) -> Expr:
+    """Hyperbolic tangent.
+
+    data: any shape"""
+def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Expr:
+    """Repeats the whole tensor along each axis.
+
+    data: any shape
+    reps (list of ints, required): How often along each axis, aligned at the last one."""
+def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
+    """The greatest (least) k elements along an axis in order, and their places.
+
+    data: any shape with at least one axis
+    k (int or None): How many; None or less than 1: all.
+    axis (int): The axis that is sorted.
+    ret_type (string): "both" (values, places), "values" or "indices".
+    is_ascend (bool): Whether the least comes first.
+    dtype (dtype or None): The element type of places; None: int32."""
+def transpose(data: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
+    """Reorders the axes.
+
+    data: any shape
+    axes (list of ints or None): For each axis of the result, the axis of data; None or empty: the reverse order."""
+def trilu(data: Expr | TupleWrapper, k: Expr | TupleWrapper, upper: bool = True) -> Expr:
+    """Keeps the upper or lower triangle of matrices.
+
+    data: (.., M, N)
+    k: the diagonal where the triangle ends; 0: the main one
+    upper (bool): Whether the upper triangle is kept."""
+def trunc(data: Expr | TupleWrapper) -> Expr:
+    """The integer part.
+
+    data: any shape"""
+def trunc_divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs / rhs rounded towards zero.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def trunc_mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
+    """lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.
+
+    lhs: any shape
+    rhs: a shape that broadcasts with lhs"""
+def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False, with_mean: Any = None) -> Any:
+    """The mean squared distance from a mean.
+
+    data: any shape
+    mean: the shape of data, 1 at the reduced axes
+    axis (list of ints or None): The axes to reduce; None or empty: all.
+    keepdims (bool): Whether reduced axes stay, with extent 1.
+    exclude (bool): Whether the axes not named are reduced instead.
+    unbiased (bool): Whether to divide by the count less one."""
+def where(condition: Expr | TupleWrapper, x: Expr | TupleWrapper, y: Expr | TupleWrapper) -> Expr:
+    """Chooses between the elements of two tensors.
+
+    condition: bool, any shape
+    x: a shape that broadcasts
+    y: a shape that broadcasts"""
+def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+    """Zeros.
+
+    shape (list of dimensions, required): The shape of the result.
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+def zeros_like(data: Expr | TupleWrapper) -> Expr:
+    """Zeros in the shape and type of data.
+
+    data: any shape"""
