@@ -27,7 +27,9 @@ from .compiled import Compiled, Port, compile, evaluate, load
 from .errors import CompileError, Diagnostic, InternalError
 from .expr import *  # noqa: F403
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
+from .loops import while_loop
 from .op import operators
+from .prelude import Prelude
 from .scope_builder import ScopeBuilder
 from .text import *  # noqa: F403
 from .transform import run_passes
@@ -57,6 +59,7 @@ __all__ = [
     "IRModule",
     "InternalError",
     "Port",
+    "Prelude",
     "ScopeBuilder",
     "TypeFunctor",
     "TypeMutator",
@@ -74,6 +77,7 @@ __all__ = [
     "run_passes",
     "transform",
     "type_functor",
+    "while_loop",
 ]
 for _part in (adt, expr, text, ty):
     __all__ += _part.__all__

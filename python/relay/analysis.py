@@ -12,6 +12,7 @@ import enum
 
 from ._core import (
     Call,
+    Clause,
     Constant,
     Expr,
     Function,
@@ -21,6 +22,7 @@ from ._core import (
     Let,
     Match,
     Op,
+    Pattern,
     TensorType,
     Tuple,
     TupleGetItem,
@@ -34,9 +36,11 @@ from ._core import (
     children,
     free_type_vars,
     free_vars,
+    parse_expr,
     post_order_visit,
     structural_equal,
     structural_hash,
+    unmatched_case,
 )
 from ._core import problems as _problems
 
@@ -62,6 +66,7 @@ __all__ = [
     "problems",
     "structural_equal",
     "structural_hash",
+    "unmatched_cases",
     "well_formed",
 ]
 
@@ -85,6 +90,18 @@ def well_formed(expr: Expr | IRModule, module: IRModule | None = None) -> bool:
 def problems(expr: Expr | IRModule, module: IRModule | None = None) -> list[str]:
     """What makes it malformed, as messages."""
     return _problems(expr, module)
+
+
+def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
+    """Patterns for the values that no clause matches, up to 100 of them."""
+    out: list[Pattern] = []
+    while len(out) < 100:
+        clauses = [*match.clauses, *(Clause(pattern, match.data) for pattern in out)]
+        case = unmatched_case(Match(match.data, clauses, False), mod)
+        if case is None:
+            break
+        out.append(parse_expr(f"match? (()) {{ {case} => () }}", definitions=mod).clauses[0].lhs)
+    return out
 
 
 def check_constant(expr: Expr) -> bool:

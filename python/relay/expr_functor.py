@@ -100,10 +100,13 @@ class ExprFunctor:
             self._depth -= 1
             raise RecursionError("visit() is called through functions of C (map, sorted, ...): use a loop instead")
         try:
-            method = _METHODS.get(type(expr))
-            if method is None:
+            name = _METHODS.get(type(expr))
+            if name is None:
                 raise TypeError(f"an expression is expected, not {type(expr).__name__}")
-            result = getattr(self, method)(expr)
+            method = getattr(self, name, None)
+            if method is None:
+                raise NotImplementedError(f"{type(self).__name__} has no {name}()")
+            result = method(expr)
         finally:
             self._depth -= 1
         memo[expr] = result
@@ -112,11 +115,6 @@ class ExprFunctor:
     def visit_type(self, type_):
         """A type that is written in the program: of a variable, a function, a call."""
         return type_
-
-    def __getattr__(self, name):
-        if name in _METHODS.values():
-            raise NotImplementedError(f"{type(self).__name__} has no {name}()")
-        raise AttributeError(name)
 
 
 class ExprVisitor(ExprFunctor):

@@ -9,6 +9,8 @@ mod[List] = relay.TypeData(List, [a], [cons, nil])
 
 from __future__ import annotations
 
+import enum
+
 from ._core import (
     Any,
     Dim,
@@ -37,11 +39,23 @@ __all__ = [
     "Type",
     "TypeCall",
     "TypeData",
+    "TypeKind",
     "TypeVar",
     "is_dynamic",
     "parse_type",
     "scalar_type",
 ]
+
+
+class TypeKind(enum.IntEnum):
+    """What a type variable can stand for: types only. Sizes are relay.Dim."""
+
+    Type = 0
+    ShapeVar = 1
+    BaseType = 2
+    Constraint = 4
+    AdtHandle = 5
+    TypeData = 6
 
 
 def scalar_type(dtype: str) -> TensorType:

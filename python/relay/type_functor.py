@@ -38,15 +38,13 @@ class TypeFunctor:
 
     def visit(self, typ):
         """The result for a type."""
-        method = _METHODS.get(type(typ))
-        if method is None:
+        name = _METHODS.get(type(typ))
+        if name is None:
             raise TypeError(f"a type is expected, not {type(typ).__name__}")
-        return getattr(self, method)(typ)
-
-    def __getattr__(self, name):
-        if name in _METHODS.values():
+        method = getattr(self, name, None)
+        if method is None:
             raise NotImplementedError(f"{type(self).__name__} has no {name}()")
-        raise AttributeError(name)
+        return method(typ)
 
 
 class TypeVisitor(TypeFunctor):

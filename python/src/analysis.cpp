@@ -170,6 +170,10 @@ void add_analysis(nb::module_& m) {
         return substitute(e, map);
       },
       nb::arg("expr"), nb::arg("values"), "Free variables replaced.");
+  m.def(
+      "unmatched_case",
+      [](const Ref<const Match>& match, const PyModule& module) { return typing::unmatched_case(*match, module.module); },
+      nb::arg("match"), nb::arg("module"), "A value that no clause matches, as a pattern in text; None: there is none.");
   m.def("stack_left", stack_left);
 }
 

@@ -167,6 +167,12 @@ static void add_contents(nb::class_<PyModule>& module) {
           },
           nb::arg("other"), "Takes over the definitions of another module; they replace those of the same name.")
       .def("clone", [](const PyModule& self) { return self; })
+      .def(
+          "import_from_std",
+          [](PyModule& self, const std::string& name) {
+            self.module = take(text::import_prelude(self.module, name));
+          },
+          nb::arg("name"), "Takes over a part of the prelude: \"list\", \"tree\", \"prelude\" for all of them, ...")
       .def_prop_ro("attrs", [](const PyModule& self) { return from_dict_attrs(self.module.attrs); })
       .def(
           "with_attr",
@@ -263,8 +269,8 @@ void add_modules(nb::module_& m) {
           },
           nb::arg("shapes"), "The module with parameters of @main at these shapes; -1 leaves a dimension as it is.");
   add_contents(module);
-  m.def("parse", parse_module, nb::arg("text"), nb::arg("name"), nb::arg("definitions").none());
-  m.def("parse_expr", parse_expr, nb::arg("text"), nb::arg("name"), nb::arg("definitions").none());
+  m.def("parse", parse_module, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
+  m.def("parse_expr", parse_expr, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
   m.def(
       "form_of", [](const std::string& path) { return std::string(driver::name(take(driver::form_of(path)))); },
       nb::arg("path"));

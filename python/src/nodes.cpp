@@ -144,7 +144,10 @@ static void add_functions(nb::module_& m) {
 
 static void add_values(nb::module_& m) {
   nb::class_<Constant, ExprNode>(m, "Constant", "Constant(relay.array([1.0, 2.0])); relay.const is shorter.")
-      .def(nb::new_([](const Array& data, const OptSpan& span) { return constant(data.value, or_here(span)); }),
+      .def(nb::new_([](nb::handle data, const OptSpan& span) {
+             nb::object array = nb::module_::import_("relay.arrays").attr("array")(data);
+             return constant(nb::cast<const Array&>(array).value, or_here(span));
+           }),
            nb::arg("data"), nb::arg("span") = nb::none())
       .def_prop_ro("data", [](const Constant& c) { return Array{c.value, false}; });
 
@@ -226,6 +229,7 @@ void add_nodes(nb::module_& m) {
           "_checked_type_", [](const ExprNode& e) { return e.type; }, "The same; None before.")
       .def_prop_ro("span", [](const ExprNode& e) { return e.span ? OptSpan(e.span) : OptSpan(); })
       .def("__call__", call_with, "Call(self, args)")
+      .def("same_as", [](const Expr& a, const Expr& b) { return a == b; }, nb::arg("other"), "Identity.")
       .def(
           "astext",
           [](const Expr& e, bool show_meta_data, std::function<std::string(Expr)> annotate, bool types) {

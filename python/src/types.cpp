@@ -80,6 +80,7 @@ void add_types(nb::module_& m) {
       .def("__eq__",
            [](const Type& a, nb::handle b) { return nb::isinstance<TypeNode>(b) && ir::equal(a, nb::cast<Type>(b)); })
       .def("__hash__", [](const Type& a) { return ir::hash(a); })
+      .def("same_as", [](const Type& a, const Type& b) { return a == b; }, nb::arg("other"), "Identity.")
       .def("__repr__", [](const Type& a) { return text::type_text(a); });
 
   nb::class_<TensorType, TypeNode>(m, "TensorType", "TensorType((2, \"n\"), \"float32\"): Tensor[(2, n), float32]")
@@ -108,10 +109,13 @@ void add_types(nb::module_& m) {
       .def_ro("fields", &TupleType::fields);
 
   nb::class_<FuncType, TypeNode>(m, "FuncType", "FuncType([a, b], r): fn (a, b) -> r")
-      .def(nb::new_([](Types args, Type result, std::optional<Types> type_params) {
+      .def(nb::new_([](Types args, Type result, std::optional<Types> type_params, std::optional<Types> constraints) {
+             if (constraints && !constraints->empty())
+               throw nb::value_error("function types have no constraints: operators' relations are their own");
              return make<FuncType>(std::move(args), std::move(result), type_params.value_or(Types{}));
            }),
-           nb::arg("arg_types"), nb::arg("ret_type"), nb::arg("type_params") = nb::none())
+           nb::arg("arg_types"), nb::arg("ret_type"), nb::arg("type_params") = nb::none(),
+           nb::arg("type_constraints") = nb::none())
       .def_ro("arg_types", &FuncType::args)
       .def_ro("ret_type", &FuncType::result)
       .def_ro("type_params", &FuncType::type_vars);
@@ -121,7 +125,11 @@ void add_types(nb::module_& m) {
       .def_ro("value", &RefType::value);
 
   nb::class_<TypeVar, TypeNode>(m, "TypeVar", "A type parameter of a function or a type definition: TypeVar(\"a\").")
-      .def(nb::new_([](std::string name) { return make<TypeVar>(std::move(name)); }), nb::arg("name_hint"))
+      .def(nb::new_([](std::string name, int kind) {
+             if (kind != 0) throw nb::value_error("a type variable stands for a type; for a size use relay.Dim(name)");
+             return make<TypeVar>(std::move(name));
+           }),
+           nb::arg("name_hint"), nb::arg("kind") = 0)
       .def_ro("name_hint", &TypeVar::name);
 
   nb::class_<DataTypeName, TypeNode>(m, "GlobalTypeVar", "The name of a type definition: GlobalTypeVar(\"List\").")

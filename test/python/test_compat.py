@@ -125,6 +125,8 @@ def test_early_names():
     assert two.data.asnumpy() == 2
     assert early.ir_pass.free_vars(f.body) == [x] and early.ir_pass.alpha_equal(f, f)
     mod = early.Module({early.GlobalVar("main"): f})
+    assert isinstance(mod, early.Module) and isinstance(early.transform.InferType()(mod), early.Module)
+    assert early.Module.from_expr(f) == mod and early.testing.ctx_list()[0][0] == "llvm"
     assert mod["main"].checked_type.ret_type == early.TensorType((2, 2))
     with pytest.raises(relay.CompileError, match="add"):
         mod["wrong"] = early.Function([x], x + early.const(np.ones((3, 3), "float32")))

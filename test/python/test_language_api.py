@@ -60,7 +60,7 @@ def test_every_node_has_the_fields_people_know():
     assert f.params == [x] and f.body is x and f.ret_type == x.type_annotation and f.attrs == {"Inline": 1}
     assert f.with_attr("Primitive", 1).attrs == {"Inline": 1, "Primitive": 1} and f.attrs == {"Inline": 1}
     assert f.without_attr("Inline").attrs == {}
-    assert relay.const([[1, 2]]).data.shape == (1, 2)
+    assert relay.const([[1, 2]]).data.shape == relay.Constant(np.ones((1, 2))).data.shape == (1, 2)
     assert x.name_hint == "x" and str(x.type_annotation) == "Tensor[(2, 3), float32]"
 
 
@@ -129,6 +129,9 @@ def test_types():
     b = relay.TypeVar("b")
     assert identity == relay.FuncType([b], b, [b]) and hash(identity) == hash(relay.FuncType([b], b, [b])) and a != b
     assert relay.GlobalTypeVar("List")(a) == relay.TypeCall(relay.GlobalTypeVar("List"), [a])
+    assert relay.TypeVar("a", relay.TypeKind.Type).name_hint == "a"
+    with pytest.raises(ValueError, match="Dim"):
+        relay.TypeVar("a", relay.TypeKind.ShapeVar)
     with pytest.raises(TypeError):
         relay.TensorType((1.5,))
     with pytest.raises(ValueError, match="float99"):
@@ -187,6 +190,39 @@ def test_data_types_and_match():
     assert isinstance(tup.patterns[0], relay.PatternWildcard) and tup.patterns[1].var is head
     with pytest.raises(ValueError, match="constructor of List"):
         relay.TypeData(relay.GlobalTypeVar("Other"), [], [cons])
+
+
+def test_the_prelude():
+    mod = relay.IRModule()
+    p = relay.Prelude(mod)
+    one, two = relay.const(1), relay.const(2)
+    xs = p.cons(one, p.cons(two, p.nil()))
+    x = relay.var("x", "int32")
+    double = relay.Function([x], x * 2)
+    executor = relay.create_executor("debug", mod)
+    assert executor.evaluate(p.sum(p.map(double, xs))) == 6 and executor.evaluate(p.length(xs)) == 2
+    assert p.l == relay.GlobalTypeVar("List") and p.optional(p.tree(x.type_annotation)).func == p.optional
+    assert p.some.belong_to == p.optional and p.none.name_hint == "None" and p.rose.belong_to == p.tree
+    with pytest.raises(AttributeError, match="no_such"):
+        getattr(p, "no_such")  # noqa: B009
+    lists = relay.IRModule()
+    lists.import_from_std("list.rly")
+    assert "foldl" in lists and "tmap" not in lists
+    with pytest.raises(relay.CompileError):
+        lists.import_from_std("nothing")
+
+
+def test_unmatched_cases():
+    mod = relay.IRModule()
+    p = relay.Prelude(mod)
+    xs = relay.var("xs", p.l(relay.scalar_type("int32")))
+    two = relay.PatternConstructor(p.cons, [relay.PatternWildcard(), relay.PatternConstructor(p.nil)])
+    match = relay.Match(xs, [relay.Clause(two, relay.const(1))])
+    cases = relay.analysis.unmatched_cases(match, mod)
+    assert [case.constructor for case in cases] == [p.cons, p.nil]
+    assert cases[0].patterns[1].constructor == p.cons
+    both = [*match.clauses, relay.Clause(relay.PatternWildcard(), relay.const(2))]
+    assert relay.analysis.unmatched_cases(relay.Match(xs, both), mod) == []
 
 
 # --- modules ---------------------------------------------------------------------------------------------------------------------
@@ -257,6 +293,7 @@ def test_mutators_share_what_does_not_change():
     g = NoRelu().visit(f)
     assert g.body.args[0] is left and g.body.args[1] is y and g.params == [x, y]
     assert relay.ExprMutator().visit(f) is f
+    assert not hasattr(relay.ExprFunctor(), "visit_call") and f.same_as(f)
     with pytest.raises(NotImplementedError, match="visit_function"):
         relay.ExprFunctor().visit(f)
     with pytest.raises(TypeError, match="int"):
@@ -463,6 +500,14 @@ def test_scope_builder():
             pass
     with pytest.raises(RuntimeError, match="ret"):
         relay.ScopeBuilder().get()
+
+
+def test_while_loop():
+    n, total = relay.var("n", "int32"), relay.const(0)
+    loop = relay.while_loop(lambda n, total: n > 0, [n, total], lambda n, total: [n - 1, total + n])
+    run = relay.create_executor("debug").evaluate
+    assert run(relay.TupleGetItem(loop(relay.const(4), total), 1)) == 10
+    assert isinstance(loop.value, relay.Function) and loop.value.params[0].name_hint == "n"
 
 
 def test_bind():

@@ -24,7 +24,6 @@ REPLACEMENTS = {
     "tvm.relay.collage": "partitioning for other compilers is not there",
     "tvm.relay.dataflow_pattern": "write a visitor: relay.ExprMutator",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",
-    "tvm.relay.loops": "write a recursive function: let f = fn(...) { if ... }",
     "tvm.relay.qnn": "quantised operators are not there: models with them are imported from ONNX as they compute",
     "tvm.relay.quantize": "the quantizer is not there",
     "tvm.relay.op.contrib": "partitioning for other compilers is not there",

@@ -67,6 +67,21 @@ def _sort(data, axis=-1, is_ascend=True):
     return _call("sort", [data], axis=axis, is_ascend=bool(is_ascend))
 
 
+def _argmax(data, axis=None, keepdims=False, exclude=False, select_last_index=False):
+    attributes = {"keepdims": keepdims, "exclude": exclude, "select_last_index": select_last_index}
+    return _call("argmax", [data], axis=axis, **attributes)
+
+
+def _argmin(data, axis=None, keepdims=False, exclude=False, select_last_index=False):
+    attributes = {"keepdims": keepdims, "exclude": exclude, "select_last_index": select_last_index}
+    return _call("argmin", [data], axis=axis, **attributes)
+
+
+def _adaptive_avg_pool2d(data, output_size=None, layout="NCHW", out_layout=""):
+    size = [] if output_size is None else output_size
+    return _call("nn.adaptive_avg_pool2d", [data], output_size=size, layout=layout, out_layout=out_layout)
+
+
 def _mean(data, axis=None, keepdims=False, exclude=False):
     return _call("mean", [data], axis=axis, keepdims=keepdims, exclude=exclude)
 
@@ -187,6 +202,8 @@ def _resize2d(
 
 FUNCTIONS = {
     "arange": _arange,
+    "argmax": _argmax,
+    "argmin": _argmin,
     "argsort": _argsort,
     "full": _full,
     "gather": _gather,
@@ -194,6 +211,7 @@ FUNCTIONS = {
     "logsumexp": _logsumexp,
     "mean_std": _mean_std,
     "mean_variance": _mean_variance,
+    "nn.adaptive_avg_pool2d": _adaptive_avg_pool2d,
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
     "nn.conv2d_transpose": _conv2d_transpose,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Call, Expr, Function, IRModule, Op, post_order_visit
-from ..build_module import bind_params_by_name
+from ..build_module import bind_params_by_name, cpu
 from ..transform import Pass, PassContext, run_passes
 from . import (
     dcgan,
@@ -34,9 +34,11 @@ __all__ = [
     "bound",
     "count_ops",
     "create_workload",
+    "ctx_list",
     "dcgan",
     "densenet",
     "dqn",
+    "enabled_targets",
     "inception_v3",
     "init",
     "layers",
@@ -76,6 +78,14 @@ def run_infer_type(expr: Expr, mod: IRModule | None = None) -> Expr:
         module["main"] = IRModule.from_expr(expr)["main"]
     main = run_passes(module, ["infer_type"])["main"]
     return main if isinstance(expr, Function) else main.body
+
+
+def enabled_targets():
+    """(target, device) pairs to run on."""
+    return [("llvm", cpu())]
+
+
+ctx_list = enabled_targets  # 2019
 
 
 def rand(dtype: str, *shape: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/typing/infer.h"
+#include "relay/typing/typing.h"
 
 namespace relay::typing {
 
@@ -202,6 +203,13 @@ void Inference::check_clauses(const Match* match) {
     report(DiagnosticKind::incomplete_match, "this match is too large to tell whether it handles every value",
            match->span, "write match?, or match in two steps");
   }
+}
+
+std::optional<std::string> unmatched_case(const Match& match, const Module& module) {
+  std::vector<Cases::Row> rows;
+  for (const Clause& clause : match.clauses) rows.push_back({clause.pattern.get()});
+  Cases::Example example = Cases(module).find(rows, {nullptr});
+  return example ? std::optional((*example)[0]) : std::nullopt;
 }
 
 }  // namespace relay::typing

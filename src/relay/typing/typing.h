@@ -4,9 +4,11 @@
 //       becomes  def @main(%x: Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32] { ... }
 //
 // Every node's `type` is written in place (it is a cache that no equality looks at); missing annotations of parameters and
-// results of functions are filled in the module that is returned. A node that has a type is trusted, and what is below it is not looked at again:
-// passes keep the types of what they did not change, and only new nodes cost time.
+// results of functions are filled in the module that is returned. A node that has a type is trusted, and what is below it
+// is not looked at again: passes keep the types of what they did not change, and only new nodes cost time.
 #pragma once
+
+#include <optional>
 
 #include "relay/ir/expr.h"
 
@@ -17,6 +19,9 @@ Result<ir::Module> infer(const ir::Module& module, Diagnostics* warnings = nullp
 
 // The type of an expression; its free variables need annotations. `module` gives the globals and type definitions.
 Result<ir::Type> infer_expr(const ir::Expr& expr, const ir::Module* module = nullptr);
+
+// A value that no clause matches, as a pattern: "Cons(_, Nil)". Nothing when there is none.
+std::optional<std::string> unmatched_case(const ir::Match& match, const ir::Module& module);
 
 // The type of a global function as its annotations say it; null when a parameter or the result has none.
 ir::Type annotated_type(const ir::Function& function);

@@ -7,7 +7,7 @@ import importlib as _importlib
 
 import relay as _relay
 from relay import *
-from relay import adt, analysis, expr, expr_functor, op, scope_builder, testing, ty, type_functor
+from relay import adt, analysis, expr, expr_functor, loops, op, prelude, scope_builder, testing, ty, type_functor
 from relay import build_module as _build_module
 
 from ...outside import missing as _missing

@@ -9,8 +9,8 @@ from relay import IRModule
 from relay.transform import PassContext, run_passes
 
 
-class Module(IRModule):
-    """A module that infers types when a function is put in, and prints them."""
+class _Module(IRModule):
+    """Infers types when a function is put in, and prints them."""
 
     def __init__(self, functions=None, type_definitions=None):
         super().__init__(None, type_definitions)
@@ -25,10 +25,22 @@ class Module(IRModule):
     def __str__(self):
         return self.astext(types=True, weights=False)
 
+
+class _IsAnyModule(type):
+    def __instancecheck__(cls, value):
+        return isinstance(value, IRModule)
+
+
+class Module(metaclass=_IsAnyModule):
+    """A module that infers types when a function is put in, and prints them. What passes give is a Module too."""
+
+    def __new__(cls, functions=None, type_definitions=None):
+        return _Module(functions, type_definitions)
+
     @staticmethod
-    def from_expr(expr, functions=None, type_defs=None) -> Module:
+    def from_expr(expr, functions=None, type_defs=None) -> IRModule:
         """A module whose @main is the function, or the expression as a function of its free variables."""
-        out = Module(functions, type_defs)
+        out = _Module(functions, type_defs)
         out["main"] = IRModule.from_expr(expr)["main"]
         return out
 
