@@ -172,8 +172,11 @@ void add_analysis(nb::module_& m) {
       nb::arg("expr"), nb::arg("values"), "Free variables replaced.");
   m.def(
       "unmatched_case",
-      [](const Ref<const Match>& match, const PyModule& module) { return typing::unmatched_case(*match, module.module); },
-      nb::arg("match"), nb::arg("module"), "A value that no clause matches, as a pattern in text; None: there is none.");
+      [](const Ref<const Match>& match, const PyModule& module) {
+        return typing::unmatched_case(*match, module.module);
+      },
+      nb::arg("match"), nb::arg("module"),
+      "A value that no clause matches, as a pattern in text; None: there is none.");
   m.def("stack_left", stack_left);
 }
 

@@ -229,7 +229,8 @@ void add_nodes(nb::module_& m) {
           "_checked_type_", [](const ExprNode& e) { return e.type; }, "The same; None before.")
       .def_prop_ro("span", [](const ExprNode& e) { return e.span ? OptSpan(e.span) : OptSpan(); })
       .def("__call__", call_with, "Call(self, args)")
-      .def("same_as", [](const Expr& a, const Expr& b) { return a == b; }, nb::arg("other"), "Identity.")
+      .def(
+          "same_as", [](const Expr& a, const Expr& b) { return a == b; }, nb::arg("other"), "Identity.")
       .def(
           "astext",
           [](const Expr& e, bool show_meta_data, std::function<std::string(Expr)> annotate, bool types) {

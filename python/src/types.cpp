@@ -80,7 +80,8 @@ void add_types(nb::module_& m) {
       .def("__eq__",
            [](const Type& a, nb::handle b) { return nb::isinstance<TypeNode>(b) && ir::equal(a, nb::cast<Type>(b)); })
       .def("__hash__", [](const Type& a) { return ir::hash(a); })
-      .def("same_as", [](const Type& a, const Type& b) { return a == b; }, nb::arg("other"), "Identity.")
+      .def(
+          "same_as", [](const Type& a, const Type& b) { return a == b; }, nb::arg("other"), "Identity.")
       .def("__repr__", [](const Type& a) { return text::type_text(a); });
 
   nb::class_<TensorType, TypeNode>(m, "TensorType", "TensorType((2, \"n\"), \"float32\"): Tensor[(2, n), float32]")

@@ -51,7 +51,7 @@ def arange(start: Expr | TupleWrapper, stop: Expr | TupleWrapper = None, step: E
     dtype (dtype or None): The element type of the result; None: of the inputs.
 
     arange(5), arange(1, 5), arange(0, 1, 0.25); numbers or expressions."""
-def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, select_last_index: bool = False, exclude: bool = False) -> Expr:
+def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
     """The place of the greatest element.
 
     data: any shape
@@ -59,7 +59,7 @@ def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, k
     keepdims (bool): Whether searched axes stay, with extent 1.
     select_last_index (bool): Whether the last of equal elements is meant, not the first.
     exclude (bool): Whether the axes not named are searched instead."""
-def argmin(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, select_last_index: bool = False, exclude: bool = False) -> Expr:
+def argmin(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
     """The place of the least element.
 
     data: any shape
@@ -380,7 +380,7 @@ def negative(data: Expr | TupleWrapper) -> Expr:
     data: any shape"""
 class nn:
     @staticmethod
-    def adaptive_avg_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = [], layout: str = 'NCHW', out_layout: str = '') -> Expr:
+    def adaptive_avg_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
         """The means over as many windows as the result has places.
 
         data: (N, C, H, W), in the order of layout
