@@ -286,7 +286,13 @@ class PassTimingInstrument:
 # --- the compiler's passes ----------------------------------------------------------------------------------------------------
 # Names that differ from those of the compiler, and the level from which Sequential runs a pass (else 0).
 _NAMES = {"common_subexpr": "EliminateCommonSubexpr", "dead_code": "DeadCodeElimination"}
-_LEVELS = {"fold_constant": 2, "common_subexpr": 3, "dead_code": 1, "to_graph_normal_form": 1}
+_LEVELS = {
+    "common_subexpr": 3,
+    "fold_constant": 2,
+    "lambda_lift": 1,
+    "to_a_normal_form": 1,
+    "to_graph_normal_form": 1,
+}
 
 
 def _publish() -> None:
@@ -322,6 +328,13 @@ def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False
             "DeadCodeElimination takes no options: use ToGraphNormalForm() to put values in place"
         )
     return _CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code")
+
+
+def RemoveUnusedFunctions(entry_functions: list[str] | None = None) -> Pass:
+    """Drops the functions that @main does not reach."""
+    if entry_functions not in (None, ["main"]):
+        raise NotImplementedError("programs are entered at @main")
+    return _CorePass(PassInfo(1, "RemoveUnusedFunctions"), "remove_unused_functions")
 
 
 def __getattr__(name: str):

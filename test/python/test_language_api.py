@@ -536,6 +536,7 @@ def test_sequential_asks_the_level():
         assert "3f" in str(passes(mod))
     with T.PassContext(config={"relay.FuseOps.max_depth": 1}):
         assert str(T.FuseOps()(mod)).count("Primitive") == str(T.FuseOps(0)(mod)).count("Primitive") > 1
+    assert str(T.ToANormalForm()(mod)).count("let %") == 4 and "@main" in str(T.RemoveUnusedFunctions()(mod))
     assert T.FoldConstant().info.opt_level == 2 and T.FoldConstant().info.name == "FoldConstant"
     with pytest.raises(AttributeError, match="FoldConstant"):
         getattr(T, "FoldConstants")  # noqa: B009
