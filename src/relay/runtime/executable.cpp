@@ -323,8 +323,14 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
   std::vector<Object*> objects;
   for (const Value& v : args) objects.push_back(v.get());
   RunContext& context = machine->context;
-  if (linked_.uses_references && !context.references().adopt(objects))
+  auto put_back = [&] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    machines_.push_back(std::move(machine));
+  };
+  if (linked_.uses_references && !context.references().adopt(objects)) {
+    put_back();
     return Diagnostic{DiagnosticKind::wrong_input, "a reference among the inputs is in use by another run"};
+  }
   if (options.report) {
     bool time_steps = options.report->time_steps;
     *options.report = Report{};
@@ -341,10 +347,7 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
     context.end();
   }
   Diagnostics errors = std::move(context.errors());
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    machines_.push_back(std::move(machine));
-  }
+  put_back();
   if (!result) return errors;
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   return result;

@@ -51,16 +51,25 @@ void write_reference(ReferenceObject* r, Object* content) {
 }
 
 Object* ReferenceHeap::make(Object* content) {
-  if (live_ >= collect_at_) collect();
   void* memory = std::malloc(sizeof(ReferenceObject));
   if (memory == nullptr) return nullptr;
   ReferenceObject* r = new (memory) ReferenceObject;
   r->kind = ObjectKind::Reference;
   r->has_references = true;
   r->content = content;
-  std::lock_guard<std::mutex> guard(lock());
-  link(r);
+  bool full = false;
+  {
+    std::lock_guard<std::mutex> guard(lock());
+    link(r);
+    full = live_ >= collect_at_;
+  }
+  if (full) collect();
   return r;
+}
+
+size_t ReferenceHeap::live() const {
+  std::lock_guard<std::mutex> guard(lock());
+  return live_;
 }
 
 // Objects that `o` links to and that reach references. Under the lock.

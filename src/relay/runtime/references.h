@@ -32,14 +32,14 @@ class ReferenceHeap {
   void collect();
   // Gives all to the resting heap.
   void rest();
-  size_t live() const { return live_; }
+  size_t live() const;
 
  private:
   friend void forget(ReferenceObject* reference);
   void link(ReferenceObject* reference);    // under the lock
   void unlink(ReferenceObject* reference);  // under the lock
 
-  ReferenceObject* first_ = nullptr;
+  ReferenceObject* first_ = nullptr;  // all under the lock
   size_t live_ = 0;
   size_t collect_at_ = 256;
 };

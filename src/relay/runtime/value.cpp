@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <set>
 #include <shared_mutex>
 
 #include "relay/runtime/references.h"
@@ -267,10 +268,12 @@ std::string str(const Value& value, size_t limit) {
 
 bool equal(const Value& a, const Value& b) {
   std::vector<std::pair<Object*, Object*>> work = {{a.get(), b.get()}};
+  std::set<std::pair<Object*, Object*>> shared;  // compared once, however many ways lead to them
   while (!work.empty()) {
     Object *x = work.back().first, *y = work.back().second;
     work.pop_back();
     if (x == y) continue;
+    if (x && y && !is_unique(x) && !is_unique(y) && !shared.emplace(x, y).second) continue;
     if (!x || !y || x->kind != y->kind || x->id != y->id || x->size != y->size) return false;
     switch (x->kind) {
       case ObjectKind::Tensor:

@@ -67,6 +67,13 @@ TEST(Vm, SaysWhenAValueDoesNotFit) {
   EXPECT_EQ(number(call(e, {list_of(3)})), 3);  // and goes on after errors
 }
 
+TEST(Value, EqualityLooksAtSharedPartsOnce) {
+  Value a = scalar(1), b = scalar(1);
+  for (int i = 0; i < 100; ++i) a = Value::tuple({a, a}), b = Value::tuple({b, b});
+  EXPECT_TRUE(equal(a, b));
+  EXPECT_FALSE(equal(a, Value::tuple({b, b})));
+}
+
 // fn main(x) { let add = fn(y) { x + y }; add(add(1)) }; the closure is called by a function that takes it.
 TEST(Vm, ClosuresCapture) {
   std::shared_ptr<Program> p = scalar_program();
