@@ -53,6 +53,7 @@ __all__ = [
     "module",
     "tuple_",
     "var",
+    "with_fields",
 ]
 
 
@@ -115,6 +116,44 @@ def bind(expr: Expr, binds: dict[Var, Expr]) -> Expr:
     outside = set(_core.free_vars(expr))
     params += [v for v in _core.free_vars(body) if v not in params and v not in outside]
     return Function(params, body, expr.ret_type, expr.type_params, expr.attrs)
+
+
+# Of each kind, what its constructor takes, by the names of the fields.
+_FIELDS = {
+    Constant: ("data",),
+    Tuple: ("fields",),
+    Var: ("name_hint", "type_annotation"),
+    Function: ("params", "body", "ret_type", "type_params", "attrs"),
+    Call: ("op", "args", "attrs", "type_args"),
+    Let: ("var", "value", "body"),
+    If: ("cond", "true_branch", "false_branch"),
+    TupleGetItem: ("tuple_value", "index"),
+    RefCreate: ("value",),
+    RefRead: ("ref",),
+    RefWrite: ("ref", "value"),
+}
+
+
+def with_fields(node: Expr, **changes) -> Expr:
+    """The node with other fields: with_fields(call, args=[x, y]). The same node when none is another.
+
+    A type that was inferred goes with what it was inferred from.
+    """
+    fields = _FIELDS.get(type(node))
+    if fields is None:
+        raise TypeError(f"a {type(node).__name__} has no fields to change")
+    wrong = [name for name in changes if name not in fields]
+    if wrong:
+        raise TypeError(f"a {type(node).__name__} has no field {wrong[0]}; it has: {', '.join(fields)}")
+    old = [getattr(node, name) for name in fields]
+    new = [value if changes.get(name) is None else changes[name] for name, value in zip(fields, old, strict=True)]
+    return node if all(_is_same(a, b) for a, b in zip(old, new, strict=True)) else type(node)(*new)
+
+
+def _is_same(a, b) -> bool:
+    if isinstance(a, list) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+    return a is b or (isinstance(a, (str, int, dict)) and a == b)
 
 
 class TupleWrapper:

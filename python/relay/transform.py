@@ -84,6 +84,11 @@ class PassContext:
         self.disabled_pass = list(disabled_pass or [])
         self.instruments = list(instruments or [])
         self.config = dict(config or {})
+        passes = {name for name, _ in _core.passes()}
+        for name in self.config:
+            if name not in _CONFIG and name.partition(".")[0] not in passes:
+                known = ", ".join(_CONFIG)
+                raise ValueError(f"there is no setting {name}: {known}, and options of passes (fuse_ops.max_group)")
         self.trace = trace
 
     @property

@@ -251,6 +251,11 @@ void add_modules(nb::module_& m) {
           },
           "Equal up to the names of bound variables.")
       .def("__hash__", [](const PyModule& a) { return ir::hash(a.module); })
+      .def("__reduce__",
+           [](const PyModule& self) {
+             nb::object read = nb::module_::import_("relay").attr("parse");
+             return nb::make_tuple(read, nb::make_tuple(module_text(self, false, true, true, {})));
+           })
       .def(
           "save",
           [](const PyModule& self, const std::string& path, bool inline_weights) {

@@ -123,6 +123,7 @@ def test_early_names():
     assert "Primitive" in str(early.ir_pass.fuse_ops(f, opt_level=2))
     two = early.ir_pass.fold_constant(early.const(1) + early.const(1))
     assert two.data.asnumpy() == 2
+    assert early.CallWithFields(f.body, args=[x]).args == [x]
     assert early.ir_pass.free_vars(f.body) == [x] and early.ir_pass.alpha_equal(f, f)
     mod = early.Module({early.GlobalVar("main"): f})
     assert isinstance(mod, early.Module) and isinstance(early.transform.InferType()(mod), early.Module)

@@ -1,8 +1,10 @@
 """The language in Python: nodes, types, modules, visitors, analyses, passes, executors."""
 
 import ast
+import copy as copying
 import gc
 import pathlib
+import pickle
 
 import numpy as np
 import pytest
@@ -62,6 +64,20 @@ def test_every_node_has_the_fields_people_know():
     assert f.without_attr("Inline").attrs == {}
     assert relay.const([[1, 2]]).data.shape == relay.Constant(np.ones((1, 2))).data.shape == (1, 2)
     assert x.name_hint == "x" and str(x.type_annotation) == "Tensor[(2, 3), float32]"
+
+
+def test_with_fields():
+    x, y = x_and_y()
+    call = relay.nn.leaky_relu(x, alpha=0.5)
+    changed = relay.expr.with_fields(call, args=[y])
+    assert changed.args == [y] and changed.attrs.alpha == 0.5 and relay.with_fields(call, args=[x]) is call
+    f = relay.Function([x], call)
+    assert relay.with_fields(f, body=x).params == [x] and relay.with_fields(f, attrs=f.attrs) is f
+    assert relay.with_fields(relay.TupleGetItem(x, 1), index=2).index == 2
+    with pytest.raises(TypeError, match="no field bodies; it has: params"):
+        relay.with_fields(f, bodies=x)
+    with pytest.raises(TypeError, match="GlobalVar"):
+        relay.with_fields(relay.GlobalVar("f"), name_hint="g")
 
 
 def test_constants_are_int32_and_float32():
@@ -232,6 +248,7 @@ def test_modules():
     mod["f"] = relay.Function([y], relay.GlobalVar("main")(y))
     assert sorted(v.name_hint for v in mod.functions) == ["f", "main"] and "f" in mod and "g" not in mod
     assert mod[relay.GlobalVar("f")] is mod["f"] and mod.get_global_var("f").name_hint == "f"
+    assert pickle.loads(pickle.dumps(mod)) == mod and copying.deepcopy(mod) == mod
     copy = mod.clone()
     del mod["f"]
     assert "f" not in mod and "f" in copy and copy != mod
@@ -540,6 +557,8 @@ def test_sequential_asks_the_level():
     assert T.FoldConstant().info.opt_level == 2 and T.FoldConstant().info.name == "FoldConstant"
     with pytest.raises(AttributeError, match="FoldConstant"):
         getattr(T, "FoldConstants")  # noqa: B009
+    with pytest.raises(ValueError, match="no setting tir.disable_vectorize"):
+        T.PassContext(config={"tir.disable_vectorize": True})
     with pytest.raises(TypeError, match="module"):
         T.InferType()(mod["main"])
     with pytest.raises(relay.CompileError, match="no_option"):

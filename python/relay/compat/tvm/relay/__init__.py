@@ -22,6 +22,7 @@ __getattr__ = _missing("tvm.relay")
 text = _importlib.import_module(f"{__name__}.text")
 transform = _importlib.import_module(f"{__name__}.transform")
 
+globals().update(early.WITH_FIELDS)
 build_module = _build_module
 save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_param_dict
 base = _relay

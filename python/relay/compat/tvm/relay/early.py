@@ -1,4 +1,4 @@
-"""Names of 2019: relay.Module, relay.build_config."""
+"""Names that are others now: relay.Module, relay.build_config (2019); relay.CallWithFields, ..."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ class Module(metaclass=_IsAnyModule):
         out["main"] = IRModule.from_expr(expr)["main"]
         return out
 
+
+# CallWithFields(call, args=[x]), LetWithFields, ...
+WITH_FIELDS = {f"{kind.__name__}WithFields": _relay.with_fields for kind in _relay.expr._FIELDS}
 
 module = _types.SimpleNamespace(Module=Module)
 
