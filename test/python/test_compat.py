@@ -150,6 +150,25 @@ def test_text_of_every_version():
         assert theirs.fromtext(f'#[version = "0.0.{number}"]\n' + body.replace("END", ";")) == expected
     with pytest.raises(relay.CompileError, match="R0103"):
         theirs.parse("v0.0.9\n" + body.replace("END", ";"))
+    blocks = """v0.0.1
+def @main(%x: Tensor[(2), float32], %c: bool) {
+  %0 = fn (%y: Tensor[(2), float32]) {
+    %1 = exp(%y)
+    add(%1, %1)
+  }
+  let %t = if (%c) {
+    %0(%x)
+  } else {
+    %x
+  }
+  %2 = expand_dims(take(%t, int64(0), axis=0), axis=0)  // a comment
+  add(%2, float32(1.5))
+}
+"""
+    mod = theirs.parse(blocks)
+    value = np.array([1, 2], np.float32)
+    result = theirs.create_executor("debug", mod).evaluate()(value, np.array(True))
+    np.testing.assert_allclose(result, [2 * np.e + 1.5], rtol=1e-6)
     free = theirs.parser.parse_expr("v0.0.1\nfree_var %x: Tensor[(10, 1), float32]\nadd(%x, %x)\n")
     assert str(relay.analysis.free_vars(free)[0].type_annotation) == "Tensor[(10, 1), float32]"
 

@@ -491,6 +491,9 @@ def test_operators_with_several_results():
     mean, variance = relay.mean_variance(x, axis=1)
     np.testing.assert_allclose(run(variance, value), value.var(1), rtol=1e-6)
     assert "nn.dropout" in str(relay.nn.dropout(x)) and len(relay.nn.dropout_raw(x)) == 2
+    with pytest.raises(AttributeError, match="no operator nn.dens; did you mean nn.dense?"):
+        getattr(relay.nn, "dens")  # noqa: B009
+    assert not hasattr(relay.op, "no_such_operator")
     with pytest.raises(relay.CompileError, match="did you mean 'nn.dense'"):
         relay.op.get("nn.dens")
     with pytest.raises(relay.CompileError, match="axis"):
@@ -644,6 +647,23 @@ def test_executors(kind):
             executor.evaluate()(*wrong)
     with pytest.raises(ValueError, match="debug"):
         relay.create_executor("fast")
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+def test_executors_run_programs(kind):
+    n, x, y = (relay.var(name, "int32") for name in "nxy")
+    factorial = relay.GlobalVar("factorial")
+    body = relay.If(n < 1, relay.const(1), n * factorial(n - 1))
+    mod = relay.IRModule({factorial: relay.Function([n], body, relay.scalar_type("int32"))})
+    p = relay.Prelude(mod)
+    run = relay.create_executor(kind, mod).evaluate
+    assert run(factorial)(5) == 120
+    assert run(p.sum(p.cons(factorial(relay.const(3)), p.cons(relay.const(1), p.nil())))) == 7
+    adder = relay.Function([y], relay.Function([x], x + y))
+    assert run(adder(relay.const(3))(relay.const(4))) == 7
+    r = relay.var("r")
+    write = relay.Let(relay.var("_"), relay.RefWrite(r, relay.const(2)), relay.RefRead(r))
+    assert run(relay.Let(r, relay.RefCreate(relay.const(1)), write)) == 2
 
 
 def test_build():

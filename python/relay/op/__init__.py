@@ -6,6 +6,7 @@ that Relay's Python users know with another signature are in special.py.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 import types
@@ -58,12 +59,27 @@ def _make(definition: dict):
     return function
 
 
+def _missing(prefix: str):
+    """The __getattr__ of a namespace: says which operator may be meant."""
+
+    def __getattr__(name: str):
+        near = [] if name.startswith("_") else difflib.get_close_matches(prefix + name, operators(), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise AttributeError(f"there is no operator {prefix}{name}{hint}")
+
+    return __getattr__
+
+
+__getattr__ = _missing("")
+
+
 def _namespace(path: list[str]):
     """relay.op.nn, ..., made when an operator lies in it."""
     place = sys.modules[__name__]
     for part in path:
         if not hasattr(place, part):
             inner = types.ModuleType(f"{place.__name__}.{part}", f"Operators {part}.*")
+            inner.__getattr__ = _missing(f"{part}.")
             sys.modules[inner.__name__] = inner
             setattr(place, part, inner)
         place = getattr(place, part)
