@@ -16,8 +16,8 @@ as its text reads, parents before children.
 
 from __future__ import annotations
 
-import contextlib
 import sys
+import threading
 
 from . import _core
 from ._core import (
@@ -65,15 +65,28 @@ _FRAMES = 1 << 30  # as good as none: calls between Python functions need no sta
 _RESERVE = 256 << 10  # bytes of the stack of C to keep
 
 
-@contextlib.contextmanager
-def _deep():
-    """Within, calls of Python functions may be nested as deep as memory allows."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+class _Deep:
+    """Within, calls of Python functions may be nested as deep as memory allows. The limit is one for all threads: the last one
+    that leaves puts it back."""
+
+    def __init__(self):
+        self._lock, self._inside, self._before = threading.Lock(), 0, 0
+
+    def __enter__(self):
+        with self._lock:
+            if self._inside == 0:
+                self._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._before, _FRAMES))
+            self._inside += 1
+
+    def __exit__(self, *exception):
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                sys.setrecursionlimit(self._before)
+
+
+_deep = _Deep()
 
 
 class ExprFunctor:
@@ -89,7 +102,7 @@ class ExprFunctor:
         if expr in memo:
             return memo[expr]
         if self._depth == 0:
-            with _deep():
+            with _deep:
                 return self._visit(expr, memo)
         return self._visit(expr, memo)
 

@@ -166,6 +166,10 @@ static void add_contents(nb::class_<PyModule>& module) {
             for (const auto& [name, def] : other.module.types) self.module.types[name] = def;
           },
           nb::arg("other"), "Takes over the definitions of another module; they replace those of the same name.")
+      .def(
+          "update_func",
+          [](PyModule& self, nb::handle var, const ir::FunctionRef& f) { set_item(self, var, nb::cast(f)); },
+          nb::arg("var"), nb::arg("func"), "mod[var] = func")
       .def("clone", [](const PyModule& self) { return self; })
       .def(
           "import_from_std",

@@ -1,0 +1,260 @@
+"""Operators, builders, passes and executors in Python."""
+
+import ast
+import pathlib
+
+import numpy as np
+import pytest
+
+relay = pytest.importorskip("relay", exc_type=ImportError)
+
+
+def x_and_y():
+    return relay.var("x", shape=(2, 3)), relay.var("y", shape=(2, 3))
+
+
+# --- operators ----------------------------------------------------------------------------------------------------------------------
+def run(expr, *args):
+    return relay.evaluate(relay.module(expr), list(args))
+
+
+def test_operators_take_attributes_by_position():
+    x = relay.var("x", shape=(2, 3))
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert (run(relay.reshape(x, (3, 2)), value) == value.reshape(3, 2)).all()
+    assert (run(relay.transpose(x, [1, 0]), value) == value.T).all()
+    assert (run(relay.sum(x, 1), value) == value.sum(1)).all()
+    assert (run(relay.clip(x, 1, 4), value) == value.clip(1, 4)).all()
+    assert (run(relay.concatenate([x, x], 1), value) == np.concatenate([value, value], 1)).all()
+    assert (run(relay.strided_slice(x, [0, 1], [2, 3]), value) == value[:, 1:]).all()
+    assert (run(relay.take(x, relay.const([2, 0]), 1), value) == value[:, [2, 0]]).all()
+    assert (run(relay.nn.pad(x, ((0, 0), (1, 1)), 7.0), value)[:, 0] == 7).all()
+    assert (relay.evaluate(relay.module(relay.arange(1, 4)), []) == [1, 2, 3]).all()
+    assert (relay.evaluate(relay.module(relay.full(2.0, (2,))), []) == [2, 2]).all()
+    np.testing.assert_allclose(run(relay.std(x, 1), value), value.std(1), rtol=1e-6)
+    np.testing.assert_allclose(run(relay.logsumexp(x, axis=[1]), value), np.log(np.exp(value).sum(1)), rtol=1e-6)
+    assert relay.nn is relay.op.nn and relay.image.resize2d is relay.op.image.resize2d
+
+
+def test_the_stub_says_what_there_is():
+    from relay.op.stub import stub
+
+    path = pathlib.Path(relay.op.__file__).with_suffix(".pyi")
+    assert path.read_text() == stub(), f"{path} is out of date: make docs"
+    nodes = {getattr(node, "name", None): node for node in ast.parse(stub()).body}
+    assert [arg.arg for arg in nodes["reshape"].args.args] == ["data", "newshape", "allowzero"]
+    assert {function.name for function in nodes["nn"].body} >= {"conv2d", "batch_norm", "dropout_raw"}
+
+
+def test_operators_with_several_results():
+    x = relay.var("x", shape=(2, 6))
+    value = np.arange(12, dtype=np.float32).reshape(2, 6)
+    first, second, third = relay.split(x, 3, axis=1)
+    assert (run(second, value) == value[:, 2:4]).all()
+    parts = relay.split(x, [1, 4], axis=1)
+    assert len(parts) == 3 and (run(relay.concatenate(parts, 1), value) == value).all()
+    with pytest.raises(IndexError):
+        parts[3]
+    values, indices = relay.topk(x, k=2)
+    assert (run(indices, value) == [[5, 4], [5, 4]]).all()
+    norm = relay.nn.batch_norm(x, *[relay.var(name, shape=(6,)) for name in "abcd"])
+    assert len(norm) == 3 and norm[0].tuple_value.op.name == "nn.batch_norm"
+    mean, variance = relay.mean_variance(x, axis=1)
+    np.testing.assert_allclose(run(variance, value), value.var(1), rtol=1e-6)
+    assert "nn.dropout" in str(relay.nn.dropout(x)) and len(relay.nn.dropout_raw(x)) == 2
+    with pytest.raises(AttributeError, match="no operator nn.dens; did you mean nn.dense?"):
+        getattr(relay.nn, "dens")  # noqa: B009
+    assert not hasattr(relay.op, "no_such_operator")
+    with pytest.raises(relay.CompileError, match="did you mean 'nn.dense'"):
+        relay.op.get("nn.dens")
+    with pytest.raises(relay.CompileError, match="axis"):
+        relay.nn.softmax(x, "last")
+
+
+# --- building ------------------------------------------------------------------------------------------------------------------------
+def test_scope_builder():
+    x = relay.var("x", "float32")
+    sb = relay.ScopeBuilder()
+    a = sb.let("a", x * x)
+    with sb.if_scope(x < relay.const(0.0)):
+        b = sb.let(("b", relay.scalar_type("float32")), a + a)
+        sb.ret(b)
+    with sb.else_scope():
+        sb.ret(a)
+    f = relay.Function([x], sb.get())
+    assert sb.type_of(b) == relay.scalar_type("float32")
+    assert f.body.body.true_branch.var is b
+    mod = relay.IRModule({"main": f})
+    assert [float(relay.evaluate(mod, [np.float32(v)])) for v in (-3, 3)] == [18, 9]
+    with pytest.raises(RuntimeError, match="else_scope"):
+        with relay.ScopeBuilder().else_scope():
+            pass
+    with pytest.raises(RuntimeError, match="ret"):
+        relay.ScopeBuilder().get()
+
+
+def test_while_loop():
+    n, total = relay.var("n", "int32"), relay.const(0)
+    loop = relay.while_loop(lambda n, total: n > 0, [n, total], lambda n, total: [n - 1, total + n])
+    run = relay.create_executor("debug").evaluate
+    assert run(relay.TupleGetItem(loop(relay.const(4), total), 1)) == 10
+    assert isinstance(loop.value, relay.Function) and loop.value.params[0].name_hint == "n"
+
+
+def test_bind():
+    x, y = x_and_y()
+    f = relay.Function([x, y], x + y)
+    one = relay.bind(f, {y: relay.const(1.0)})
+    assert one.params == [x] and isinstance(one.body.args[1], relay.Constant)
+    z = relay.var("z", shape=(2, 3))
+    assert relay.bind(f, {y: z * z}).params == [x, z]
+    assert relay.bind(x + y, {y: x}).args == [x, x]
+
+
+# --- passes -------------------------------------------------------------------------------------------------------------------------
+def test_sequential_asks_the_level():
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.Tuple([relay.exp(x), relay.exp(x) + (relay.const(1.0) + relay.const(2.0))]))
+    T = relay.transform
+    passes = T.Sequential([T.InferType(), T.FoldConstant(), T.EliminateCommonSubexpr()])
+    two = passes(mod)
+    assert "3f" in str(two) and relay.analysis.list_op_freqs(two)["exp"] == 2
+    with T.PassContext(opt_level=3):
+        assert relay.analysis.list_op_freqs(passes(mod))["exp"] == 1
+    with T.PassContext(opt_level=3, disabled_pass=["FoldConstant"]):
+        assert "3f" not in str(passes(mod))
+    with T.PassContext(opt_level=0, required_pass=["FoldConstant"]):
+        assert "3f" in str(passes(mod))
+    with T.PassContext(config={"relay.FuseOps.max_depth": 1}):
+        assert str(T.FuseOps()(mod)).count("Primitive") == str(T.FuseOps(0)(mod)).count("Primitive") > 1
+    assert str(T.ToANormalForm()(mod)).count("let %") == 4 and "@main" in str(T.RemoveUnusedFunctions()(mod))
+    assert T.FoldConstant().info.opt_level == 2 and T.FoldConstant().info.name == "FoldConstant"
+    with pytest.raises(AttributeError, match="FoldConstant"):
+        getattr(T, "FoldConstants")  # noqa: B009
+    with pytest.raises(ValueError, match="no setting tir.disable_vectorize"):
+        T.PassContext(config={"tir.disable_vectorize": True})
+    with pytest.raises(TypeError, match="module"):
+        T.InferType()(mod["main"])
+    with pytest.raises(relay.CompileError, match="no_option"):
+        with T.PassContext(config={"fuse_ops.no_option": 1}):
+            T.FuseOps()(mod)
+
+
+def test_passes_of_ones_own():
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.nn.relu(x))
+    T = relay.transform
+
+    @T.function_pass(opt_level=1)
+    def twice(func, mod, ctx):
+        return relay.Function(func.params, func.body + func.body)
+
+    @T.module_pass(opt_level=1, name="Add")
+    class AddFunction:
+        def __init__(self, name):
+            self.name = name
+
+        def transform_module(self, mod, ctx):
+            mod = mod.clone()
+            mod[self.name] = mod["main"]
+            return mod
+
+    out = T.Sequential([twice, AddFunction("other")])(mod)
+    assert out["other"].body.op.name == "add" and out["main"].checked_type is not None
+    assert twice.info.name == "twice" and AddFunction("a").info.name == "Add"
+
+    @T.function_pass
+    def wrong(func, mod, ctx):
+        return func.body
+
+    with pytest.raises(TypeError, match="wrong gave Call"):
+        wrong(mod)
+
+
+def test_instruments():
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.nn.relu(x))
+    T = relay.transform
+    log = []
+
+    @T.pass_instrument
+    class Log:
+        def enter_pass_ctx(self):
+            log.append("enter")
+
+        def exit_pass_ctx(self):
+            log.append("exit")
+
+        def should_run(self, mod, info):
+            return info.name != "FuseOps"
+
+        def run_before_pass(self, mod, info):
+            log.append(info.name)
+
+    timing = T.PassTimingInstrument()
+    with T.PassContext(instruments=[Log(), timing]):
+        out = T.Sequential([T.InferType(), T.FuseOps()], name="both")(mod)
+    assert log == ["enter", "both", "InferType", "exit"] and "Primitive" not in str(out)
+    assert "InferType: " in timing.render()
+
+
+# --- running -------------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
+def test_executors(kind):
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    f = relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w)))
+    a, b = np.ones((2, 4), np.float32), np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+    expected = np.maximum(a @ b.T, 0)
+    executor = relay.create_executor(kind, relay.IRModule({"main": f}))
+    assert (executor.evaluate()(a, b) == expected).all()
+    assert (executor.evaluate(f)(a, w=b) == expected).all()
+    assert (executor.evaluate(f, {w: b})(a) == expected).all()
+    assert relay.create_executor(kind).evaluate(relay.const(1) + relay.const(2)) == 3
+    y = relay.var("y", "float32")
+    assert relay.create_executor(kind).evaluate(relay.Function([y], y * y))(3) == 9
+    assert (relay.create_executor(kind, executor.mod, params={"w": b}).evaluate()(a) == expected).all()
+    for wrong in ([], [a, b, a]):
+        with pytest.raises(TypeError, match="argument"):
+            executor.evaluate()(*wrong)
+    with pytest.raises(ValueError, match="debug"):
+        relay.create_executor("fast")
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+def test_executors_run_programs(kind):
+    n, x, y = (relay.var(name, "int32") for name in "nxy")
+    factorial = relay.GlobalVar("factorial")
+    body = relay.If(n < 1, relay.const(1), n * factorial(n - 1))
+    mod = relay.IRModule({factorial: relay.Function([n], body, relay.scalar_type("int32"))})
+    p = relay.Prelude(mod)
+    run = relay.create_executor(kind, mod).evaluate
+    assert run(factorial)(5) == 120
+    assert run(p.sum(p.cons(factorial(relay.const(3)), p.cons(relay.const(1), p.nil())))) == 7
+    adder = relay.Function([y], relay.Function([x], x + y))
+    assert run(adder(relay.const(3))(relay.const(4))) == 7
+    r = relay.var("r")
+    write = relay.Let(relay.var("_"), relay.RefWrite(r, relay.const(2)), relay.RefRead(r))
+    assert run(relay.Let(r, relay.RefCreate(relay.const(1)), write)) == 2
+
+
+def test_build():
+    x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
+    mod = relay.IRModule({"main": relay.Function([x, w], relay.nn.dense(x, w))})
+    a, b = np.ones((2, 4), np.float32), np.arange(12, dtype=np.float32).reshape(3, 4)
+    with relay.transform.PassContext(opt_level=3):
+        lib = relay.build(mod, target="llvm", params={"w": b})
+    m = relay.GraphModule(lib["default"](relay.cpu()))
+    m.set_input("x", a)
+    m.run()
+    assert (m.get_output(0) == a @ b.T).all() and m.get_num_outputs() == 1 and m.get_num_inputs() == 1
+    m.run(x=2 * a)
+    assert (m.get_output(0, np.empty((2, 3), np.float32)) == 2 * a @ b.T).all()
+    assert m.benchmark(repeat=2, number=1).mean > 0
+    with pytest.raises(ValueError, match="no input y; it has: x"):
+        m.set_input(y=a)
+    graph, library, params = lib
+    assert library is lib and params == {} and "kernels" in graph
+    with pytest.raises(ValueError, match="no parameter v"):
+        relay.bind_params_by_name(mod["main"], {"v": b})
+    with pytest.raises(relay.CompileError, match="cuda"):
+        relay.build(mod, target="cuda")
