@@ -33,7 +33,8 @@ test: build lint ## Run the unit tests and the Python tests: what must pass befo
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
 	@$(PYTHON) -m pytest -q test/python
 
-test-long: build ## Run randomly drawn schedules against the reference for long; CASES=number
+test-long: build ## Run random programs and random schedules against the reference for long; CASES=number of schedules
+	@build/release/bin/relay_fuzz_programs --cases 10000
 	@build/release/bin/relay_fuzz_schedules --cases $(CASES)
 
 test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each

@@ -61,6 +61,12 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
+# The same of the program fuzzer: 1,000 programs, and every pair of kinds of nodes.
+if(TARGET relay_fuzz_programs)
+  add_test(NAME fuzz_programs COMMAND relay_fuzz_programs --cases 1000 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(fuzz_programs PROPERTIES TIMEOUT 900)
+endif()
+
 # The examples that are C++ programs, as their readers build them.
 if(TARGET relay)
   foreach(library all transform)

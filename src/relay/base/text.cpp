@@ -40,14 +40,15 @@ static size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;  // and at most half of the name
   for (const std::string& candidate : candidates) {
     size_t distance = edit_distance(name.substr(0, 200), candidate);
     // "conv2d" for "nn.conv2d": a missing namespace is the commonest slip.
     if (candidate.size() > name.size() && candidate.ends_with(name) &&
         candidate[candidate.size() - name.size() - 1] == '.')
       distance = 0;
-    if (distance < best_distance) best_distance = distance, best = candidate;
+    if (distance < best_distance && 2 * distance <= std::max(name.size(), candidate.size()))
+      best_distance = distance, best = candidate;
   }
   return best;
 }

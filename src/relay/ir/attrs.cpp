@@ -247,7 +247,12 @@ Status detail::assign_fields(const AttrsType& type, void* data,
     }
     const AttrField& field = type.fields[static_cast<size_t>(index)];
     if (given[static_cast<size_t>(index)]) {
-      errors.push_back(Diagnostic{DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name)});
+      errors.push_back(Diagnostic{DiagnosticKind::bad_attribute,
+                                  format("the attribute '{}' is given twice", name),
+                                  {},
+                                  {},
+                                  {},
+                                  "leave one of them out"});
       continue;
     }
     given[static_cast<size_t>(index)] = true;

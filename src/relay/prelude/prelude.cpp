@@ -25,4 +25,18 @@ std::optional<std::string> find(std::string_view name) {
   return tensor_array(name);
 }
 
+std::optional<std::string> part_with(std::string_view name) {
+  std::string definition = starts_with(name, "@") ? format("def {}", name) : format("type {}", name);
+  std::string constructor = format("  {}", name);
+  for (size_t i = 0; i < text_count; ++i)
+    for (std::string_view line : split(texts[i].text, '\n'))
+      for (const std::string& begin : {definition, constructor}) {
+        if (!starts_with(line, begin) || line.size() == begin.size()) continue;
+        bool is_constructor = begin == constructor;
+        char next = line[begin.size()];
+        if (next == '(' || (is_constructor ? next == ',' : next == '[' || next == ' ')) return texts[i].name;
+      }
+  return std::nullopt;
+}
+
 }  // namespace relay::prelude

@@ -19,6 +19,9 @@ std::vector<std::string> parts();
 // The text of a part; the ending `.rly` that version 0.0.5 wrote may follow its name. Nothing when there is no such part.
 std::optional<std::string> find(std::string_view name);
 
+// The part whose file defines a type, a constructor or (by name with @) a function.
+std::optional<std::string> part_with(std::string_view name);
+
 // "tensor_array_DTYPE" and "tensor_array_DTYPE_SHAPE", SHAPE being extents and `any` joined by '_', or `scalar`.
 std::optional<std::string> tensor_array(std::string_view name);
 

@@ -158,7 +158,7 @@ Token Lexer::scan() {
     }
     if (next == '"') return quoted(begin, c == '%' ? Tok::Local : Tok::Global);
     if (c == '%') return {Tok::Percent, begin, at_};
-    return error(begin, "'@' must be followed by the name of a global");
+    return error(begin, "'@' must be followed by the name of a global", "names of functions are written @main");
   }
   if (c == '"') return quoted(begin, Tok::String);
   auto two = [&](Tok kind) { return at_ += 2, Token{kind, begin, at_}; };
@@ -192,9 +192,10 @@ Token Lexer::scan() {
   while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0) == 0x80)
     ++at_;  // the rest of a UTF-8 character
   bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-  return error(begin, printable
-                          ? format("'{}' is no part of a Relay program", text_.substr(begin, at_ - begin))
-                          : format("the byte 0x{:02x} is no part of a Relay program", static_cast<unsigned char>(c)));
+  return error(begin,
+               printable ? format("'{}' is no part of a Relay program", text_.substr(begin, at_ - begin))
+                         : format("the byte 0x{:02x} is no part of a Relay program", static_cast<unsigned char>(c)),
+               "remove it; names with other characters are quoted: %\"input.1\"");
 }
 
 }  // namespace relay::text

@@ -151,7 +151,12 @@ std::string MetadataWriter::section(const ir::DictAttrs& module_attrs) {
 namespace {
 
 Diagnostic bad(const Span& place, std::string message) {
-  return Diagnostic{.kind = DiagnosticKind::bad_metadata, .message = std::move(message), .span = place};
+  return Diagnostic{.kind = DiagnosticKind::bad_metadata,
+                    .message = std::move(message),
+                    .span = place,
+                    .help =
+                        "it is a JSON object such as {\"relay.Constant\": [{\"shape\": [2], \"dtype\": \"int32\", "
+                        "\"values\": [1, 2]}]}"};
 }
 
 // A tensor of bytes read from a text; nothing when they do not fit.

@@ -14,6 +14,14 @@ namespace relay::text {
 
 using namespace ir;
 
+// How constructs are written, for messages.
+static constexpr const char *let_form = "a let is written: let %x = value; body",
+                            *function_form = "a function is written: fn (%x: int32) -> int32 { body }",
+                            *if_form = "an if is written: if (c) { a } else { b }",
+                            *match_form = "a match is written: match (x) { pattern => value, pattern => value }",
+                            *write_form = "it is written: ref_write(reference, value)",
+                            *two_expressions = "put ';' between two expressions, or an operator";
+
 template <class T, class... Args>
 static Expr make_expr(Span span, Args&&... args) {
   T* node = new T(std::forward<Args>(args)...);
@@ -101,7 +109,8 @@ Parser::Step Parser::item() {
     Token name = take();
     Type annotation;
     if (accept(Tok::Colon) && !(annotation = type())) return Step::Failed;
-    if (!expect(Tok::Semicolon, "after the declaration of a free variable")) return Step::Failed;
+    if (!expect(Tok::Semicolon, "after the declaration of a free variable", "it is written: free_var %x: int32; ..."))
+      return Step::Failed;
     declare(var(name_of(name), annotation, span(name)));
     return Step::Item;
   }
@@ -114,7 +123,7 @@ Parser::Step Parser::begin_let() {
   Token name = take();
   Type annotation;
   if (accept(Tok::Colon) && !(annotation = type())) return Step::Failed;
-  if (!expect(Tok::Equal, "after the variable of a let")) return Step::Failed;
+  if (!expect(Tok::Equal, "after the variable of a let", let_form)) return Step::Failed;
   push(Open::Let, word.begin);
   lets_.push_back(var(name_of(name), annotation, span(name)));
   if (at_word("fn")) declare(lets_.back());
@@ -125,16 +134,15 @@ Parser::Step Parser::begin_let() {
 
 // [A](%x: T, Primitive=1) -> R { ; on top of its entry. The body's scope begins here.
 bool Parser::function_head(FunctionHead* head) {
-  type_scopes_.emplace_back();
-  dim_scopes_.emplace_back();
-  if (!type_params(&head->type_params) || !expect(Tok::LParen, "before the parameters")) return false;
+  open_scope();
+  if (!type_params(&head->type_params) || !expect(Tok::LParen, "before the parameters", function_form)) return false;
   AttrValues attrs;
   std::set<std::string> names;
   while (!at(Tok::RParen)) {
     if (at_attribute()) {
       if (!attribute(&attrs, nullptr)) return false;
     } else {
-      if (!at(Tok::Local)) return unexpected("a parameter such as %x");
+      if (!at(Tok::Local)) return unexpected("a parameter such as %x", function_form);
       Token name = take();
       if (accept(Tok::LBrace)) {  // {virtual_device=meta[VirtualDevice][0]}: devices are chosen elsewhere
         while (!at(Tok::RBrace) && !at(Tok::End)) take();
@@ -144,14 +152,16 @@ bool Parser::function_head(FunctionHead* head) {
       if (accept(Tok::Colon) && !(annotation = type())) return false;
       head->params.push_back(var(name_of(name), annotation, span(name)));
       if (!names.insert(head->params.back()->name).second)
-        report(DiagnosticKind::duplicate_definition, format("two parameters are named %{}", head->params.back()->name),
-               span(name));
+        report_twice(format("two parameters are named %{}", head->params.back()->name), span(name),
+                     (*std::find_if(head->params.begin(), head->params.end(), [&](const VarRef& p) {
+                       return p->name == head->params.back()->name;
+                     }))->span);
     }
     if (!accept(Tok::Comma) && !at_attribute()) break;
   }
-  if (!expect(Tok::RParen, "after the parameters")) return false;
+  if (!expect(Tok::RParen, "after the parameters", function_form)) return false;
   if (accept(Tok::Arrow) && !(head->result = type())) return false;
-  if (!expect(Tok::LBrace, "before the body of a function")) return false;
+  if (!expect(Tok::LBrace, "before the body of a function", function_form)) return false;
   for (auto& [key, value] : attrs) head->attrs.emplace(key, std::move(value));
   for (const VarRef& param : head->params) declare(param);
   return true;
@@ -206,7 +216,7 @@ Parser::Step Parser::after() {
     int64_t index = 0;
     if (number.kind != Tok::Number ||
         std::from_chars(digits.data(), digits.data() + digits.size(), index).ptr != digits.data() + digits.size())
-      return unexpected("the index of a tuple field"), Step::Failed;
+      return unexpected("the index of a tuple field", "fields of a tuple have numbers: %x.0"), Step::Failed;
     take();
     Operand& top = operands_.back();
     top.expr = get(std::move(top.expr), index, span_from(top.begin));
@@ -259,7 +269,10 @@ Parser::Step Parser::finish_call() {
     if (!attribute(&attrs, &spans)) return Step::Failed;
     if (!accept(Tok::Comma) && !at_attribute()) break;
   }
-  if (!expect(Tok::RParen, "after the arguments of a call")) return Step::Failed;
+  if (!expect(Tok::RParen, "after the arguments of a call",
+              attrs.empty() ? "close the call with ')', or put ',' between two arguments"
+                            : "attributes such as axis=1 come after all arguments"))
+    return Step::Failed;
   Exprs args;
   args.reserve(operands_.size() - entry.base - 1);
   for (size_t i = entry.base + 1; i < operands_.size(); ++i) args.push_back(std::move(operands_[i].expr));
@@ -280,7 +293,8 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
   if (!op) {
     if (!values.empty() && !(as<Tuple>(callee.expr) && sink_.has_errors()))
       report(DiagnosticKind::bad_attribute,
-             format("'{}' is given, but only calls of operators have attributes", values[0].first), spans[0]);
+             format("'{}' is given, but only calls of operators have attributes", values[0].first), spans[0],
+             "pass it as an argument, without a name");
     return ir::call(callee.expr, std::move(args), {}, std::move(span));
   }
   Result<Attrs> attrs = op::attributes(*op->def, values, span);
@@ -293,16 +307,17 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
   return ir::call(callee.expr, std::move(args), {}, std::move(span));
 }
 
-Parser::Step Parser::begin_block(Open open, uint32_t begin, std::string_view context) {
-  if (!expect(Tok::LBrace, context)) return Step::Failed;
+Parser::Step Parser::begin_block(Open open, uint32_t begin, std::string_view context, const char* form) {
+  if (!expect(Tok::LBrace, context, form)) return Step::Failed;
   open_.back().open = open;
   open_.back().begin = begin;
   return Step::Item;
 }
 
 Parser::Step Parser::begin_arm() {
+  pattern_vars_.clear();
   Pattern p = pattern();
-  if (!p || !expect(Tok::FatArrow, "after the pattern")) return Step::Failed;
+  if (!p || !expect(Tok::FatArrow, "after the pattern", match_form)) return Step::Failed;
   matches_.back().pattern = std::move(p);
   return Step::Item;
 }
@@ -316,8 +331,7 @@ Parser::Step Parser::finish_function() {
   Operand body = std::move(operands_.back());
   operands_.pop_back();
   leave_scopes(entry);
-  type_scopes_.pop_back();
-  dim_scopes_.pop_back();
+  close_scope();
   FunctionRef f = function(std::move(head.params), std::move(body.expr), std::move(head.result),
                            std::move(head.type_params), std::move(head.attrs), span_from(entry.begin));
   push_operand(f, entry.begin);
@@ -329,13 +343,14 @@ Parser::Step Parser::close(const Token& next) {
   bool semicolon = next.kind == Tok::Semicolon, comma = next.kind == Tok::Comma;
   switch (top.open) {
     case Open::Let:
-      if (!expect(Tok::Semicolon, "after the value of a let")) return Step::Failed;
+      if (!expect(Tok::Semicolon, "after the value of a let", let_form)) return Step::Failed;
       leave_scopes(top);
       declare(lets_.back());
       top.open = Open::LetBody;
       return Step::Item;
     case Open::Graph: {
-      if (!expect(Tok::Semicolon, "after the value of a graph variable")) return Step::Failed;
+      if (!expect(Tok::Semicolon, "after the value of a graph variable", "it is written: %0 = value; ..."))
+        return Step::Failed;
       Expr& bound = graphs_[top.number];
       if (bound) hidden_graphs_.emplace_back(top.number, bound);
       bound = std::move(operands_.back().expr);
@@ -361,7 +376,9 @@ Parser::Step Parser::close(const Token& next) {
         top.comma = true;
         if (!at(Tok::RParen)) return Step::Item;
       }
-      if (!expect(Tok::RParen, "after an expression in parentheses")) return Step::Failed;
+      if (!expect(Tok::RParen, "after an expression in parentheses",
+                  "close it with ')', or put ',' between the fields of a tuple"))
+        return Step::Failed;
       Entry entry = top;
       open_.pop_back();
       if (entry.comma) {
@@ -380,26 +397,29 @@ Parser::Step Parser::close(const Token& next) {
       }
       return finish_call();
     case Open::Brace: {
-      if (!expect(Tok::RBrace, "after a block")) return Step::Failed;
+      if (!expect(Tok::RBrace, "after a block", two_expressions)) return Step::Failed;
       Entry entry = top;
       open_.pop_back();
       leave_scopes(entry);
       return Step::After;
     }
     case Open::Function:
-      if (next.kind != Tok::RBrace) return unexpected("'}' after the body of a function"), Step::Failed;
+      if (next.kind != Tok::RBrace)
+        return unexpected("'}' after the body of a function",
+                          next.kind == Tok::End ? "every '{' needs its '}'" : two_expressions),
+               Step::Failed;
       return finish_function();
     case Open::IfCondition:
-      if (!expect(Tok::RParen, "after the condition of an if")) return Step::Failed;
-      return begin_block(Open::IfThen, top.begin, "before the first branch of an if");
+      if (!expect(Tok::RParen, "after the condition of an if", if_form)) return Step::Failed;
+      return begin_block(Open::IfThen, top.begin, "before the first branch of an if", if_form);
     case Open::IfThen:
-      if (!expect(Tok::RBrace, "after the first branch of an if")) return Step::Failed;
+      if (!expect(Tok::RBrace, "after the first branch of an if", two_expressions)) return Step::Failed;
       leave_scopes(top);
-      if (!at_word("else")) return unexpected("'else': an if has two branches"), Step::Failed;
+      if (!at_word("else")) return unexpected("'else'", if_form), Step::Failed;
       take();
-      return begin_block(Open::IfElse, top.begin, "before the second branch of an if");
+      return begin_block(Open::IfElse, top.begin, "before the second branch of an if", if_form);
     case Open::IfElse: {
-      if (!expect(Tok::RBrace, "after the second branch of an if")) return Step::Failed;
+      if (!expect(Tok::RBrace, "after the second branch of an if", two_expressions)) return Step::Failed;
       Entry entry = top;
       open_.pop_back();
       leave_scopes(entry);
@@ -410,7 +430,8 @@ Parser::Step Parser::close(const Token& next) {
     }
     case Open::RefCreate:
     case Open::RefRead: {
-      if (!expect(Tok::RParen, "after the operand")) return Step::Failed;
+      if (!expect(Tok::RParen, "after the operand", "ref and ref_read take one operand: ref(%x), ref_read(%r)"))
+        return Step::Failed;
       Entry entry = top;
       open_.pop_back();
       Operand& value = operands_.back();
@@ -421,8 +442,9 @@ Parser::Step Parser::close(const Token& next) {
     }
     case Open::RefWrite: {
       if (operands_.size() - top.base == 1)
-        return expect(Tok::Comma, "between a reference and what is written to it") ? Step::Item : Step::Failed;
-      if (!expect(Tok::RParen, "after the operands of ref_write")) return Step::Failed;
+        return expect(Tok::Comma, "between a reference and what is written to it", write_form) ? Step::Item
+                                                                                               : Step::Failed;
+      if (!expect(Tok::RParen, "after the operands of ref_write", write_form)) return Step::Failed;
       Entry entry = top;
       open_.pop_back();
       Expr value = std::move(operands_.back().expr);
@@ -434,7 +456,8 @@ Parser::Step Parser::close(const Token& next) {
     case Open::MatchData:
       matches_.back().data = std::move(operands_.back().expr);
       operands_.pop_back();
-      if (begin_block(Open::MatchArm, top.begin, "before the clauses of a match") == Step::Failed) return Step::Failed;
+      if (begin_block(Open::MatchArm, top.begin, "before the clauses of a match", match_form) == Step::Failed)
+        return Step::Failed;
       return begin_arm();
     case Open::MatchArm: {
       OpenMatch& match = matches_.back();
@@ -442,7 +465,7 @@ Parser::Step Parser::close(const Token& next) {
       operands_.pop_back();
       leave_scopes(top);
       if (accept(Tok::Comma) && !at(Tok::RBrace)) return begin_arm();
-      if (!expect(Tok::RBrace, "after the clauses of a match")) return Step::Failed;
+      if (!expect(Tok::RBrace, "after the clauses of a match", match_form)) return Step::Failed;
       Entry entry = top;
       open_.pop_back();
       Expr made =

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/base/quote.h"
+#include "relay/prelude/prelude.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -22,8 +23,6 @@ Parser::Parser(std::shared_ptr<const Source> source, const ParseOptions& options
       options_(options),
       body_end_(find_metadata(source_->text)),
       lexer_(source_, body_end_, sink_) {
-  dim_scopes_.emplace_back();
-  type_scopes_.emplace_back();
   if (options.definitions)
     for (const auto& [name, def] : options.definitions->types) {
       type_names_.insert(name);
@@ -38,23 +37,33 @@ void Parser::report(DiagnosticKind kind, std::string message, Span span, std::st
       Diagnostic{.kind = kind, .message = std::move(message), .span = std::move(span), .help = std::move(help)});
 }
 
-bool Parser::unexpected(std::string_view wanted) {
+void Parser::report_twice(std::string message, Span span, Span first) {
+  Diagnostic d{.kind = DiagnosticKind::duplicate_definition,
+               .message = std::move(message),
+               .span = std::move(span),
+               .help = "give one of them another name"};
+  if (first) d.labels.push_back({std::move(first), "the first one"});
+  sink_.report(std::move(d));
+}
+
+bool Parser::unexpected(std::string_view wanted, std::string help) {
   const Token& token = peek();
   if (token.kind == Tok::Error) return false;  // reported by the lexer
   std::string_view text = lexer_.text(token);
   std::string found = token.kind == Tok::End ? "the end of the text"
                                              : format("'{}'", text.substr(0, std::min<size_t>(text.size(), 40)));
-  report(DiagnosticKind::syntax, format("expected {}, found {}", wanted, found), span(token));
+  report(DiagnosticKind::syntax, format("expected {}, found {}", wanted, found), span(token), std::move(help));
   return false;
 }
 
-bool Parser::expect(Tok kind, std::string_view context) {
+bool Parser::expect(Tok kind, std::string_view context, std::string help) {
   if (accept(kind)) return true;
-  return unexpected(format("{} {}", describe(kind), context));
+  return unexpected(format("{} {}", describe(kind), context), std::move(help));
 }
 
 bool Parser::at_end(std::string_view after) {
-  return at(Tok::End) || unexpected(format("the end of the text after {}", after));
+  return at(Tok::End) || unexpected(format("the end of the text after {}", after),
+                                    "remove what follows, or put ';' between two expressions");
 }
 
 std::string Parser::name_of(const Token& token) const {
@@ -82,7 +91,7 @@ bool Parser::version(bool required) {
   }
   take();
   if (!expect(Tok::LBracket, "after '#'")) return false;
-  if (!at_word("version")) return unexpected("version");
+  if (!at_word("version")) return unexpected("version", "a text begins with #[version = \"0.0.5\"]");
   take();
   if (!expect(Tok::Equal, "after 'version'")) return false;
   Token value = peek();
@@ -90,7 +99,7 @@ bool Parser::version(bool required) {
   std::string version = unquote(lexer_.text(value));
   if (version != "0.0.5")
     report(DiagnosticKind::bad_version, format("this text has version \"{}\"; only \"0.0.5\" can be read", version),
-           span(value));
+           span(value), "print it again with a Relay that writes version 0.0.5");
   if (!expect(Tok::RBracket, "after the version")) return false;
   return true;
 }
@@ -125,16 +134,16 @@ bool Parser::type_definition(bool is_extern) {
   TypeDef def;
   def.name = name_of(name);
   def.is_extern = is_extern;
-  type_scopes_.emplace_back();
-  dim_scopes_.emplace_back();
+  open_scope();
   struct Pop {
     Parser& parser;
-    ~Pop() { parser.type_scopes_.pop_back(), parser.dim_scopes_.pop_back(); }
+    ~Pop() { parser.close_scope(); }
   } pop{*this};
   if (!type_params(&def.type_params)) return false;
   if (accept(Tok::LBrace)) {
     while (!at(Tok::RBrace)) {
-      if (!at(Tok::Ident)) return unexpected("the name of a constructor");
+      if (!at(Tok::Ident))
+        return unexpected("the name of a constructor", "a type is written: type List[A] { Cons(A, List[A]), Nil }");
       Token constructor = take();
       Types inputs;
       if (accept(Tok::LParen)) {
@@ -151,18 +160,19 @@ bool Parser::type_definition(bool is_extern) {
       Ref<const Constructor> made(node);
       node->span = span_from(constructor.begin);
       if (!constructors_.emplace(node->name, made).second)
-        report(DiagnosticKind::duplicate_definition, format("two constructors are named {}", node->name),
-               span(constructor));
+        report_twice(format("two constructors are named {}", node->name), span(constructor),
+                     constructors_.find(node->name)->second->span);
       def.constructors.push_back(std::move(made));
       if (!accept(Tok::Comma)) break;
     }
     if (!expect(Tok::RBrace, "after the constructors of a type")) return false;
   }
   if (is_extern && !def.constructors.empty())
-    report(DiagnosticKind::syntax, format("the extern type {} cannot have constructors", def.name), span_from(begin));
+    report(DiagnosticKind::syntax, format("the extern type {} cannot have constructors", def.name), span_from(begin),
+           "leave out the constructors, or the word extern");
   def.span = span_from(begin);
   if (!type_names_.insert(def.name).second)
-    report(DiagnosticKind::duplicate_definition, format("the type {} is defined twice", def.name), span(name));
+    report_twice(format("the type {} is defined twice", def.name), span(name), module_.types[def.name].span);
   module_.types.emplace(def.name, std::move(def));
   return true;
 }
@@ -170,7 +180,7 @@ bool Parser::type_definition(bool is_extern) {
 bool Parser::definition() {
   uint32_t begin = take().begin;
   Token name = peek();
-  if (!expect(Tok::Global, "after 'def'")) return false;
+  if (!expect(Tok::Global, "after 'def'", "the name of a function begins with @: def @main() { ... }")) return false;
   std::string global = name_of(name);
   graphs_.clear(), hidden_graphs_.clear();
   push(Open::Function, begin);
@@ -179,8 +189,11 @@ bool Parser::definition() {
   FunctionHead* head = &functions_.back();
   Expr made;
   if (!run(function_head(head) ? Step::Item : Step::Failed, outer, &made)) return false;
-  if (!module_.functions.emplace(global, FunctionRef(as<Function>(made))).second)
-    report(DiagnosticKind::duplicate_definition, format("@{} is defined twice", global), span(name));
+  auto [it, added] = module_.functions.emplace(global, FunctionRef(as<Function>(made)));
+  if (!added)
+    report_twice(format("@{} is defined twice", global), span(name),
+                 defined_.count(global) ? defined_[global] : it->second->span);
+  defined_.emplace(global, span(name));
   return true;
 }
 
@@ -199,7 +212,7 @@ void Parser::recover() {
   lexer_.seek(static_cast<uint32_t>(next));
   open_.clear(), operands_.clear(), functions_.clear(), lets_.clear(), matches_.clear();
   locals_.clear(), declared_.clear();
-  type_scopes_.resize(1), dim_scopes_.resize(1);
+  types_in_scope_.close_all(), dims_.close_all();
   depth_ = 0;
 }
 
@@ -212,7 +225,9 @@ void Parser::check_type_names() {
       names.push_back(builtin);
     std::optional<std::string> near = nearest(use.name, names);
     report(DiagnosticKind::unknown_type, format("no type is named {}", use.name), use.span,
-           near ? format("did you mean {}?", *near) : "");
+           near                           ? format("did you mean {}?", *near)
+           : prelude::part_with(use.name) ? format("import \"{}\" defines it", *prelude::part_with(use.name))
+                                          : format("define it, or declare it as a type variable: [{}]", use.name));
   }
 }
 
@@ -245,9 +260,12 @@ Result<Module> Parser::parse_module() {
         good = true;
       } else if (at_word("import")) {  // the same
         take();
-        good = expect(Tok::String, "that names a part of the prelude, after 'import'");
+        good =
+            expect(Tok::String, "that names a part of the prelude, after 'import'", "it is written: import \"list\"");
       } else {
-        good = unexpected("a definition: def, type or import");
+        good = unexpected("a definition: def, type or import",
+                          at(Tok::Hash) ? "only #[version = \"0.0.5\"] and #[metadata] are written so"
+                                        : "an expression belongs into a function: def @main() { ... }");
       }
       if (!good) recover();
     }
@@ -277,22 +295,32 @@ Result<Expr> Parser::parse_expr() {
   return result;
 }
 
+// Shape variables that texts share.
+void Parser::declare(const DimNames& names) {
+  for (const auto& [name, dim] : names) dims_.declare(name, dim);
+}
+DimNames Parser::declared_dims() const {
+  DimNames out;
+  for (const std::string& name : dims_.names()) out[name] = *dims_.find(name);
+  return out;
+}
+
 Result<Type> Parser::parse_type(DimNames* names, TypeForm form) {
-  if (names) dim_scopes_[0] = *names;
+  if (names) declare(*names);
   Type result = form == TypeForm::Short ? short_type() : type();
   if (result) at_end("a type");
-  if (names) *names = dim_scopes_[0];
+  if (names) *names = declared_dims();
   if (sink_.has_errors()) return all_errors();
   return result;
 }
 
 Result<AttrValues> Parser::parse_attrs(DimNames* names) {
-  if (names) dim_scopes_[0] = *names;
+  if (names) declare(*names);
   AttrValues values;
   while (at_attribute() && attribute(&values, nullptr))
     if (!accept(Tok::Comma) && !at_attribute()) break;
   if (!sink_.has_errors()) at_end("attributes");
-  if (names) *names = dim_scopes_[0];
+  if (names) *names = declared_dims();
   if (sink_.has_errors()) return all_errors();
   return values;
 }

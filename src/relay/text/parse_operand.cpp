@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "relay/op/registry.h"
+#include "relay/prelude/prelude.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -22,7 +23,7 @@ Parser::Step Parser::operand() {
       std::string_view word = lexer_.text(number);
       if (number.kind != Tok::Number &&
           !(number.kind == Tok::Ident && (starts_with(word, "inff") || starts_with(word, "nanf"))))
-        return unexpected("a number after '-'"), Step::Failed;
+        return unexpected("a number after '-'", "negative(...) negates a value"), Step::Failed;
       take();
       return push_operand(number_constant(number, true, token.begin), token.begin);
     }
@@ -36,8 +37,15 @@ Parser::Step Parser::operand() {
         if (!stack.empty()) names.push_back(known);
       std::sort(names.begin(), names.end());
       std::optional<std::string> near = nearest(name, names);
+      bool own = false;  // in its own let
+      size_t let = lets_.size();
+      for (size_t i = open_.size(); i-- > 0 && !own;)
+        if (open_[i].open == Open::Let || open_[i].open == Open::LetBody)
+          own = lets_[--let]->name == name && open_[i].open == Open::Let;
       report(DiagnosticKind::unknown_variable, format("%{} is not defined here", name), span(token),
-             near ? format("did you mean %{}?", *near) : "");
+             own    ? "only a function can use the name that its let gives it: let %f = fn (...) { ... }"
+             : near ? format("did you mean %{}?", *near)
+                    : format("give it a value before: let %{} = ...; or make it a parameter", name));
       return push_operand(stand_in(span(token)), token.begin);
     }
     case Tok::Graph: {
@@ -47,7 +55,8 @@ Parser::Step Parser::operand() {
       std::from_chars(digits.data(), digits.data() + digits.size(), number);
       auto found = graphs_.find(number);
       if (found != graphs_.end()) return push_operand(found->second, token.begin);
-      report(DiagnosticKind::unknown_variable, format("%{} is not defined before this use", digits), span(token));
+      report(DiagnosticKind::unknown_variable, format("%{} is not defined before this use", digits), span(token),
+             "graph variables are defined in the lines above: %0 = ...;");
       return push_operand(stand_in(span(token)), token.begin);
     }
     case Tok::Global: {
@@ -64,7 +73,17 @@ Parser::Step Parser::operand() {
       return Step::Item;
     default: break;
   }
-  return unexpected("an expression"), Step::Failed;
+  return unexpected("an expression", expression_help()), Step::Failed;
+}
+
+std::string Parser::expression_help() {
+  Open open = open_.back().open;
+  if (at(Tok::String)) return "strings are written only as attributes: mode=\"edge\"";
+  if (at(Tok::LBracket)) return "a list is written only as an attribute: newshape=[4]; a tuple is (a, b)";
+  if (open == Open::Binary) return "an infix operator needs a right side";
+  if (open == Open::LetBody) return "after the last ';' comes the value of the block";
+  if (open == Open::Let) return "a let needs a value: let %x = value; body";
+  return "an expression is a value such as 1f, %x, @f, (a, b), a call, or one of fn, if, match, let";
 }
 
 Parser::Step Parser::word_operand() {
@@ -78,7 +97,7 @@ Parser::Step Parser::word_operand() {
     return function_head(&functions_.back()) ? Step::Item : Step::Failed;
   }
   if (word == "if") {
-    if (!expect(Tok::LParen, "after 'if'")) return Step::Failed;
+    if (!expect(Tok::LParen, "after 'if'", "an if is written: if (c) { a } else { b }")) return Step::Failed;
     push(Open::IfCondition, token.begin);
     return Step::Item;
   }
@@ -97,7 +116,7 @@ Parser::Step Parser::word_operand() {
     return value ? push_operand(std::move(value), token.begin) : Step::Failed;
   }
   if (word == "let") {
-    report(DiagnosticKind::syntax, "a let cannot be an operand", span(token),
+    report(DiagnosticKind::syntax, "a let cannot be an operand of an infix operator or a projection", span(token),
            "put it in parentheses: (let %x = ...; ...)");
     return Step::Failed;
   }
@@ -122,9 +141,18 @@ Expr Parser::operator_node(std::string_view name, const Span& span) {
   for (const op::OpDef* def : op::all()) names.push_back(def->name);
   for (const auto& [constructor, unused] : constructors_) names.push_back(constructor);
   std::optional<std::string> near = nearest(name, names);
-  report(DiagnosticKind::unknown_operator, format("there is no operator '{}'", name), span,
-         near ? format("did you mean {}?", *near) : "`relay ops` lists the operators");
+  std::optional<std::string> part = prelude::part_with(name);
+  report(DiagnosticKind::unknown_operator, format("there is no operator or constructor '{}'", name), span,
+         part   ? format("import \"{}\" defines it", *part)
+         : near ? format("did you mean {}?", *near)
+                : "docs/operators.md and relay.operators() list the operators");
   return stand_in(span);
+}
+
+static std::string integer_range(DType dtype) {
+  bool is_signed = dtype.code == DType::Code::Int;
+  uint64_t high = ~uint64_t{0} >> (64 - dtype.bits + (is_signed ? 1 : 0));
+  return format("{} holds {} to {}", dtype.str(), is_signed ? -static_cast<int64_t>(high) - 1 : 0, high);
 }
 
 // 1 is int32 (int64 where it does not fit), 2i64, 3u8, 1f is float32, 1f16, 1bf16, inff, -nanf64.
@@ -171,13 +199,16 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
     }
     value = Tensor::scalar(parsed, dtype);
   } else {
-    if (!is_integer) return bad(format("'{}' is not an integer, but has the suffix '{}'", number, suffix));
+    if (!is_integer)
+      return bad(format("'{}' is not an integer, but has the suffix '{}'", number, suffix),
+                 format("write {}f, or an integer", number));
     int64_t parsed = 0;
     uint64_t large = 0;
     const char* end = number.data() + number.size();
     bool fits = std::from_chars(number.data(), end, parsed).ec == std::errc();
     if (!fits && dtype == DType::uint64())
       fits = std::from_chars(number.data(), end, large).ec == std::errc(), parsed = static_cast<int64_t>(large);
+    if (!fits && suffix.empty()) dtype = DType::int64();
     if (fits && suffix.empty() && parsed != static_cast<int32_t>(parsed)) dtype = DType::int64();
     if (fits && dtype.bits < 64) {
       int64_t low = dtype.code == DType::Code::UInt ? 0 : -(int64_t{1} << (dtype.bits - 1));
@@ -186,7 +217,7 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
     } else if (fits && dtype == DType::uint64() && negative) {
       fits = parsed == 0;
     }
-    if (!fits) return bad(format("{} does not fit in {}", number, dtype.str()));
+    if (!fits) return bad(format("{} does not fit in {}", number, dtype.str()), integer_range(dtype));
     value = Tensor::from_ints({}, dtype, std::span<const int64_t>(&parsed, 1));
   }
   if (literals_.size() < 4096) literals_.emplace(std::move(text), value);

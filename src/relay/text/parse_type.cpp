@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "relay/base/quote.h"
+#include "relay/prelude/prelude.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -11,6 +12,17 @@ namespace relay::text {
 using namespace ir;
 
 static constexpr int depth_limit = 200;
+
+// How types are written, for messages.
+static constexpr const char *tensor_form = "a tensor type is written Tensor[(2, n), float32]",
+                            *function_form = "a function type is written fn (int32, bool) -> int32",
+                            *variables_form = "type variables are written [A, B]";
+
+// "Cons(_, _)"
+static std::string pattern_form(const Constructor& c) {
+  return c.inputs.empty() ? c.name
+                          : format("{}({})", c.name, join(std::vector<std::string>(c.inputs.size(), "_"), ", "));
+}
 
 bool Parser::enter() {
   if (++depth_ <= depth_limit) return true;
@@ -23,25 +35,28 @@ bool Parser::enter() {
 
 // "(2, m * 3, ?)" after the opening parenthesis is next.
 bool Parser::shape(Dims* out) {
-  if (!expect(Tok::LParen, "before a shape")) return false;
+  if (!expect(Tok::LParen, "before a shape", tensor_form)) return false;
   while (!at(Tok::RParen)) {
     Dim d = dim();
     if (!d) return false;
     out->push_back(std::move(d));
     if (!accept(Tok::Comma)) break;
   }
-  return expect(Tok::RParen, "after a shape");
+  return expect(Tok::RParen, "after a shape", tensor_form);
 }
 
 Type Parser::tensor_type() {
-  if (!expect(Tok::LBracket, "after 'Tensor'")) return {};
+  if (!expect(Tok::LBracket, "after 'Tensor'", tensor_form)) return {};
   Dims dims;
-  if (!shape(&dims) || !expect(Tok::Comma, "between the shape and the element type")) return {};
+  if (!shape(&dims) || !expect(Tok::Comma, "between the shape and the element type", tensor_form)) return {};
   Token name = peek();
   std::optional<DType> dtype = at(Tok::Ident) ? parse_dtype(lexer_.text(name)) : std::nullopt;
-  if (!dtype) return unexpected("an element type such as float32"), Type();
+  if (!dtype)
+    return unexpected("an element type such as float32",
+                      "the element types are bool, bfloat16, float16 to float64, int8 to int64, uint8 to uint64"),
+           Type();
   take();
-  if (!expect(Tok::RBracket, "after the element type")) return {};
+  if (!expect(Tok::RBracket, "after the element type", tensor_form)) return {};
   return ir::tensor_type(std::move(dims), *dtype);
 }
 
@@ -49,14 +64,19 @@ Type Parser::tensor_type() {
 bool Parser::type_params(Types* out) {
   if (!accept(Tok::LBracket)) return true;
   while (!at(Tok::RBracket)) {
-    if (!at(Tok::Ident)) return unexpected("the name of a type variable");
-    std::string name = name_of(take());
+    if (!at(Tok::Ident)) return unexpected("the name of a type variable", variables_form);
+    Token token = take();
+    std::string name = name_of(token);
+    for (const Type& other : *out)
+      if (as<TypeVar>(other)->name == name)
+        report(DiagnosticKind::duplicate_definition, format("two type variables are named {}", name), span(token),
+               "give one of them another name");
     Type var = make<TypeVar>(name);
     out->push_back(var);
-    type_scopes_.back()[name] = var;
+    types_in_scope_.declare(name, var);
     if (!accept(Tok::Comma)) break;
   }
-  return expect(Tok::RBracket, "after type variables");
+  return expect(Tok::RBracket, "after type variables", variables_form);
 }
 
 Type Parser::type() {
@@ -79,20 +99,19 @@ Type Parser::type() {
   if (word == "_") return hole();
   if (word == "Tensor" && at(Tok::LBracket)) return tensor_type();
   if (word == "fn") {
-    type_scopes_.emplace_back();
-    dim_scopes_.emplace_back();
+    open_scope();
     Types vars, args;
     Type result;
-    bool good = type_params(&vars) && expect(Tok::LParen, "before the argument types");
+    bool good = type_params(&vars) && expect(Tok::LParen, "before the argument types", function_form);
     while (good && !at(Tok::RParen)) {
       args.push_back(type());
       good = args.back() != nullptr;
       if (!good || !accept(Tok::Comma)) break;
     }
-    good = good && expect(Tok::RParen, "after the argument types") && expect(Tok::Arrow, "before the result type");
+    good = good && expect(Tok::RParen, "after the argument types", function_form) &&
+           expect(Tok::Arrow, "before the result type", function_form);
     if (good) result = type();
-    type_scopes_.pop_back();
-    dim_scopes_.pop_back();
+    close_scope();
     return result ? func_type(std::move(args), std::move(result), std::move(vars)) : Type();
   }
   if (word == "ref" && accept(Tok::LParen)) {
@@ -101,8 +120,14 @@ Type Parser::type() {
     return make<RefType>(std::move(value));
   }
   std::string name(word);
-  for (size_t i = type_scopes_.size(); i-- > 0;)
-    if (auto it = type_scopes_[i].find(name); it != type_scopes_[i].end()) return it->second;
+  if (const Type* variable = types_in_scope_.find(name)) {
+    if (at(Tok::LBracket)) {
+      report(DiagnosticKind::type_mismatch, format("the type variable {} takes no arguments", name), span(token),
+             "it stands for a whole type: write it alone");
+      return {};
+    }
+    return *variable;
+  }
   if (std::optional<DType> dtype = parse_dtype(word)) return scalar_type(*dtype);
   Types args;
   bool brackets = accept(Tok::LBracket);
@@ -156,9 +181,10 @@ Type Parser::short_type() {
 
 // A name is the variable of the nearest enclosing function that has it, else a new one of the innermost.
 Dim Parser::dim_name(const std::string& name) {
-  for (size_t i = dim_scopes_.size(); i-- > 0;)
-    if (auto it = dim_scopes_[i].find(name); it != dim_scopes_[i].end()) return it->second;
-  return dim_scopes_.back()[name] = scalar::var(name);
+  if (const Dim* known = dims_.find(name)) return *known;
+  Dim made = scalar::var(name);
+  dims_.declare(name, made);
+  return made;
 }
 
 static Dim combine(scalar::BinaryOp op, Dim a, Dim b) {
@@ -205,7 +231,8 @@ Dim Parser::dim_product() {
     Dim b = dim_factor();
     if (!b) return {};
     if (op.kind != Tok::Star && scalar::is_int(b, 0)) {
-      report(DiagnosticKind::bad_literal, "a dimension cannot be divided by 0", span(op));
+      report(DiagnosticKind::bad_literal, "a dimension cannot be divided by 0", span(op),
+             "divide by a positive number");
       return {};
     }
     a = combine(op.kind == Tok::Star    ? scalar::BinaryOp::Mul
@@ -228,7 +255,8 @@ Dim Parser::dim_factor() {
       auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
       std::string_view suffix(end, digits.data() + digits.size());
       if (error != std::errc() || !(suffix.empty() || suffix == "i64" || suffix == "i32" || suffix == "i")) {
-        report(DiagnosticKind::bad_literal, format("'{}' is not a 64-bit integer", digits), span(token));
+        report(DiagnosticKind::bad_literal, format("'{}' is not a 64-bit integer", digits), span(token),
+               "a dimension is an integer, ?, a name, or arithmetic of these");
         return {};
       }
       return scalar::imm(value);
@@ -247,7 +275,7 @@ Dim Parser::dim_factor() {
       return inner && expect(Tok::RParen, "after an expression") ? inner : Dim();
     }
     case Tok::Ident: break;
-    default: return unexpected("a dimension: an integer, ?, a name, or arithmetic of these"), Dim();
+    default: return unexpected("a dimension", "a dimension is an integer, ?, a name, or arithmetic of these"), Dim();
   }
   std::string name = name_of(take());
   if (!accept(Tok::LParen)) return dim_name(name);
@@ -291,7 +319,8 @@ bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   if (!attr_value(&value)) return false;
   for (const auto& [other, unused] : *out)
     if (other == name && !spans)
-      report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key));
+      report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key),
+             "leave one of them out");
   out->emplace_back(std::move(name), std::move(value));
   if (spans) spans->push_back(span_from(key.begin));
   return true;
@@ -346,7 +375,8 @@ bool Parser::attr_value(AttrValue* out) {
       break;
     default: break;
   }
-  return unexpected("the value of an attribute");
+  return unexpected("the value of an attribute",
+                    "values are numbers, \"strings\", True, False, None, and lists [1, 2] of them");
 }
 
 // The elements up to `close`: all integers, floats, strings or lists of integers; with a name or `?` among them, dimensions.
@@ -404,7 +434,8 @@ bool Parser::attr_list(AttrValue* out, Tok close) {
   } else if (dims.size() == count) {
     *out = std::move(dims);
   } else {
-    report(DiagnosticKind::bad_attribute, "the elements of this list are of different kinds", span_from(begin));
+    report(DiagnosticKind::bad_attribute, "the elements of this list are of different kinds", span_from(begin),
+           "a list is all integers, floats, strings, or lists of integers");
     *out = Ints();
   }
   return true;
@@ -433,6 +464,10 @@ Pattern Parser::pattern() {
     if (accept(Tok::Colon) && !(annotation = type())) return {};
     node->kind = PatternKind::Var;
     node->var = var(name_of(token), annotation, span(token));
+    for (const VarRef& other : pattern_vars_)
+      if (other->name == node->var->name && node->var->name != "_")
+        report_twice(format("two variables of this pattern are named %{}", other->name), span(token), other->span);
+    pattern_vars_.push_back(node->var);
     declare(node->var);
   } else if (accept(Tok::LParen)) {
     node->kind = PatternKind::Tuple;
@@ -450,7 +485,9 @@ Pattern Parser::pattern() {
         for (const auto& [name, unused] : constructors_) names.push_back(name);
         std::optional<std::string> near = nearest(word, names);
         report(DiagnosticKind::unknown_variable, format("no type defines a constructor named {}", word), span(token),
-               near ? format("did you mean {}?", *near) : "");
+               near                       ? format("did you mean {}?", *near)
+               : prelude::part_with(word) ? format("import \"{}\" defines it", *prelude::part_with(word))
+                                          : "patterns are constructors, tuples (a, b), variables %x and _");
         node->kind = PatternKind::Wildcard;
       }
       if (accept(Tok::LParen) && !nested()) return {};
@@ -458,10 +495,10 @@ Pattern Parser::pattern() {
         report(DiagnosticKind::wrong_argument_count,
                format("the constructor {} has {}, the pattern {}", word,
                       plural(found->second->inputs.size(), "field", "fields"), node->patterns.size()),
-               span_from(token.begin));
+               span_from(token.begin), format("write {}", pattern_form(*found->second)));
     }
   } else {
-    unexpected("a pattern");
+    unexpected("a pattern", "patterns are constructors, tuples (a, b), variables %x and _");
     return {};
   }
   node->span = span_from(token.begin);

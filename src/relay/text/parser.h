@@ -10,6 +10,7 @@
 
 #include "relay/text/lexer.h"
 #include "relay/text/metadata.h"
+#include "relay/text/nested_names.h"
 #include "relay/text/text.h"
 
 namespace relay::text {
@@ -36,17 +37,21 @@ class Parser {
     return token;
   }
   bool accept(Tok kind) { return at(kind) ? (take(), true) : false; }
-  bool expect(Tok kind, std::string_view context);
+  bool expect(Tok kind, std::string_view context, std::string help = "");
   Span span(uint32_t begin, uint32_t end) const { return {source_, begin, end, {}}; }
   Span span(const Token& token) const { return span(token.begin, token.end); }
   Span span_from(uint32_t begin) const { return span(begin, std::max(begin, last_end_)); }
   void report(DiagnosticKind kind, std::string message, Span span, std::string help = "");
-  bool unexpected(std::string_view wanted);       // "expected ..., found ..." at the next token; false
+  void report_twice(std::string message, Span span, Span first);  // something has two definitions
+  bool unexpected(std::string_view wanted,
+                  std::string help = "");         // "expected ..., found ..." at the next token; false
   std::string name_of(const Token& token) const;  // of %x, @f, %"a b", an identifier
   Diagnostics all_errors() const;
 
   // --- definitions -----------------------------------------------------------------------------------------------------
   bool version(bool required);
+  void open_scope() { types_in_scope_.open(), dims_.open(); }  // of type variables and shape variables
+  void close_scope() { types_in_scope_.close(), dims_.close(); }
   void collect_types();
   bool import();
   bool type_definition(bool is_extern);
@@ -115,7 +120,8 @@ class Parser {
   Step finish_function();
   Step begin_let();
   Step begin_arm();
-  Step begin_block(Open open, uint32_t begin, std::string_view context);
+  Step begin_block(Open open, uint32_t begin, std::string_view context, const char* form);
+  std::string expression_help();  // for an expression that is missing at the next token
   void reduce_binary();
   void reduce_let();
   bool function_head(FunctionHead* head);
@@ -141,6 +147,8 @@ class Parser {
   ir::Dim dim_product();
   ir::Dim dim_factor();
   ir::Dim dim_name(const std::string& name);
+  void declare(const DimNames& names);
+  DimNames declared_dims() const;
   bool attribute(AttrValues* out, std::vector<Span>* spans);
   bool attr_value(ir::AttrValue* out);
   bool attr_list(ir::AttrValue* out, Tok close);
@@ -170,6 +178,7 @@ class Parser {
   std::map<int64_t, ir::Expr> meta_nodes_;
   std::map<std::string, Ref<const ir::Constructor>, std::less<>> constructors_;
   std::set<std::string> type_names_;
+  std::map<std::string, Span> defined_;  // where the globals got their names
   struct TypeUse {
     std::string name;
     size_t args;
@@ -192,8 +201,9 @@ class Parser {
   std::vector<FunctionHead> functions_;
   std::vector<ir::VarRef> lets_;
   std::vector<OpenMatch> matches_;
-  std::vector<std::map<std::string, ir::Type>> type_scopes_;
-  std::vector<DimNames> dim_scopes_;
+  std::vector<ir::VarRef> pattern_vars_;  // of the pattern that is read
+  NestedNames<ir::Type> types_in_scope_;  // variables
+  NestedNames<ir::Dim> dims_;
 };
 
 }  // namespace relay::text

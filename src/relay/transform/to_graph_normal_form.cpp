@@ -3,7 +3,8 @@
 //   let %a = exp(%x); add(%a, %a)        becomes        %0 = exp(%x); add(%0, %0)
 //
 // A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is what
-// recursion refers to), and when a function inside of its scope uses it: that one would compute it again at every call.
+// recursion refers to), when a function inside of its scope uses it: that one would compute it again at every call; and when
+// its annotation may be what says the value's type (`let %none: List[int32] = Nil`).
 #include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/effects.h"
@@ -44,6 +45,20 @@ static bool is_operand(const Expr& e) {
   return e->kind == ExprKind::Constant || e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar;
 }
 
+// Whether the annotation of a let may be needed to find the type of its value.
+static bool annotation_decides(const Let* let) {
+  if (!let->var->annotation) return false;
+  std::vector<Type> types{let->var->annotation};
+  while (!types.empty()) {
+    Type t = types.back();
+    types.pop_back();
+    const TupleType* tuple = as<TupleType>(t);
+    if (!tuple && !as<TensorType>(t)) return true;
+    if (tuple) types.insert(types.end(), tuple->fields.begin(), tuple->fields.end());
+  }
+  return false;
+}
+
 Result<Module> to_graph_normal_form(const Module& module, PassContext&) {
   Effects effects(module);
   return for_each_function(module, [&](const FunctionRef& f) {
@@ -55,6 +70,7 @@ Result<Module> to_graph_normal_form(const Module& module, PassContext&) {
       const Let* let = as<Let>(e);
       if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
       if (captured.contains(let->var.get()) && !is_operand(let->value)) return;
+      if (annotation_decides(let)) return;
       vars_of[let->value.get()].push_back(let->var.get());
       replaced.insert(let->var.get());
     });

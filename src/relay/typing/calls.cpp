@@ -45,7 +45,7 @@ void Inference::finish_call(const Call* call) {
   }
   report(DiagnosticKind::type_mismatch,
          format("{} is called, but has type {}, which is not a function", callee_name(call->callee), show(callee)),
-         call->span);
+         call->span, "functions, operators and constructors can be called");
   set(call, unifier_.error_type());
 }
 
@@ -104,6 +104,22 @@ static std::string call_text(const Call* call, const Op* op, const Types& inputs
   }
   std::string attrs = names.attrs(call->attrs);
   return format("{}({}{}{})", op->name, out, attrs.empty() || inputs.empty() ? "" : ", ", attrs);
+}
+
+// For `%x * 2` with a float %x: how the literal is written.
+static std::string float_literal(const Call* call, const Types& inputs) {
+  if (call->args.size() != 2) return "";
+  for (size_t i = 0; i < 2; ++i) {
+    const Constant* literal = as<Constant>(call->args[i]);
+    const TensorType* other = as<TensorType>(inputs[1 - i]);
+    if (!literal || literal->value.rank() != 0 || literal->value.dtype() != DType::int32() || !other ||
+        !other->dtype.is_float())
+      continue;
+    std::string bits = other->dtype == DType::float32() ? "" : std::to_string(other->dtype.bits);
+    return format("write the number as {}{}f{}", literal->value.int_at(0), other->dtype == DType::bfloat16() ? "b" : "",
+                  bits);
+  }
+  return "";
 }
 
 void Inference::start_operator(const Call* call, const Op* op) {
@@ -166,6 +182,11 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
     if (good) continue;
     std::string help;
     if (tuple && !declared.is_tuple && !tuple->fields.empty()) help = "take a field of the tuple: .0";
+    if (as<TypeVar>(inputs[i]))
+      help = "a type variable stands for any type; operators take tensors: Tensor[(n), float32]";
+    if (as<FuncType>(inputs[i])) help = "it is a function: call it";
+    if (as<RefType>(inputs[i])) help = "ref_read(...) gives what a reference holds";
+    if (help.empty()) help = format("operators take {}", declared.is_tuple ? "tuples of tensors here" : "tensors");
     if (declared.is_tuple && as<TensorType>(inputs[i]))
       help = format("put the tensors into a tuple: {}((%a, %b))", op->name);
     report(DiagnosticKind::type_mismatch,
@@ -183,6 +204,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
     d.message = format("{}: {}", op->name, d.message);
     if (!d.span) d.span = call->span;
     d.notes.push_back("in " + call_text(call, op, inputs));
+    if (std::string literal = float_literal(call, inputs); !literal.empty()) d.help = literal;
     sink_.report(std::move(d));
   }
   give(unifier_.error_type());

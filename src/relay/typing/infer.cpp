@@ -44,7 +44,7 @@ bool Inference::concerns_error(const Type& type) {
 }
 
 void Inference::mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
-                         std::vector<Label> labels) {
+                         std::vector<Label> labels, bool advise) {
   std::string conflict = unifier_.conflict();
   if (unifier_.too_large()) {
     if (std::exchange(told_too_large_, true)) return;
@@ -53,6 +53,12 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
     return;
   }
   if (concerns_error(expected) || concerns_error(found)) return;
+  if (conflict == Unifier::contains_itself) {
+    report(DiagnosticKind::type_mismatch, format("the type of {} would contain itself", what), span,
+           "annotate the parameters; a type that contains itself has a name: type List[A] { Cons(A, List[A]), Nil }",
+           {format("{} and {} would be one type", show(found), show(expected))}, std::move(labels));
+    return;
+  }
   text::Names names;  // one for both: two variables of one name are told apart
   Type wanted = unifier_.deep(expected), given = unifier_.deep(found);
   std::string first = names.type(given), second = names.type(wanted);
@@ -61,8 +67,24 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   if (!conflict.empty() && conflict != whole) notes.push_back(conflict);
   std::string help;
   const TensorType *a = as<TensorType>(wanted), *b = as<TensorType>(given);
-  if (conflict.find("proven") != std::string::npos) {
+  if (!advise) {
+    help = "";
+  } else if (conflict.find("proven") != std::string::npos) {
     help = "give sizes that are always equal one name, or write ? where any size will do";
+  } else if (as<FuncType>(given) && !as<FuncType>(wanted)) {
+    help = "it is a function: call it";
+  } else if (as<RefType>(wanted)) {
+    help = "ref(...) makes a reference";
+  } else if (as<RefType>(given)) {
+    help = "ref_read(...) gives what a reference holds";
+  } else if (as<TypeVar>(wanted) || as<TypeVar>(given)) {
+    help = "a type variable stands for any type: it is equal only to itself";
+  } else if (const TupleType* tuple = as<TupleType>(given); tuple && a && !tuple->fields.empty()) {
+    help = "take a field of the tuple: .0";
+  } else if (as<TupleType>(wanted) && b) {
+    help = "a tuple is written (a, b), of one field (a,)";
+  } else if (a && b && a->shape.empty() && !b->shape.empty()) {
+    help = "take, or a reduction such as sum, any, all, gives a scalar";
   } else if (a && b && a->dtype != b->dtype && a->shape.size() == b->shape.size()) {
     help = format("cast(..., dtype=\"{}\") converts it", a->dtype.str());
   } else if (a && b && a->shape.size() != b->shape.size()) {
@@ -70,6 +92,19 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   }
   report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is expected", what, first, second), span,
          std::move(help), std::move(notes), std::move(labels));
+}
+
+// An annotation may not say more than is known of the value: `both`, what is known of both, has a `?` where it does.
+void Inference::check_promise(const std::string& what, const Type& promised, const Type& both, const Span& span) {
+  Type known = unifier_.deep(both), wanted = unifier_.deep(promised);
+  if (!known || !wanted || !unifier_.loses_size(wanted, known)) return;
+  text::Names names;
+  std::string given = names.type(known);
+  report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is promised", what, given, names.type(wanted)),
+         span,
+         "write ? in the annotation; a function checks the sizes of its arguments: pass it to one whose parameter has "
+         "this type",
+         {"a size that is not known (?) may be another"});
 }
 
 // --- types of nodes -------------------------------------------------------------------------------------------------------
@@ -82,6 +117,13 @@ void Inference::set(const ExprNode* e, Type type) {
 Type Inference::type_of(const Expr& e) {
   if (const GlobalVar* g = as<GlobalVar>(e)) return global_type(g);
   return e->type ? e->type : unifier_.error_type();
+}
+
+// List[A]
+static std::string declared_form(const TypeDef& def) {
+  std::vector<std::string> params;
+  for (const Type& param : def.type_params) params.push_back(as<TypeVar>(param)->name);
+  return params.empty() ? def.name : format("{}[{}]", def.name, join(params, ", "));
 }
 
 // Data types in annotations must exist and have the right number of arguments.
@@ -101,14 +143,15 @@ void Inference::check_annotation(const Type& type, const Span& span) {
       size_t given = call ? call->args.size() : 0;
       auto found = data ? module_->types.find(data->name) : module_->types.end();
       if (found == module_->types.end()) {
-        report(DiagnosticKind::unknown_type, format("no type is named {}", data ? data->name : "this"), span);
+        report(DiagnosticKind::unknown_type, format("no type is named {}", data ? data->name : "this"), span,
+               "the module must define it");
       } else if (found->second.type_params.size() != given) {
         report(
             DiagnosticKind::type_mismatch,
             format("{} has {}, but {} given", data->name,
                    plural(static_cast<int64_t>(found->second.type_params.size()), "type parameter", "type parameters"),
                    given == 0 ? "none is" : format("{} {}", given, given == 1 ? "is" : "are")),
-            span);
+            span, format("write {}", declared_form(found->second)));
       }
       if (call) all(call->args);
       return;
@@ -257,12 +300,15 @@ bool Inference::finish_projection(const TupleGetItem* item) {
            format("field {} is taken of a tuple of {}", item->index,
                   plural(static_cast<int64_t>(fields->fields.size()), "field", "fields")),
            item->span,
-           fields->fields.empty() ? "" : format("fields are numbered from 0 to {}", fields->fields.size() - 1),
+           fields->fields.empty()       ? "the empty tuple has no fields"
+           : fields->fields.size() == 1 ? "its field has the number 0"
+                                        : format("its fields have the numbers 0 to {}", fields->fields.size() - 1),
            {format("the tuple has type {}", show(tuple))});
   } else {
     report(DiagnosticKind::type_mismatch,
            format("field {} is taken of a value of type {}, which is not a tuple", item->index, show(tuple)),
-           item->span);
+           item->span,
+           as<TensorType>(tuple) ? "take and strided_slice give parts of a tensor" : "only tuples have fields");
   }
   set(item, unifier_.error_type());
   return true;
@@ -315,7 +361,10 @@ void Inference::bind_let(const Let* let) {
   if (let->value->kind == ExprKind::Op) value = unifier_.error_type();
   Type type = value;
   if (var->annotation) {
-    if (!unifier_.unify(var->annotation, value)) {
+    Type both = unifier_.unify(var->annotation, value);
+    if (both) {
+      check_promise(format("the value of %{}", var->name), var->annotation, both, place(let->value, let));
+    } else {
       std::vector<Label> labels;
       if (var->span) labels.push_back({var->span, "annotated here"});
       mismatch(format("the value of %{}", var->name), var->annotation, value, place(let->value, let),
@@ -361,9 +410,11 @@ bool Inference::visit_function(const Function* f, uint32_t& step) {
   }
   unifier_.leave_function();
   Type body = type_of(f->body);
-  if (!unifier_.unify(function_type->result, body)) {
-    std::vector<Label> labels;
-    mismatch("the body of this function", function_type->result, body, place(f->body, f), std::move(labels));
+  Type both = unifier_.unify(function_type->result, body);
+  if (!both) {
+    mismatch("the body of this function", function_type->result, body, place(f->body, f));
+  } else if (f->result_type) {
+    check_promise("the body of this function", function_type->result, both, place(f->body, f));
   }
   set(f, checked_size(type, f->span));
   return true;

@@ -70,7 +70,8 @@ class Inference {
               std::vector<std::string> notes = {}, std::vector<Label> labels = {});
   // "`what` has type ..., but ... is expected", from the last failed unify().
   void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
-                std::vector<Label> labels = {});
+                std::vector<Label> labels = {}, bool advise = true);
+  void check_promise(const std::string& what, const Type& promised, const Type& both, const Span& span);
   // The place of a part of `whole`: its own where that is inside of `whole`, else (a variable, a shared node) that of `whole`.
   static Span place(const ir::Expr& part, const ir::ExprNode* whole);
   bool concerns_error(const Type& type);
@@ -99,6 +100,7 @@ class Inference {
   };
   std::vector<Pending> pending_;
   std::vector<Instance> instances_;
+  Label matched_;  // what the patterns are matched with
 };
 
 }  // namespace relay::typing

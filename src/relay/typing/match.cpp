@@ -22,6 +22,7 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
     const Clause& clause = match->clauses[(step - 2) / 2];
     bool entering = (step++ - 2) % 2 == 0;
     if (entering) {
+      matched_ = {place(match->data, match), format("what is matched has type {}", show(type_of(match->data)))};
       type_pattern(clause.pattern, type_of(match->data), 0);
       if (need(clause.body)) return false;
     } else {
@@ -47,7 +48,8 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
 // Gives the variables of a pattern their types. `type` is that of what it is matched with.
 void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth) {
   if (depth > Unifier::depth_limit)
-    return report(DiagnosticKind::nesting_too_deep, "this pattern is nested too deep", pattern->span);
+    return report(DiagnosticKind::nesting_too_deep, "this pattern is nested too deep", pattern->span,
+                  "match in two steps");
   Types parts;
   switch (pattern->kind) {
     case PatternKind::Wildcard: return;
@@ -56,7 +58,7 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
       check_annotation(var->annotation, var->span);
       Type known = type;
       if (var->annotation && !unifier_.unify(var->annotation, type))
-        mismatch(format("%{}", var->name), var->annotation, type, pattern->span);
+        mismatch(format("%{}", var->name), var->annotation, type, pattern->span, {matched_}, false);
       set(var, var->annotation ? var->annotation : known);
       return;
     }
@@ -64,7 +66,7 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
       for (size_t i = 0; i < pattern->patterns.size(); ++i) parts.push_back(unifier_.fresh());
       Type tuple = tuple_type(parts);
       if (!unifier_.unify(type, tuple)) {
-        mismatch("this pattern", type, tuple, pattern->span);
+        mismatch("this pattern", type, tuple, pattern->span, {matched_}, false);
         for (Type& part : parts) part = unifier_.error_type();
       }
       break;
@@ -78,11 +80,11 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
         report(DiagnosticKind::wrong_argument_count,
                format("the constructor {} has {}, the pattern {}", constructor->name,
                       plural(static_cast<int64_t>(parts.size()), "field", "fields"), pattern->patterns.size()),
-               pattern->span);
+               pattern->span, "a pattern has one pattern for each field");
         parts.resize(pattern->patterns.size(), unifier_.error_type());
       }
       if (!unifier_.unify(type, f->result))
-        mismatch(format("the pattern {}", constructor->name), type, f->result, pattern->span);
+        mismatch(format("the pattern {}", constructor->name), type, f->result, pattern->span, {matched_}, false);
       break;
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
+#include "relay/prelude/prelude.h"
 #include "relay/text/text.h"
 #include "relay/typing/infer.h"
 
@@ -26,8 +27,11 @@ Type Inference::global_type(const GlobalVar* global) {
   if (module_)
     for (const auto& [name, unused] : module_->functions) names.push_back(name);
   std::optional<std::string> near = nearest(global->name, names);
+  std::optional<std::string> part = prelude::part_with("@" + global->name);
   report(DiagnosticKind::unknown_global, format("the module defines no @{}", global->name), global->span,
-         near ? format("did you mean @{}?", *near) : "");
+         part   ? format("import \"{}\" defines it", *part)
+         : near ? format("did you mean @{}?", *near)
+                : format("define it: def @{}(...) {{ ... }}", global->name));
   return globals_[global->name] = unifier_.error_type();
 }
 
@@ -110,7 +114,8 @@ bool Inference::finish() {
     Type known = unifier_.close(e->type);
     if (!known) {
       if (!std::exchange(told_too_large_, true))
-        report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span);
+        report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span,
+               format("types may be nested {} levels deep", Unifier::depth_limit));
       break;
     }
     Type hole = unifier_.first_hole(known);
@@ -119,7 +124,10 @@ bool Inference::finish() {
       report(DiagnosticKind::cannot_infer,
              format("the type of {} cannot be inferred; all that is known is {}",
                     var ? "%" + var->name : "this expression", text::type_text(known)),
-             e->span, var ? format("annotate it: %{}: ...", var->name) : "");
+             e->span,
+             var                   ? format("annotate it: %{}: ...", var->name)
+             : as<FuncType>(known) ? "annotate its result: -> ..."
+                                   : "give it a name with a type: let %x: ... = ...");
       unifier_.mark_error(hole);
     }
     types[i] = std::move(known);
@@ -179,7 +187,12 @@ Result<Module> infer(const Module& module, Diagnostics* warnings) {
 
 Result<Type> infer_expr(const Expr& expr, const Module* module) {
   if (const Op* op = as<Op>(expr))
-    return Diagnostic{DiagnosticKind::not_supported, format("the operator {} is not a value", op->name), expr->span};
+    return Diagnostic{DiagnosticKind::not_supported,
+                      format("the operator {} is not a value", op->name),
+                      expr->span,
+                      {},
+                      {},
+                      format("wrap it: fn (%x) {{ {}(%x) }}", op->name)};
   Inference inference(module);
   inference.infer_root(expr);
   if (!inference.finish()) return inference.messages();

@@ -172,6 +172,27 @@ Type Unifier::unify(const Type& expected, const Type& found) {
   return result;
 }
 
+bool Unifier::loses_size(const Type& wanted, const Type& known) {
+  if (wanted == known || wanted->kind != known->kind) return false;
+  auto any_of = [](const Types& a, const Types& b) {
+    for (size_t i = 0; i < a.size() && i < b.size(); ++i)
+      if (loses_size(a[i], b[i])) return true;
+    return false;
+  };
+  switch (wanted->kind) {
+    case TypeKind::Tensor: {
+      const Dims &a = as<TensorType>(wanted)->shape, &b = as<TensorType>(known)->shape;
+      for (size_t i = 0; i < a.size(); ++i)
+        if (scalar::is_any(b[i]) && !scalar::is_any(a[i])) return true;
+      return false;
+    }
+    case TypeKind::Tuple: return any_of(as<TupleType>(wanted)->fields, as<TupleType>(known)->fields);
+    case TypeKind::Ref: return loses_size(as<RefType>(wanted)->value, as<RefType>(known)->value);
+    case TypeKind::Call: return any_of(as<TypeCall>(wanted)->args, as<TypeCall>(known)->args);
+    default: return false;  // what a function takes it checks
+  }
+}
+
 Type Unifier::join(const Type& a, const Type& b) {
   either_way_ = true;
   Type result = unify(a, b);
@@ -200,7 +221,7 @@ bool Unifier::occurs(const Type& hole, const Type& in, Budget& budget) {
 
 Type Unifier::bind(const Type& hole, const Type& value, Budget& budget) {
   if (hole == value) return value;
-  if (occurs(hole, value, budget)) return too_large_ ? nullptr : fail("a type would contain itself");
+  if (occurs(hole, value, budget)) return too_large_ ? nullptr : fail(contains_itself);
   if (is_error(hole) && as<HoleType>(value)) mark_error(value);
   kept_.push_back(hole);
   values_[hole.get()] = value;
@@ -251,8 +272,8 @@ Type Unifier::unify(const Type& left, const Type& right, Budget& budget) {
         const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
         if (x->dtype != y->dtype) return fail(format("{} is not {}", y->dtype.str(), x->dtype.str()));
         if (x->shape.size() != y->shape.size())
-          return fail(format("{} are not {}", plural(static_cast<int64_t>(y->shape.size()), "axis", "axes"),
-                             plural(static_cast<int64_t>(x->shape.size()), "axis", "axes")));
+          return fail(format("it has {}, not {}", plural(static_cast<int64_t>(y->shape.size()), "axis", "axes"),
+                             x->shape.size()));
         Dims dims;
         for (size_t i = 0; i < x->shape.size(); ++i) {
           Dim d = unify_dims(x->shape[i], y->shape[i], i);

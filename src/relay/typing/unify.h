@@ -42,6 +42,9 @@ class Unifier {
   Type unify(const Type& expected, const Type& found);
   // The same for two types of which neither is expected (the branches of an if): where only one is generic, its instance.
   Type join(const Type& a, const Type& b);
+  static constexpr const char* contains_itself = "a type would contain itself";  // a conflict
+  // Whether a dimension of `wanted` is `?` in `known`; both from deep().
+  static bool loses_size(const Type& wanted, const Type& known);
   const std::string& conflict() const { return conflict_; }
   bool too_large() const { return too_large_; }
   // Equations between dimensions that could not be decided yet. False: one cannot hold.

@@ -63,8 +63,8 @@ Result<Type> infer(const Conv1DAttrs& a, const Types& in) {
   Axes at(a);
   // (C5) The weight has C / groups input channels.
   if (!agree(data->shape[at.c], weight->shape[at.i] * a.groups))
-    return constraint("C5", "data has {} channels, but weight has {} input channels in each of {} groups",
-                      scalar::str(data->shape[at.c]), scalar::str(weight->shape[at.i]), a.groups);
+    return constraint("C5", "data has {} channels, but weight has {} input channels{}", scalar::str(data->shape[at.c]),
+                      scalar::str(weight->shape[at.i]), a.groups == 1 ? "" : format(" in each of {} groups", a.groups));
   // (C6) The groups divide the output channels.
   const Dim& channels = weight->shape[at.o];
   if (scalar::is_int(channels) && channels->ivalue % a.groups != 0)

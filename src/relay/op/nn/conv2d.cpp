@@ -77,8 +77,9 @@ Result<Type> infer(const Conv2DAttrs& a, const Types& in) {
   if (a.groups > 1 && scalar::is_int(channels, a.groups) && scalar::is_int(out_channels, a.groups)) {
     out_channels = scalar::simplify(out_channels * group_channels);
   } else if (!agree(channels, group_channels * a.groups)) {
-    Diagnostic d = constraint("C5", "data has {} channels, but weight has {} input channels in each of {} groups",
-                              scalar::str(channels), scalar::str(group_channels), a.groups);
+    Diagnostic d =
+        constraint("C5", "data has {} channels, but weight has {} input channels{}", scalar::str(channels),
+                   scalar::str(group_channels), a.groups == 1 ? "" : format(" in each of {} groups", a.groups));
     d.help = format("check data_layout=\"{}\" and kernel_layout=\"{}\"", a.data_layout, a.kernel_layout);
     return d;
   }

@@ -1,0 +1,175 @@
+// relay_fuzz_programs: random well-typed programs over all kinds of nodes (random_relay.h).
+//
+//   relay_fuzz_programs --cases 1000             1,000 programs from seed 1; exit status 1 and the program on a failure
+//   relay_fuzz_programs --seed 77 --cases 1 -v   one program again
+//
+// Of each: its text is read back as the same program and printed as the same text; all types are inferred; every executor of
+// the list below gives the same value; what a wrong edit makes of it is refused with diagnostics or typed, never a crash. At
+// the end, every pair of kinds of nodes that the language allows (a node and a child of it) has occurred.
+#include <cstdio>
+#include <cstdlib>
+
+#include "random_relay.h"
+#include "relay/driver/pipeline.h"
+#include "relay/eval/eval.h"
+#include "relay/transform/pass.h"
+#include "relay/typing/typing.h"
+
+using namespace relay;
+using namespace relay::fuzz;
+
+namespace {
+
+// --- the ways to run a program -------------------------------------------------------------------------------------------
+
+struct Executor {
+  const char* name;
+  Result<eval::Value> (*run)(const ir::Module& module, const eval::Values& args);
+};
+
+Result<eval::Value> evaluated(const ir::Module& module, const eval::Values& args) {
+  return eval::run(module, "main", args);
+}
+Result<eval::Value> evaluated_after_passes(const ir::Module& module, const eval::Values& args) {
+  driver::Pipeline pipeline = driver::pipeline(driver::default_opt_level);
+  transform::PassContext context;
+  context.options = pipeline.options;
+  RELAY_ASSIGN(ir::Module optimised, transform::run_passes(module, pipeline.passes, context));
+  return eval::run(optimised, "main", args);
+}
+
+const Executor executors[] = {{"eval", evaluated}, {"eval after the passes", evaluated_after_passes}};
+
+// Equal values; functions are not compared, references by what they hold.
+bool same(const eval::Value& a, const eval::Value& b) {
+  auto all = [](const eval::Values& x, const eval::Values& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+  };
+  if (const eval::TupleValue* t = eval::as_tuple(a))
+    return eval::as_tuple(b) && all(t->fields, eval::as_tuple(b)->fields);
+  if (const eval::DataValue* d = eval::as_data(a)) {
+    const eval::DataValue* e = eval::as_data(b);
+    return e && d->constructor->name == e->constructor->name && all(d->fields, e->fields);
+  }
+  if (const eval::ReferenceValue* r = eval::as_reference(a))
+    return eval::as_reference(b) && same(r->value, eval::as_reference(b)->value);
+  if (a.node || b.node) return a.node && b.node && !eval::as_tuple(b) && !eval::as_data(b) && !eval::as_reference(b);
+  if (a.tensor.shape() != b.tensor.shape() || a.tensor.dtype() != b.tensor.dtype()) return false;
+  for (int64_t i = 0; i < a.tensor.elements(); ++i) {
+    double x = a.tensor.at(i), y = b.tensor.at(i);
+    if (!(x == y || (x != x && y != y))) return false;
+  }
+  return true;
+}
+
+// --- one program -----------------------------------------------------------------------------------------------------------
+
+struct Tally {
+  Coverage coverage{};
+  int64_t programs = 0, nodes = 0, refused = 0, accepted = 0;
+};
+
+// What is wrong; empty when nothing is.
+std::string check(uint64_t seed, bool verbose, Tally* tally) {
+  RelayGenerator generator(seed);
+  ir::Module module = generator.generate();
+  std::string text = text::str(module);
+  if (verbose) std::printf("%s\n", text.c_str());
+  auto failure = [&](const std::string& what) { return format("{}\n{}", what, text); };
+  ++tally->programs;
+  count_pairs(module, &tally->coverage);
+  Result<ir::Module> read = text::parse(text);
+  if (!read) return failure("the text cannot be read: " + render(read.errors()));
+  if (!ir::equal(*read, module)) return failure("the text is read as another program");
+  if (ir::hash(*read) != ir::hash(module)) return failure("the program that is read has another hash");
+  if (text::str(*read) != text) return failure("the text is printed otherwise:\n" + text::str(*read));
+  Result<ir::Module> typed = typing::infer(*read);
+  if (!typed) return failure("the types are not inferred: " + render(typed.errors()));
+  std::string untyped;
+  for (const auto& [name, f] : typed->functions)
+    ir::visit(ir::Expr(f), [&](const ir::Expr& e) {
+      ++tally->nodes;
+      if (e->kind != ir::ExprKind::Op && (!e->type || !ir::is_complete(e->type))) untyped = ir::name(e->kind);
+    });
+  if (!untyped.empty()) return failure("a node has no type: " + untyped);
+  std::mt19937_64 random(seed);
+  Tensor x = Tensor::empty({2, 3}, DType::float32());
+  for (int64_t i = 0; i < 6; ++i) x.set(i, static_cast<double>(std::uniform_int_distribution<int>(-3, 3)(random)));
+  eval::Values args = {x, Tensor::scalar(static_cast<double>(seed % 5), DType::int32())};
+  eval::Value expected;
+  for (const Executor& executor : executors) {
+    Result<eval::Value> value = executor.run(*typed, args);
+    if (!value) return failure(format("{}: {}", executor.name, render(value.errors())));
+    if (!expected) expected = *value;
+    if (!same(expected, *value))
+      return failure(format("{} gives {} instead of {}", executor.name, eval::str(*value), eval::str(expected)));
+  }
+  for (int i = 0; i < 3; ++i) {
+    bool surely = false;
+    ir::Module mutant = generator.mutate(module, &surely);
+    text = text::str(mutant);
+    Result<ir::Module> result = typing::infer(mutant);
+    if (result && surely) return failure("a wrong program is typed");
+    if (!result && result.errors().empty()) return failure("a program is refused without a reason");
+    if (!result) render(result.errors());
+    ++(result ? tally->accepted : tally->refused);
+  }
+  return "";
+}
+
+// The pairs that the language allows and no program had.
+int missing_pairs(const Coverage& coverage, bool print) {
+  int missing = 0, found = 0;
+  for (size_t parent = 0; parent < expr_kinds; ++parent)
+    for (size_t child = 0; child < expr_kinds; ++child) {
+      ir::ExprKind p = static_cast<ir::ExprKind>(parent), c = static_cast<ir::ExprKind>(child);
+      int64_t count = coverage[parent][child];
+      if (!allowed(p, c)) {
+        if (count) std::printf("%s over %s is thought impossible, but occurs\n", ir::name(p), ir::name(c)), ++missing;
+        continue;
+      }
+      found += count > 0;
+      if (count) continue;
+      ++missing;
+      if (print) std::printf("no program has %s over %s\n", ir::name(p), ir::name(c));
+    }
+  std::printf("%d pairs of kinds (a node and a child) occur, %d do not\n", found, missing);
+  return missing;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int64_t cases = 1000;
+  uint64_t seed = 1;
+  bool verbose = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string arg = argv[i];
+    if (arg == "--cases" && i + 1 < argc)
+      cases = std::atoll(argv[++i]);
+    else if (arg == "--seed" && i + 1 < argc)
+      seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (arg == "-v")
+      verbose = true;
+    else
+      return std::printf("usage: relay_fuzz_programs [--cases N] [--seed S] [-v]\n"), 2;
+  }
+  Tally tally;
+  for (int64_t i = 0; i < cases; ++i) {
+    uint64_t at = seed + static_cast<uint64_t>(i);
+    std::string wrong;
+    try {
+      wrong = check(at, verbose, &tally);
+    } catch (const std::exception& error) {
+      wrong = error.what();
+    }
+    if (wrong.empty()) continue;
+    std::printf("FAILED seed %llu: %s\n", static_cast<unsigned long long>(at), wrong.c_str());
+    return 1;
+  }
+  std::printf("%lld programs of %lld nodes; of their mutants %lld were refused, %lld typed\n",
+              static_cast<long long>(tally.programs), static_cast<long long>(tally.nodes),
+              static_cast<long long>(tally.refused), static_cast<long long>(tally.accepted));
+  int missing = missing_pairs(tally.coverage, cases >= 500);
+  return cases >= 500 && missing > 0 ? 1 : 0;
+}
