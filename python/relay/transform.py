@@ -88,7 +88,9 @@ class PassContext:
         for name in self.config:
             if name not in _CONFIG and name.partition(".")[0] not in passes:
                 known = ", ".join(_CONFIG)
-                raise ValueError(f"there is no setting {name}: {known}, and options of passes (fuse_ops.max_group)")
+                raise ValueError(
+                    f"there is no setting {name}; there are: {known}, and options of passes (fuse_ops.max_group)"
+                )
         self.trace = trace
 
     @property
