@@ -92,6 +92,7 @@ class SegmentWriter {
           std::any_of(step.writes.begin(), step.writes.end(), [&](int w) { return needed[static_cast<size_t>(w)]; });
       if (live_[s])
         for (int r : step.reads) needed[static_cast<size_t>(r)] = true;
+      if (live_[s] && step.when >= 0) needed[static_cast<size_t>(step.when)] = true;
     }
   }
 
@@ -314,7 +315,12 @@ class SegmentWriter {
       }
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(step.shape_values));
       RELAY_ASSIGN(SizeExpr tasks, size_(task_count(step)));
-      builder_.kernel(parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]), args, shape, std::move(tasks));
+      std::optional<uint32_t> when;
+      if (step.when >= 0) {
+        RELAY_ASSIGN(when, array(step.when));
+      }
+      builder_.kernel(parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]), args, shape, std::move(tasks),
+                      when);
     }
     return ok();
   }

@@ -139,6 +139,7 @@ class Lowering {
       int result = array_of.at(b.root->name);
       step.constant &= out_.arrays[result].kind == Array::Kind::Temporary && step.shape_values.empty();
       if (step.constant) is_constant_[result] = true;
+      if (!step.constant) step.when = g.when;
       if (out_.arrays[result].layout.has_border()) add_border(result, step);
       out_.steps.push_back(std::move(step));
     }
@@ -152,7 +153,7 @@ class Lowering {
     step.shape_values = k.shape_vars;
     step.kernel = add_kernel(k);
     step.args = step.writes = {array};
-    step.group = writer.group, step.constant = writer.constant;
+    step.group = writer.group, step.constant = writer.constant, step.when = writer.when;
     out_.steps.push_back(std::move(step));
   }
 

@@ -31,6 +31,7 @@ struct Step {
   std::vector<int> reads, writes;  // which of them
   std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
   int group = -1;                  // of LoweredFunction::groups
+  int when = -1;                   // an array: the call happens only if it has a byte that is not zero
   bool constant = false;           // depends on constants only: run once when the program is built
 };
 
@@ -57,8 +58,8 @@ struct LoweredFunction {
 
 // What a result may differ by from the sum that a program writes down (docs/numerics.md).
 enum class Numerics : uint8_t {
-  Fp32,  // every operation in float32, sums in another order
-  Fast,  // and convolutions in Winograd's form where it pays
+  Fp32,  // float32 throughout; infinities, NaN and huge values come out as the program's own arithmetic gives them
+  Fast,  // without a check for such values
 };
 
 // The names that the functions of one program share: groups have names of their own, equal kernels one.

@@ -1,6 +1,7 @@
 #include "relay/lower/plan_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -232,15 +233,56 @@ class Planner {
 
   // After choose_order(), which looks for windows; before choose_borders(), since whole tiles read further.
   void save_multiplications() {
-    if (options_.numerics != Numerics::Fast) return;
+    std::vector<PlannedGroup> groups;
     for (PlannedGroup& g : plan_.groups) {
-      if (!g.prefers_channels_last) continue;
-      std::set<std::string> constants;
-      for (size_t p = 0; p < g.params.size(); ++p)
-        if (plan_.arrays[g.params[p]].kind == Array::Kind::Constant) constants.insert(g.te.params[p]->name);
-      for (const auto& [placeholder, value] : g.te.constants) constants.insert(placeholder->name);
-      g.winograd = rewrite_winograd(g.te.outputs, constants, options_.target);
+      PlannedGroup direct = g;
+      if (g.prefers_channels_last) g.winograd = rewrite_winograd(g.te.outputs, weights(g), options_.target);
+      const bool checked = g.winograd && options_.numerics == Numerics::Fp32;
+      if (checked) direct.when = unusual(g, *g.winograd, groups);
+      groups.push_back(std::move(g));
+      if (!checked) continue;
+      direct.te.name += "_direct";
+      groups.push_back(std::move(direct));
     }
+    plan_.groups = std::move(groups);
+  }
+
+  // The constants of a group that Winograd's form may have as a weight.
+  std::set<std::string> weights(const PlannedGroup& g) const {
+    std::set<std::string> names;
+    auto consider = [&](const te::Tensor& t, int array) {
+      const Array& a = plan_.arrays[array];
+      if (a.kind != Array::Kind::Constant || a.value.rank() != 4 || a.dtype != DType::float32()) return;
+      double sum = 0;
+      const float* values = static_cast<const float*>(a.value.data());
+      for (int64_t i = 0; i < a.value.elements(); ++i) sum += std::abs(values[i]);
+      if (sum < most_weight) names.insert(t->name);  // false for NaN
+    };
+    for (size_t p = 0; p < g.params.size(); ++p) consider(g.te.params[p], g.params[p]);
+    for (size_t c = 0; c < g.constants.size(); ++c) consider(g.te.constants[c].first, g.constants[c]);
+    return names;
+  }
+
+  // The array of flags for the data of a rewritten convolution; its group, unless another one made it, goes to `groups`.
+  int unusual(const PlannedGroup& g, const Winograd& winograd, std::vector<PlannedGroup>& groups) {
+    PlannedGroup check;
+    check.te.name = "unusual_values";
+    check.te.outputs = unique_names({unusual_values(winograd.data)});
+    te::Tensors used = te::topological(check.te.outputs);
+    auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
+    for (size_t p = 0; p < g.params.size(); ++p)
+      if (is_used(g.te.params[p])) check.te.params.push_back(g.te.params[p]), check.params.push_back(g.params[p]);
+    for (size_t c = 0; c < g.constants.size(); ++c)
+      if (is_used(g.te.constants[c].first))
+        check.te.constants.push_back(g.te.constants[c]), check.constants.push_back(g.constants[c]);
+    int* known = winograd.data->is_placeholder() ? &unusual_.try_emplace(check.params[0], -1).first->second : nullptr;
+    if (known && *known >= 0) return *known;
+    const te::Tensor& flags = check.te.outputs[0];
+    int array = new_array(Array::Kind::Temporary, "unusual", flags->shape, flags->dtype);
+    check.outputs = {array};
+    groups.push_back(std::move(check));
+    if (known) *known = array;
+    return array;
   }
 
   // A reader's wish: the border of dimension d that its padding reaches.
@@ -329,6 +371,7 @@ class Planner {
   const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
+  std::unordered_map<int, int> unusual_;  // arrays that were checked, and their flags
   int constants_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // Whole-function planning: the function's groups, and for every array between them its storage order and border.
 //
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
-//   - a convolution that takes fewer multiplications in another form is rewritten (winograd.h);
+//   - a convolution that takes fewer multiplications in another form is rewritten (winograd.h); where its data holds a value
+//     that this form would spread, the direct form runs after it;
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
 //   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
 #pragma once
@@ -19,6 +20,7 @@ struct PlannedGroup {
   std::vector<int> outputs;           // arrays
   std::optional<Winograd> winograd;   // if its convolution was rewritten
   std::set<std::string> from_border;  // padding stages that read the border of their input
+  int when = -1;                      // an array: the group is computed only if it has a byte that is not zero
   bool prefers_channels_last = false;
 };
 

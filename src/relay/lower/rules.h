@@ -58,6 +58,15 @@ struct TileRows {
 };
 RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
 
+// Splits the long sum `r`, scheduled on registers under its consumer, into sums of about 128 terms that are added on the stack:
+//
+//   r_part[m, n, ko] = sum(ki < 128) a[m, ko * 128 + ki] * b[..]      on registers
+//   r[m, n] = sum(ko) r_part[m, n, ko]
+//
+// The rounding error of a sum of K terms grows with sqrt(K); so it grows with sqrt(128) + sqrt(K / 128). Costs an addition for
+// every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as it is.
+void split_long_sum(GroupPlan& plan, const te::Tensor& r);
+
 // --- shared by rules -----------------------------------------------------------------------------------------------------
 // The axes of a stage in the order of its storage, outermost first.
 std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout);

@@ -30,6 +30,7 @@ struct Winograd {
   std::string columns;  // [n, ty, tx, i, q, o]: A^T product
   std::string tiles;    // [n, ty, tx, i, j, o]: A^T product A
   std::string result;   // the convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]
+  te::Tensor data;      // what the convolution reads, before its padding
 };
 
 // Rows of B^T (m + 2 x m + 2), G (m + 2 x 3) and A^T (m x m + 2) for m = 2 or 4.
@@ -43,5 +44,12 @@ const WinogradMatrices& winograd_matrices(int64_t m);
 // known, and only pointwise work behind it. Nothing: left as it is. `m` other than 0 is taken without an estimate.
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
                                          const TargetDesc& target, int64_t m = 0);
+
+// True where `data` [.., .., y, ..] holds a value for which Winograd's form differs from the direct sum by more than rounding:
+// an infinity, a NaN, or one so large that the transforms may overflow. One element a row of images; a reduction and its
+// epilogue. Its bound holds for weights whose
+// absolute values sum up to less than `most_weight`.
+constexpr double most_weight = 1e6;
+te::Tensor unusual_values(const te::Tensor& data);
 
 }  // namespace relay::lower

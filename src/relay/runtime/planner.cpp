@@ -99,7 +99,7 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
     p.sizes.push_back(*value);
   }
   for (const Step& in : f.steps) {
-    if (in.kind == Step::Kind::Kernel)
+    if (in.kind != Step::Kind::Copy)
       p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
     if (in.kind != Step::Kind::Copy) continue;
     uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];

@@ -53,8 +53,9 @@ struct Array {
 
 struct Step {
   enum class Kind : uint8_t {
-    Kernel,  // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
-    Copy,    // array args[1] = array args[0], of the same size in bytes
+    Kernel,      // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
+    Copy,        // array args[1] = array args[0], of the same size in bytes
+    KernelWhen,  // as Kernel, if the last of args has a byte that is not zero; the kernel takes the others
   };
   Kind kind = Kind::Kernel;
   uint32_t kernel = 0;
@@ -63,7 +64,7 @@ struct Step {
   uint32_t tasks = 0;  // of Segment::sizes; Kernel only
   bool operator==(const Step&) const = default;
 };
-constexpr int step_kind_count = static_cast<int>(Step::Kind::Copy) + 1;
+constexpr int step_kind_count = static_cast<int>(Step::Kind::KernelWhen) + 1;
 
 // variables[variable] = (dimension `dim` of input `input` - offset) / factor. That it divides, and that all other
 // dimensions agree, is checked after all variables are bound, for all dimensions alike.

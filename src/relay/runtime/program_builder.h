@@ -59,8 +59,11 @@ class SegmentBuilder {
   // Stored in `bytes` bytes, where that is not the product of the shape.
   void set_bytes(uint32_t array, SizeExpr bytes) { s_.arrays[array].bytes = std::move(bytes); }
 
-  void kernel(uint32_t kernel, const std::vector<uint32_t>& args, const std::vector<SizeExpr>& sizes, SizeExpr tasks) {
-    Step step{Step::Kind::Kernel, kernel, operands(args), {}, 0};
+  // With `when`: only if that array has a byte that is not zero.
+  void kernel(uint32_t kernel, std::vector<uint32_t> args, const std::vector<SizeExpr>& sizes, SizeExpr tasks,
+              std::optional<uint32_t> when = {}) {
+    if (when) args.push_back(*when);
+    Step step{when ? Step::Kind::KernelWhen : Step::Kind::Kernel, kernel, operands(args), {}, 0};
     step.sizes = {static_cast<uint32_t>(s_.sizes.size()), static_cast<uint32_t>(sizes.size())};
     s_.sizes.insert(s_.sizes.end(), sizes.begin(), sizes.end());
     step.tasks = static_cast<uint32_t>(s_.sizes.size());

@@ -32,11 +32,15 @@ static std::string str(const Program& program, const Segment& f) {
   for (const Step& step : f.steps) {
     std::span<const uint32_t> args(f.operands.data() + step.args.begin, step.args.count);
     switch (step.kind) {
-      case Step::Kind::Kernel: {
+      case Step::Kind::Kernel:
+      case Step::Kind::KernelWhen: {
+        bool conditional = step.kind == Step::Kind::KernelWhen;
+        if (conditional) out += format("  when any of {}:\n  ", array_name(f, args.back()));
         std::vector<std::string> sizes;
         for (uint32_t s = 0; s < step.sizes.count; ++s)
           sizes.push_back(str(f.sizes[step.sizes.begin + s], f.variables));
-        out += format("  kernel {}({})", program.kernels[step.kernel].name, list(f, args));
+        out += format("  kernel {}({})", program.kernels[step.kernel].name,
+                      list(f, conditional ? args.first(args.size() - 1) : args));
         if (!sizes.empty()) out += format(" shape ({})", join(sizes, ", "));
         out += format(" tasks {}\n", str(f.sizes[step.tasks], f.variables));
         break;

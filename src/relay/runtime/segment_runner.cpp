@@ -1,5 +1,6 @@
 #include "relay/runtime/segment_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -34,7 +35,11 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         case Array::Kind::Temporary: arena_slots_.push_back({slot, plan.offsets[array]}); break;
       }
     }
-    if (in.kind == Step::Kind::Kernel) {
+    if (in.kind != Step::Kind::Copy) {
+      if (in.kind == Step::Kind::KernelWhen) {
+        c.when = c.params + in.args.count - 1;
+        c.when_bytes = plan.bytes[f.operands[in.args.begin + in.args.count - 1]];
+      }
       c.kernel = linked.kernels[in.kernel];
       c.kernel_index = in.kernel;
       c.shape = plan.sizes.data() + in.sizes.begin;
@@ -56,12 +61,17 @@ void SegmentRunner::bind(const RunState& state) {
   for (const OuterSlot& s : output_slots_) params_[s.slot] = state.outputs[s.index];
 }
 
-inline void SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
+inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   if (c.kernel == nullptr) {
     std::memcpy(c.params[1], c.params[0], static_cast<size_t>(c.tasks));
-    return;
+    return true;
+  }
+  if (c.when != nullptr) {
+    const std::byte* flags = static_cast<const std::byte*>(*c.when);
+    if (std::all_of(flags, flags + c.when_bytes, [](std::byte b) { return b == std::byte{0}; })) return false;
   }
   call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads.limit(), out_of_scratch_);
+  return true;
 }
 
 void SegmentRunner::run_measured(const RunState& state) {
@@ -70,7 +80,9 @@ void SegmentRunner::run_measured(const RunState& state) {
   for (Call& c : calls_) {
     int limit = c.threads.limit();
     Clock::time_point start = Clock::now();
-    call(c, state.session);
+    bool ran = call(c, state.session);
+    if (ran && state.report) ++state.report->kernel_calls;
+    if (!ran) continue;
     double us = us_since(start);
     if (measuring && c.kernel) {
       c.threads.record(us);
@@ -85,11 +97,12 @@ void SegmentRunner::run_measured(const RunState& state) {
 
 Status SegmentRunner::run(const RunState& state) {
   bind(state);
-  if (state.report) state.report->kernel_calls += static_cast<int64_t>(calls_.size());
   if ((measuring_ && state.session.threads() > 1) || (state.report && state.report->time_steps)) {
     run_measured(state);
   } else {
-    for (const Call& c : calls_) call(c, state.session);
+    int64_t ran = 0;
+    for (const Call& c : calls_) ran += call(c, state.session);
+    if (state.report) state.report->kernel_calls += ran;
   }
   if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
   return ok();

@@ -38,6 +38,8 @@ class SegmentRunner {
     int64_t tasks;  // copy: bytes
     int64_t scratch_bytes;
     uint32_t kernel_index;
+    void* const* when;  // not null: only if this array has a byte that is not zero
+    int64_t when_bytes;
     ThreadChoice threads{};
   };
   struct ArenaSlot {
@@ -47,7 +49,7 @@ class SegmentRunner {
   struct OuterSlot {
     uint32_t slot, index;
   };
-  void call(const Call& c, ThreadPool::Session& session);
+  bool call(const Call& c, ThreadPool::Session& session);  // false: its condition does not hold
   void bind(const RunState& state);
   void run_measured(const RunState& state);
 

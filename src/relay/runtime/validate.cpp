@@ -146,6 +146,7 @@ class Validator {
     range(step.args, f.operands.size(), "operands");
     range(step.sizes, f.sizes.size(), "sizes");
     switch (step.kind) {
+      case Step::Kind::KernelWhen: check(step.args.count > 0, "a condition is missing"); [[fallthrough]];
       case Step::Kind::Kernel:
         check(step.kernel < program_.kernels.size(), "a kernel does not exist");
         check(step.tasks < f.sizes.size(), "a task count does not exist");

@@ -22,8 +22,7 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
   verb.add_option("-O,--opt-level", options.opt_level, "0: as written, 1: fused, 2: rewritten, 3: more compile time")
       ->capture_default_str()
       ->check(CLI::Range(0, driver::max_opt_level));
-  verb.add_option("--numerics", options.numerics,
-                  "Arithmetic class: fp32, or fast (convolutions with fewer multiplications)")
+  verb.add_option("--numerics", options.numerics, "Arithmetic class: fp32, or fast (no check for infinities and NaN)")
       ->capture_default_str();
   verb.add_option("--schedule", options.schedules,
                   "Schedule text for a group, as `relay opt --emit schedule` prints it: GROUP=FILE")

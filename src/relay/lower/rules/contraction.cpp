@@ -163,7 +163,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     if (name != n && name != x && !(name == y && best.ty > 1)) sr.loops.push_back({name, 1});
   }
   finish(sr.loops, false);
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e->name, best.tx * best.ty,
+  std::string e_name = e->name;
+  split_long_sum(plan, r);
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n, n_outside ? ", weights outermost" : ""));
   return true;
 }

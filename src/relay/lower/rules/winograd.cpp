@@ -194,6 +194,8 @@ class Scheduler {
     StageSchedule& sums = at(w_.product, copy->name, inside, Storage::Registers);
     sums.loops = {{"c", 1}, {"p", 1}, {"q", 1}, {"n", 1}};
     sums.loops.insert(sums.loops.end(), results.begin(), results.end());
+    split_long_sum(plan_, find(w_.product));
+    e_ = find(e_->name);
   }
 
   void input_stages(int level) {

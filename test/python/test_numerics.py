@@ -1,0 +1,85 @@
+"""The arithmetic classes (docs/numerics.md): planted infinities, NaN, huge and tiny values; accuracy; threads."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import relay
+
+CHANNELS, SIZE = 32, 20
+
+
+@pytest.fixture(scope="module")
+def weights():
+    random = np.random.default_rng(0)
+    return [(random.standard_normal((CHANNELS, CHANNELS, 3, 3)) / 17).astype(np.float32) for _ in range(2)]
+
+
+def data(seed=0):
+    return np.random.default_rng(seed).standard_normal((1, CHANNELS, SIZE, SIZE)).astype(np.float32)
+
+
+def build(weights, **options):
+    y = relay.var("x", (1, CHANNELS, SIZE, SIZE))
+    for w in weights:
+        y = relay.op.nn.relu(relay.op.nn.conv2d(y, relay.const(w), padding=[1, 1]))
+    return relay.compile(relay.module(y), **options)
+
+
+def by_torch(x, weights, dtype=torch.float32):
+    y = torch.from_numpy(x).to(dtype)
+    for w in weights:
+        y = F.relu(F.conv2d(y, torch.from_numpy(w).to(dtype), padding=1))
+    return y.numpy()
+
+
+def rules(model):
+    return " ".join(g["rule"] for g in model.report["groups"])
+
+
+@pytest.fixture(scope="module")
+def model(weights):
+    made = build(weights)
+    assert "Winograd" in rules(made)
+    return made
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e30, 1e-40])
+def test_planted_values_stay_where_float32_arithmetic_puts_them(model, weights, value):
+    x = data()
+    x[0, 5, 7, 9] = value
+    got, want = model(x), by_torch(x, weights)
+    assert (np.isnan(got) == np.isnan(want)).all() and (np.isinf(got) == np.isinf(want)).all()
+    finite = np.isfinite(want)
+    # Both are float32 sums in another order: 3e-6 of the largest value.
+    assert np.abs(got - want)[finite].max() <= 3e-6 * np.abs(want[finite]).max()
+
+
+def test_fast_does_not_check(weights):
+    model = build(weights, numerics="fast")
+    assert "unusual" not in rules(model) and "unusual" in rules(build(weights))
+    x = data()
+    np.testing.assert_allclose(model(x), by_torch(x, weights), atol=2e-5)
+
+
+def test_the_error_is_that_of_float32(model, weights):
+    """RMS against float64, of the largest value: at most 4 ULP for two layers."""
+    x = data(1)
+    exact = by_torch(x, weights, torch.float64)
+    assert np.sqrt(np.mean((model(x) - exact) ** 2)) <= 4 * 2.0**-23 * np.abs(exact).max()
+
+
+def test_long_sums_are_split():
+    """A sum of 20,000 terms in one chain would be off by about 1e-5 of its terms' size."""
+    random = np.random.default_rng(2)
+    x, w = (random.uniform(0, 1, shape).astype(np.float32) for shape in [(3, 20000), (40, 20000)])
+    model = relay.compile(relay.module(relay.op.nn.dense(relay.var("x", (3, 20000)), relay.const(w))))
+    exact = x.astype(np.float64) @ w.astype(np.float64).T
+    assert np.abs(model(x) / exact - 1).max() <= 2e-6
+
+
+def test_threads_do_not_change_bits(weights):
+    x = data(3)
+    results = [build(weights, threads=threads)(x) for threads in (1, 2, 3)]
+    assert all((r == results[0]).all() for r in results)
