@@ -32,6 +32,7 @@ struct Local {
   std::vector<int> order;  // physical position -> logical dimension
   int ring_dim = -1;       // this dimension is indexed modulo ring_size instead
   int64_t ring_size = 0;
+  size_t loops_around = 0;  // of a ring: those open where it is allocated
 };
 
 int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
@@ -468,6 +469,7 @@ class KernelBuilder {
     if (planted_mutation == Mutation::RingShort && size > 1) --size;
     Local local;
     loop::BufferRef buffer = new_buffer(t, region, local, d, size);
+    local.loops_around = open_.size();
     locals_[t.get()] = local;
     return buffer;
   }
@@ -482,7 +484,8 @@ class KernelBuilder {
     for (size_t d = 0; d < t->axes.size(); ++d)
       if (static_cast<int>(d) != local.ring_dim) local.origin[d] = region.dims[d].min;
     Range& rows = region.dims[local.ring_dim];
-    if (!open_.empty() && depends_on(rows.min, open_.back())) {
+    // A loop of one iteration is not there, and the ring is empty in each iteration of the loops around it.
+    if (open_.size() > local.loops_around && depends_on(rows.min, open_.back())) {
       Expr v = open_.back();
       Expr before_min = scalar::substitute(rows.min, {{v, v - 1}});
       if (!scalar::prove(scalar::le(before_min, rows.min), bounds_).value_or(false))
