@@ -1,0 +1,202 @@
+// image.grid_sample: out[n, c, y, x] = data[n, c] at (grid[n, 1, y, x], grid[n, 0, y, x]), interpolated; the same with
+// three coordinates (x, y, z) for volumes. A coordinate runs from -1 at one end of data to 1 at the other; the ends are
+// the middles of the first and the last element with align_corners, and their outer edges without.
+//
+// Outside of data, by padding_mode: zeros; or the nearest element of the border; or data reflected at its ends.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct GridSampleAttrs {
+  std::string method = "bilinear";
+  std::string layout = "NCHW";
+  std::string padding_mode = "zeros";
+  bool align_corners = true;
+  static constexpr auto fields =
+      std::tuple{field("method", &GridSampleAttrs::method,
+                       "\"nearest\", \"bilinear\" (of three coordinates: trilinear) or, for images, \"bicubic\"."),
+                 field("layout", &GridSampleAttrs::layout, "Order of the axes of data: of NCHW or of NCDHW."),
+                 field("padding_mode", &GridSampleAttrs::padding_mode, "\"zeros\", \"border\" or \"reflection\"."),
+                 field("align_corners", &GridSampleAttrs::align_corners,
+                       "Whether -1 and 1 are the middles of the outermost elements, or else their outer edges.")};
+};
+
+// The letters of the axes that are sampled, in the order of the axes of the grid behind its second.
+std::string sampled_axes(const GridSampleAttrs& a) { return a.layout.size() == 5 ? "DHW" : "HW"; }
+
+Result<Type> infer(const GridSampleAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* grid, tensor_input(in, 1, "grid"));
+  // (C1) The layout is an order of NCHW or of NCDHW, and both have that many axes.
+  RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, a.layout.size() == 5 ? "NCDHW" : "NCHW"));
+  RELAY_RETURN_IF_ERROR(expect_rank("C1", data, a.layout.size(), "data"));
+  RELAY_RETURN_IF_ERROR(expect_rank("C1", grid, a.layout.size(), "grid"));
+  // (C2) The method and the padding are known ones.
+  if (a.method != "nearest" && a.method != "bilinear" && !(a.method == "bicubic" && rank(data) == 4))
+    return constraint("C2", "method must be \"nearest\", \"bilinear\" or, of four axes, \"bicubic\", but is \"{}\"",
+                      a.method);
+  if (a.padding_mode != "zeros" && a.padding_mode != "border" && a.padding_mode != "reflection")
+    return constraint("C2", "padding_mode must be \"zeros\", \"border\" or \"reflection\", but is \"{}\"",
+                      a.padding_mode);
+  // (C3) Both are floats.
+  if (!data->dtype.is_float() || !grid->dtype.is_float())
+    return constraint("C3", "data and grid must be floats, but are {} and {}", data->dtype.str(), grid->dtype.str());
+  // (C4) The grid has a coordinate for each sampled axis, and as many samples as data.
+  std::string axes = sampled_axes(a);
+  if (!agree(grid->shape[1], dim(static_cast<int64_t>(axes.size()))))
+    return constraint("C4", "grid has {} coordinates, but data {} is sampled along {} axes",
+                      scalar::str(grid->shape[1]), text(data->shape), axes.size());
+  Dims out = data->shape;
+  Dim& samples = out[a.layout.find('N')];
+  if (!agree(samples, grid->shape[0]))
+    return constraint("C4", "data {} has {} samples, but grid {} has {}", text(data->shape), scalar::str(samples),
+                      text(grid->shape), scalar::str(grid->shape[0]));
+  samples = meet(samples, grid->shape[0]);
+  for (size_t d = 0; d < axes.size(); ++d) out[a.layout.find(axes[d])] = grid->shape[2 + d];
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+// Places are floats, element k of data lies at place k. Where a place outside of data is read instead.
+Expr inside(const GridSampleAttrs& a, const Expr& place, const Expr& extent) {
+  DType dtype = place->dtype;
+  if (a.padding_mode == "zeros") return place;
+  Expr reflected = place, last = cast(dtype, extent - 1);
+  if (a.padding_mode == "reflection") {
+    // A triangle wave: up over `span` places from `low`, down again over as many.
+    Expr low = number(a.align_corners ? 0 : -0.5, dtype), span = cast(dtype, a.align_corners ? extent - 1 : extent);
+    Expr period = max(span + span, number(1, dtype));
+    Expr phase = floormod(place - low, period);
+    reflected = low + span - unary(UnaryOp::Abs, phase - span);
+  }
+  return max(min(reflected, last), number(0, dtype));
+}
+
+// What is read along one axis: the element at a place that is a whole number, and what it weighs (null: all).
+struct Tap {
+  Expr place, weight;
+};
+
+std::vector<Tap> taps(const GridSampleAttrs& a, Expr place, const Expr& extent) {
+  auto value = [&](double v) { return number(v, place->dtype); };
+  if (a.method == "bicubic") {
+    // The cubic convolution kernel with parameter -3/4 at distances 1 + t, t, 1 - t, 2 - t.
+    Expr first = unary(UnaryOp::Floor, place), t = place - first, s = value(1) - t;
+    auto near = [&](const Expr& d) { return (value(1.25) * d - value(2.25)) * d * d + value(1); };
+    auto far = [&](const Expr& d) { return ((value(-0.75) * d + value(3.75)) * d - value(6)) * d + value(3); };
+    std::vector<Tap> out = {{first - value(1), far(t + value(1))},
+                            {first, near(t)},
+                            {first + value(1), near(s)},
+                            {first + value(2), far(s + value(1))}};
+    for (Tap& tap : out) tap.place = inside(a, tap.place, extent);
+    return out;
+  }
+  place = inside(a, place, extent);
+  if (a.method == "nearest") return {{unary(UnaryOp::Round, place), {}}};
+  Expr first = unary(UnaryOp::Floor, place), t = place - first;
+  return {{first, value(1) - t}, {first + value(1), t}};
+}
+
+// Where element `coordinate` of the grid lies along an axis of data.
+Expr place_of(const GridSampleAttrs& a, const Expr& coordinate, const Expr& extent) {
+  DType dtype = coordinate->dtype;
+  Expr from_start = (coordinate + number(1, dtype)) * number(0.5, dtype);
+  return a.align_corners ? from_start * cast(dtype, extent - 1) : from_start * cast(dtype, extent) - number(0.5, dtype);
+}
+
+te::Tensors compute(const GridSampleAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor &data = in[0], &grid = in[1];
+  DType wide = accumulator(data->dtype);
+  std::string axes = sampled_axes(a);
+  te::Tensors places;  // one for each sampled axis: (N, H', W')
+  Exprs places_shape = grid->shape;
+  places_shape.erase(places_shape.begin() + 1);
+  for (size_t d = 0; d < axes.size(); ++d)
+    places.push_back(te::compute(format("place_{}", axes[d]).c_str(), places_shape, [&](Exprs i) {
+      i.insert(i.begin() + 1, dim(static_cast<int64_t>(axes.size() - 1 - d)));
+      return place_of(a, cast(accumulator(grid->dtype), (*grid)(i)), data->shape[a.layout.find(axes[d])]);
+    }));
+  return {te::compute("grid_sample", shape_of(out), [&](const Exprs& i) {
+    // The product of all axes' taps: where data is read, and the weight (null: all).
+    struct Read {
+      Exprs at;
+      Expr within, weight;
+    };
+    std::vector<Read> reads = {{i, imm(1, DType::boolean()), {}}};
+    for (size_t d = 0; d < axes.size(); ++d) {
+      size_t axis = a.layout.find(axes[d]);
+      Exprs point = {i[a.layout.find('N')]};
+      for (char letter : axes) point.push_back(i[a.layout.find(letter)]);
+      const Expr& extent = data->shape[axis];
+      std::vector<Read> longer;
+      for (const Tap& tap : taps(a, (*places[d])(point), extent)) {
+        Expr index = cast(DType::int64(), tap.place), weight = tap.weight ? cast(wide, tap.weight) : Expr();
+        for (Read read : reads) {
+          read.at[axis] = index;
+          read.within = logical_and(read.within, logical_and(le(dim(0), index), lt(index, extent)));
+          read.weight = read.weight && weight ? read.weight * weight : weight;
+          longer.push_back(std::move(read));
+        }
+      }
+      reads = std::move(longer);
+    }
+    Expr sum;
+    for (const Read& read : reads) {
+      Expr value = cast(wide, select(read.within, (*data)(read.at), number(0, data->dtype)));
+      if (read.weight) value = value * read.weight;
+      sum = sum ? sum + value : value;
+    }
+    return cast(data->dtype, sum);
+  })};
+}
+
+std::vector<Example> examples() {
+  std::vector<Example> out = {{.inputs = {"(2, 5, 6, 3)", "(2, 2, 3, 4)"},
+                               .attrs = "layout=\"NHWC\"",
+                               .symbolic = {"(n, h, w, 3)", "(n, 2, y, x)"}},
+                              {.inputs = {"(1, 2, 3, 4, 5)", "(1, 3, 2, 3, 4)"}, .attrs = "layout=\"NCDHW\""},
+                              {.inputs = {"(1, 1, 1, 1)", "(1, 2, 3, 3)"}, .attrs = "padding_mode=\"reflection\""},
+                              {.inputs = {"(1, 64, 56, 56)", "(1, 2, 56, 56)"}, .bench = true}};
+  for (const char* method : {"nearest", "bilinear", "bicubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (bool corners : {true, false}) {
+        Example e = {.inputs = {"(2, 2, 4, 5)", "(2, 2, 3, 6)"},
+                     .attrs = format("method=\"{}\", padding_mode=\"{}\", align_corners={}", method, padding,
+                                     corners ? "True" : "False"),
+                     .low = -3,
+                     .high = 3};
+        if (!corners) e.symbolic = {"(n, 2, h, 5)", "(n, 2, y, 6)"};
+        // Cubic weights are polynomials in the place's fraction, which has the rounding errors of the place.
+        if (std::string_view(method) == "bicubic") e.ulps = 32;
+        out.push_back(std::move(e));
+      }
+  return out;
+}
+
+}  // namespace
+
+OpDef image_grid_sample() {
+  return define<GridSampleAttrs>(
+      {.name = "image.grid_sample",
+       .doc = "Reads images, or volumes, at the places of a grid, and interpolates.",
+       .inputs = {{"data", "floats, (N, C, H, W) or (N, C, D, H, W), in the order of layout"},
+                  {"grid", "coordinates (x, y) or (x, y, z): (N, 2, H', W') or (N, 3, D', H', W')"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "order(F.grid_sample(order(data, layout, 'NCDHW' if data.ndim == 5 else 'NCHW'), grid.movedim(1, -1), "
+                 "method, padding_mode, align_corners), 'NCDHW' if data.ndim == 5 else 'NCHW', layout)",
+       .examples = examples(),
+       .rejects = {{{"(1, 2, 4)", "(1, 2, 4)"}, "", "C1"},
+                   {{"(1, 2, 4, 4)", "(1, 2, 4, 4)"}, "layout=\"NCXY\"", "C1"},
+                   {{"(1, 2, 4, 4)", "(1, 3, 4, 4, 4)"}, "", "C1"},
+                   {{"(1, 2, 4, 4)", "(1, 2, 4, 4)"}, "method=\"linear\"", "C2"},
+                   {{"(1, 2, 3, 4, 4)", "(1, 3, 4, 4, 4)"}, "layout=\"NCDHW\", method=\"bicubic\"", "C2"},
+                   {{"(1, 2, 4, 4)", "(1, 2, 4, 4)"}, "padding_mode=\"wrap\"", "C2"},
+                   {{"(1, 2, 4, 4) int32", "(1, 2, 4, 4)"}, "", "C3"},
+                   {{"(1, 2, 4, 4)", "(1, 3, 4, 4)"}, "", "C4"},
+                   {{"(3, 2, 4, 4)", "(2, 2, 4, 4)"}, "", "C4"}}},
+      "GridSampleAttrs");
+}
+
+}  // namespace relay::ops
