@@ -1,5 +1,6 @@
 // Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line
-// `# ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected.
+// `# ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected. What @main computes
+// must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include "relay/ir/rewrite.h"
 #include "relay/text/text.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/test_values.h"
+#include "relay/typing/typing.h"
 
 namespace relay::transform {
 namespace {
@@ -26,7 +29,9 @@ void run_text(const std::string& path) {
   std::string program = file.substr(0, cut), expected = file.substr(cut + separator.size());
 
   std::vector<std::string> passes;
+  bool runs = true;
   PassContext context;
+  context.verify = true;
   std::string text;
   for (std::string_view line : split(program, '\n')) {
     if (starts_with(line, "# pass:")) {
@@ -34,6 +39,8 @@ void run_text(const std::string& path) {
     } else if (starts_with(line, "# option:")) {
       std::vector<std::string_view> parts = split(trim(line.substr(9)), '=');
       context.options[std::string(parts.at(0))] = static_cast<int64_t>(std::atoll(std::string(parts.at(1)).c_str()));
+    } else if (starts_with(line, "# not run: ")) {
+      runs = false;
     } else if (!starts_with(line, "# ")) {
       text += std::string(line) + "\n";
     }
@@ -43,6 +50,9 @@ void run_text(const std::string& path) {
   ASSERT_TRUE(module) << render(module.errors());
   Result<ir::Module> result = run_passes(*module, passes, context);
   ASSERT_TRUE(result) << render(result.errors());
+  Result<ir::Module> typed = typing::infer(*module);
+  ASSERT_TRUE(typed) << render(typed.errors());
+  if (runs) EXPECT_EQ(difference(*typed, *result), "") << "@main computes something else";
   std::string printed = text::str(*result);
   if (std::getenv("RELAY_BLESS")) {
     std::ofstream(path) << program << separator << printed;
