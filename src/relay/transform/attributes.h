@@ -1,7 +1,10 @@
 // An attribute of a call by name: attribute<int64_t>(call, "axis", 1). Passes that know an operator read it this way.
+// with_attributes(call, {{"axis", 1}}) is the call's attributes with some of them changed.
 #pragma once
 
-#include "relay/ir/expr.h"
+#include <algorithm>
+
+#include "relay/op/op.h"
 
 namespace relay::transform {
 
@@ -14,6 +17,22 @@ T attribute(const ir::Call& call, std::string_view name, T otherwise) {
   bool fits = index >= 0 && ir::AttrConvert<T>::from(call.attrs->get(static_cast<size_t>(index)), &value);
   RELAY_CHECK(fits, "{} has no attribute {} of this type", call.attrs->type.name, name);
   return value;
+}
+
+using Changes = std::vector<std::pair<std::string, ir::AttrValue>>;
+
+// For the same operator, which has them all; a wrong name or type is a bug.
+inline ir::Attrs with_attributes(const ir::Call& call, const Changes& changes) {
+  const ir::AttrsType& type = *ir::as<ir::Op>(call.callee)->def->attrs_type;
+  Changes values = changes;
+  auto kept = [&](const char* name) {
+    return std::none_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; });
+  };
+  for (size_t i = 0; call.attrs && i < type.fields.size(); ++i)
+    if (kept(type.fields[i].name)) values.push_back({type.fields[i].name, call.attrs->get(i)});
+  Result<ir::Attrs> made = type.create(type, values);
+  RELAY_CHECK(made, "{}", render(made.errors()));
+  return *made;
 }
 
 }  // namespace relay::transform

@@ -1,0 +1,107 @@
+// fold_explicit_padding: a window reads padding of its own instead of a padded tensor.
+//
+//   nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), %w)    becomes    nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
+//
+// For convolutions and means the elements added must be zeros, for maxima the least value, and all of them along the axes
+// that the window moves along. The value must be a constant: fold_constant comes before.
+#include <cmath>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/op.h"
+#include "relay/te/te.h"
+#include "relay/transform/attributes.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+// An operator with padding, the name and the default of the attribute that tells its axes.
+struct Windowed {
+  const char* op;
+  const char* layout;
+  const char* default_layout;
+};
+constexpr Windowed windowed[] = {{"nn.conv1d", "data_layout", "NCW"},
+                                 {"nn.conv2d", "data_layout", "NCHW"},
+                                 {"nn.max_pool2d", "layout", "NCHW"},
+                                 {"nn.avg_pool2d", "layout", "NCHW"}};
+
+const Call* as_call_of(const Expr& e, std::string_view name) {
+  const Call* call = as<Call>(e);
+  const Op* op = call ? as<Op>(call->callee) : nullptr;
+  return op && op->name == name ? call : nullptr;
+}
+
+// Whether the elements that `pad` adds are what the operator takes to be outside of its data.
+bool adds_nothing(const Call& pad, std::string_view op) {
+  const Constant* value = as<Constant>(pad.args[1]);
+  if (!value || attribute<std::string>(pad, "pad_mode", "constant") != "constant") return false;
+  if (op != "nn.max_pool2d") return value->value.at(0) == 0;
+  scalar::Expr least = te::identity(te::Combiner::Max, value->value.dtype());
+  return least->kind == scalar::Kind::Float ? value->value.at(0) == least->fvalue
+                                            : value->value.int_at(0) == least->ivalue;
+}
+
+// The padding attribute for both paddings together: before every axis of the window, then after every axis. Nothing when
+// `width` adds along other axes.
+std::optional<Ints> both(const Ints& padding, const IntLists& width, const std::string& layout) {
+  Ints before, after;
+  for (size_t d = 0; d < width.size(); ++d) {
+    if (layout[d] != 'N' && layout[d] != 'C')
+      before.push_back(width[d][0]), after.push_back(width[d][1]);
+    else if (width[d][0] != 0 || width[d][1] != 0)
+      return std::nullopt;
+  }
+  size_t axes = before.size();
+  before.insert(before.end(), after.begin(), after.end());
+  for (size_t k = 0; k < before.size(); ++k)
+    before[k] += padding.size() == 1 ? padding[0] : padding[padding.size() == axes ? k % axes : k];
+  return before;
+}
+
+// The call without the padding in front of it; null: it stays.
+Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
+  const Call& call = *as<Call>(now);
+  const Call* pad = as_call_of(call.args[0], "nn.pad");
+  if (!pad || !adds_nothing(*pad, w.op)) return nullptr;
+  Ints own = attribute<Ints>(call, "padding", {0});
+  std::optional<Ints> padding =
+      both(own, attribute<IntLists>(*pad, "pad_width", {}), attribute<std::string>(call, w.layout, w.default_layout));
+  if (!padding) return nullptr;
+  Changes changes = {{"padding", *padding}};
+  if (std::string_view(w.op) == "nn.avg_pool2d") {
+    // The mean counted the elements in front of it, and must count all of its padding or none.
+    bool counts = attribute<bool>(call, "count_include_pad", false);
+    if (!counts && std::any_of(own.begin(), own.end(), [](int64_t p) { return p != 0; })) return nullptr;
+    changes.push_back({"count_include_pad", true});
+  }
+  Attrs attrs = with_attributes(call, changes);
+  Exprs args = call.args;
+  args[0] = pad->args[0];
+  // Pools refuse padding that is as large as the window, and with ceil_mode may have fewer places.
+  Types types;
+  for (const Expr& arg : as<Call>(before)->args) types.push_back(arg->type);
+  types[0] = as<Call>(as<Call>(before)->args[0])->args[0]->type;
+  Result<Type> type = as<Op>(call.callee)->def->infer(attrs, types);
+  if (!type || !equal(*type, before->type)) return nullptr;
+  return ir::call(call.callee, std::move(args), std::move(attrs), now->span);
+}
+
+}  // namespace
+
+Result<Module> fold_explicit_padding(const Module& module, PassContext&) {
+  return for_each_function(module, [](const FunctionRef& f) {
+    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+      for (const Windowed& w : windowed)
+        if (as_call_of(now, w.op))
+          if (Expr simple = folded(before, now, w)) return simple;
+      return now;
+    });
+    return FunctionRef(as<Function>(result));
+  });
+}
+
+}  // namespace relay::transform
