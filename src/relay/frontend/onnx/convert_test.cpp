@@ -222,6 +222,15 @@ TEST(OnnxConvert, Resizing) {
             "reshape image.resize2d reshape : " + f32("1, 3, 16"));
   EXPECT_EQ(imported("Resize", 13, {x, none(), floats({1, 1, 0.3f, 1})}).substr(0, 52),
             "Resize that makes 'o0': scale 0.30000001192092896 of");
+  EXPECT_EQ(imported("GridSample", 16, {in("n,3,4,5"), in("n,6,7,2")}, {text("mode", "bicubic")}),
+            "transpose image.grid_sample : " + f32("n, 3, 6, 7"));
+  EXPECT_EQ(imported("GridSample", 20, {in("1,3,4,5,6"), in("1,2,7,8,3")}, {text("mode", "nearest")}),
+            "transpose image.grid_sample : " + f32("1, 3, 2, 7, 8"));
+  EXPECT_EQ(imported("GridSample", 20, {x, in("1,6,7,2,2")}),
+            "GridSample that makes 'o0': the grid should have 4 axes, but is " + f32("1, 6, 7, 2, 2"));
+  EXPECT_EQ(imported("GridSample", 20, {in("1,3,4,5,6"), in("1,2,7,8,3")}, {text("mode", "cubic")}),
+            "GridSample that makes 'o0': method must be \"nearest\", \"bilinear\" or, for images, \"bicubic\", but is "
+            "\"bicubic\" for data (1, 3, 4, 5, 6)");
 }
 
 TEST(OnnxConvert, Indices) {

@@ -1,4 +1,5 @@
-// Images made larger and smaller: Resize and its forerunner Upsample, and channels turned into space and back.
+// Images made larger and smaller: Resize and its forerunner Upsample; read at the places of a grid; channels turned into
+// space and back.
 #include <cmath>
 
 #include "relay/frontend/onnx/convert.h"
@@ -197,6 +198,22 @@ Values Resize(Convert& c) {
   }
   if (!size) return {};
   return {resized(c, x, *size, r)};
+}
+
+// The coordinates of ONNX's grid are its last axis, those of Relay's its second one. Opset 20 renamed the modes.
+Values GridSample(Convert& c) {
+  Expr x = c.input(0), grid = c.input(1);
+  if (!c.expect_rank(x, 4, 5, "the data") || !c.expect_rank(grid, c.rank(x), c.rank(x), "the grid")) return {};
+  std::string mode = c.text("mode", "linear");
+  if (mode == "linear") mode = "bilinear";
+  if (mode == "cubic") mode = "bicubic";
+  Ints axes{0, c.rank(x) - 1};
+  for (int64_t i = 1; i < c.rank(x) - 1; ++i) axes.push_back(i);
+  return {c.emit("image.grid_sample", {x, c.transpose(grid, axes)},
+                 {{"method", mode},
+                  {"layout", c.rank(x) == 4 ? "NCHW" : "NCDHW"},
+                  {"padding_mode", c.text("padding_mode", "zeros")},
+                  {"align_corners", c.integer("align_corners", 0) != 0}})};
 }
 
 // Relay's operators take blocks of channels in the order "DCR"; depth_to_space in "CRD" too.

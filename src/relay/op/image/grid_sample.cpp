@@ -34,8 +34,9 @@ Result<Type> infer(const GridSampleAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_rank("C1", grid, a.layout.size(), "grid"));
   // (C2) The method and the padding are known ones.
   if (a.method != "nearest" && a.method != "bilinear" && !(a.method == "bicubic" && rank(data) == 4))
-    return constraint("C2", "method must be \"nearest\", \"bilinear\" or, of four axes, \"bicubic\", but is \"{}\"",
-                      a.method);
+    return constraint("C2",
+                      "method must be \"nearest\", \"bilinear\" or, for images, \"bicubic\", but is \"{}\" for data {}",
+                      a.method, text(data->shape));
   if (a.padding_mode != "zeros" && a.padding_mode != "border" && a.padding_mode != "reflection")
     return constraint("C2", "padding_mode must be \"zeros\", \"border\" or \"reflection\", but is \"{}\"",
                       a.padding_mode);
