@@ -129,8 +129,10 @@ Values LRN(Convert& c) {
 
 // In inference nothing is dropped; the mask, if asked for, keeps everything.
 Values Dropout(Convert& c) {
-  if (KnownRef training = c.known(2); training && training->values.size() == 1 && !is_int(training->values[0], 0))
-    return c.unsupported("training_mode is on; export the model for inference (model.eval())");
+  KnownRef training = c.known(2);
+  if (c.has(2) && !(training && training->values.size() == 1 && is_int(training->values[0], 0)))
+    return c.unsupported("training_mode is {}; export the model for inference (model.eval())",
+                         training ? "on" : "computed while the model runs");
   Values results{c.value(0)};
   if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) {
     Expr x = c.input(0);

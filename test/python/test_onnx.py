@@ -1,0 +1,92 @@
+"""ONNX's own examples of each operator that can be imported: one node, inputs, and what it must give.
+
+They come with the onnx package, so a new line in operators.def is tested as it stands. An example may be refused (R0403: a
+type, a form of the operator); what is imported must be right, and each operator needs one example that is.
+"""
+
+import collections
+import functools
+import pathlib
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+import relay  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPERATORS = re.findall(
+    r"^RELAY_ONNX\((\w+),", (ROOT / "src/relay/frontend/onnx/operators.def").read_text(), re.MULTILINE
+)
+
+# Examples that are imported and give something else, and why.
+WRONG = {
+    f"test_mod_float_edge_cases_fmod_0_{t}": "a remainder by an infinite number is NaN"
+    for t in ("float16", "float32", "float64")
+}
+# Operators that may lack an example that holds, and why.
+NONE = {"If": "programs with branches are not compiled to kernels (R0304)"}
+
+
+@functools.cache
+def examples():
+    from onnx.backend.test.case.node import collect_testcases
+
+    found = collections.defaultdict(list)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # they divide by zero on purpose
+        for case in collect_testcases(None):
+            if len(case.model.graph.node) == 1 and case.model.graph.node[0].domain == "":
+                found[case.model.graph.node[0].op_type].append(case)
+    return found
+
+
+def array(value):
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
+
+
+def imported(model, inputs, path):
+    """The compiled model and its inputs, or None when it is refused; inputs that are sizes and axes become constants."""
+    for keep in (len(inputs), 1, 0):
+        now = onnx.ModelProto()
+        now.CopyFrom(model)
+        for port, value in list(zip(now.graph.input, inputs, strict=True))[keep:]:
+            now.graph.initializer.append(onnx.numpy_helper.from_array(value, port.name))
+        onnx.save(now, path)
+        try:
+            return relay.compile(str(path)), inputs[:keep]
+        except relay.CompileError as error:
+            assert set(re.findall(r"error\[(R\d+)\]", str(error))) <= {"R0403", "R0304"}, f"{error}"
+    return None
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operator(name, tmp_path):
+    held = 0
+    for case in examples()[name]:
+        tensors = all(port.type.WhichOneof("value") == "tensor_type" for port in case.model.graph.input)
+        for given, expected in case.data_sets if tensors else []:
+            given, expected = [array(v) for v in given], [array(v) for v in expected]
+            made = imported(case.model, given, tmp_path / "model.onnx")
+            if made is None:
+                continue
+            model, inputs = made
+            got = model(*inputs)
+            got = got if isinstance(got, tuple | list) else [got]
+            same = len(got) == len(expected) and all(
+                equal(np.asarray(g), e, case) for g, e in zip(got, expected, strict=True)
+            )
+            assert same == (case.name not in WRONG), f"{case.name}:\n{got}\nwhere ONNX has\n{expected}"
+            held += same
+    assert held > 0 or name in NONE, f"none of {len(examples()[name])} examples holds"
+
+
+def equal(got, expected, case):
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return False
+    if got.dtype.kind in "iub":
+        return np.array_equal(got, expected)
+    rtol = max(case.rtol, 2**-7) if got.dtype.itemsize == 2 and got.dtype.kind != "f" else case.rtol  # bfloat16
+    return np.allclose(got.astype(float), expected.astype(float), rtol=rtol, atol=case.atol, equal_nan=True)
