@@ -98,6 +98,13 @@ Values BitwiseAnd(Convert& c) { return binary(c, "bitwise_and"); }
 Values BitwiseOr(Convert& c) { return binary(c, "bitwise_or"); }
 Values BitwiseXor(Convert& c) { return binary(c, "bitwise_xor"); }
 
+// X moved by Y bits, to the left or to the right.
+Values BitShift(Convert& c) {
+  std::string direction = c.text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") return c.bad("direction is '{}', not LEFT or RIGHT", direction);
+  return {c.emit(direction == "LEFT" ? "left_shift" : "right_shift", {c.input(0), c.input(1)})};
+}
+
 Values Where(Convert& c) {
   KnownRef condition = c.known(0), a = c.known(1), b = c.known(2);
   if (condition && a && b)

@@ -139,6 +139,10 @@ TEST(OnnxConvert, Elementwise) {
   EXPECT_EQ(imported("Max", 8, {x}), ": " + f32("2, 4"));
   EXPECT_EQ(imported("Less", 9, {x, weight({4})}), "less : Tensor[(2, 4), bool]");
   EXPECT_EQ(imported("And", 7, {in("2:bool"), in("2:bool")}), "logical_and : Tensor[(2), bool]");
+  EXPECT_EQ(imported("BitShift", 11, {in("2,4:uint8"), in("4:uint8")}, {text("direction", "LEFT")}),
+            "left_shift : Tensor[(2, 4), uint8]");
+  EXPECT_EQ(imported("BitShift", 11, {in("4:uint8"), in("4:uint8")}),
+            "BitShift that makes 'o0': direction is '', not LEFT or RIGHT");
   EXPECT_EQ(imported("Where", 9, {in("2,1:bool"), x, weight({4})}), "where : " + f32("2, 4"));
   EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 7)}), "cast : Tensor[(2, 4), int64]");
   EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 17)}),
