@@ -16,10 +16,8 @@ using namespace ir;
 
 // The call, if `e` calls clip with bounds in order.
 static const Call* as_clip(const Expr& e) {
-  const Call* call = as<Call>(e);
-  const Op* op = call ? as<Op>(call->callee) : nullptr;
-  bool ordered =
-      op && op->name == "clip" && attribute<double>(*call, "a_min", 0) <= attribute<double>(*call, "a_max", 0);
+  const Call* call = call_of(e, "clip");
+  bool ordered = call && attribute<double>(*call, "a_min", 0) <= attribute<double>(*call, "a_max", 0);
   return ordered ? call : nullptr;
 }
 

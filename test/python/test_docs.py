@@ -219,6 +219,15 @@ def test_the_contents_list_every_page():
             assert f"({path.name})" in contents, f"docs/README.md does not list docs/{path.name}"
 
 
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+def test_generated_pages():
+    """`make docs` would change nothing."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "dev" / "docs.py", "--check"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("printed", "wanted", "same"),
     [

@@ -250,6 +250,16 @@ def greater_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     rhs: a shape that broadcasts with lhs"""
 class image:
     @staticmethod
+    def grid_sample(data: Expr | TupleWrapper, grid: Expr | TupleWrapper, method: str = 'bilinear', layout: str = 'NCHW', padding_mode: str = 'zeros', align_corners: bool = True) -> Expr:
+        """Reads images, or volumes, at the places of a grid, and interpolates.
+
+        data: floats, (N, C, H, W) or (N, C, D, H, W), in the order of layout
+        grid: coordinates (x, y) or (x, y, z): (N, 2, H', W') or (N, 3, D', H', W')
+        method (string): "nearest", "bilinear" (of three coordinates: trilinear) or, for images, "bicubic".
+        layout (string): Order of the axes of data: of NCHW or of NCDHW.
+        padding_mode (string): "zeros", "border" or "reflection".
+        align_corners (bool): Whether -1 and 1 are the middles of the outermost elements, or else their outer edges."""
+    @staticmethod
     def resize2d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = 'round', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
         """Resamples images to another size.
 

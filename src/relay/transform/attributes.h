@@ -1,5 +1,8 @@
-// An attribute of a call by name: attribute<int64_t>(call, "axis", 1). Passes that know an operator read it this way.
-// with_attributes(call, {{"axis", 1}}) is the call's attributes with some of them changed.
+// Calls of operators, as passes that know the operator read and change them:
+//
+//   const Call* pad = call_of(e, "nn.pad");                                    null when `e` is something else
+//   std::string mode = attribute<std::string>(*pad, "pad_mode", "constant");
+//   Attrs attrs = with_attributes(*pad, {{"pad_mode", "edge"}});               the others stay
 #pragma once
 
 #include <algorithm>
@@ -7,6 +10,13 @@
 #include "relay/op/op.h"
 
 namespace relay::transform {
+
+// `e` as a call of the operator of this name, or null.
+inline const ir::Call* call_of(const ir::Expr& e, std::string_view name) {
+  const ir::Call* call = ir::as<ir::Call>(e);
+  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+  return op && op->name == name ? call : nullptr;
+}
 
 // The default when the call has no attributes; a name that the operator lacks is a bug.
 template <class T>

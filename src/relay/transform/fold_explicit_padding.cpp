@@ -29,12 +29,6 @@ constexpr Windowed windowed[] = {{"nn.conv1d", "data_layout", "NCW"},
                                  {"nn.max_pool2d", "layout", "NCHW"},
                                  {"nn.avg_pool2d", "layout", "NCHW"}};
 
-const Call* as_call_of(const Expr& e, std::string_view name) {
-  const Call* call = as<Call>(e);
-  const Op* op = call ? as<Op>(call->callee) : nullptr;
-  return op && op->name == name ? call : nullptr;
-}
-
 // Whether the elements that `pad` adds are what the operator takes to be outside of its data.
 bool adds_nothing(const Call& pad, std::string_view op) {
   const Constant* value = as<Constant>(pad.args[1]);
@@ -65,7 +59,7 @@ std::optional<Ints> both(const Ints& padding, const IntLists& width, const std::
 // The call without the padding in front of it; null: it stays.
 Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
   const Call& call = *as<Call>(now);
-  const Call* pad = as_call_of(call.args[0], "nn.pad");
+  const Call* pad = call_of(call.args[0], "nn.pad");
   if (!pad || !adds_nothing(*pad, w.op)) return nullptr;
   Ints own = attribute<Ints>(call, "padding", {0});
   std::optional<Ints> padding =
@@ -96,7 +90,7 @@ Result<Module> fold_explicit_padding(const Module& module, PassContext&) {
   return for_each_function(module, [](const FunctionRef& f) {
     Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
       for (const Windowed& w : windowed)
-        if (as_call_of(now, w.op))
+        if (call_of(now, w.op))
           if (Expr simple = folded(before, now, w)) return simple;
       return now;
     });
