@@ -16,7 +16,7 @@ Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.m
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import adt, analysis, expr, expr_functor, text, transform, ty, type_functor
+from . import adt, analysis, expr, expr_functor, text, transform, ty, type_functor, values
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .adt import *  # noqa: F403
@@ -35,6 +35,7 @@ from .text import *  # noqa: F403
 from .transform import run_passes
 from .ty import *  # noqa: F403
 from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
+from .values import *  # noqa: F403
 
 if TYPE_CHECKING:  # what the last lines of this file put here
     from .op import *  # noqa: F403
@@ -79,7 +80,7 @@ __all__ = [
     "type_functor",
     "while_loop",
 ]
-for _part in (adt, expr, text, ty):
+for _part in (adt, expr, text, ty, values):
     __all__ += _part.__all__
 
 # The operators: relay.add as well as relay.op.add, relay.nn as well as relay.op.nn.

@@ -10,6 +10,7 @@ import os
 from . import _core
 from .arrays import array, like
 from .errors import wrong_input
+from .values import checked, from_value, to_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,16 +18,22 @@ class Port:
     """An input or an output."""
 
     name: str
-    dtype: str
+    dtype: str  # "" when it is no tensor
     shape: tuple  # int, or text for a size that is not known before the run: "n", "n * 224"
+    type: str = ""  # "List[Tensor[(), int32]]"
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        return (
+            f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+            if self.dtype
+            else f"{self.name}: {self.type}"
+        )
 
 
 def _ports(ports) -> list[Port]:
     return [
-        Port(name, dtype, tuple(int(d) if d.lstrip("-").isdigit() else d for d in dims)) for name, dtype, dims in ports
+        Port(name, dtype, tuple(int(d) if d.lstrip("-").isdigit() else d for d in dims), type_)
+        for name, dtype, dims, type_ in ports
     ]
 
 
@@ -59,7 +66,8 @@ class Compiled:
     """A compiled model. Call it with arrays, by position or by name; any number of threads may do so at once.
 
     One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy arrays
-    otherwise. Inputs that are row-major are used where they lie, and results are not copied.
+    otherwise; data values, functions and references come as the classes of relay.values. Inputs that are row-major are
+    used where they lie, and results are not copied.
     """
 
     def __init__(self, core: _core.Compiled):
@@ -70,6 +78,13 @@ class Compiled:
 
     def __call__(self, *args, threads: int = 0, **named):
         values = _in_order(self._names, args, named)
+        if not self._core.is_graph:
+            types = self._core.types
+            inputs = [
+                to_value(checked(value, port.name), types, port.dtype or None)
+                for value, port in zip(values, self.inputs, strict=True)
+            ]
+            return from_value(self._core.call(inputs, threads), values, self)
         arrays = [array(value, port.dtype) for value, port in zip(values, self.inputs, strict=True)]
         results = self._core.run(arrays, threads)
         example = next((v for v in values if type(v).__module__.partition(".")[0] == "torch"), None)
@@ -153,10 +168,12 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
 
     precision "float64" computes every float in double precision.
     """
+    ports = _core.ports(module)
     if isinstance(inputs, dict):
-        inputs = _in_order(_core.port_names(module), (), inputs)
+        inputs = _in_order([name for name, _ in ports], (), inputs)
     elif not isinstance(inputs, (list, tuple)):
         inputs = [inputs]
-    results = _core.evaluate(module, [array(value) for value in inputs], precision)
-    results = like(results, next((v for v in inputs if type(v).__module__.partition(".")[0] == "torch"), None))
-    return results[0] if len(results) == 1 else tuple(results)
+    types = _core.data_types(module)
+    dtypes = [dtype or None for _, dtype in ports] + [None] * len(inputs)
+    values = [to_value(checked(v, "?"), types, dtype) for v, dtype in zip(inputs, dtypes, strict=False)]
+    return from_value(_core.evaluate(module, values, precision), inputs)

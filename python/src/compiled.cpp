@@ -5,7 +5,10 @@
 #include "relay/driver/inputs.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
+#include "relay/driver/values.h"
 #include "relay/runtime/artifact.h"
+#include "relay/typing/typing.h"
+#include "values.h"
 
 namespace relay::python {
 
@@ -14,7 +17,8 @@ struct PyCompiled {
   std::shared_ptr<runtime::Executable> executable;
   std::optional<driver::Compiled> compiled;  // none: loaded from an artifact
 };
-using Port = std::tuple<std::string, std::string, std::vector<std::string>>;  // name, dtype, dimensions
+// Name, dtype, dimensions; of what is no tensor: name, "", none, type.
+using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
 }  // namespace
 
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
@@ -32,7 +36,8 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
 
 static std::vector<Port> ports(const std::vector<runtime::PortInfo>& infos) {
   std::vector<Port> out;
-  for (const runtime::PortInfo& p : infos) out.emplace_back(p.name, p.dtype.str(), p.dim_texts);
+  for (const runtime::PortInfo& p : infos)
+    out.emplace_back(p.name, p.is_tensor ? p.dtype.str() : "", p.dim_texts, p.type);
   return out;
 }
 
@@ -112,7 +117,8 @@ static std::string stage(const PyCompiled& self, const std::string& name, const 
                                  "the stages are: te, schedule, loop, llvm, asm"}});
 }
 
-static std::vector<Array> evaluate(const PyModule& m, const std::vector<Array>& inputs, const std::string& precision) {
+static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Value>& inputs,
+                               const std::string& precision) {
   nb::gil_scoped_release released;
   if (precision != "native" && precision != "float64")
     throw CompileError({Diagnostic{DiagnosticKind::bad_option,
@@ -121,24 +127,29 @@ static std::vector<Array> evaluate(const PyModule& m, const std::vector<Array>& 
                                    {},
                                    {},
                                    "the precisions are: native, float64"}});
-  driver::Evaluated result = take(
-      driver::evaluate_main(m.module, tensors(inputs),
-                            precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64));
-  if (!result.text.empty())
-    throw CompileError({Diagnostic{DiagnosticKind::not_supported,
-                                   format("the result is not made of tensors: {}", result.text),
-                                   {},
-                                   {},
-                                   {},
-                                   "give back tensors or a tuple of them from @main"}});
-  std::vector<Array> out;
-  for (Tensor& t : result.tensors) out.push_back({std::move(t), false});
-  return out;
+  driver::EvalPrecision how = precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64;
+  return take(driver::to_runtime(take(driver::evaluate_main(m.module, inputs, how)), m.module));
 }
 
 void add_compiled(nb::module_& m) {
   nb::class_<PyCompiled>(m, "Compiled", "Something that runs.")
       .def("run", run, nb::arg("inputs"), nb::arg("threads") = 0)
+      .def(
+          "call",
+          [](const PyCompiled& self, const std::vector<runtime::Value>& inputs, int threads) {
+            nb::gil_scoped_release released;
+            return take(self.executable->call(inputs, {.threads = threads}));
+          },
+          nb::arg("inputs"), nb::arg("threads") = 0)
+      .def(
+          "call_closure",
+          [](const PyCompiled& self, const runtime::Value& closure, const std::vector<runtime::Value>& args) {
+            nb::gil_scoped_release released;
+            return take(self.executable->call_closure(closure, args));
+          },
+          nb::arg("closure"), nb::arg("args"))
+      .def_prop_ro("is_graph", [](const PyCompiled& self) { return self.executable->runs_as_graph(); })
+      .def_prop_ro("types", [](const PyCompiled& self) { return data_types(self.executable->program()); })
       .def("profile", profile, nb::arg("inputs"))
       .def("save", save, nb::arg("path"), nb::arg("form") = "artifact")
       .def("stage", stage, nb::arg("name"), nb::arg("which") = "")
@@ -160,11 +171,14 @@ void add_compiled(nb::module_& m) {
       },
       nb::arg("path"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
+  // Name, and the dtype of a tensor.
   m.def(
-      "port_names",
+      "ports",
       [](const PyModule& m) {
-        std::vector<std::string> out;
-        for (const driver::Port& p : take(driver::input_ports(m.module))) out.push_back(p.name);
+        ir::Module typed = take(typing::infer(m.module));
+        std::vector<std::pair<std::string, std::string>> out;
+        for (const driver::Port& p : take(driver::input_ports(typed)))
+          out.emplace_back(p.name, p.is_tensor ? p.dtype.str() : "");
         return out;
       },
       nb::arg("module"));

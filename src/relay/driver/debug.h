@@ -1,7 +1,9 @@
 // The reference evaluator, from the outside: @main of a module on given inputs, slowly and obviously.
 #pragma once
 
+#include "relay/eval/eval.h"
 #include "relay/ir/expr.h"
+#include "relay/runtime/value.h"
 
 namespace relay::driver {
 
@@ -10,10 +12,8 @@ enum class EvalPrecision : uint8_t {
   Float64,  // floats are computed and given back in double: the oracle
 };
 
-struct Evaluated {
-  std::vector<Tensor> tensors;  // one, or one a field of a tuple
-  std::string text;             // instead, when the result is something else: "Cons(...)"
-};
-Result<Evaluated> evaluate_main(const ir::Module& module, const std::vector<Tensor>& inputs, EvalPrecision precision);
+// `inputs` by parameter; the result as the evaluator has it (values.h makes a runtime::Value of it).
+Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<runtime::Value>& inputs,
+                                  EvalPrecision precision);
 
 }  // namespace relay::driver

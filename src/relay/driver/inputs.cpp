@@ -5,7 +5,9 @@
 #include <charconv>
 
 #include "relay/driver/npy.h"
+#include "relay/driver/values.h"
 #include "relay/scalar/simplify.h"
+#include "relay/text/text.h"
 
 namespace relay::driver {
 
@@ -13,7 +15,7 @@ static Diagnostic wrong_input(std::string message, std::string help = {}) {
   return Diagnostic{DiagnosticKind::wrong_input, std::move(message), {}, {}, {}, std::move(help)};
 }
 
-std::string Port::str() const { return format("{}[{}]", dtype.str(), join(dims, ", ")); }
+std::string Port::str() const { return is_tensor ? format("{}[{}]", dtype.str(), join(dims, ", ")) : type; }
 
 // --- ports --------------------------------------------------------------------------------------------------------------------
 std::vector<Port> input_ports(const runtime::Executable& executable) {
@@ -38,7 +40,7 @@ std::vector<Port> input_ports(const runtime::Executable& executable) {
       }
       return out;
     };
-    ports.push_back({input.name, input.dtype, std::move(dims), shape});
+    ports.push_back({input.name, input.dtype, std::move(dims), shape, input.is_tensor, input.type});
   }
   return ports;
 }
@@ -52,14 +54,10 @@ Result<std::vector<Port>> input_ports(const ir::Module& module) {
   for (const ir::VarRef& param : main->second->params) {
     ir::Type type = param->type ? param->type : param->annotation;
     const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
-    if (!tensor)
-      return Diagnostic{
-          DiagnosticKind::not_supported,
-          format("parameter %{} of @main has type {}; inputs can only be made for tensors", param->name, ir::str(type)),
-          param->span,
-          {},
-          {},
-          "wrap @main in a function whose parameters are tensors"};
+    if (!tensor) {
+      ports.push_back({param->name, {}, {}, nullptr, false, ir::str(type)});
+      continue;
+    }
     std::vector<std::string> dims;
     for (const ir::Dim& d : tensor->shape) dims.push_back(scalar::str(d));
     auto shape = [dims = tensor->shape](const DimValues& values) -> std::optional<Shape> {
@@ -135,26 +133,47 @@ Result<NamedShape> parse_named_shape(const std::string& text) {
 
 // What is to become of one input.
 struct InputSource {
-  enum class Kind : uint8_t { Random, Zeros, Ones, Value } kind = Kind::Random;
+  enum class Kind : uint8_t { Random, Number, Tensor, Value } kind = Kind::Random;
   uint64_t seed = 0;
-  Tensor value;
-  bool asked = false;
+  double number = 0;
+  relay::Tensor tensor{};
+  runtime::Value value{};
+  bool asked = true;
 };
 
-static Result<InputSource> parse_source(const std::string& text) {
+// An expression, evaluated.
+static Result<runtime::Value> parse_value(const std::string& text, const ir::Module& types) {
+  RELAY_ASSIGN(ir::Expr e, text::parse_expr(std::make_shared<const Source>(Source{"--input", text}),
+                                            {.find_tensor = nullptr, .definitions = &types}));
+  ir::Module module = types;
+  module.functions["main"] = ir::function({}, std::move(e));
+  RELAY_ASSIGN(eval::Value value, eval::run(module, "main", {}));
+  return to_runtime(value, module);
+}
+
+static Result<InputSource> parse_source(const std::string& text, const ir::Module& types) {
   using Kind = InputSource::Kind;
-  if (text == "zeros") return InputSource{Kind::Zeros, 0, {}, true};
-  if (text == "ones") return InputSource{Kind::Ones, 0, {}, true};
-  if (text == "random") return InputSource{Kind::Random, 0, {}, true};
+  if (text == "zeros") return InputSource{.kind = Kind::Number, .number = 0};
+  if (text == "ones") return InputSource{.kind = Kind::Number, .number = 1};
+  if (text == "random") return InputSource{.kind = Kind::Random};
+  if (starts_with(text, "expr:")) {
+    RELAY_ASSIGN(runtime::Value value, parse_value(text.substr(5), types));
+    if (value.is_tensor()) return InputSource{.kind = Kind::Tensor, .tensor = value.tensor()};
+    return InputSource{.kind = Kind::Value, .value = std::move(value)};
+  }
+  double number = 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!text.empty() && error == std::errc() && stop == text.data() + text.size())
+    return InputSource{.kind = Kind::Number, .number = number};
   if (starts_with(text, "random:")) {
     std::optional<int64_t> seed = parse_int(std::string_view(text).substr(7));
     if (!seed)
       return Diagnostic{
           DiagnosticKind::bad_option, format("'{}' has no number as its seed", text), {}, {}, {}, "write random:7"};
-    return InputSource{Kind::Random, static_cast<uint64_t>(*seed), {}, true};
+    return InputSource{.kind = Kind::Random, .seed = static_cast<uint64_t>(*seed)};
   }
   RELAY_ASSIGN(Tensor value, read_npy(text));
-  return InputSource{Kind::Value, 0, std::move(value), true};
+  return InputSource{.kind = Kind::Tensor, .tensor = std::move(value)};
 }
 
 static Result<size_t> find_port(const std::vector<Port>& ports, const std::string& name) {
@@ -194,8 +213,8 @@ static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimVal
   return ok();
 }
 
-static Result<Tensor> make_value(const Port& port, size_t index, const InputSource& source, const DimValues& values) {
-  if (source.kind == InputSource::Kind::Value) return source.value;
+static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSource& source, const DimValues& values) {
+  if (source.kind == InputSource::Kind::Tensor) return source.tensor;
   std::optional<Shape> shape = port.shape(values);
   if (!shape)
     return wrong_input(format("the shape of input `{}`, {}, cannot be worked out", port.name, port.str()),
@@ -203,22 +222,51 @@ static Result<Tensor> make_value(const Port& port, size_t index, const InputSour
   std::optional<int64_t> count = element_count(*shape);
   if (!count || *count > (int64_t{1} << 36))
     return wrong_input(format("input `{}` would have shape ({}): too large", port.name, join(*shape, ", ")));
-  switch (source.kind) {
-    case InputSource::Kind::Zeros: return Tensor::full(*shape, port.dtype, 0);
-    case InputSource::Kind::Ones: return Tensor::full(*shape, port.dtype, 1);
-    default: return random_tensor(*shape, port.dtype, source.seed * 1000003 + index);
-  }
+  if (source.kind == InputSource::Kind::Number) return Tensor::full(*shape, port.dtype, source.number);
+  return random_tensor(*shape, port.dtype, source.seed * 1000003 + index);
 }
 
-Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request) {
-  std::vector<InputSource> sources(ports.size());
+ir::Module types_of(const runtime::Executable& executable) {
+  ir::Module module;
+  for (const runtime::DataType& type : executable.program().types) {
+    ir::TypeDef& def = module.types[type.name];
+    def.name = type.name;
+    for (const runtime::Constructor& c : type.constructors)
+      def.constructors.push_back(Ref<const ir::Constructor>(new ir::Constructor(
+          c.name, ir::Types(c.arity, ir::hole()), type.name, static_cast<int64_t>(def.constructors.size()))));
+  }
+  return module;
+}
+
+Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values) {
+  std::vector<Tensor> out;
+  for (const runtime::Value& v : values) {
+    if (!v.is_tensor()) return wrong_input("this works with tensors only, and the program takes other values");
+    out.push_back(v.tensor());
+  }
+  return out;
+}
+
+// A port that is no tensor: the value of an expression, which must be given.
+static Status check_value(const Port& port, const InputSource& source) {
+  using Kind = InputSource::Kind;
+  bool is_value = source.kind == Kind::Value, has_tensor = source.kind == Kind::Tensor && port.is_tensor;
+  if (port.is_tensor ? !is_value : is_value) return ok();
+  if (port.is_tensor || has_tensor)
+    return wrong_input(format("input `{}` is {}, not {}", port.name, port.str(), runtime::str(source.value, 20)));
+  return wrong_input(format("input `{}` is of type {}: it must be given", port.name, port.str()),
+                     format("as an expression of the language: --input '{}=expr:...'", port.name));
+}
+
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
+  std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
   for (const std::string& text : request.inputs) {
     size_t equals = text.find('=');
     if (equals == std::string::npos && text.ends_with(".npz")) {
       RELAY_ASSIGN(NamedArrays arrays, read_npz(text));
       for (auto& [name, value] : arrays) {
         RELAY_ASSIGN(size_t index, find_port(ports, name));
-        sources[index] = {InputSource::Kind::Value, 0, std::move(value), true};
+        sources[index] = {.kind = InputSource::Kind::Tensor, .tensor = std::move(value)};
       }
       continue;
     }
@@ -231,7 +279,7 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     } else {
       RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
     }
-    RELAY_ASSIGN(sources[index], parse_source(equals == std::string::npos ? text : text.substr(equals + 1)));
+    RELAY_ASSIGN(sources[index], parse_source(equals == std::string::npos ? text : text.substr(equals + 1), types));
   }
 
   DimValues values;
@@ -241,12 +289,13 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     RELAY_RETURN_IF_ERROR(bind_dims(ports[index], named.shape, values, "the shape given for it"));
   }
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (sources[i].kind != InputSource::Kind::Value) continue;
-    if (sources[i].value.dtype() != ports[i].dtype)
+    RELAY_RETURN_IF_ERROR(check_value(ports[i], sources[i]));
+    if (sources[i].kind != InputSource::Kind::Tensor) continue;
+    if (sources[i].tensor.dtype() != ports[i].dtype)
       return wrong_input(format("input `{}` is {}, the array given is {}", ports[i].name, ports[i].str(),
-                                sources[i].value.dtype().str()),
+                                sources[i].tensor.dtype().str()),
                          format("convert it: array.astype('{}')", ports[i].dtype.str()));
-    RELAY_RETURN_IF_ERROR(bind_dims(ports[i], sources[i].value.shape(), values, "the array given"));
+    RELAY_RETURN_IF_ERROR(bind_dims(ports[i], sources[i].tensor.shape(), values, "the array given"));
   }
 
   Inputs out;
@@ -255,12 +304,16 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
       if (is_name(dim) && values.emplace(dim, 1).second)
         out.notes.push_back(format("dimension `{}` is not given: 1", dim));
   for (size_t i = 0; i < ports.size(); ++i) {
-    RELAY_ASSIGN(Tensor value, make_value(ports[i], i, sources[i], values));
+    if (!ports[i].is_tensor) {
+      out.values.push_back(sources[i].value);
+      continue;
+    }
+    RELAY_ASSIGN(Tensor value, make_tensor(ports[i], i, sources[i], values));
     if (!sources[i].asked)
       out.notes.push_back(format("input `{}` is not given: random {} (seed 0){}", ports[i].name,
                                  ports[i].dtype.is_float() ? "in [-1, 1)" : "integers",
                                  format(", {}[{}]", ports[i].dtype.str(), join(value.shape(), ", "))));
-    out.values.push_back(std::move(value));
+    out.values.push_back(runtime::Value::tensor(value));
   }
   return out;
 }

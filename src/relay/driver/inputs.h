@@ -2,6 +2,8 @@
 // (seeded random numbers, said aloud).
 //
 //   x: float32[n, 3, 224, 224]     --input x=cat.npy          from a file, which also says what n is
+//   l: List[int32]                 --input l=expr:Cons(1, Nil)     an expression of the language, with the program's types
+//                                  --input x=0.5              this number everywhere
 //                                  --input x=random:7         seed 7; the default is seed 0
 //                                  --input all.npz            every array of the file, by name
 //                                  --shape x=8,3,224,224      n is 8; without: 1
@@ -23,11 +25,13 @@ struct Port {
   std::vector<std::string> dims;  // "3", "n", "n * 224"
   // The shape at these values; nothing when a variable is missing or a size is negative.
   std::function<std::optional<Shape>(const DimValues&)> shape;
+  bool is_tensor = true;
+  std::string type = {};    // when it is none: "List[int32]"
   std::string str() const;  // "float32[n, 3, 224, 224]"
 };
 
 std::vector<Port> input_ports(const runtime::Executable& executable);
-// Of @main, whose parameters must be tensors with known types.
+// Of @main, whose parameters must have known types.
 Result<std::vector<Port>> input_ports(const ir::Module& module);
 
 struct InputRequest {
@@ -36,10 +40,15 @@ struct InputRequest {
 };
 
 struct Inputs {
-  std::vector<Tensor> values;      // in the order of the ports
-  std::vector<std::string> notes;  // one line for each thing that the user did not ask for
+  std::vector<runtime::Value> values;  // in the order of the ports
+  std::vector<std::string> notes;      // one line for each thing that the user did not ask for
 };
-Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request);
+// `types`: the data types that expressions may name.
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types);
+// The data types of a compiled program, as a module without functions.
+ir::Module types_of(const runtime::Executable& executable);
+// Of a program whose inputs are all tensors, else wrong_input.
+Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values);
 
 // "x=1,3,224,224"
 struct NamedShape {

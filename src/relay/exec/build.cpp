@@ -42,7 +42,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
     RELAY_ASSIGN(runtime::Segment made, write_segment(s.lowered, options, parts));
     parts.program.segments.push_back(std::move(made));
   }
-  RELAY_ASSIGN(parts.program.signature, signature(main, output_names));
+  RELAY_ASSIGN(parts.program.signature, signature(main, output_names, parts.program.types));
   return finish(std::move(parts));
 }
 

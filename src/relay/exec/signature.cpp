@@ -19,6 +19,8 @@ void flatten(const ir::Type& type, std::vector<ir::Type>* out) {
 
 class Signer {
  public:
+  explicit Signer(const std::vector<runtime::DataType>& types) : types_(types) {}
+
   Result<runtime::Signature> run(const ir::Function& main, const std::vector<std::string>& names) {
     for (const ir::VarRef& p : main.params) {
       const ir::TensorType* t = ir::as<ir::TensorType>(p->type);
@@ -94,7 +96,17 @@ class Signer {
                              const SizeTranslator& size) const {
     runtime::Port port{.name = name, .type = ir::str(type)};
     const ir::TensorType* t = ir::as<ir::TensorType>(type);
-    if (!t) return port;
+    if (!t) {
+      const ir::TypeCall* call = ir::as<ir::TypeCall>(type);
+      if (const ir::DataTypeName* data = ir::as<ir::DataTypeName>(call ? call->callee : type)) {
+        port.kind = runtime::ObjectKind::Data;
+        while (types_[port.data_type].name != data->name) ++port.data_type;
+      }
+      if (ir::as<ir::TupleType>(type)) port.kind = runtime::ObjectKind::Tuple;
+      if (ir::as<ir::FuncType>(type)) port.kind = runtime::ObjectKind::Closure;
+      if (ir::as<ir::RefType>(type)) port.kind = runtime::ObjectKind::Reference;
+      return port;
+    }
     port.is_tensor = true;
     port.dtype = t->dtype;
     for (const Expr& e : shape) {
@@ -104,6 +116,7 @@ class Signer {
     return port;
   }
 
+  const std::vector<runtime::DataType>& types_;
   std::vector<Exprs> shapes_;
   Exprs variables_;
   runtime::Signature out_;
@@ -111,8 +124,9 @@ class Signer {
 
 }  // namespace
 
-Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names) {
-  return Signer().run(*main, output_names);
+Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
+                                     const std::vector<runtime::DataType>& types) {
+  return Signer(types).run(*main, output_names);
 }
 
 }  // namespace relay::exec

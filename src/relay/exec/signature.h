@@ -8,6 +8,8 @@
 namespace relay::exec {
 
 // `output_names`: of the results, the fields of a tuple one by one; those that have none get names.
-Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names);
+// `types`: those of the program, by number.
+Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
+                                     const std::vector<runtime::DataType>& types);
 
 }  // namespace relay::exec

@@ -17,6 +17,7 @@ Numbers::Numbers(const Module& module, const std::vector<LoweredSegment>& segmen
     : module_(module), parts_(parts) {
   uint32_t next = 1;
   for (const auto& [name, f] : module.functions) functions_[name] = name == "main" ? 0 : next++;
+  for (const auto& [name, definition] : module.types) type(name);  // values of any of them may come from outside
   for (const LoweredSegment& s : segments) segments_[s.function.get()] = static_cast<uint32_t>(segments_.size());
 }
 

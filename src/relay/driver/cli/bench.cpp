@@ -155,11 +155,13 @@ static Status bench(const BenchOptions& options) {
     say_notes(report);
   }
   RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
+               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
+                                   driver::types_of(*executable)));
+  RELAY_ASSIGN(std::vector<Tensor> tensors, driver::tensors_of(inputs.values));
   for (const std::string& note : inputs.notes) say(note);
   std::vector<Measured> all;
   for (int threads : counts) {
-    RELAY_ASSIGN(Measured measured, measure(options, *executable, inputs.values, threads));
+    RELAY_ASSIGN(Measured measured, measure(options, *executable, tensors, threads));
     if (threads > runtime::ThreadPool::global().size())
       say(format("{} threads were asked for; this process may use {}", threads, runtime::ThreadPool::global().size()));
     all.push_back(std::move(measured));

@@ -12,6 +12,7 @@
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/npy.h"
+#include "relay/driver/values.h"
 
 namespace relay::cli {
 
@@ -97,14 +98,37 @@ static std::vector<std::string> output_names(const std::vector<std::string>& nam
   return out;
 }
 
+// The results of a run: tuples spread out, each with its name.
+static std::vector<runtime::Value> spread(const runtime::Value& result) {
+  std::vector<runtime::Value> out, work{result};
+  while (!work.empty()) {
+    runtime::Value v = work.back();
+    work.pop_back();
+    if (v.kind() != runtime::ObjectKind::Tuple) {
+      out.push_back(v);
+      continue;
+    }
+    for (size_t i = v.size(); i-- > 0;) work.push_back(v.field(i));
+  }
+  return out;
+}
+
 static Status finish(const RunOptions& options, const std::vector<std::string>& names,
-                     const std::vector<Tensor>& values) {
+                     const std::vector<runtime::Value>& values) {
   driver::NamedArrays outputs;
   for (size_t i = 0; i < values.size(); ++i) {
-    print_output(names[i], values[i]);
-    outputs.emplace_back(names[i], values[i]);
+    if (values[i].is_tensor()) {
+      print_output(names[i], values[i].tensor());
+      outputs.emplace_back(names[i], values[i].tensor());
+    } else {
+      std::cout << names[i] << ": " << runtime::str(values[i], 100) << "\n";
+    }
   }
   if (options.output.empty()) return ok();
+  if (outputs.size() < values.size())
+    say(format("{} no tensor: not written",
+               plural(static_cast<int64_t>(values.size() - outputs.size()), "result is", "results are")));
+  if (outputs.empty()) return ok();
   RELAY_RETURN_IF_ERROR(write_outputs(options.output, outputs));
   say(format("wrote {} to {}", plural(static_cast<int64_t>(outputs.size()), "result", "results"), options.output));
   return ok();
@@ -119,17 +143,17 @@ static Status run_debug(const RunOptions& options, const driver::Model& model) {
                       {},
                       "give the model it was made from"};
   RELAY_ASSIGN(std::vector<driver::Port> ports, driver::input_ports(model.module));
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}));
+  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
   double begin = driver::now();
-  RELAY_ASSIGN(driver::Evaluated result,
-               driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
+  RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
   double ms = (driver::now() - begin) * 1e3;
-  if (!result.text.empty()) {
-    std::cout << result.text << "\n";
-    if (!options.output.empty()) say("the result is not made of tensors: nothing was written");
+  if (Result<runtime::Value> value = driver::to_runtime(result, model.module)) {
+    std::vector<runtime::Value> values = spread(*value);
+    RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values));
   } else {
-    RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, result.tensors.size()), result.tensors));
+    std::cout << eval::str(result) << "\n";  // a function is in it
+    if (!options.output.empty()) say("the result holds functions: nothing was written");
   }
   say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
              milliseconds(model.ms), milliseconds(ms)));
@@ -160,18 +184,19 @@ static Status run(const RunOptions& options) {
                       "use --executor vm"};
 
   RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}));
+               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
+                                   driver::types_of(*executable)));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
   what.time_steps = options.profile;
   if (options.profile)  // the first runs plan memory and measure how many threads pay
-    for (int i = 0; i < 3; ++i) RELAY_RETURN_IF_ERROR(executable->run(inputs.values, {.threads = options.threads}));
+    for (int i = 0; i < 3; ++i) RELAY_RETURN_IF_ERROR(executable->call(inputs.values, {.threads = options.threads}));
   double begin = driver::now();
-  RELAY_ASSIGN(std::vector<Tensor> values,
-               executable->run(inputs.values, {.threads = options.threads, .report = &what}));
+  RELAY_ASSIGN(runtime::Value result, executable->call(inputs.values, {.threads = options.threads, .report = &what}));
   double ms = (driver::now() - begin) * 1e3;
   std::vector<std::string> names;
   for (const runtime::PortInfo& port : executable->outputs()) names.push_back(port.name);
+  std::vector<runtime::Value> values = spread(result);
   RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values));
   if (options.profile) print_profile(what);
 
@@ -190,12 +215,15 @@ void add_run(CLI::App& app, Chosen& chosen) {
                             "  relay run model.onnx                                      random inputs, seed 0\n"
                             "  relay run model.onnx --input image=cat.npy --output out.npz\n"
                             "  relay run model.onnx --shape image=8,3,224,224 --threads 1 --profile\n"
+                            "  relay run list.relay --input 'l=expr:Cons(1, Nil)' --input n=3\n"
                             "  relay run tree.relay --executor debug                     the reference evaluator");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
-  verb->add_option("--input", options->inputs,
-                   "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, or FILE.npz for several")
+  verb->add_option(
+          "--input", options->inputs,
+          "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, NAME=NUMBER, NAME=expr:EXPRESSION, or FILE.npz for "
+          "several")
       ->type_name("NAME=WHAT");
   verb->add_option("--output", options->output, "Write the results to a file .npz or .npy, or to a folder of .npy")
       ->type_name("PATH");

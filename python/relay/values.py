@@ -1,0 +1,280 @@
+"""Values of programs in Python: what goes into a compiled program and what comes out of it.
+
+import relay
+Cons, Nil = relay.Data.maker("Cons"), relay.Data("Nil")
+
+length(Cons(1.0, Cons(2.0, Nil)))     # the same as length([1.0, 2.0]): a Python list is a Cons ... Nil
+
+tensors are NumPy arrays (torch tensors if an input was one), tuples are tuples, data values are Data,
+functions are Closure, references are Ref. Values may be nested as deep as you like.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from . import _core
+from .arrays import array, like
+from .errors import wrong_input
+
+__all__ = ["Closure", "Data", "Ref", "as_list"]
+
+
+class Data:
+    """A value of a data type: a constructor by name and its fields. `type` is needed only where two types share the name.
+
+    match value:
+        case Data("Cons", (head, tail)): ...
+    """
+
+    __slots__ = ("constructor", "fields", "type")
+    __match_args__ = ("constructor", "fields")
+
+    def __init__(self, constructor: str, *fields, type: str | None = None):
+        self.constructor = constructor
+        self.fields = fields
+        self.type = type
+
+    @staticmethod
+    def maker(constructor: str, type: str | None = None):
+        """The constructor as a function: maker("Cons")(1, rest)."""
+        return functools.partial(Data, constructor, type=type)
+
+    def __getitem__(self, index: int):
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self):
+        return iter(self.fields)
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, Data):
+            return NotImplemented
+        return _equal(self, other)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+
+class Ref:
+    """A reference and what it holds."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value=None):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "Ref(...)"
+
+
+class Closure:
+    """A function that a compiled program gave back; call it."""
+
+    def __init__(self, compiled, value: _core.Value):
+        self._compiled = compiled
+        self._value = value
+
+    def __call__(self, *args):
+        values = [to_value(a, self._compiled._core.types) for a in args]
+        return from_value(self._compiled._core.call_closure(self._value, values), args, self._compiled)
+
+    def __repr__(self) -> str:
+        return "<relay.Closure>"
+
+
+def as_list(value: Data) -> list:
+    """The elements of a Cons ... Nil."""
+    out = []
+    while value.constructor == "Cons":
+        out.append(value.fields[0])
+        value = value.fields[1]
+    return out
+
+
+def _children(value):
+    if isinstance(value, Data):
+        return value.fields
+    return value if isinstance(value, (tuple, list)) else None
+
+
+def _equal(a, b) -> bool:
+    work = [(a, b)]
+    while work:
+        x, y = work.pop()
+        if isinstance(x, Data) != isinstance(y, Data):
+            return False
+        if isinstance(x, Data) and x.constructor != y.constructor:
+            return False
+        inside, other = _children(x), _children(y)
+        if (inside is None) != (other is None):
+            return False
+        if inside is None:
+            if not np.array_equal(np.asarray(x), np.asarray(y)):
+                return False
+        elif len(inside) != len(other):
+            return False
+        else:
+            work.extend(zip(inside, other, strict=True))
+    return True
+
+
+def _text(value, limit: int = 200) -> str:
+    out, work, count = [], [value], 0
+    while work:
+        item = work.pop()
+        if isinstance(item, _Text):
+            out.append(item)
+            continue
+        count += 1
+        if count > limit:
+            return "".join(out) + "..."
+        inside = _children(item)
+        if inside is None:
+            is_number = isinstance(item, np.ndarray) and item.ndim == 0
+            out.append(str(item) if is_number else repr(item))
+            continue
+        name = item.constructor if isinstance(item, Data) else ""
+        if name and not inside:
+            out.append(name)
+            continue
+        out.append(name + "(")
+        work.append(_Text(")"))
+        for i in range(len(inside) - 1, -1, -1):
+            work.append(inside[i])
+            if i:
+                work.append(_Text(", "))
+    return "".join(out)
+
+
+class _Text(str):
+    """What is written as it is."""
+
+
+def to_value(value, types: _core.DataTypes, dtype: str | None = None) -> _core.Value:
+    """The value for a program. `dtype`: of plain numbers; otherwise an int is an int32 and a float a float32."""
+    done: dict[int, _core.Value] = {}  # by identity: what is shared stays shared
+    made: list[_core.Value] = []
+    work: list = [value]
+    while work:
+        item = work.pop()
+        if isinstance(item, _Make):
+            parts = [made.pop() for _ in range(item.count)]  # the last one first
+            made.append(item.make(parts))
+            if item.source is not None:
+                done[id(item.source)] = made[-1]
+        elif id(item) in done:
+            made.append(done[id(item)])
+        elif isinstance(item, Data):
+            make = functools.partial(_data, types, item)
+            work.append(_Make(make, len(item.fields), item))
+            work.extend(reversed(item.fields))
+        elif isinstance(item, tuple):
+            work.append(_Make(lambda parts: _core.Value.tuple(parts[::-1]), len(item), item))
+            work.extend(reversed(item))
+        elif isinstance(item, list) and "List" in types.names:
+            work.append(_Make(functools.partial(_list, types), len(item), item))
+            work.extend(reversed(item))
+        elif isinstance(item, Ref):
+            work.append(_Make(lambda parts: _core.Value.reference(parts[0]), 1, item))
+            work.append(item.value)
+        elif isinstance(item, Closure):
+            made.append(item._value)
+        elif isinstance(item, _core.Value):
+            made.append(item)
+        else:
+            made.append(_core.Value.tensor(array(item, dtype or _plain(item))))
+    return made[0]
+
+
+class _Make:
+    """Makes a value of the last `count` that were made."""
+
+    __slots__ = ("count", "make", "source")
+
+    def __init__(self, make, count, source):
+        self.make, self.count, self.source = make, count, source
+
+
+def _data(types, item, parts):
+    return _core.Value.data(types, item.constructor, parts[::-1], item.type or "")
+
+
+def _list(types, parts):
+    out = _core.Value.data(types, "Nil", [], "List")
+    for part in parts:
+        out = _core.Value.data(types, "Cons", [part, out], "List")
+    return out
+
+
+def _plain(value) -> str | None:
+    if isinstance(value, bool):
+        return "bool"
+    return {int: "int32", float: "float32"}.get(type(value))
+
+
+def from_value(value: _core.Value, examples=(), compiled=None):
+    """The Python object for a value. `examples`: the inputs, whose framework the tensors get."""
+    example = next((e for e in examples if type(e).__module__.partition(".")[0] == "torch"), None)
+    done: dict[int, object] = {}
+    made: list = []
+    work: list = [(value, value.alone)]
+    while work:
+        item, alone = work.pop()
+        if isinstance(item, _Made):
+            parts = [made.pop() for _ in range(item.count)][::-1]
+            made.append(item.make(parts))
+            done[item.address] = made[-1]
+            continue
+        if item.address in done:
+            made.append(done[item.address])
+            continue
+        kind = item.kind
+        if kind == "tensor":
+            made.append(like([item.array(alone)], example)[0])
+            done[item.address] = made[-1]
+        elif kind == "closure":
+            made.append(Closure(compiled, item))
+        elif kind == "reference":
+            made.append(done.setdefault(item.address, Ref()))
+            ref = made[-1]
+            work.append((_Made(functools.partial(_fill, ref), 2, item), False))
+            work.append((item.parts()[0][0], False))
+        else:
+            parts = item.parts()
+            if kind == "data":
+                make = functools.partial(_make_data, item.constructor, item.type)
+            else:
+                make = tuple
+            work.append((_Made(make, len(parts), item), False))
+            work.extend((part, alone and own) for part, own in reversed(parts))
+    return made[0]
+
+
+class _Made:
+    __slots__ = ("address", "count", "keep", "make")
+
+    def __init__(self, make, count, value):
+        self.make, self.count, self.address, self.keep = make, count, value.address, value
+
+
+def _make_data(constructor, type_name, parts):
+    return Data(constructor, *parts, type=type_name)
+
+
+def _fill(ref, parts):
+    ref.value = parts[1]
+    return ref
+
+
+def checked(value, port_name: str):
+    """Plain Python objects that are no value of a program are refused with the input's name."""
+    if value is None:
+        raise wrong_input(f"input `{port_name}` is None", "give an array, a tuple or relay.Data")
+    return value

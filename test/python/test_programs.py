@@ -1,0 +1,208 @@
+"""Whole programs: the examples against NumPy, values in and out, on the debug executor and compiled."""
+
+import numpy as np
+import pytest
+from programs import ROOT, cli
+
+relay = pytest.importorskip("relay", exc_type=ImportError)
+Data = relay.Data
+EXAMPLES = ROOT / "examples" / "programs"
+
+
+@pytest.fixture(params=["debug", "vm"])
+def runner(request):
+    """A function that runs @main of a module."""
+
+    def make(module):
+        if request.param == "debug":
+            return lambda *args: relay.evaluate(module, list(args))
+        return relay.compile(module)
+
+    return make
+
+
+def weights(rng, *shapes):
+    return [(rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32) for shape in shapes]
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def close(a, b):
+    np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+def test_tree_lstm(runner):
+    rng = np.random.default_rng(1)
+    w, u, uf, b = weights(rng, (600, 300), (450, 150), (150, 150), (600,))
+
+    def oracle(tree):
+        x, children = tree
+        states = [oracle(child) for child in children]
+        a = x @ w.T + b
+        h = sum((h for h, _ in states), np.zeros((1, 150)))
+        f = sum((sigmoid(a[:, 450:] + h_k @ uf.T) * c_k for h_k, c_k in states), np.zeros((1, 150)))
+        s = h @ u.T
+        c = sigmoid(a[:, :150] + s[:, :150]) * np.tanh(a[:, 300:450] + s[:, 300:]) + f
+        return sigmoid(a[:, 150:300] + s[:, 150:300]) * np.tanh(c), c
+
+    def leaf(*children):
+        return rng.standard_normal((1, 300)).astype(np.float32), children
+
+    def data(tree):
+        return Data("Rose", tree[0], [data(child) for child in tree[1]])
+
+    tree = leaf(leaf(leaf(), leaf()), leaf(), leaf(leaf(leaf(), leaf(), leaf())))
+    run = runner(relay.load(EXAMPLES / "tree_lstm.relay"))
+    for t in (tree, leaf()):
+        for got, expected in zip(run(data(t), w, u, uf, b), oracle(t), strict=True):
+            close(got, expected)
+
+
+def test_char_rnn(runner):
+    rng = np.random.default_rng(2)
+    w, b, v = weights(rng, (64, 91), (64,), (27, 64))
+    w, v = w * 3, v * 3
+    expected, c, h = [], 5, np.zeros(64, np.float32)
+    for _ in range(12):
+        h = np.tanh(w @ np.concatenate([np.eye(27, dtype=np.float32)[c], h]) + b)
+        c = int(np.argmax(v @ h))
+        expected.append(c)
+    run = runner(relay.load(EXAMPLES / "char_rnn.relay"))
+    text = run(np.int32(5), np.int32(12), w, b, v)
+    assert [int(c) for c in relay.values.as_list(text)] == expected
+
+
+def test_rnn_cells(runner):
+    rng = np.random.default_rng(3)
+    inputs = [rng.standard_normal((1, 16)).astype(np.float32) for _ in range(5)]
+    all_weights = [weights(rng, (32 * k, 16), (32 * k, 32), (32 * k,)) for k in (1, 3, 4)]
+    (w1, u1, b1), (w2, u2, b2), (w3, u3, b3) = all_weights
+    rnn = gru = lstm = c = np.zeros((1, 32))
+    for x in inputs:
+        rnn = np.tanh(x @ w1.T + rnn @ u1.T + b1)
+        a, s = np.split(x @ w2.T + b2, 3, 1), np.split(gru @ u2.T, 3, 1)
+        z, r = sigmoid(a[0] + s[0]), sigmoid(a[1] + s[1])
+        gru = (1 - z) * np.tanh(a[2] + r * s[2]) + z * gru
+        i, f, o, g = np.split(x @ w3.T + lstm @ u3.T + b3, 4, 1)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        lstm = sigmoid(o) * np.tanh(c)
+    run = runner(relay.load(EXAMPLES / "rnn_cells.relay"))
+    got = run(inputs, *(w for three in all_weights for w in three))
+    for result, expected in zip(got, (rnn, gru, lstm), strict=True):
+        close(result, expected)
+
+
+def test_interpreter(runner):
+    def number(x):
+        return Data("Number", float(x))
+
+    def make(name):
+        return lambda *fields: Data(name, *fields)
+
+    variable, add, multiply, if_positive, let, lambda_, apply = map(
+        make, ("Variable", "Add", "Multiply", "IfPositive", "Let", "Lambda", "Apply")
+    )
+    # factorial as \self. \n. if n > 0 then n * self(self)(n - 1) else 1, applied to itself
+    itself = apply(variable(1), variable(1))
+    step = multiply(variable(0), apply(itself, add(variable(0), number(-1))))
+    factorial = lambda_(lambda_(if_positive(variable(0), step, number(1))))
+    program = let(factorial, apply(apply(variable(0), variable(0)), number(6)))
+    run = runner(relay.load(EXAMPLES / "interpreter.relay"))
+    assert run(program) == Data("Real", 720.0)
+    assert run(let(number(2), add(variable(0), multiply(variable(0), number(3))))) == Data("Real", 8.0)
+    assert run(apply(number(1), number(2))) == Data("Wrong")
+    assert run(lambda_(variable(0))) == Data("Made", Data("Variable", 0), Data("Nil"))
+
+
+LISTS = """#[version = "0.0.5"]
+type List[A] { Cons(A, List[A]), Nil }
+def @sum(%l: List[int32]) -> int32 { match (%l) { Nil => 0, Cons(%h, %t) => add(%h, @sum(%t)) } }
+def @range(%n: int32, %l: List[int32]) -> List[int32] {
+  if (equal(%n, 0)) { %l } else { @range(subtract(%n, 1), Cons(%n, %l)) }
+}
+def @main(%l: List[int32], %n: int32) {
+  let %r = ref(%n);
+  let %f = fn (%k: int32) { let %w = ref_write(%r, add(ref_read(%r), %k)); ref_read(%r) };
+  (@sum(%l), (@range(%n, Nil), ()), %f, %r, %l)
+}
+"""
+
+
+def test_values_in_and_out():
+    model = relay.compile(relay.parse(LISTS))
+    assert [str(p) for p in model.inputs] == ["l: List[int32]", "n: int32[]"]
+    assert "3 functions" not in repr(model)
+    total, (numbers, unit), f, reference, given = model([1, 2, 3], 4)
+    assert total == 6 and unit == () and total.dtype == np.int32
+    assert relay.values.as_list(numbers) == [1, 2, 3, 4]
+    assert str(given) == "Cons(1, Cons(2, Cons(3, Nil)))"
+    match given:
+        case Data("Cons", (head, tail)):
+            assert head == 1 and tail.constructor == "Cons"
+    assert f(5) == 9 and f(5) == 14
+    assert reference.value == 4  # as it was when the run ended
+    one = Data("Cons", 7, Data("Nil"))
+    assert model(one, n=0)[4] == one
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        ((Data("Con", 1, Data("Nil")), 1), ["Con", "did you mean Cons"]),
+        ((Data("Cons", 1), 1), ["Cons"]),
+        ((1, 1), ["List[int32]"]),
+        (([1], [1]), ["n"]),
+        ((None, 1), ["`l` is None"]),
+    ],
+)
+def test_values_that_are_wrong(args, words):
+    model = relay.compile(relay.parse(LISTS))
+    with pytest.raises(relay.CompileError) as error:
+        model(*args)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_long_lists_and_deep_recursion():
+    model = relay.compile(relay.parse(LISTS))
+    n = 100_000
+    total, (numbers, _), _, _, given = model([1] * n, n)
+    assert total == n
+    values = relay.values.as_list(numbers)
+    assert len(values) == n and values[-1] == n
+    assert given == given and len(repr(given)) < 10_000
+
+
+def test_save_and_load(tmp_path):
+    module = relay.load(EXAMPLES / "interpreter.relay")
+    relay.compile(module).save(tmp_path / "interpreter.rart")
+    run = relay.load(tmp_path / "interpreter.rart")
+    assert run(Data("Add", Data("Number", 1.0), Data("Number", 2.0))) == Data("Real", 3.0)
+    done = cli("run", tmp_path / "interpreter.rart", "--input", "e=expr:Add(Number(1f), Number(2f))")
+    assert done.stdout == "output: Real(3)\n", done.stderr
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm", "compiled"])
+def test_the_command_line_runs_programs(executor):
+    arguments = ["run", EXAMPLES / "interpreter.relay", "--executor", executor]
+    done = cli(*arguments, "--input", "e=expr:Let(Number(2f), Multiply(Variable(0), Variable(0)))")
+    assert done.stdout == "output: Real(4)\n", done.stderr
+    assert ("segments" in done.stderr) == (executor != "debug")
+    missing = cli(*arguments)
+    assert missing.returncode == 1 and "`e` is of type Expr: it must be given" in missing.stderr
+
+
+def test_an_incomplete_match_names_its_place():
+    text = """#[version = "0.0.5"]
+type Color { Red, Green }
+def @main(%n: int32) {
+  let %c = if (equal(%n, 0)) { Red } else { Green };
+  match? (%c) { Red => 1 }
+}
+"""
+    model = relay.compile(relay.parse(text, "colors.relay"))
+    assert model(0) == 1
+    with pytest.raises(relay.CompileError, match="colors.relay:5:3"):
+        model(1)
