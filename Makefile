@@ -35,7 +35,8 @@ test: build lint ## Run the unit tests and the Python tests: what must pass befo
 
 test-long: build ## Run random programs and random schedules against the reference for long; CASES=number of schedules
 	@build/release/bin/relay_fuzz_programs --cases 10000
-	@build/release/bin/relay_fuzz_schedules --cases $(CASES)
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_schedules \
+	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 
 test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each
 	@build/release/bin/relay_fuzz_schedules --power

@@ -435,7 +435,11 @@ class KernelBuilder {
     Local local;
     loop::BufferRef buffer = new_buffer(t, region, local, -1, 0);
     locals_[t.get()] = local;
-    before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
+    Ranges needed = regions_.region_ranges(t, region);
+    bool nothing = std::any_of(t->axes.begin(), t->axes.end(), [&](const te::Axis& a) {
+      return scalar::is_int(needed.at(a.var.get()).extent, 0);  // its reader's guard keeps it from all of it
+    });
+    if (!nothing) before.push_back(loops(t, 0, needed));
     return buffer;
   }
 
