@@ -12,6 +12,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/scalar/simplify.h"
@@ -63,10 +64,58 @@ class Segments {
   std::unordered_map<uint64_t, std::vector<FunctionRef>> known_;
 };
 
+// The variables that branching nodes and functions use and do not bind, found once for each: scopes may be nested deeply.
+class InnerUses {
+ public:
+  // Calls f(variable) for what `root` uses, inner scopes included.
+  template <class F>
+  void for_each(const Expr& root, F f) const {
+    NodeSet seen;
+    std::vector<const Expr*> work{&root};
+    while (!work.empty()) {
+      const Expr& e = *work.back();
+      work.pop_back();
+      if (e->kind == ExprKind::Var) {
+        f(e);
+      } else if (const Exprs* known = uses_.find(e.get())) {
+        for (const Expr& v : *known) f(v);
+      } else if (seen.insert(e.get())) {
+        for_each_open_child(e, [&](const Expr& c) { work.push_back(&c); });
+      }
+    }
+  }
+
+  // `e`: an if, match or function whose inner scopes are added already.
+  void add(const Expr& e) {
+    NodeSet seen, bound;
+    Exprs used, free;
+    std::vector<const Expr*> work{&e};
+    while (!work.empty()) {
+      const Expr& n = *work.back();
+      work.pop_back();
+      if (n->kind == ExprKind::Var) {
+        used.push_back(n);
+      } else if (const Exprs* known = uses_.find(n.get())) {
+        used.insert(used.end(), known->begin(), known->end());
+      } else if (seen.insert(n.get())) {
+        for_each_binder(n, [&](const VarRef& v) { bound.insert(v.get()); });
+        for_each_open_child(n, [&](const Expr& c) { work.push_back(&c); });
+      }
+    }
+    for (const Expr& v : used)
+      if (bound.insert(v.get())) free.push_back(v);  // each once
+    uses_[e.get()] = std::move(free);
+  }
+
+ private:
+  NodeMap<Exprs> uses_;
+};
+
 // One scope: the bindings of a chain of lets and what it ends in.
 class Scope {
  public:
-  Scope(const Function& owner, Segments& segments) : owner_(owner), segments_(segments) {}
+  Scope(const Function& owner, Segments& segments, const InnerUses& inner)
+      : owner_(owner), segments_(segments), inner_(inner) {}
 
   Result<Expr> run(const Expr& body) {
     flatten(body);
@@ -119,17 +168,9 @@ class Scope {
   // Calls f(variable) for what the value uses of this scope, inner scopes included.
   template <class F>
   void for_each_use(const Expr& value, F f) {
-    NodeSet seen;
-    std::vector<const Expr*> work{&value};
-    while (!work.empty()) {
-      const Expr& e = *work.back();
-      work.pop_back();
-      if (e->kind == ExprKind::Var) {
-        if (number_.contains(e.get())) f(e);
-      } else if (seen.insert(e.get())) {
-        for_each_open_child(e, [&](const Expr& c) { work.push_back(&c); });
-      }
-    }
+    inner_.for_each(value, [&](const Expr& v) {
+      if (number_.contains(v.get())) f(v);
+    });
   }
 
   // Which places each kernel call may be at: after what it needs, before what needs it.
@@ -373,6 +414,7 @@ class Scope {
 
   const Function& owner_;
   Segments& segments_;
+  const InnerUses& inner_;
   std::vector<Binding> bindings_;
   NodeMap<int> number_;  // of the variables of bindings
   Expr result_;
@@ -392,8 +434,9 @@ Result<Module> form_segments(const Module& module, PassContext&) {
     if (is_closed(f)) continue;
     FunctionRef normal = a_normal_form(f);
     const Function* owner = normal.get();
+    InnerUses inner;
     auto scope = [&](const Expr& body) {
-      Result<Expr> made = Scope(*owner, segments).run(body);
+      Result<Expr> made = Scope(*owner, segments, inner).run(body);
       if (made) return *made;
       for (const Diagnostic& d : made.errors()) errors.push_back(d);
       return body;
@@ -407,7 +450,9 @@ Result<Module> form_segments(const Module& module, PassContext&) {
         bool data = e->kind != ExprKind::Function && children.empty();
         children.push_back(data ? c : scope(c));
       });
-      return typed(with_children(e, children), before->type);
+      Expr made = typed(with_children(e, children), before->type);
+      inner.add(made);
+      return made;
     });
     f = FunctionRef(as<Function>(now));
   }

@@ -210,10 +210,19 @@ Module ladder(int n) {
   return module_of({x}, e);
 }
 
+// if (x < 1) { x + 1 } else { if (x < 2) { x + 2 } else { ... } }
+Module nested_ifs(int depth) {
+  VarRef x = var("x", f32({}));
+  Expr e = x;
+  for (int i = 0; i < depth; ++i) e = if_(op::make("less", {x, constant(1.0 * i)}), add(x, constant(2.0 * i)), e);
+  return module_of({x}, e);
+}
+
 TEST(Passes, none_is_quadratic) {
   for (const PassInfo& pass : all_passes()) {
     EXPECT_LT(seconds_of(pass.name, chain(100'000)), 3) << pass.name;
     EXPECT_LT(seconds_of(pass.name, ladder(50'000)), 3) << pass.name;
+    EXPECT_LT(seconds_of(pass.name, nested_ifs(20'000)), 3) << pass.name;
   }
 }
 
