@@ -14,6 +14,32 @@ PROGRAM = ROOT / "build" / "release" / "bin" / "relay"
 HEAD = "<!-- Written by dev/docs.py. Do not edit. -->\n"
 
 
+CHECK_JSON = """
+`relay check FILE --json` is what editors ask. It prints one object, and exits with 1 when `ok` is false:
+
+| field | holds |
+| --- | --- |
+| `ok` | nothing stands in the way |
+| `failed_stage` | `import` (reading, types) or `compile`; null |
+| `problems`, `warnings` | lists of diagnostics |
+| `operators` | of an ONNX model: `op`, `opset`, `count`, `supported` |
+| `groups`, `kernels` | how many there would be |
+
+A diagnostic has
+
+| field | holds |
+| --- | --- |
+| `severity` | `error` or `warning` |
+| `kind`, `code` | `type_mismatch`, `R0301`: see [diagnostics](diagnostics.md) |
+| `message` | one line |
+| `file`, `line`, `column`, `end_line`, `end_column` | the place, from 1, the end not in it; null where there is none |
+| `node` | the node of a foreign model; null |
+| `labels` | other places that matter: the same fields, and `text` |
+| `notes`, `help` | more lines; the way out, or "" |
+| `text` | all of that as people read it |
+"""
+
+
 def escape(text):
     return str(text).replace("|", "\\|")
 
@@ -84,7 +110,8 @@ def command_line():
     top = help_of()
     verbs = [line.split()[0] for line in top.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines()]
     out = [HEAD, "# The command line\n", f"```\n{top}\n```\n"]
-    out += [f"## relay {verb}\n\n```\n{help_of(verb)}\n```\n" for verb in verbs]
+    more = {"check": CHECK_JSON}
+    out += [f"## relay {verb}\n\n```\n{help_of(verb)}\n```\n{more.get(verb, '')}" for verb in verbs]
     return "\n".join(out)
 
 

@@ -222,6 +222,27 @@ def test_check(dense):
     assert report["ok"] and report["kernels"] >= 1
 
 
+def test_check_tells_editors_the_places(tmp_path):
+    path = tmp_path / "wrong.relay"
+    path.write_text(
+        '#[version = "0.0.5"]\ntype T { A, B }\n'
+        "def @f(%x: T) { match (%x) { _ => 1, A => 2 } }\n"
+        "def @main(%x: Tensor[(2), float32]) {\n  add(%x,\n      1)\n}\n"
+    )
+    report = cli_json("check", path, "--json")
+    (problem,) = report["problems"]
+    assert not report["ok"] and report["failed_stage"] == "import"
+    assert problem["kind"] == "constraint" and problem["code"] == "R0302" and problem["file"] == str(path)
+    assert [problem[k] for k in ("line", "column", "end_line", "end_column")] == [5, 3, 6, 9]
+    assert problem["help"] == "write the number as 1f" and len(problem["notes"]) == 2
+    # A library is read and typed; what is odd in it is a warning.
+    path.write_text(path.read_text().partition("def @main")[0])
+    report = cli_json("check", path, "--json")
+    (warning,) = report["warnings"]
+    assert report["ok"] and warning["severity"] == "warning" and warning["kind"] == "unreachable_clause"
+    assert warning["labels"][0]["text"] and warning["labels"][0]["end_column"] == warning["labels"][0]["column"] + 1
+
+
 def test_check_lists_all_problems_of_a_model(tmp_path):
     from onnx import helper
 

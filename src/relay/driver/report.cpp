@@ -51,10 +51,14 @@ static void add_place(Json& out, const Span& span) {
   out["node"] = span.node ? Json(*span.node) : Json();
   out["file"] = span.source ? Json(span.source->name) : Json();
   bool has_line = span.source && !span.node;
-  std::pair<uint32_t, uint32_t> place =
-      has_line ? line_column(*span.source, span.begin) : std::pair<uint32_t, uint32_t>();
-  out["line"] = has_line ? Json(place.first) : Json();
-  out["column"] = has_line ? Json(place.second) : Json();
+  auto put = [&](const char* line, const char* column, uint32_t offset) {
+    std::pair<uint32_t, uint32_t> place =
+        has_line ? line_column(*span.source, offset) : std::pair<uint32_t, uint32_t>();
+    out[line] = has_line ? Json(place.first) : Json();
+    out[column] = has_line ? Json(place.second) : Json();
+  };
+  put("line", "column", span.begin);
+  put("end_line", "end_column", span.end);
 }
 
 std::string json(const Diagnostics& diagnostics) {

@@ -17,6 +17,7 @@ struct CheckOptions : ModelOptions {
 struct Findings {
   std::vector<onnx::OperatorUse> operators;
   Diagnostics problems, warnings;
+  bool has_main = true;           // a text without @main is a library: it is read and typed
   std::string stage = "compile";  // the stage that the problems are from: "import", "compile"
   size_t groups = 0, kernels = 0;
 };
@@ -43,7 +44,8 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     return out;
   }
   out.warnings = model->warnings;
-  if (form == driver::ModelForm::Artifact) return out;
+  out.has_main = form != driver::ModelForm::Relay || model->module.functions.count("main") != 0;
+  if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, *model));
   Result<ir::Module> module = driver::optimise(model->module, how);
@@ -95,9 +97,10 @@ static Status check(const CheckOptions& options) {
     return found.problems;
   }
   say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
-                                          : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
-                                                   plural(static_cast<int64_t>(found.groups), "group", "groups"),
-                                                   plural(static_cast<int64_t>(found.kernels), "kernel", "kernels")));
+      : !found.has_main ? format("{}: this program is well typed; it has no @main to compile", options.model)
+                        : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
+                                 plural(static_cast<int64_t>(found.groups), "group", "groups"),
+                                 plural(static_cast<int64_t>(found.kernels), "kernel", "kernels")));
   return ok();
 }
 
