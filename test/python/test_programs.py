@@ -206,3 +206,21 @@ def @main(%n: int32) {
     assert model(0) == 1
     with pytest.raises(relay.CompileError, match="colors.relay:5:3"):
         model(1)
+
+
+def test_a_loop_of_ten_million_runs_in_constant_memory():
+    import resource
+
+    text = """#[version = "0.0.5"]
+def @main(%n: int32) {
+  let %loop = fn (%i: int32, %sum: int32) -> int32 {
+    if (equal(%i, 0)) { %sum } else { %loop(subtract(%i, 1), add(%sum, 2)) }
+  };
+  %loop(%n, 0)
+}
+"""
+    model = relay.compile(relay.parse(text))
+    assert model(1000) == 2000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert model(10_000_000) == 20_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 << 10  # KiB
