@@ -11,6 +11,7 @@ ir::Dims to_dims(nb::handle values);
 nb::object from_dim(const ir::Dim& dim);  // an int when it is one
 nb::tuple from_dims(const ir::Dims& dims);
 DType to_dtype(const std::string& name);
+ir::Types to_type_vars(std::optional<ir::Types> given);  // all TypeVar; none: nothing
 
 nb::object from_attr(const ir::AttrValue& value);
 ir::AttrValue to_attr(nb::handle value, const std::string& name);

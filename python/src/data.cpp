@@ -96,7 +96,7 @@ void add_data(nb::module_& m) {
           "__init__",
           [](TypeDef* self, const Ref<const DataTypeName>& header, Types type_vars,
              const std::vector<ConstructorRef>& constructors) {
-            new (self) TypeDef(type_def(header, std::move(type_vars), constructors));
+            new (self) TypeDef(type_def(header, to_type_vars(std::move(type_vars)), constructors));
           },
           nb::arg("header"), nb::arg("type_vars"), nb::arg("constructors"))
       .def_prop_ro("header", [](const TypeDef& d) { return make<DataTypeName>(d.name); })

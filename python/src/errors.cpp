@@ -16,6 +16,9 @@ void add_errors(nb::module_& m) {
     } catch (const InternalError& e) {
       type = "InternalError";
       arguments = nb::make_tuple(std::string(e.what()));
+    } catch (const std::bad_cast&) {  // of nb::cast
+      PyErr_SetString(PyExc_TypeError, "a value is of a type that cannot be used here");
+      return;
     }
     nb::object cls = nb::module_::import_("relay.errors").attr(type);
     PyErr_SetObject(cls.ptr(), arguments.ptr());

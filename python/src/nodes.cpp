@@ -90,8 +90,8 @@ static void add_functions(nb::module_& m) {
   nb::class_<Function, ExprNode>(m, "Function", "Function([x, y], body): fn (%x, %y) { body }")
       .def(nb::new_([](std::vector<VarRef> params, Expr body, OptType result, OptTypes type_params, nb::handle attrs,
                        const OptSpan& span) {
-             return function(std::move(params), std::move(body), result.value_or(Type()), type_params.value_or(Types()),
-                             to_dict_attrs(attrs), or_here(span));
+             return function(std::move(params), std::move(body), result.value_or(Type()),
+                             to_type_vars(std::move(type_params)), to_dict_attrs(attrs), or_here(span));
            }),
            nb::arg("params"), nb::arg("body"), nb::arg("ret_type") = nb::none(), nb::arg("type_params") = nb::none(),
            nb::arg("attrs") = nb::none(), nb::arg("span") = nb::none())

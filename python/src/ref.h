@@ -41,6 +41,7 @@ struct type_caster<relay::Ref<const T>> {
   NB_TYPE_CASTER(relay::Ref<const T>, Caster::Name)
 
   bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+    if (source.is_none()) return false;  // there are no null nodes in Python
     Caster caster;
     if (caster.from_python(source, flags & ~cast_flags::convert, cleanup)) {
       value = relay::Ref<const T>(caster.operator T*());

@@ -44,6 +44,12 @@ DType to_dtype(const std::string& name) {
   return *type;
 }
 
+Types to_type_vars(std::optional<Types> given) {
+  for (const Type& type : given.value_or(Types()))
+    if (!as<TypeVar>(type)) throw nb::type_error("type parameters are relay.TypeVar");
+  return given.value_or(Types());
+}
+
 static bool same_dim(const Dim& a, const Dim& b) {
   if (scalar::is_any(a) || scalar::is_any(b)) return scalar::is_any(a) && scalar::is_any(b);
   return scalar::equal(scalar::simplify(a), scalar::simplify(b));
@@ -86,7 +92,11 @@ void add_types(nb::module_& m) {
 
   nb::class_<TensorType, TypeNode>(m, "TensorType", "TensorType((2, \"n\"), \"float32\"): Tensor[(2, n), float32]")
       .def(nb::new_([](nb::handle shape, const std::string& dtype) {
-             return make<TensorType>(to_dims(shape), to_dtype(dtype));
+             Dims dims = to_dims(shape);
+             for (const Dim& d : dims)
+               if (scalar::is_int(d) && d->ivalue < 0)
+                 throw nb::value_error(format("the size {} is negative", d->ivalue).c_str());
+             return make<TensorType>(std::move(dims), to_dtype(dtype));
            }),
            nb::arg("shape"), nb::arg("dtype") = "float32")
       .def_prop_ro(
@@ -113,7 +123,7 @@ void add_types(nb::module_& m) {
       .def(nb::new_([](Types args, Type result, std::optional<Types> type_params, std::optional<Types> constraints) {
              if (constraints && !constraints->empty())
                throw nb::value_error("function types have no constraints: operators' relations are their own");
-             return make<FuncType>(std::move(args), std::move(result), type_params.value_or(Types{}));
+             return make<FuncType>(std::move(args), std::move(result), to_type_vars(std::move(type_params)));
            }),
            nb::arg("arg_types"), nb::arg("ret_type"), nb::arg("type_params") = nb::none(),
            nb::arg("type_constraints") = nb::none())

@@ -283,6 +283,63 @@ def test_text():
     assert "ty=" in typed["main"].astext(types=True) and relay.pretty_print(mod).startswith("def @main")
 
 
+MISUSES = {
+    "no node": [
+        lambda r, x: r.Call(None, []),
+        lambda r, x: r.Call(r.op.get("add"), [None, x]),
+        lambda r, x: r.Tuple([None]),
+        lambda r, x: r.Function([None], x),
+        lambda r, x: r.Let(x, x, None),
+        lambda r, x: r.Match(x, [None]),
+        lambda r, x: r.Clause(None, x),
+        lambda r, x: r.PatternTuple([None]),
+        lambda r, x: r.TupleType([None]),
+        lambda r, x: r.FuncType([], None),
+        lambda r, x: r.Constructor("A", [None], r.GlobalTypeVar("L")),
+        lambda r, x: r.TypeData(r.GlobalTypeVar("L"), [], [None]),
+        lambda r, x: r.bind(x, {x: None}),
+        lambda r, x: r.analysis.free_vars(None),
+        lambda r, x: r.concatenate([x, None]),
+        lambda r, x: r.IRModule({"main": None}),
+    ],
+    "another kind": [
+        lambda r, x: r.Function([x + x], x),
+        lambda r, x: r.bind(x, {3: x}),
+        lambda r, x: r.add(x, "x"),
+        lambda r, x: r.nn.softmax(x, axis=object()),
+        lambda r, x: r.Function([x], x, None, [r.scalar_type("int32")]),
+        lambda r, x: r.TypeData(r.GlobalTypeVar("L"), [r.scalar_type("int32")], []),
+        lambda r, x: r.IRModule({3: r.Function([x], x)}),
+        lambda r, x: r.const(object()),
+        lambda r, x: (x + x).astext(annotate=lambda e: 3),
+        lambda r, x: r.Expr(),
+    ],
+    "a value that cannot be": [
+        lambda r, x: r.TensorType((-3,)),
+        lambda r, x: r.TensorType((2**70,)),
+        lambda r, x: r.TensorType((1.5,)),
+        lambda r, x: r.Dim("n +"),
+        lambda r, x: r.transform.InferType()(r.module(r.TupleGetItem(r.Tuple([x]), -1))),
+        lambda r, x: r.transform.InferType()(r.IRModule({"main": r.Function([x, x], x)})),
+        lambda r, x: r.transform.InferType()(r.module(r.Constructor("A", [], r.GlobalTypeVar("L"))())),
+        lambda r, x: r.create_executor("vm").evaluate(r.var("q")),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", MISUSES)
+def test_misuse_is_an_error(kind):
+    for number, misuse in enumerate(MISUSES[kind]):
+        with pytest.raises((TypeError, ValueError, relay.CompileError)):
+            print(number, misuse(relay, relay.var("x", shape=(2,))))
+
+
+def test_what_a_callback_raises_comes_through():
+    x = relay.var("x", shape=(2,))
+    with pytest.raises(ZeroDivisionError):
+        relay.analysis.post_order_visit(x + x, lambda e: 1 / 0)
+
+
 # --- visitors ---------------------------------------------------------------------------------------------------------------------
 def test_visitors_see_parents_first_and_each_node_once():
     x, y = x_and_y()
