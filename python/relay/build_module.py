@@ -107,8 +107,9 @@ def _level() -> int:
 class Library:
     """What build() gives: lib["default"](device) for a GraphModule, lib.export_library(path) for a file."""
 
-    def __init__(self, compiled: Compiled):
+    def __init__(self, compiled: Compiled, module: IRModule | None = None):
         self.compiled = compiled
+        self.module = module  # as it was given to build()
 
     def __getitem__(self, name: str):
         if name != "default":
@@ -134,7 +135,8 @@ def build(ir_mod: IRModule | Function, target=None, target_host=None, params: di
     options: of relay.compile (threads, executor, ...).
     """
     options.setdefault("opt_level", _level())
-    return Library(compile_module(_with_params(ir_mod, params), target=_target_name(target), **options))
+    module = _with_params(ir_mod, params)
+    return Library(compile_module(module, target=_target_name(target), **options), module)
 
 
 def optimize(mod: IRModule | Function, target=None, params: dict | None = None) -> tuple[IRModule, dict]:

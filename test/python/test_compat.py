@@ -189,6 +189,35 @@ def test_ndarrays():
     assert one.asnumpy() == 1 and two.asnumpy() == 2
 
 
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+def test_values_that_are_not_tensors(kind):
+    import tvm
+    from tvm.relay.backend.interpreter import ConstructorValue, RefValue
+
+    mod = tvm.IRModule()
+    p = tvm.relay.prelude.Prelude(mod)
+    run = tvm.relay.create_executor(kind, mod=mod).evaluate
+    xs = tvm.relay.var("xs", p.l(tvm.relay.scalar_type("int32")))
+    pair = run(p.cons(tvm.relay.const(1), p.nil()))
+    assert isinstance(pair, ConstructorValue) and pair.tag == p.cons.tag == pair.constructor.tag
+    assert pair.fields[0].asnumpy() == 1 and len(pair) == 2 and pair[1].constructor.name_hint == "Nil"
+    assert run(tvm.relay.Function([xs], p.length(xs)))(pair).asnumpy() == 1
+    ref = run(tvm.relay.RefCreate(tvm.relay.const(3)))
+    assert isinstance(ref, RefValue) and ref.value.asnumpy() == 3
+
+
+def test_the_virtual_machine_takes_and_gives_values():
+    import tvm
+
+    mod = tvm.IRModule()
+    p = tvm.relay.prelude.Prelude(mod)
+    xs = tvm.relay.var("xs", p.l(tvm.relay.scalar_type("int32")))
+    mod["main"] = tvm.relay.Function([xs], p.rev(xs))
+    vm = tvm.runtime.vm.VirtualMachine(tvm.relay.vm.compile(mod, "llvm"), tvm.cpu())
+    back = vm.invoke("main", [1, 2, 3])
+    assert [back[0].numpy(), vm.invoke("main", back)[0].numpy()] == [3, 1] and back.tag == p.cons.tag
+
+
 def guide_rows(heading):
     """The rows of the table under a heading of docs/from-tvm.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "from-tvm.md").read_text()

@@ -47,13 +47,6 @@ def empty(shape, dtype="float32", device=None, ctx=None) -> NDArray:
     return np.empty(shape, dtype).view(NDArray)
 
 
-def wrap(value):
-    """Results of ours as scripts expect them: NDArrays, lists for tuples."""
-    if isinstance(value, tuple):
-        return [wrap(one) for one in value]
-    return value.view(NDArray) if isinstance(value, np.ndarray) else value
-
-
 def device(device_type: str = "cpu", device_id: int = 0) -> Device:
     """A device by name. Only the processor runs programs."""
     return Device({"llvm": "cpu", "c": "cpu"}.get(device_type.split()[0], device_type), device_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import relay as _relay
 
 from ..outside import missing as _missing
-from .nd import NDArray, array, device, wrap
+from .nd import NDArray, array, device
 
 __getattr__ = _missing("tvm.runtime")
 
@@ -26,7 +26,10 @@ class _VirtualMachine:
         """Calls @main."""
         if func_name != "main":
             raise ValueError(f"the program has one function to call, main, not {func_name}")
-        return wrap(self._exe.compiled(*args, **named))
+        from .relay.backend.interpreter import unwrap, wrap
+
+        inputs = [unwrap(arg) for arg in args]
+        return wrap(self._exe.compiled(*inputs, **{name: unwrap(arg) for name, arg in named.items()}), self._exe.module)
 
     def set_input(self, func_name: str, *args, **named) -> None:
         """What run() without arguments uses."""

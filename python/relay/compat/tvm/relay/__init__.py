@@ -11,7 +11,7 @@ from relay import adt, analysis, expr, expr_functor, loops, op, prelude, scope_b
 from relay import build_module as _build_module
 
 from ...outside import missing as _missing
-from . import early, frontend, ir_pass, vm
+from . import backend, early, frontend, ir_pass, vm
 from .early import Module, build_config, module
 from .run import build, create_executor, optimize, param_dict
 from .text import fromtext, parse, parse_expr, parser
@@ -36,6 +36,7 @@ __all__ = [
     "SourceName",
     "adt",
     "analysis",
+    "backend",
     "build_config",
     "build_module",
     "early",

@@ -8,8 +8,9 @@ import relay as _relay
 from relay import build_module as _ours
 
 from ...outside import REPLACEMENTS
-from ..nd import NDArray, wrap
+from ..nd import NDArray
 from ..target import Target
+from .backend.interpreter import unwrap, wrap
 
 
 def _target(given):
@@ -35,11 +36,11 @@ def optimize(mod, target=None, params=None):
 
 
 class Executor(_ours.Executor):
-    """An executor whose results are NDArrays, and lists of them."""
+    """An executor whose results are NDArrays, lists, ConstructorValue and RefValue."""
 
     def _runner(self, mod):
         run = super()._runner(mod)
-        return lambda args: wrap(run(args))
+        return lambda args: wrap(run([unwrap(arg) for arg in args]), mod)
 
 
 def create_executor(kind="debug", mod=None, device=None, target=None, params=None, ctx=None) -> Executor:
