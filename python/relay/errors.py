@@ -22,6 +22,8 @@ class Diagnostic:
     notes: list
     help: str
     text: str  # rendered, as in the exception's message
+    end_line: int | None = None  # where the place ends
+    end_column: int | None = None
 
     def __str__(self) -> str:
         return self.text
