@@ -126,8 +126,7 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
     }
     extent = scalar::simplify(extent, bounds_);
     if (scalar::is_int(extent) && extent->ivalue < 0) extent = imm(0);  // of an empty range nothing is read
-    region.dims.push_back({scalar::simplify(min, bounds_), extent,
-                           limited ? scalar::simplify(t.shape[d]) : Expr{},
+    region.dims.push_back({scalar::simplify(min, bounds_), extent, limited ? scalar::simplify(t.shape[d]) : Expr{},
                            below || bodies_.is_guarded(load, load->args[d])});
   }
   return region;
