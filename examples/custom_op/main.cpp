@@ -43,7 +43,7 @@ static double difference(const Tensor& a, const Tensor& b) {
 
 static Status run() {
   // Never destroyed: calls point to it for as long as the process lives.
-  const op::OpDef& rms_norm = *new op::OpDef(ops::nn_rms_norm());
+  static const op::OpDef& rms_norm = *new op::OpDef(ops::nn_rms_norm());
 
   std::cout << "Its relation refuses what it should:\n";
   for (size_t i = 0; i < rms_norm.rejects.size(); ++i) {
