@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "relay/eval/references.h"
 #include "relay/ir/rewrite.h"
 #include "relay/scalar/simplify.h"
 
@@ -48,6 +49,16 @@ class Machine {
   Machine(const ir::Module* module, const EvalOptions& options) : module_(module), options_(options) {}
 
   Result<Value> run(const ir::FunctionRef& function, const Values& args) {
+    Result<Value> result = call_to_end(function, args);
+    frames_.clear();
+    Values alive = args;
+    if (result) alive.push_back(*result);
+    references_.end(std::move(alive));
+    return result;
+  }
+
+ private:
+  Result<Value> call_to_end(const ir::FunctionRef& function, const Values& args) {
     ClosureValue closure;
     closure.function = function;
     RELAY_RETURN_IF_ERROR(enter(closure, args, function.get(), false));
@@ -66,7 +77,6 @@ class Machine {
     return Value{};
   }
 
- private:
   template <class T>
   static const T& get(const ExprNode* node) {
     return *static_cast<const T*>(node);
@@ -210,7 +220,7 @@ class Machine {
       case ExprKind::RefCreate: {
         const ir::Expr& value = get<ir::RefCreate>(e).value;
         if (first) return ask({value.get()}), ok();
-        return finish(Value(Ref<const ValueNode>(new ReferenceValue(take(value.get()))))), ok();
+        return finish(references_.make(take(value.get()))), ok();
       }
       case ExprKind::RefRead: {
         const ir::Expr& ref = get<ir::RefRead>(e).ref;
@@ -407,6 +417,7 @@ class Machine {
   std::vector<Frame> frames_;
   std::unordered_map<const ExprNode*, FunctionFacts> facts_;
   std::vector<ir::FunctionRef> kept_;
+  References references_;
 };
 
 }  // namespace

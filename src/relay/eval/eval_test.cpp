@@ -121,6 +121,21 @@ TEST(Eval, References) {
   EXPECT_EQ(as_double(*v), 3);
 }
 
+// r = ref(t); r := a function that captured r and the argument: a cycle, gone at the end of the run.
+TEST(Eval, CyclesOfReferencesAreFreed) {
+  ir::Type tensor = ir::tensor_type({1}, DType::float32());
+  VarRef x = ir::var("x", ir::tuple_type({tensor})), r = ir::var("r"), f = ir::var("f"), done = ir::var("done");
+  Expr read(new ir::RefRead(r)), write(new ir::RefWrite(r, f)), create(new ir::RefCreate(x));
+  ir::FunctionRef knot = ir::function({}, ir::tuple({read, x}));
+  Expr body = ir::let(f, knot, ir::let(done, write, ir::get(x, 0)));
+  Value argument = tuple_value({vector({3})});
+  ASSERT_EQ(argument.node->use_count(), 1u);
+  Result<Value> result = run(ir::function({x}, ir::let(r, create, body)), {argument});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(as_double(*result), 3);
+  EXPECT_EQ(argument.node->use_count(), 1u) << "the cycle still holds it";
+}
+
 TEST(Eval, DataTypesAndMatch) {
   // sum of a list: @sum(l, s) = match (l) { Cons(h, t) => @sum(t, s + h), Nil => s }
   Ref<const ir::Constructor> cons(new ir::Constructor("Cons", {ir::hole(), ir::hole()}, "List", 0)),
