@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Models compiled by Relay beside ONNX Runtime, on this machine.
+"""Models compiled by Relay beside other engines, on this machine.
 
-    make bench           all models of dev/fetch_models.py, three rounds; writes docs/benchmarks/CPU.md with a plot
-    make bench-quick     five models, one round, about three minutes; writes the same into build/benchmarks/
+    make bench           bench/networks.py and dev/fetch_models.py, all peers; writes docs/benchmarks/CPU.md with a plot
+    make bench-quick     six models, two peers, about three minutes; writes the same into build/benchmarks/
     make bench-kernels   single operators against what one core can do at most
 
-    .venv/bin/python bench/run.py --models fr_eye fr_age --threads 1 --time 5
+    .venv/bin/python bench/run.py --models resnet18 fr_age --threads 1 --time 5
 
-Each measurement is `relay bench MODEL --vs onnxruntime`: the two engines take turns in short bursts on the same input, in a
-process each, the other one stopped, so that whatever else the machine does meets both. A round goes through all models; the
-median of the rounds' medians counts.
+Each measurement is `relay bench MODEL --vs PEERS`: the engines take turns in short bursts on the same input, in a process
+each, the others stopped, so that whatever else the machine does meets all of them.
 """
 
 import argparse
+import importlib.metadata
 import json
 import math
 import os
@@ -24,12 +24,16 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "dev"))
+sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import fetch_models  # noqa: E402
+import networks  # noqa: E402
 
 RELAY = ROOT / ".venv" / "bin" / "relay"
 KERNELS = ROOT / "build" / "release" / "bin" / "relay_operators"
-QUICK = ["fr_eye", "fr_detect", "fr_feature", "hello_deepa", "mlsd_320x320_tiny"]
+REQUIREMENTS = ROOT / "bench" / "requirements.txt"
+QUICK = ["mlp", "dqn", "mobilenet_v2", "resnet18", "minilm_l6", "fr_eye"]
+PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "torch-compile": "torch.compile"}
+ONNX_PEERS = ["onnxruntime", "openvino"]  # those that read ONNX files; the others want a program of PyTorch
 
 
 def cpu_name():
@@ -41,71 +45,100 @@ def slug(text):
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", text.lower())).strip("-")
 
 
-def measure(model, threads, seconds):
+def install_peers():
+    for line in REQUIREMENTS.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, version = line.split("==")
+        try:
+            there = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            there = None
+        if there != version:
+            print(f"bench: installing {line}", flush=True)
+            subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "--no-deps", line], check=True)
+
+
+def measure(path, peers, threads, seconds):
     """What `relay bench` says: an entry for each thread count. Exits where it fails."""
-    command = [RELAY, "bench", model, "--vs", "onnxruntime", "--json"]
+    command = [RELAY, "bench", path, "--vs", ",".join(peers), "--json"]
     command += ["--threads", ",".join(map(str, threads)), "--time", str(seconds)]
+    for given in networks.relay_inputs(path.stem):
+        command += ["--input", given]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"bench: {' '.join(map(str, command))} failed:\n{result.stderr}")
-    return json.loads(result.stdout)
+    return [entry | {"model": path.stem} for entry in json.loads(result.stdout)]
 
 
-def measure_all(names, threads, seconds, rounds):
-    """A row for each model and thread count."""
-    models = fetch_models.fetch(names)
-    measured = {}
-    begin, done = time.monotonic(), 0
-    for number in range(rounds):
-        for model in models:
-            for entry in measure(model, threads, seconds):
-                measured.setdefault((model.stem, entry["threads"]), []).append(entry)
-            done += 1
-            left = (time.monotonic() - begin) / done * (rounds * len(models) - done)
-            ratios = ", ".join(f"{measured[model.stem, t][-1]['ratio']:.2f} with {t}" for t in threads)
-            print(
-                f"bench: round {number + 1} of {rounds}, {model.stem}: ratio {ratios} threads; {left:.0f} s left",
-                flush=True,
-            )
-    return [row(model, count, entries) for (model, count), entries in measured.items()]
+def measure_all(names, peers, threads, seconds):
+    begin, rows = time.monotonic(), []
+    for done, name in enumerate(names):
+        own = name in networks.NETWORKS
+        (path,) = networks.export([name]) if own else fetch_models.fetch([name])
+        wanted = peers if own else [p for p in peers if p in ONNX_PEERS]
+        # A run of a large network takes long, and there should be a dozen rounds.
+        time_each = seconds * (2 if own and name in networks.SLOW else 1)
+        found = measure(path, wanted, threads, time_each)
+        rows += found
+        left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
+        said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
+        print(f"bench: {name}: {said} threads, to the best peer; {left:.0f} s left", flush=True)
+    return rows
 
 
-def difference(entry):
-    """In parts of the largest value. JSON has no infinity: it writes null where shapes or NaNs differ."""
-    if entry["largest_difference"] is None:
-        return math.inf
-    return entry["largest_difference"] / (entry["largest_value"] or 1)
+def best(row):
+    """The fastest of the peers."""
+    return min(row["peers"], key=lambda p: p["ratio"])
 
 
-def row(model, threads, entries):
-    ours = statistics.median(e["relay"]["median_us"] for e in entries) / 1e3
-    peers = statistics.median(e["peer_times"]["median_us"] for e in entries) / 1e3
-    return {
-        "model": model,
-        "threads": threads,
-        "ours": ours,
-        "peers": peers,
-        "ratio": peers / ours,
-        "difference": max(difference(e) for e in entries),
-        "peer": entries[0]["peer"],
-    }
+def mean(rows, threads):
+    """The geometric mean of the ratios to the best peer."""
+    return math.exp(statistics.fmean(math.log(best(r)["ratio"]) for r in rows if r["threads"] == threads))
 
 
-def means(rows, threads):
-    """The geometric mean of the ratios for each thread count."""
-    return {t: math.exp(statistics.fmean(math.log(r["ratio"]) for r in rows if r["threads"] == t)) for t in threads}
+def number(value, form):
+    return "-" if value is None else format(value, form)
 
 
-def table(rows):
-    lines = [
-        f"| model | threads | relay, ms | {rows[0]['peer']}, ms | ratio | largest difference |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+def engines_of(rows):
+    return [e for e in PEERS if any(p["engine"] == e for r in rows for p in r["peers"])]
+
+
+def cells(row, engines, text):
+    """A cell for relay and each engine; "-" for one that was not measured."""
+    found = {p["engine"]: p for p in row["peers"]}
+    return [text(row["relay"])] + [text(found[e]) if e in found else "-" for e in engines]
+
+
+def times_table(rows):
+    engines = engines_of(rows)
+    head = ["model", "threads", "relay", *(PEERS[e] for e in engines), "best peer / relay", "95 % interval"]
+    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     for r in rows:
-        lines.append(
-            f"| {r['model']} | {r['threads']} | {r['ours']:.3f} | {r['peers']:.3f} | {r['ratio']:.2f} "
-            f"| {r['difference']:.1e} |"
-        )
+        peer = best(r)
+        interval = "{:.2f} to {:.2f}".format(*peer["ratio_interval"]) if peer["ratio_interval"] else "too few rounds"
+
+        def text(x):
+            return f"{x['median_us'] / 1e3:.3f} ({x['p99_us'] / 1e3:.3f})"
+
+        row = [r["model"], str(r["threads"]), *cells(r, engines, text), f"**{peer['ratio']:.2f}**", interval]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def costs_table(rows):
+    """Error, time to the first result, memory; of the largest thread count."""
+    engines = engines_of(rows)
+    head = ["model", "relay", *(PEERS[e] for e in engines)]
+    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+    most = max(r["threads"] for r in rows)
+    for r in rows:
+        if r["threads"] == most:
+            form = lambda x: (  # noqa: E731
+                f"{number(x['rms_error'], '.1e')}, {x['ready_ms'] / 1e3:.2f} s, {x['peak_bytes'] / 2**20:.0f} MiB"
+            )
+            lines.append(f"| {' | '.join([r['model'], *cells(r, engines, form)])} |")
     return "\n".join(lines)
 
 
@@ -114,32 +147,47 @@ def busy(load):
     if load < 0.5:
         return ""
     return (
-        f"The machine was busy with other work (load {load:.1f} at the start). Both engines met it in turn, but with "
-        "more than one thread the ratios mostly tell how each bears a busy machine."
+        f"The machine was busy with other work (load {load:.1f} at the start). All engines met it in turn, but with "
+        "more than one thread the ratios mostly tell how each bears a busy machine.\n"
     )
 
 
 def page(rows, threads, plot_name, how, load):
-    summary = "; ".join(f"{mean:.2f} with {t} thread{'s' * (t > 1)}" for t, mean in means(rows, threads).items())
+    summary = "; ".join(f"{mean(rows, t):.2f} with {t} thread{'s' * (t > 1)}" for t in threads)
+    versions = dict.fromkeys(p["version"] for r in rows for p in r["peers"])
     return f"""<!-- Written by bench/run.py. Do not edit. -->
 # Benchmarks: {cpu_name()}
 
 Measured {time.strftime("%Y-%m-%d")} on {len(os.sched_getaffinity(0))} cores of {cpu_name()}, load {load:.1f} at the start.
-The ratio is the peer's median time over ours: above 1, Relay is faster. Geometric mean: {summary}.
+Best peer's time over ours, geometric mean over all models: {summary}. Above 1, Relay is faster.
 {busy(load)}
-
 ![Ratios]({plot_name})
 
-{table(rows)}
+To repeat: `{how}`. Peers: {", ".join(versions)}. Everybody computes in float32, OpenVINO by INFERENCE_PRECISION_HINT;
+torch.compile with freezing; the PyTorch peers run what torch.export gives. Models: `bench/networks.py` (random weights, batch
+1) and `dev/fetch_models.py` (trained, ONNX only).
 
-The largest difference is that between the two engines' results, in parts of the largest value.
+## Time of a run
 
-To repeat: `{how}`. The two engines take turns in short bursts on the same input, in a process each, the other one stopped.
+Median and, in brackets, 99th percentile, in ms. The engines take turns in bursts of at most 0.2 s (or one run) on the same
+input, in a process each, the others stopped. The ratio is the median over all rounds of the ratio of the two bursts' medians;
+its interval is that of a median, by order statistics, which assumes nothing about the distribution.
+
+{times_table(rows)}
+
+## Error, time to the first result, memory
+
+The root mean square error over all elements of the worst output, relative to its largest value, against the model in double
+precision ("-": not measured, because it does not come from PyTorch and is too large for the reference evaluator). Reading,
+compiling and the first run, without importing the engine's libraries. The most resident memory of the engine's process until
+then, libraries and compiler included. With {max(threads)} threads.
+
+{costs_table(rows)}
 """
 
 
 def plot(rows, threads, path):
-    """Bars of the ratios, as PATH.svg and PATH.png."""
+    """Bars of the ratio to the best peer with its interval, a mark for every peer, as PATH.svg and PATH.png."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -147,32 +195,49 @@ def plot(rows, threads, path):
     import matplotlib.pyplot as plt
 
     names = list(dict.fromkeys(r["model"] for r in rows))
-    figure, axes = plt.subplots(figsize=(7, 1.2 + 0.38 * len(names)), layout="constrained")
+    engines = engines_of(rows)
+    figure, axes = plt.subplots(figsize=(8, 1.4 + 0.42 * len(names)), layout="constrained")
     height = 0.8 / len(threads)
+    marks = dict(zip(PEERS, "osD^", strict=True))
+    limit = 1.25 * max(best(r)["ratio"] for r in rows)
     for k, count in enumerate(threads):
-        ratios = [r["ratio"] for name in names for r in rows if (r["model"], r["threads"]) == (name, count)]
-        places = [i + (k - (len(threads) - 1) / 2) * height for i in range(len(names))]
-        bars = axes.barh(places, ratios, height * 0.92, label=f"{count} thread{'s' * (count > 1)}")
-        axes.bar_label(bars, fmt="%.2f", padding=2, fontsize=7)
+        for i, name in enumerate(names):
+            (row,) = (r for r in rows if (r["model"], r["threads"]) == (name, count))
+            y, ratio = i + (k - (len(threads) - 1) / 2) * height, best(row)["ratio"]
+            low, high = best(row)["ratio_interval"] or (ratio, ratio)
+            label = f"{count} thread{'s' * (count > 1)}" if i == 0 else None
+            axes.barh(y, ratio, height * 0.9, color=f"C{k}", alpha=0.6, label=label, zorder=1)
+            axes.errorbar(
+                ratio, y, xerr=[[max(0, ratio - low)], [max(0, high - ratio)]], color="black", lw=0.8, zorder=3
+            )
+            axes.text(0.03, y, f"{ratio:.2f}", va="center", fontsize=6.5, zorder=4)
+            for p in row["peers"]:
+                inside = p["ratio"] < limit
+                x = p["ratio"] if inside else limit * 0.995
+                mark = marks[p["engine"]] if inside else ">"
+                axes.plot(x, y, mark, color=f"C{2 + engines.index(p['engine'])}", ms=3, zorder=2, clip_on=False)
+    for engine in engines:
+        axes.plot([], [], marks[engine], color=f"C{2 + engines.index(engine)}", ms=4, label=PEERS[engine])
     axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xlim(0, limit)
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.invert_yaxis()
-    axes.set_xlabel(f"time of {rows[0]['peer']} / time of relay", fontsize=9)
+    axes.set_xlabel("time of a peer / time of relay; bar: the best peer; '>': beyond the right end", fontsize=8)
     axes.set_title(cpu_name(), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8, frameon=False)
+    figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     for ending, metadata in (("svg", {"Date": None}), ("png", None)):
         figure.savefig(path.with_suffix(f".{ending}"), dpi=150, metadata=metadata)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures models beside ONNX Runtime.")
-    parser.add_argument("--quick", action="store_true", help="five models, one round, into build/benchmarks/")
+    parser = argparse.ArgumentParser(description="Measures models beside other engines.")
+    parser.add_argument("--quick", action="store_true", help="six models, two peers, into build/benchmarks/")
     parser.add_argument("--kernels", action="store_true", help="single operators instead of models")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="which models")
+    parser.add_argument("--vs", metavar="PEERS", help=f"default {','.join(PEERS)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
-    parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count in a round")
-    parser.add_argument("--rounds", type=int, metavar="N", help="default 3, with --quick 1")
+    parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count")
     arguments = parser.parse_args()
     if arguments.kernels:
         return subprocess.run([KERNELS]).returncode
@@ -183,30 +248,32 @@ def main():
         print(f"bench: there are {cores} cores: measuring {threads} threads", flush=True)
 
     # Only a measurement of everything goes to the documentation.
-    whole = not arguments.quick and arguments.models is None
-    names = arguments.models or (QUICK if arguments.quick else fetch_models.names())
-    seconds = arguments.time or (12 if arguments.quick else 10)
-    rounds = arguments.rounds or (1 if arguments.quick else 3)
+    everything = [*networks.NETWORKS, *fetch_models.names()]
+    whole = not (arguments.quick or arguments.models or arguments.vs)
+    names = arguments.models or (QUICK if arguments.quick else everything)
+    if unknown := sorted(set(names) - set(everything)):
+        sys.exit(f"bench: there is no model {', '.join(unknown)}; there are {', '.join(everything)}")
+    peers = arguments.vs.split(",") if arguments.vs else ONNX_PEERS if arguments.quick else list(PEERS)
+    seconds = arguments.time or (6 if arguments.quick else 10)
     load = os.getloadavg()[0]
     if busy(load):
-        print(f"bench: {busy(load)}", flush=True)
-    print(
-        f"bench: {len(names)} models, {rounds} round{'s' * (rounds > 1)} of {seconds:g} s for each of {len(threads)} thread counts: "
-        f"about {rounds * len(names) * (len(threads) * seconds + 4) / 60:.0f} minutes",
-        flush=True,
-    )
+        print(f"bench: {busy(load).strip()}", flush=True)
+    install_peers()
     try:
-        rows = measure_all(names, threads, seconds, rounds)
+        rows = measure_all(names, peers, threads, seconds)
     except fetch_models.FetchError as error:
         sys.exit(f"bench: {error}")
 
-    folder = ROOT / "docs" / "benchmarks" if whole else ROOT / "build" / "benchmarks"
-    folder.mkdir(parents=True, exist_ok=True)
+    build = ROOT / "build" / "benchmarks"
+    folder = ROOT / "docs" / "benchmarks" if whole else build
+    for made in (folder, build):
+        made.mkdir(parents=True, exist_ok=True)
     path = folder / f"{slug(cpu_name())}.md"
+    (build / f"{path.stem}.json").write_text(json.dumps(rows, indent=1))
     how = "make bench" if whole else "make bench-quick" if arguments.quick else "bench/run.py " + " ".join(sys.argv[1:])
     plot(rows, threads, path)
     path.write_text(page(rows, threads, path.with_suffix(".svg").name, how, load))
-    print(table(rows))
+    print(times_table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
     return 0
 

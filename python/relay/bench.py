@@ -1,37 +1,143 @@
-"""A peer engine in a process of its own, for `relay bench --vs onnxruntime`. Imports nothing of relay.
+"""A peer engine in a process of its own, for `relay bench --vs onnxruntime,openvino,torch,torch-compile`. Imports nothing of
+relay.
 
     bench.py ENGINE MODEL THREADS INPUTS.npz OUTPUTS.npz
 
-Loads the model, runs it once, writes the results and prints one line {"version": ...} (or {"error": ...}). Then, for every
-line on stdin, a number of seconds, it runs the model for so long and prints the time of each run in microseconds as one JSON
-list. Arrays are named by their position: inputs in the order of the model.
+Loads the model, runs it once, writes the results and prints one line {"version": ..., "ready_ms": reading, compiling and the
+first run, "peak_bytes": of the process until then} (or {"error": ...}). Then, for every line on stdin, a number of seconds,
+it runs the model for so long and prints the time of each run in microseconds as one JSON list. Arrays are named by their
+position: inputs in the order of the model.
+
+The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, beside MODEL.onnx. `torch-float64` is no peer but the
+reference of the others' errors: the same program with every float in double precision.
 """
 
 import json
 import os
+import pathlib
 import sys
 import time
 
+# An engine imports what it needs and gives its name and version, and load(model, threads), which gives bind(arrays), which gives
+# run(), which gives the results.
 
-def onnxruntime_session(model, threads):
+
+def onnxruntime_engine():
     import onnxruntime
 
-    onnxruntime.set_default_logger_severity(3)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    names = [i.name for i in session.get_inputs()]
+    def load(model, threads):
+        onnxruntime.set_default_logger_severity(3)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        names = [i.name for i in session.get_inputs()]
+
+        def bind(arrays):
+            feed = dict(zip(names, arrays, strict=True))
+            return lambda: session.run(None, feed)
+
+        return bind
+
+    return f"onnxruntime {onnxruntime.__version__}", load
+
+
+def openvino_engine():
+    import openvino
+
+    def load(model, threads):
+        # Left alone it computes in bfloat16 where the processor can.
+        how = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
+        core = openvino.Core()
+        compiled = core.compile_model(model, "CPU", how | {"INFERENCE_NUM_THREADS": threads})
+        request = compiled.create_infer_request()
+
+        def bind(arrays):
+            for tensor, array in zip(compiled.inputs, arrays, strict=True):
+                request.set_tensor(tensor, openvino.Tensor(array, shared_memory=True))
+
+            def run():
+                request.infer()
+                return [request.get_tensor(tensor).data for tensor in compiled.outputs]
+
+            return run
+
+        return bind
+
+    return f"openvino {openvino.__version__.split('-')[0]}", load
+
+
+def torch_program(model, double=False):
+    """The module of MODEL.pt2, MODEL being the ONNX file beside it; `double` has every float in double precision."""
+    import torch
+
+    program = pathlib.Path(model).with_suffix(".pt2")
+    if not program.exists():
+        raise FileNotFoundError(f"PyTorch needs the model as torch.export.save writes it: there is no {program}")
+    module = torch.export.load(program).module()
+    if not double:
+        return module
+
+    def wide(x):
+        return torch.float64 if x is torch.float32 else x
+
+    for node in module.graph.nodes:
+        node.args = tuple(map(wide, node.args))
+        node.kwargs = {key: wide(value) for key, value in node.kwargs.items()}
+    module.recompile()
+    return module.double()
+
+
+def torch_runner(module, double=False):
+    """bind() of a module: from NumPy and back."""
+    import torch
 
     def bind(arrays):
-        feed = dict(zip(names, arrays, strict=True))
-        return lambda: session.run(None, feed)
+        inputs = [torch.from_numpy(a) for a in arrays]
+        if double:
+            inputs = [x.double() if x.is_floating_point() else x for x in inputs]
 
-    return f"onnxruntime {onnxruntime.__version__}", bind
+        def run():
+            with torch.inference_mode():
+                results = module(*inputs)
+            return [r.numpy() for r in (results if isinstance(results, tuple) else (results,))]
+
+        return run
+
+    return bind
 
 
-ENGINES = {"onnxruntime": onnxruntime_session}
+def torch_engine(double=False, compiled=False):
+    import torch
+
+    def load(model, threads):
+        torch.set_num_threads(threads)
+        module = torch_program(model, double)
+        if compiled:
+            from torch._inductor import config
+
+            config.freezing = True
+            config.force_disable_caches = True  # or a second measurement would find no compile time
+            module = torch.compile(module)
+        return torch_runner(module, double)
+
+    return f"torch{'.compile' if compiled else ''} {torch.__version__}", load
+
+
+ENGINES = {
+    "onnxruntime": onnxruntime_engine,
+    "openvino": openvino_engine,
+    "torch": torch_engine,
+    "torch-compile": lambda: torch_engine(compiled=True),
+    "torch-float64": lambda: torch_engine(double=True),
+}
+
+
+def peak_memory_bytes():
+    """Not getrusage(): a process begins with the peak of the one that started it there."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) << 10
 
 
 def main(engine, model, threads, inputs, outputs):
@@ -41,16 +147,19 @@ def main(engine, model, threads, inputs, outputs):
     try:
         import numpy as np
 
-        version, bind = ENGINES[engine](model, int(threads))
         with np.load(inputs) as stored:
-            run = bind([stored[str(i)] for i in range(len(stored.files))])
-        np.savez(outputs, **{str(i): np.asarray(value) for i, value in enumerate(run())})
-        for _ in range(5):
-            run()
+            arrays = [stored[str(i)] for i in range(len(stored.files))]
+        version, load = ENGINES[engine]()
+        begin = time.perf_counter()
+        run = load(model, int(threads))(arrays)
+        results = run()
+        ready_ms = (time.perf_counter() - begin) * 1e3
+        np.savez(outputs, **{str(i): np.asarray(value) for i, value in enumerate(results)})
+        peak_bytes = peak_memory_bytes()
     except Exception as error:  # whatever it is, the other side says it to the user
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=answers)
         return 1
-    print(json.dumps({"version": version}), file=answers)
+    print(json.dumps({"version": version, "ready_ms": ready_ms, "peak_bytes": peak_bytes}), file=answers)
     for line in sys.stdin:
         times, end = [], time.perf_counter() + float(line)
         while not times or time.perf_counter() < end:

@@ -1,9 +1,10 @@
-"""Every ONNX convolution network of the list: same outputs as ONNX Runtime, and as accurate against float64.
+"""Every network of the lists: same outputs as ONNX Runtime, and as accurate against float64.
 
     make models                                        all of them, 32 inputs each (the float64 evaluator takes its time)
     .venv/bin/python -m pytest test/models -k fr_eye   one of them
 
-The reference is our evaluator with every float in double precision. The error of an engine on one output is the root mean
+The reference is our evaluator with every float in double precision; for bench/networks.py, which come from PyTorch, it is
+PyTorch in double precision, with a fourth of the inputs. The error of an engine on one output is the root mean
 square over all elements of all inputs, relative to the largest value of the reference. Ours may be twice that of ONNX
 Runtime, or twice 4 ULP (float32, of the largest output) where both are that good.
 """
@@ -20,8 +21,12 @@ import skimage.data
 from PIL import Image
 
 import relay
+from relay import bench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import networks  # noqa: E402
+
 INPUTS = int(os.environ.get("RELAY_MODEL_INPUTS", "32"))
 SMALL = ["fr_eye", "fr_age", "fr_gender", "fr_landmark", "hello_deepa", "hello_deepa_old", "namaste_deepa"]
 LARGE = ["fr_detect", "fr_feature", "fr_liveness", "fr_pose", "fr_expression"]
@@ -58,6 +63,9 @@ def draw_inputs(ports, seed):
     for port in ports:
         if "with_alpha" in port.name:
             inputs.append(photograph(port.shape[1], seed))
+        elif port.name in networks.TOKENS:
+            most = networks.TOKENS[port.name]
+            inputs.append(random.integers(most, size=port.shape) if most else np.ones(port.shape, np.int64))
         else:
             inputs.append(random.uniform(-1, 1, port.shape).astype(port.dtype))
     return inputs
@@ -67,22 +75,33 @@ def as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
-@pytest.mark.parametrize("name", SMALL + LARGE + LINES)
-def test_model(name, capsys):
+def fetched(name):
+    """The file, the module, and what computes exact outputs of inputs."""
     file = ROOT / "models" / f"{name}.onnx"
-    subprocess.run([sys.executable, ROOT / "dev" / "fetch_models.py", name], check=True, stdout=subprocess.DEVNULL)
+    own = name in networks.NETWORKS
+    script = ROOT / "bench" / "networks.py" if own else ROOT / "dev" / "fetch_models.py"
+    subprocess.run([sys.executable, script, name], check=True, stdout=subprocess.DEVNULL)
     module = relay.load(file)
+    if own:
+        bind = bench.torch_runner(bench.torch_program(file, double=True), double=True)
+        return file, module, lambda inputs: bind(inputs)()
+    return file, module, lambda inputs: as_tuple(relay.evaluate(module, inputs, precision="float64"))
+
+
+@pytest.mark.parametrize("name", SMALL + LARGE + LINES + list(networks.NETWORKS))
+def test_model(name, capsys):
+    file, module, evaluate = fetched(name)
     ours = relay.compile(module)
     peer = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     names = [i.name for i in peer.get_inputs()]
     outputs = len(ours.outputs)
     squares = np.zeros((outputs, 2))  # of the errors of ours and of the peer
     largest, counts, difference, peer_off = np.zeros(outputs), np.zeros(outputs), np.zeros(outputs), np.zeros(outputs)
-    for seed in range(INPUTS):
+    for seed in range(max(1, INPUTS // 4) if name in networks.NETWORKS else INPUTS):
         inputs = draw_inputs(ours.inputs, seed)
         got = as_tuple(ours(*inputs))
         want = peer.run(None, dict(zip(names, inputs, strict=True)))
-        exact = as_tuple(relay.evaluate(module, inputs, precision="float64"))
+        exact = evaluate(inputs)
         for o in range(outputs):
             assert got[o].shape == want[o].shape == exact[o].shape
             squares[o] += ((got[o] - exact[o]) ** 2).sum(), ((want[o] - exact[o]) ** 2).sum()

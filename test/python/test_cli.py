@@ -274,12 +274,34 @@ def test_bench_beside_a_peer(tmp_path):
     path = onnx_model(
         tmp_path / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", [64, 64])], [("y", [64, 64])]
     )
-    done = cli("bench", path, "--vs", "onnxruntime", "--time", "0.4", "--threads", "1", "--json")
-    assert done.returncode == 0, done.stderr
-    import json
+    (one,) = cli_json("bench", path, "--vs", "onnxruntime", "--time", "0.4", "--threads", "1", "--json")
+    (peer,) = one["peers"]
+    assert peer["version"].startswith("onnxruntime") and peer["engine"] == "onnxruntime"
+    low, high = peer["ratio_interval"]
+    assert 0 < low <= peer["ratio"] <= high
+    assert peer["largest_difference"] == peer["rms_error"] == one["relay"]["rms_error"] == 0
+    for engine in one["relay"], peer:
+        assert engine["median_us"] > 0 and engine["ready_ms"] > 0 and engine["peak_bytes"] > 1 << 20
 
-    (one,) = json.loads(done.stdout)
-    assert one["peer"].startswith("onnxruntime") and one["ratio"] > 0 and one["largest_difference"] == 0
+
+def test_bench_beside_pytorch(tmp_path):
+    torch = pytest.importorskip("torch")
+    from onnx import helper, numpy_helper
+
+    class Chain(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x).to(torch.float32), x / 3
+
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Div", ["x", "three"], ["z"])]
+    three = [numpy_helper.from_array(np.float32(3), "three")]
+    path = onnx_model(tmp_path / "chain.onnx", nodes, [("x", [8, 8])], [("y", [8, 8]), ("z", [8, 8])], three)
+    done = cli("bench", path, "--vs", "torch", "--time", "0.2", "--threads", "1")
+    assert done.returncode == 1 and "there is no" in done.stderr and "chain.pt2" in done.stderr
+    torch.export.save(torch.export.export(Chain(), (torch.ones(8, 8),)), path.with_suffix(".pt2"))
+    (one,) = cli_json("bench", path, "--vs", "torch,onnxruntime", "--time", "0.2", "--threads", "1", "--json")
+    # The reference is in double precision: a third rounds.
+    for engine in [one["relay"], *one["peers"]]:
+        assert 1e-9 < engine["rms_error"] < 1e-7
 
 
 def test_doctor():

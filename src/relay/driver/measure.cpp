@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace relay::driver {
@@ -72,6 +74,16 @@ double measure_read_gbps(int64_t bytes) {
     best = std::min(best, now() - begin);
   }
   return static_cast<double>(count) * 64 * repeat / best * 1e-9;
+}
+
+// Not getrusage(): a process begins with the peak of the one that started it there.
+int64_t peak_memory_bytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    int64_t kib = 0;
+    if (word == "VmHWM:" && file >> kib) return kib * 1024;
+  }
+  return 0;
 }
 
 }  // namespace relay::driver

@@ -12,6 +12,9 @@ double measure_fma_gflops(int vector_bytes);
 // Reading `bytes` of memory again and again with one core.
 double measure_read_gbps(int64_t bytes);
 
+// The most memory that this process has had resident until now; 0 where the system does not say.
+int64_t peak_memory_bytes();
+
 // Seconds on a clock that never goes back.
 double now();
 

@@ -17,13 +17,14 @@ namespace relay::driver {
 
 using Json = nlohmann::json;
 
-// Runs bench.py of the package `relay` without importing the package.
+// Runs a file of the package `relay` without importing the package.
 static const char* const bootstrap =
     "import importlib.util, pathlib, runpy, sys\n"
     "spec = importlib.util.find_spec('relay')\n"
     "if spec is None or not spec.submodule_search_locations: sys.exit('the Python package relay is not installed for ' "
     "+ sys.executable)\n"
-    "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / 'bench.py'), run_name='__main__')\n";
+    "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / sys.argv.pop(1)), "
+    "run_name='__main__')\n";
 
 // RELAY_PYTHON, the interpreter beside our program (a virtual environment), that of the source tree, or python3 of the path.
 static std::string find_python(const std::string& program) {
@@ -42,14 +43,83 @@ static std::string find_python(const std::string& program) {
   return "python3";
 }
 
+static Diagnostic failure(const std::string& what) {
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      what,
+      {},
+      {},
+      {},
+      "it runs in Python: set RELAY_PYTHON to an interpreter that has the packages relay, onnxruntime and "
+      "what else is to be measured"};
+}
+
+struct PythonProcess {
+  pid_t pid = -1;
+  int in = -1, out = -1;  // its stdin, its stdout
+};
+
+static Result<PythonProcess> start_python(const std::string& program, const std::string& file,
+                                          const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{find_python(program), "-c", bootstrap, file};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int to[2], from[2];
+  if (pipe2(to, O_CLOEXEC) != 0) return failure(std::strerror(errno));
+  if (pipe2(from, O_CLOEXEC) != 0) {
+    close(to[0]), close(to[1]);
+    return failure(std::strerror(errno));
+  }
+  pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // stopped, it would outlive us
+    dup2(to[0], 0);
+    dup2(from[1], 1);
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  close(to[0]), close(from[1]);
+  if (pid < 0) {
+    close(to[1]), close(from[0]);
+    return failure(std::strerror(errno));
+  }
+  signal(SIGPIPE, SIG_IGN);  // a process that has ended is a diagnostic
+  return PythonProcess{pid, to[1], from[0]};
+}
+
+Result<std::string> run_package_file(const std::string& program, const std::string& file,
+                                     const std::vector<std::string>& arguments) {
+  RELAY_ASSIGN(PythonProcess process, start_python(program, file, arguments));
+  close(process.in);
+  std::string printed;
+  char buffer[65536];
+  for (ssize_t count; (count = read(process.out, buffer, sizeof buffer)) > 0;)
+    printed.append(buffer, static_cast<size_t>(count));
+  close(process.out);
+  int status = 0;
+  waitpid(process.pid, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return failure(format("{} failed; its own message is above", file));
+  return printed;
+}
+
+std::string torch_program(const std::string& model) {
+  return std::filesystem::path(model).replace_extension(".pt2").string();
+}
+
 Peer::Peer(Peer&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       in_(std::exchange(other.in_, -1)),
       out_(std::exchange(other.out_, -1)),
       pending_(std::move(other.pending_)),
+      engine_(std::move(other.engine_)),
       version_(std::move(other.version_)),
       folder_(std::exchange(other.folder_, {})),
-      outputs_(std::move(other.outputs_)) {}
+      outputs_(std::move(other.outputs_)),
+      ready_ms_(other.ready_ms_),
+      peak_bytes_(other.peak_bytes_) {}
 
 Peer::~Peer() {
   if (in_ >= 0) close(in_);
@@ -63,20 +133,14 @@ Peer::~Peer() {
 }
 
 Diagnostic Peer::failed(const std::string& what) const {
-  return Diagnostic{
-      DiagnosticKind::bad_option,
-      format("the peer cannot be measured: {}", what),
-      {},
-      {},
-      {},
-      "it runs in Python: set RELAY_PYTHON to an interpreter that has the packages relay and onnxruntime"};
+  return failure(format("the peer {} cannot be measured: {}", engine_, what));
 }
 
-// One line of its stdout; none within two minutes is a failure.
-Result<std::string> Peer::read_line() {
+// One line of its stdout; none in this time is a failure.
+Result<std::string> Peer::read_line(int seconds) {
   while (pending_.find('\n') == std::string::npos) {
     struct pollfd ready{out_, POLLIN, 0};
-    if (poll(&ready, 1, 120000) <= 0) return failed("it does not answer");
+    if (poll(&ready, 1, seconds * 1000) <= 0) return failed("it does not answer");
     char buffer[65536];
     ssize_t count = read(out_, buffer, sizeof buffer);
     if (count <= 0) return failed("it ended; its own message is above");
@@ -90,44 +154,19 @@ Result<std::string> Peer::read_line() {
 
 Result<Peer> Peer::start(const PeerOptions& options, const std::vector<Tensor>& inputs) {
   Peer peer;
+  peer.engine_ = options.engine;
   char folder[] = "/tmp/relay-bench-XXXXXX";
   if (!mkdtemp(folder)) return peer.failed(format("{}: {}", folder, std::strerror(errno)));
   peer.folder_ = folder;
   NamedArrays named;
   for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(std::to_string(i), inputs[i]);
-  std::string inputs_file = peer.folder_ + "/inputs.npz", outputs_file = peer.folder_ + "/outputs.npz",
-              threads = std::to_string(options.threads);
+  std::string inputs_file = peer.folder_ + "/inputs.npz", outputs_file = peer.folder_ + "/outputs.npz";
   RELAY_RETURN_IF_ERROR(write_npz(inputs_file, named));
-
-  std::string python = find_python(options.program);
-  const char* arguments[] = {python.c_str(),
-                             "-c",
-                             bootstrap,
-                             options.engine.c_str(),
-                             options.model.c_str(),
-                             threads.c_str(),
-                             inputs_file.c_str(),
-                             outputs_file.c_str(),
-                             nullptr};
-  int to[2], from[2];
-  if (pipe2(to, O_CLOEXEC) != 0) return peer.failed(std::strerror(errno));
-  if (pipe2(from, O_CLOEXEC) != 0) {
-    close(to[0]), close(to[1]);
-    return peer.failed(std::strerror(errno));
-  }
-  peer.in_ = to[1], peer.out_ = from[0];
-  peer.pid_ = fork();
-  if (peer.pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // stopped, it would outlive us
-    dup2(to[0], 0);
-    dup2(from[1], 1);
-    execvp(arguments[0], const_cast<char* const*>(arguments));
-    _exit(127);
-  }
-  close(to[0]), close(from[1]);
-  if (peer.pid_ < 0) return peer.failed(std::strerror(errno));
-  signal(SIGPIPE, SIG_IGN);  // a peer that has ended is a diagnostic
-  RELAY_ASSIGN(std::string line, peer.read_line());
+  RELAY_ASSIGN(PythonProcess process, start_python(options.program, "bench.py",
+                                                   {options.engine, options.model, std::to_string(options.threads),
+                                                    inputs_file, outputs_file}));
+  peer.pid_ = process.pid, peer.in_ = process.in, peer.out_ = process.out;
+  RELAY_ASSIGN(std::string line, peer.read_line(1200));  // some compile for minutes
   Json ready = Json::parse(line, nullptr, false);
   if (!ready.is_object() || !ready.contains("version"))
     return peer.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string()
@@ -135,6 +174,7 @@ Result<Peer> Peer::start(const PeerOptions& options, const std::vector<Tensor>& 
                            : line);
   kill(peer.pid_, SIGSTOP);
   peer.version_ = ready["version"].get<std::string>();
+  peer.ready_ms_ = ready.value("ready_ms", 0.0), peer.peak_bytes_ = ready.value("peak_bytes", int64_t{0});
   RELAY_ASSIGN(NamedArrays outputs, read_npz(outputs_file));
   for (auto& [name, value] : outputs) peer.outputs_.push_back(std::move(value));
   return peer;
@@ -144,7 +184,7 @@ Result<std::vector<double>> Peer::run(double seconds) {
   kill(pid_, SIGCONT);
   std::string request = format("{:.6f}\n", seconds);
   if (write(in_, request.data(), request.size()) != static_cast<ssize_t>(request.size())) return failed("it has ended");
-  RELAY_ASSIGN(std::string line, read_line());
+  RELAY_ASSIGN(std::string line, read_line(120 + static_cast<int>(seconds)));
   kill(pid_, SIGSTOP);
   Json times = Json::parse(line, nullptr, false);
   if (!times.is_array()) return failed(line);

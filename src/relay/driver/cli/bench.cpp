@@ -1,132 +1,193 @@
-// relay bench: how fast a model runs, by itself or beside a peer on the same machine and inputs.
+// relay bench: how fast a model runs, by itself or beside peers on the same machine and inputs (driver/contest.h).
 //
-// Ours and the peer's runs alternate in short bursts, so that whatever else the machine does meets both; medians are compared.
+// A peer is a process of its own, stopped while others run. Everybody's results are compared with those in double precision,
+// where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a small one.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/contest.h"
+#include "relay/driver/debug.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/peer.h"
+#include "relay/driver/values.h"
 #include "relay/runtime/thread_pool.h"
 
 namespace relay::cli {
+
+using Json = nlohmann::ordered_json;
 
 namespace {
 struct BenchOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::vector<int> thread_counts;
-  std::string vs, program;
+  std::vector<std::string> vs;
+  std::string program;
   double seconds = 3;
   bool json = false;
 };
 
-struct Times {
-  std::vector<double> us;  // sorted
-  double at(double fraction) const {
-    return us[std::min(us.size() - 1, static_cast<size_t>(fraction * static_cast<double>(us.size())))];
-  }
-  double median() const { return at(0.5); }
+// What is measured: a compiled model and its inputs.
+struct Subject {
+  std::shared_ptr<runtime::Executable> executable;
+  std::vector<Tensor> inputs, outputs;
+  std::optional<std::vector<Tensor>> exact;  // in double precision
+  double ready_ms = 0;                       // reading, compiling and the first run
+  int64_t peak_bytes = 0;                    // of the process until then
+};
+
+// Of one engine with one number of threads.
+struct Row {
+  std::string name, version;
+  driver::Contender times;
+  double ready_ms = 0;
+  int64_t peak_bytes = 0;
+  std::optional<driver::Difference> error{};  // from the exact results
+  driver::Difference from_ours{};
 };
 
 struct Measured {
   int threads = 1;
-  Times ours, peers;
-  std::string peer;
-  double largest_difference = 0, largest_value = 0;
+  std::vector<Row> rows;  // ours first
 };
 }  // namespace
 
-static void sort(Times& times) { std::sort(times.us.begin(), times.us.end()); }
+// The evaluator does some ten million operations a second; longer than a few seconds nobody waits for it.
+static constexpr double most_evaluated_flops = 5e7;
 
-static void compare_outputs(const std::vector<Tensor>& ours, const std::vector<Tensor>& peers, Measured& out) {
-  for (size_t i = 0; i < std::min(ours.size(), peers.size()); ++i) {
-    if (ours[i].shape() != peers[i].shape()) {
-      out.largest_difference = INFINITY;
-      continue;
-    }
-    for (int64_t k = 0; k < ours[i].elements(); ++k) {
-      double a = ours[i].at(k), b = peers[i].at(k);
-      double difference = a == b || (std::isnan(a) && std::isnan(b)) ? 0 : std::abs(a - b);
-      out.largest_difference = std::isnan(difference) ? INFINITY : std::max(out.largest_difference, difference);
-      out.largest_value = std::max(out.largest_value, std::isfinite(b) ? std::abs(b) : 0);
-    }
+static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptions& options, const driver::Model& model,
+                                                                double flops, const driver::Inputs& inputs,
+                                                                const std::vector<Tensor>& tensors) {
+  if (std::filesystem::exists(driver::torch_program(options.model))) {
+    RELAY_ASSIGN(driver::Peer torch, driver::Peer::start({driver::float64_engine, options.model,
+                                                          runtime::ThreadPool::global().size(), options.program},
+                                                         tensors));
+    return std::optional(torch.outputs());
   }
+  if (!model.module.functions.contains("main") || flops <= 0 || flops > most_evaluated_flops) {
+    say("errors are not measured: the model is too large for the reference evaluator, and there is no program of "
+        "PyTorch "
+        "beside it");
+    return std::optional<std::vector<Tensor>>();
+  }
+  RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Float64));
+  RELAY_ASSIGN(runtime::Value value, driver::to_runtime(result, model.module));
+  std::vector<runtime::Value> values{value};
+  if (value.kind() == runtime::ObjectKind::Tuple) {
+    values.clear();
+    for (size_t i = 0; i < value.size(); ++i) values.push_back(value.field(i));
+  }
+  RELAY_ASSIGN(std::vector<Tensor> exact, driver::tensors_of(values));
+  return std::optional(std::move(exact));
 }
 
-static Status burst(runtime::Executable& executable, const std::vector<Tensor>& inputs, int threads, double seconds,
-                    std::vector<double>& us) {
+static Result<std::vector<double>> burst(runtime::Executable& executable, const std::vector<Tensor>& inputs,
+                                         int threads, double seconds) {
+  std::vector<double> us;
   for (double end = driver::now() + seconds;;) {
     double begin = driver::now();
     RELAY_RETURN_IF_ERROR(executable.run(inputs, {.threads = threads}));
     double stop = driver::now();
     us.push_back((stop - begin) * 1e6);
-    if (stop >= end) return ok();
+    if (stop >= end) return us;
   }
 }
 
-static Result<Measured> measure(const BenchOptions& options, runtime::Executable& executable,
-                                const std::vector<Tensor>& inputs, int threads) {
-  Measured out;
-  out.threads = threads;
-  std::optional<driver::Peer> peer;
-  if (!options.vs.empty()) {
-    RELAY_ASSIGN(driver::Peer started,
-                 driver::Peer::start({options.vs, options.model, threads, options.program}, inputs));
-    out.peer = started.version();
-    peer.emplace(std::move(started));
-    RELAY_ASSIGN(std::vector<Tensor> outputs, executable.run(inputs, {.threads = threads}));
-    compare_outputs(outputs, peer->outputs(), out);
+static Result<Measured> measure(const BenchOptions& options, const Subject& subject, int threads) {
+  Measured out{.threads = threads, .rows = {}};
+  auto add = [&](Row row, const std::vector<Tensor>& outputs) {
+    if (subject.exact) row.error = driver::difference(outputs, *subject.exact);
+    row.from_ours = driver::difference(outputs, subject.outputs);
+    out.rows.push_back(std::move(row));
+  };
+  add({.name = "relay",
+       .version = "relay",
+       .times = {},
+       .ready_ms = subject.ready_ms,
+       .peak_bytes = subject.peak_bytes},
+      subject.outputs);
+  std::vector<driver::Peer> peers;
+  for (const std::string& engine : options.vs) {
+    RELAY_ASSIGN(driver::Peer peer,
+                 driver::Peer::start({engine, options.model, threads, options.program}, subject.inputs));
+    add({.name = engine,
+         .version = peer.version(),
+         .times = {},
+         .ready_ms = peer.ready_ms(),
+         .peak_bytes = peer.peak_bytes()},
+        peer.outputs());
+    peers.push_back(std::move(peer));
   }
-  std::vector<double> warm_up;
-  RELAY_RETURN_IF_ERROR(burst(executable, inputs, threads, std::min(0.3, options.seconds / 10), warm_up));
-  double length = std::clamp(options.seconds / 20, 0.02, 0.2);
-  for (double end = driver::now() + options.seconds; driver::now() < end;) {
-    RELAY_RETURN_IF_ERROR(burst(executable, inputs, threads, length, out.ours.us));
-    if (!peer) continue;
-    RELAY_ASSIGN(std::vector<double> us, peer->run(length));
-    out.peers.us.insert(out.peers.us.end(), us.begin(), us.end());
-  }
-  sort(out.ours), sort(out.peers);
-  if (peer && out.peers.us.empty()) return Diagnostic{DiagnosticKind::bad_option, "the peer gave no times"};
+  std::vector<driver::Contender> contenders;
+  contenders.push_back(
+      {"relay", [&](double seconds) { return burst(*subject.executable, subject.inputs, threads, seconds); }});
+  for (driver::Peer& peer : peers)
+    contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
+  RELAY_RETURN_IF_ERROR(driver::contest(contenders, options.seconds));
+  for (size_t i = 0; i < contenders.size(); ++i) out.rows[i].times = std::move(contenders[i]);
   return out;
 }
 
-static nlohmann::ordered_json as_json(const Times& t) {
-  return {{"runs", t.us.size()}, {"median_us", t.median()}, {"p99_us", t.at(0.99)}, {"min_us", t.us[0]}};
+// JSON has no infinity.
+static Json number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+
+static Json as_json(const Row& row, const Row& ours) {
+  const std::vector<double>& us = row.times.us;
+  Json out = {{"version", row.version},
+              {"runs", us.size()},
+              {"median_us", driver::median(us)},
+              {"p99_us", driver::quantile(us, 0.99)},
+              {"min_us", *std::min_element(us.begin(), us.end())},
+              {"ready_ms", row.ready_ms},
+              {"peak_bytes", row.peak_bytes},
+              {"rms_error", row.error ? number(row.error->rms) : Json()},
+              {"largest_error", row.error ? number(row.error->largest) : Json()}};
+  if (&row == &ours) return out;
+  driver::Ratio ratio = driver::time_ratio(row.times, ours.times);
+  out["engine"] = row.name;
+  out["rounds"] = row.times.rounds.size();
+  out["ratio"] = ratio.median;
+  out["ratio_interval"] = ratio.interval ? Json{ratio.interval->low, ratio.interval->high} : Json();
+  out["largest_difference"] = number(row.from_ours.largest);
+  return out;
 }
 
-static void print(const BenchOptions& options, const std::vector<Measured>& all) {
-  if (options.json) {
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
-    for (const Measured& m : all) {
-      nlohmann::ordered_json one = {{"model", options.model}, {"threads", m.threads}, {"relay", as_json(m.ours)}};
-      if (!m.peer.empty())
-        one.update({{"peer", m.peer},
-                    {"peer_times", as_json(m.peers)},
-                    {"ratio", m.peers.median() / m.ours.median()},
-                    {"largest_difference", m.largest_difference},
-                    {"largest_value", m.largest_value}});
-      out.push_back(one);
-    }
-    std::cout << out.dump(2) << "\n";
-    return;
-  }
-  std::cout << format("{:<22} {:>7} {:>7} {:>12} {:>12} {:>12}\n", "", "threads", "runs", "median us", "p99 us",
-                      "min us");
+static void print_json(const BenchOptions& options, const std::vector<Measured>& all) {
+  Json out = Json::array();
   for (const Measured& m : all) {
-    auto line = [&](const std::string& who, const Times& t) {
-      std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>12.1f}\n", who, m.threads, t.us.size(), t.median(),
-                          t.at(0.99), t.us[0]);
-    };
-    line("relay", m.ours);
-    if (m.peer.empty()) continue;
-    line(m.peer, m.peers);
-    double ratio = m.peers.median() / m.ours.median();
-    std::cout << format(
-        "{:<22} {:>7} relay is {:.2f} times {}; largest difference of the results {:.3g} (values up to {:.3g})\n", "",
-        "", ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "SLOWER", m.largest_difference, m.largest_value);
+    Json one = {{"model", options.model}, {"threads", m.threads}, {"relay", as_json(m.rows[0], m.rows[0])}};
+    one["peers"] = Json::array();
+    for (size_t i = 1; i < m.rows.size(); ++i) one["peers"].push_back(as_json(m.rows[i], m.rows[0]));
+    out.push_back(one);
+  }
+  std::cout << out.dump(2) << "\n";
+}
+
+static void print(const std::vector<Measured>& all) {
+  bool peers = all[0].rows.size() > 1;
+  std::cout << format("{:<22} {:>7} {:>7} {:>12} {:>12} {:>9} {:>9}", "", "threads", "runs", "median us", "p99 us",
+                      "ready ms", "peak MiB");
+  std::cout << (peers ? format(" {:>9}  {}\n", "RMS error", "times relay's (95 % of certainty)") : "\n");
+  for (const Measured& m : all) {
+    for (const Row& row : m.rows) {
+      std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>9.0f} {:>9.0f}", row.version, m.threads,
+                          row.times.us.size(), driver::median(row.times.us), driver::quantile(row.times.us, 0.99),
+                          row.ready_ms, static_cast<double>(row.peak_bytes) / (1 << 20));
+      if (peers) std::cout << (row.error ? format(" {:>9.1e}", row.error->rms) : format(" {:>9}", "-"));
+      if (&row != &m.rows[0]) {
+        driver::Ratio ratio = driver::time_ratio(row.times, m.rows[0].times);
+        std::cout << format("  {:.2f}", ratio.median);
+        if (ratio.interval) std::cout << format(" ({:.2f} to {:.2f})", ratio.interval->low, ratio.interval->high);
+      }
+      std::cout << "\n";
+    }
+    for (const Row& row : m.rows)
+      if (row.from_ours.largest > 1e-3)
+        say(format("the results of {} differ from relay's by {:.1e} of the largest value", row.version,
+                   row.from_ours.largest));
   }
 }
 
@@ -134,7 +195,7 @@ static Status bench(const BenchOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
   if (!options.vs.empty() && model.form != driver::ModelForm::Onnx)
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("{} reads ONNX models only, not this {}", options.vs, name(model.form)),
+                      format("peers read ONNX models only, not this {}", name(model.form)),
                       {},
                       {},
                       {},
@@ -144,40 +205,54 @@ static Status bench(const BenchOptions& options) {
   for (int& count : counts)
     if (count == 0) count = runtime::ThreadPool::global().size();
 
-  std::shared_ptr<runtime::Executable> executable = model.executable;
+  Subject subject{.executable = model.executable, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
   driver::CompileReport report;
-  if (!executable) {
+  if (!subject.executable) {
     RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
     how.threads = *std::max_element(counts.begin(), counts.end());
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
-    executable = compiled.executable;
+    subject.executable = compiled.executable;
     report = std::move(compiled.report);
     say_notes(report);
   }
   RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
-                                   driver::types_of(*executable)));
-  RELAY_ASSIGN(std::vector<Tensor> tensors, driver::tensors_of(inputs.values));
+               driver::make_inputs(driver::input_ports(*subject.executable), {options.inputs, options.shapes},
+                                   driver::types_of(*subject.executable)));
   for (const std::string& note : inputs.notes) say(note);
+  RELAY_ASSIGN(subject.inputs, driver::tensors_of(inputs.values));
+  double begin = driver::now();
+  RELAY_ASSIGN(subject.outputs, subject.executable->run(subject.inputs));
+  subject.ready_ms += report.total_ms() + (driver::now() - begin) * 1e3;
+  subject.peak_bytes = driver::peak_memory_bytes();
+  if (!options.vs.empty()) {
+    double flops = 0;
+    for (const driver::GroupReport& group : report.groups) flops += group.flops;
+    RELAY_ASSIGN(subject.exact, exact_results(options, model, flops, inputs, subject.inputs));
+  }
+
   std::vector<Measured> all;
   for (int threads : counts) {
-    RELAY_ASSIGN(Measured measured, measure(options, *executable, tensors, threads));
+    RELAY_ASSIGN(Measured measured, measure(options, subject, threads));
     if (threads > runtime::ThreadPool::global().size())
       say(format("{} threads were asked for; this process may use {}", threads, runtime::ThreadPool::global().size()));
     all.push_back(std::move(measured));
   }
-  print(options, all);
+  if (options.json)
+    print_json(options, all);
+  else
+    print(all);
   say(format("{}, {}: read {}, compile {}, measured for {} s{}", model.executable ? "artifact" : summary(report),
-             executable->runs_as_graph() ? "graph executor" : "virtual machine", milliseconds(model.ms),
+             subject.executable->runs_as_graph() ? "graph executor" : "virtual machine", milliseconds(model.ms),
              milliseconds(report.total_ms()), options.seconds * static_cast<double>(counts.size()),
-             options.vs.empty() ? "" : ", each engine half of it, the other stopped"));
+             options.vs.empty() ? "" : ", engines in turn, the others stopped"));
   return ok();
 }
 
 void add_bench(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, by itself or beside a peer",
+  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, by itself or beside peers",
                             "  relay bench model.onnx\n"
-                            "  relay bench model.onnx --vs onnxruntime --threads 1,2\n"
+                            "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
+                            "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 beside it\n"
                             "  relay bench model.rart --time 10 --json");
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();
   options->program = chosen.program;
@@ -187,7 +262,9 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   verb->add_option("--threads", options->thread_counts, "Thread counts to measure, as 1,2; 0: all cores")
       ->delimiter(',')
       ->check(CLI::Range(0, 1024));
-  verb->add_option("--vs", options->vs, "A peer to measure beside: onnxruntime")->check(CLI::IsMember({"onnxruntime"}));
+  verb->add_option("--vs", options->vs, format("Peers to measure beside: {}", join(driver::peer_engines, ", ")))
+      ->delimiter(',')
+      ->check(CLI::IsMember(driver::peer_engines));
   verb->add_option("--time", options->seconds, "Seconds to measure, for each thread count")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
