@@ -113,9 +113,20 @@ class ProgramGenerator {
       if (a->shape.size() == t->shape.size() &&
           std::equal(a->shape.begin(), a->shape.end(), t->shape.begin(), scalar::equal))
         other = a;
-    if (!other) other = new_placeholder(t->shape);
+    if (!other || random_.chance(60)) other = branch(t->shape);
     bound_ *= 2;
     return te::compute("add", t->shape, [&](const Exprs& i) { return (*t)(i) + (*other)(i); });
+  }
+  // What does not depend on the rest: the same arithmetic on an input of its own, or just that.
+  te::Tensor branch(const Exprs& shape) {
+    te::Tensor x = new_placeholder(shape);
+    if (random_.chance(25)) return x;
+    bound_ += 3;
+    return te::compute("branch", shape, [&](const Exprs& i) {
+      Exprs at = i;
+      at.back() = shape.back() - 1 - i.back();
+      return (*x)(at) + number(1);
+    });
   }
   te::Tensor bias(const te::Tensor& t) {
     size_t d = random_.in(0, static_cast<int64_t>(t->shape.size()) - 1);

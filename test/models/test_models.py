@@ -114,12 +114,13 @@ def test_model(name, capsys):
     with capsys.disabled():
         worst = int(rms[:, 0].argmax())
         print(
-            f"\n{name}: RMS error {rms[worst, 0]:.1e} (ONNX Runtime {rms[worst, 1]:.1e}), largest difference to it {(difference / scale).max():.1e}",
+            f"\n{name}: RMS error {rms[worst, 0]:.1e} (ONNX Runtime {rms[worst, 1]:.1e}), largest difference to it "
+            f"{(difference / scale).max():.1e} (itself {(peer_off / scale).max():.1e} off float64)",
             end=" ",
         )
     for o, port in enumerate(ours.outputs):
-        # 1e-3 of the largest output. The large line detector amplifies rounding at single pixels so far that ONNX Runtime
-        # itself is up to 9e-4 off the float64 result there; two engines that are each so far off may differ by twice that.
+        # 1e-3 of the largest output. The line detectors amplify rounding at single pixels so far that ONNX Runtime itself
+        # is up to 5e-3 off the float64 result there; two engines that are each so far off may differ by twice that.
         allowed = max(1e-3 * scale[o], 2 * peer_off[o])
         assert difference[o] <= allowed, (
             f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value, "

@@ -22,9 +22,10 @@ static Pipeline o1() {
               "infer_type",
               "simplify_inference",
               "to_graph_normal_form",
-              "fold_constant",  // what depends on weights only is computed now
-              "dead_code",      // and what nothing uses, never
-              "fuse_ops",       // chains of operators become one kernel each
+              "propagate_constants",  // weights that functions hand on are constants where they are used
+              "fold_constant",        // what depends on weights only is computed now
+              "dead_code",            // and what nothing uses, never
+              "fuse_ops",             // chains of operators become one kernel each
           },
           {}};
 }
@@ -35,6 +36,7 @@ static Pipeline o2() {
               "infer_type",               // everything below wants types
               "simplify_inference",       // batch_norm becomes multiply and add, dropout its input
               "to_graph_normal_form",     // let-bound values become shared nodes: the passes below see dataflow
+              "propagate_constants",      // weights that functions hand on are constants where they are used
               "fold_constant",            // what depends on weights only is computed now
               "simplify_expr",            // x * 1, transpose of transpose, a scale into the weights before it, ...
               "fold_constant",            // the rewrites above leave arithmetic on weights: computed now

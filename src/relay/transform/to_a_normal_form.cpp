@@ -5,7 +5,8 @@
 // Operands are then variables, constants and globals. A node that is shared is computed in the outermost scope that uses it
 // itself, once, before the `if`, `match` or function inside of which it is used too; a node that only inner scopes use is
 // computed in each of them, so nothing starts to run on a way that did not run it. Primitive functions stay where they are
-// called. A constructor that is used as a value becomes the function that it is. The passes that make programs of Relay
+// called. A constructor that is used as a value becomes the function that it is. What is computed in several scopes binds
+// variables of its own in each. The passes that make programs of Relay
 // (lambda_lift, form_segments, exec/) start from this form.
 #include "relay/transform/to_a_normal_form.h"
 
@@ -61,12 +62,12 @@ class Normaliser {
         case Item::Visit: visit(*item.e, item.hint); break;
         case Item::BindLet: bind_let(*as<Let>(*item.e)); break;
         case Item::Hoist: hoist(*item.e); break;
-        case Item::Open: open_.push_back({item.scope, item.e, {}, {}}); break;
+        case Item::Open: open(item.scope, *item.e); break;
         case Item::Close: close(); break;
         case Item::Finish: finish(*item.e, item.hint); break;
       }
     }
-    return with_body(f, bodies_.back());
+    return with_body(f, bodies_.back().e);
   }
 
  private:
@@ -75,11 +76,12 @@ class Normaliser {
     int parent, depth;
     const ExprNode* opener;
     const Expr* body;
+    int clause;  // of the match that opens it
   };
   using At = std::pair<int, const ExprNode*>;  // a node in the scope that owns it
 
   void find_owners(const Expr& body) {
-    scopes_.push_back({-1, 0, nullptr, &body});
+    scopes_.push_back({-1, 0, nullptr, &body, 0});
     for (size_t i = 0; i < scopes_.size(); ++i) {  // outer scopes first; inner ones are added on the way
       int scope = static_cast<int>(i);
       std::vector<const Expr*> work{scopes_[i].body};
@@ -92,11 +94,11 @@ class Normaliser {
           continue;
         }
         owners_[e.get()].push_back(scope);
-        bool first = true;
+        int opened = 0;
         for_each_part(e, [&](const Expr& child, bool opens) {
           if (!opens) return work.push_back(&child);
-          if (std::exchange(first, false)) inner_[{scope, e.get()}] = static_cast<int>(scopes_.size());
-          scopes_.push_back({scope, scopes_[i].depth + 1, e.get(), &child});
+          if (opened == 0) inner_[{scope, e.get()}] = static_cast<int>(scopes_.size());
+          scopes_.push_back({scope, scopes_[i].depth + 1, e.get(), &child, opened++});
         });
       }
     }
@@ -135,6 +137,11 @@ class Normaliser {
     const Expr* result;
     std::vector<std::pair<VarRef, Expr>> bindings;
     std::vector<const ExprNode*> known;  // what was put into names_
+    VarMap renamed;                      // parameters or variables of the pattern that are bound elsewhere too
+  };
+  struct Body {  // of a scope that is closed
+    Expr e;
+    VarMap renamed;
   };
 
   // What stands for e as an operand.
@@ -153,14 +160,60 @@ class Normaliser {
 
   void push(Item::Kind kind, const Expr& e, VarRef hint = nullptr) { work_.push_back({kind, &e, 0, std::move(hint)}); }
 
+  // The variable, or where it is bound already a new one that stands for it in the open scope.
+  VarRef bind(const VarRef& v) {
+    if (bound_.insert(v.get())) return v;
+    VarRef copy = var(v->name, v->annotation, v->span);
+    copy->type = v->type;
+    give_name(v.get(), copy);
+    return copy;
+  }
+  void open(int scope, const Expr& result) {
+    open_.push_back({scope, &result, {}, {}, {}});
+    const ExprNode* opener = at(scope).opener;
+    auto bind_here = [&](const VarRef& v) {
+      if (VarRef bound = bind(v); bound != v) open_.back().renamed[v.get()] = bound;
+    };
+    if (opener && opener->kind == ExprKind::Function)
+      for (const VarRef& param : static_cast<const Function*>(opener)->params) bind_here(param);
+    if (opener && opener->kind == ExprKind::Match)
+      for_each_var(static_cast<const Match*>(opener)->clauses[static_cast<size_t>(at(scope).clause)].pattern,
+                   bind_here);
+  }
+  // The node with the new variables of the scopes that it opens.
+  static Expr with_binders(const Expr& e, std::span<const Body> bodies) {
+    if (std::all_of(bodies.begin(), bodies.end(), [](const Body& b) { return b.renamed.empty(); })) return e;
+    if (const Function* f = as<Function>(e)) {
+      std::vector<VarRef> params;
+      for (const VarRef& p : f->params) params.push_back(renamed(p, bodies[0].renamed));
+      return function(std::move(params), f->body, f->result_type, f->type_params, f->attrs, f->span);
+    }
+    Ref<Match> match(new Match(*as<Match>(e)));
+    for (size_t i = 0; i < bodies.size(); ++i)
+      match->clauses[i].pattern = renamed(match->clauses[i].pattern, bodies[i].renamed);
+    return match;
+  }
+  static VarRef renamed(const VarRef& v, const VarMap& names) {
+    VarMap::const_iterator to = names.find(v.get());
+    return to == names.end() ? v : as_var(to->second);
+  }
+
+  static Pattern renamed(const Pattern& p, const VarMap& names) {
+    Ref<PatternNode> copy(new PatternNode(*p));
+    if (copy->var) copy->var = renamed(copy->var, names);
+    for (Pattern& inner : copy->patterns) inner = renamed(inner, names);
+    return copy;
+  }
+
   // Asks for what e needs, in order, and then for e. What is pushed last comes first.
   void visit(const Expr& e, const VarRef& hint) {
     if (is_operand(e) || is_named(e)) return;
     push(Item::Finish, e, hint);
     if (const Let* let = as<Let>(e)) {
+      VarRef bound = bind(let->var);
       push(Item::Visit, let->body, hint);
       push(Item::BindLet, e);
-      push(Item::Visit, let->value, let->var);
+      push(Item::Visit, let->value, bound);
       return;
     }
     size_t begin = work_.size();
@@ -202,10 +255,10 @@ class Normaliser {
       for_each_child(e, [&](const Expr& child) {
         bool named = is_call && children.empty() && child->kind == ExprKind::Constructor;
         bool opens = opened > 0 && (e->kind == ExprKind::Function || !children.empty());
-        children.push_back(named ? child : opens ? bodies_[body++] : name_of(child));
+        children.push_back(named ? child : opens ? bodies_[body++].e : name_of(child));
       });
+      value = with_children(with_binders(e, std::span(bodies_).last(opened)), children);
       bodies_.resize(bodies_.size() - opened);
-      value = with_children(e, children);
       if (value == e && !emitted_.insert(e.get())) value = copy_of(e);  // another scope computes it too
       value->type = e->type;
     }
@@ -255,7 +308,7 @@ class Normaliser {
       body = let(scope.bindings[i].first, scope.bindings[i].second, body, scope.bindings[i].second->span);
       body->type = type;
     }
-    bodies_.push_back(std::move(body));
+    bodies_.push_back({std::move(body), std::move(scope.renamed)});
     for (const ExprNode* e : scope.known) names_[e] = nullptr;
   }
 
@@ -273,9 +326,10 @@ class Normaliser {
 
   std::vector<Item> work_;
   std::vector<OpenScope> open_;
-  Exprs bodies_;  // of scopes that are closed and not yet part of what opened them
+  std::vector<Body> bodies_;  // of scopes that are closed and not yet part of what opened them
   NodeMap<Expr> names_;
   NodeSet emitted_;  // values that are the nodes of the program themselves
+  NodeSet bound_;    // variables
   int fresh_ = 0;
 };
 

@@ -1,0 +1,134 @@
+// propagate_constants: a parameter to which every call gives the same constant becomes that constant.
+//
+//   def @sum(%l: List[...], %w: Tensor[(4, 4), float32]) { ... nn.dense(%x, %w) ... @sum(%rest, %w) ... }
+//   def @main(%l: List[...]) { @sum(%l, meta[relay.Constant][0]) }
+//     becomes   def @sum(%l: List[...]) { ... nn.dense(%x, meta[relay.Constant][0]) ... @sum(%rest) ... }
+//
+// So the weights of a recursive model, given to @main, are constants where they are used: they are packed once, when the
+// program is compiled. Looked at are global functions that are only called; one that is also a value, @main, and all
+// functions of a module without @main keep their parameters, for who calls them is not known.
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+// What all calls seen so far give a parameter: nothing yet, one constant, or values that differ.
+struct Given {
+  Type type;  // of the parameter
+  Expr constant;
+  bool varies = false;
+  std::vector<Given*> passed_to;  // the parameters that are given this one's value
+};
+
+class Propagation {
+ public:
+  explicit Propagation(const Module& module) : module_(module) {
+    for (const auto& [name, f] : module.functions) {
+      std::vector<Given>& params = given_[name];
+      for (const VarRef& param : f->params) params.emplace_back().type = param->type;
+      for (size_t i = 0; i < params.size(); ++i) of_param_[f->params[i].get()] = &params[i];
+    }
+    all_vary("main");
+    for (const auto& [name, f] : module.functions) visit(f, [&](const Expr& e) { look_at(e); });
+    spread();
+  }
+
+  Module rewritten() const {
+    Module result = module_;
+    for (auto& [name, f] : result.functions) {
+      VarMap values;
+      std::vector<VarRef> params;
+      for (size_t i = 0; i < f->params.size(); ++i) {
+        const Given& given = given_.at(name)[i];
+        if (stays(given))
+          params.push_back(f->params[i]);
+        else
+          values[f->params[i].get()] = given.constant;
+      }
+      Expr body = rewrite(f->body, [&](const Expr& now) { return without_constants(now); });
+      if (values.empty())
+        f = with_body(f, body);
+      else
+        f = function(params, substitute(body, values), f->result_type, f->type_params, f->attrs, f->span);
+    }
+    return result;
+  }
+
+ private:
+  static bool stays(const Given& given) { return given.varies || !given.constant; }
+  void all_vary(const std::string& name) {
+    for (Given& given : given_.at(name)) vary(given);
+  }
+  void vary(Given& given) {
+    if (!given.varies) given.varies = true, work_.push_back(&given);
+  }
+  // A constant of another type than the parameter's does not do: a size or type that the parameter names would be lost.
+  void meet(Given& given, const Expr& constant) {
+    if (given.varies || given.constant == constant) return;
+    if (given.constant ? !equal(given.constant, constant) : !equal(given.type, constant->type)) return vary(given);
+    if (given.constant) return;
+    given.constant = constant;
+    work_.push_back(&given);
+  }
+
+  void look_at(const Expr& e) {
+    const Call* call = as<Call>(e);
+    const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
+    if (callee) {
+      std::vector<Given>& params = given_.at(callee->name);
+      for (size_t i = 0; i < params.size(); ++i) give(params[i], call->args[i]);
+    }
+    auto value = [&](const Expr& child) {
+      if (const GlobalVar* g = as<GlobalVar>(child)) all_vary(g->name);
+    };
+    if (callee)
+      for (const Expr& arg : call->args) value(arg);
+    else
+      for_each_child(e, value);
+  }
+  void give(Given& given, const Expr& arg) {
+    if (as<Constant>(arg)) return meet(given, arg);
+    if (Given** from = of_param_.find(arg.get()))
+      (*from)->passed_to.push_back(&given);
+    else
+      vary(given);
+  }
+  void spread() {
+    while (!work_.empty()) {
+      const Given& from = *work_.back();
+      work_.pop_back();
+      for (Given* to : from.passed_to) from.varies ? vary(*to) : meet(*to, from.constant);
+    }
+  }
+
+  // A call without the arguments that are constants in the function.
+  Expr without_constants(const Expr& now) const {
+    const Call* call = as<Call>(now);
+    const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
+    if (!callee) return now;
+    Exprs args;
+    for (size_t i = 0; i < call->args.size(); ++i)
+      if (stays(given_.at(callee->name)[i])) args.push_back(call->args[i]);
+    if (args.size() == call->args.size()) return now;
+    return ir::call(global(callee->name, callee->span), args, call->attrs, call->span);
+  }
+
+  const Module& module_;
+  std::map<std::string, std::vector<Given>> given_;
+  NodeMap<Given*> of_param_;
+  std::vector<Given*> work_;
+};
+
+}  // namespace
+
+Result<Module> propagate_constants(const Module& module, PassContext&) {
+  if (module.functions.count("main") == 0) return module;
+  return Propagation(module).rewritten();
+}
+
+}  // namespace relay::transform
