@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "relay/eval/references.h"
+#include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/scalar/simplify.h"
 
@@ -22,15 +23,12 @@ struct Task {
   std::vector<const ExprNode*> targets;
 };
 
-// What is known of a function once: how often each node is used, and its free variables.
-struct FunctionFacts {
-  std::unordered_map<const ExprNode*, size_t> uses;
-  std::vector<ir::VarRef> free;
-};
+// How often the nodes of a function use each of its nodes. Making a closure uses what it captures.
+using Uses = std::unordered_map<const ExprNode*, size_t>;
 
 struct Frame {
   ir::FunctionRef function;
-  const FunctionFacts* facts = nullptr;
+  const Uses* uses = nullptr;
   ShapeValues shape;
   struct Slot {
     Value value;
@@ -82,13 +80,27 @@ class Machine {
     return *static_cast<const T*>(node);
   }
 
-  const FunctionFacts& facts(const ir::FunctionRef& function) {
-    auto [it, fresh] = facts_.try_emplace(function.get());
-    if (fresh) {
-      it->second.uses = ir::use_counts(function->body);
-      it->second.free = ir::free_vars(function);
-      kept_.push_back(function);
+  const Uses& uses(const ir::FunctionRef& function) {
+    auto [it, fresh] = uses_.try_emplace(function.get());
+    if (!fresh) return it->second;
+    kept_.push_back(function);
+    it->second = ir::use_counts(function->body);
+    ir::NodeSet seen;
+    std::vector<ir::Expr> work{function->body};
+    while (!work.empty()) {
+      ir::Expr e = std::move(work.back());
+      work.pop_back();
+      if (!seen.insert(e.get())) continue;
+      if (e->kind == ExprKind::Function)
+        for (const ir::VarRef& var : free_vars(ir::FunctionRef(&get<ir::Function>(e.get())))) ++it->second[var.get()];
+      else
+        ir::for_each_child(e, [&](const ir::Expr& child) { work.push_back(child); });
     }
+    return it->second;
+  }
+  const std::vector<ir::VarRef>& free_vars(const ir::FunctionRef& function) {
+    auto [it, fresh] = free_.try_emplace(function.get());
+    if (fresh) it->second = ir::free_vars(function), kept_.push_back(function);
     return it->second;
   }
 
@@ -134,8 +146,8 @@ class Machine {
 
   // `taken` of its uses have happened already.
   void bind(Frame& f, const ExprNode* e, Value v, size_t taken = 0) {
-    auto it = f.facts->uses.find(e);
-    if (it == f.facts->uses.end() || it->second <= taken) return;  // never used
+    auto it = f.uses->find(e);
+    if (it == f.uses->end() || it->second <= taken) return;  // never used
     f.values[e] = {std::move(v), it->second - taken};
   }
 
@@ -154,8 +166,8 @@ class Machine {
     if (ready(e)) return finish(take(e));
     Task& task = f.work.back();
     task.node = e, task.phase = 0;
-    auto it = f.facts->uses.find(e);
-    if (it != f.facts->uses.end() && it->second > 1) task.targets.push_back(e);
+    auto it = f.uses->find(e);
+    if (it != f.uses->end() && it->second > 1) task.targets.push_back(e);
   }
 
   // Asks for operands, the first one next.
@@ -265,7 +277,7 @@ class Machine {
     Value v{Ref<const ValueNode>(c)};
     c->function = function;
     c->shape = frames_.back().shape;
-    for (const ir::VarRef& var : facts(function).free) {
+    for (const ir::VarRef& var : free_vars(function)) {
       auto it = frames_.back().values.find(var.get());
       if (it != frames_.back().values.end()) c->captured.push_back({var.get(), it->second.value});  // else its own name
     }
@@ -332,7 +344,7 @@ class Machine {
                         at->span};
     Frame f;
     f.function = closure.function;
-    f.facts = &facts(closure.function);
+    f.uses = &uses(closure.function);
     f.shape = closure.shape;
     for (const auto& [var, value] : closure.captured) bind(f, var, value);
     if (closure.self) bind(f, closure.self, self);
@@ -415,7 +427,8 @@ class Machine {
   const ir::Module* module_;
   const EvalOptions& options_;
   std::vector<Frame> frames_;
-  std::unordered_map<const ExprNode*, FunctionFacts> facts_;
+  std::unordered_map<const ExprNode*, Uses> uses_;
+  std::unordered_map<const ExprNode*, std::vector<ir::VarRef>> free_;
   std::vector<ir::FunctionRef> kept_;
   References references_;
 };

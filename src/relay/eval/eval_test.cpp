@@ -136,6 +136,18 @@ TEST(Eval, CyclesOfReferencesAreFreed) {
   EXPECT_EQ(argument.node->use_count(), 1u) << "the cycle still holds it";
 }
 
+// %0 = (%x,); (%0.0, fn () { %0 }): the last node that reads %x is inside of the function too.
+TEST(Eval, ClosuresKeepWhatSharedNodesRead) {
+  VarRef x = ir::var("x");
+  Expr shared = ir::tuple({x});
+  Expr both = ir::tuple({ir::get(shared, 0), ir::function({}, shared)});
+  VarRef pair = ir::var("pair");
+  Result<Value> result =
+      run(ir::function({x}, ir::let(pair, both, ir::get(ir::call(ir::get(pair, 1), {}), 0))), {vector({3})});
+  ASSERT_TRUE(result) << render(result.errors());
+  EXPECT_EQ(as_double(*result), 3);
+}
+
 TEST(Eval, DataTypesAndMatch) {
   // sum of a list: @sum(l, s) = match (l) { Cons(h, t) => @sum(t, s + h), Nil => s }
   Ref<const ir::Constructor> cons(new ir::Constructor("Cons", {ir::hole(), ir::hole()}, "List", 0)),

@@ -137,7 +137,7 @@ class Normaliser {
     const Expr* result;
     std::vector<std::pair<VarRef, Expr>> bindings;
     std::vector<const ExprNode*> known;  // what was put into names_
-    VarMap renamed;                      // parameters or variables of the pattern that are bound elsewhere too
+    VarMap renamed;                      // parameters or variables of the pattern that other scopes bind too
   };
   struct Body {  // of a scope that is closed
     Expr e;
@@ -160,10 +160,15 @@ class Normaliser {
 
   void push(Item::Kind kind, const Expr& e, VarRef hint = nullptr) { work_.push_back({kind, &e, 0, std::move(hint)}); }
 
-  // The variable, or where it is bound already a new one that stands for it in the open scope.
-  VarRef bind(const VarRef& v) {
-    if (bound_.insert(v.get())) return v;
-    VarRef copy = var(v->name, v->annotation, v->span);
+  // Several scopes compute it.
+  bool is_repeated(const ExprNode* e) const {
+    const std::vector<int>* owners = owners_.find(e);
+    return owners && owners->size() > 1;
+  }
+  // A new variable that stands for v in the open scope. Its type is written out: perhaps only what another scope does with
+  // the value told it.
+  VarRef bind_anew(const VarRef& v) {
+    VarRef copy = var(v->name, v->type, v->span);
     copy->type = v->type;
     give_name(v.get(), copy);
     return copy;
@@ -171,12 +176,11 @@ class Normaliser {
   void open(int scope, const Expr& result) {
     open_.push_back({scope, &result, {}, {}, {}});
     const ExprNode* opener = at(scope).opener;
-    auto bind_here = [&](const VarRef& v) {
-      if (VarRef bound = bind(v); bound != v) open_.back().renamed[v.get()] = bound;
-    };
-    if (opener && opener->kind == ExprKind::Function)
+    if (!is_repeated(opener)) return;
+    auto bind_here = [&](const VarRef& v) { open_.back().renamed[v.get()] = bind_anew(v); };
+    if (opener->kind == ExprKind::Function)
       for (const VarRef& param : static_cast<const Function*>(opener)->params) bind_here(param);
-    if (opener && opener->kind == ExprKind::Match)
+    if (opener->kind == ExprKind::Match)
       for_each_var(static_cast<const Match*>(opener)->clauses[static_cast<size_t>(at(scope).clause)].pattern,
                    bind_here);
   }
@@ -210,7 +214,7 @@ class Normaliser {
     if (is_operand(e) || is_named(e)) return;
     push(Item::Finish, e, hint);
     if (const Let* let = as<Let>(e)) {
-      VarRef bound = bind(let->var);
+      VarRef bound = is_repeated(e.get()) ? bind_anew(let->var) : let->var;
       push(Item::Visit, let->body, hint);
       push(Item::BindLet, e);
       push(Item::Visit, let->value, bound);
@@ -264,7 +268,7 @@ class Normaliser {
     }
     VarRef name = hint;
     if (!name) {
-      name = var(format("v{}", fresh_++), nullptr, e->span);
+      name = var(format("v{}", fresh_++), is_repeated(e.get()) ? value->type : nullptr, e->span);
       name->type = value->type;
     }
     open_.back().bindings.emplace_back(name, std::move(value));
@@ -293,13 +297,18 @@ class Normaliser {
     return f;
   }
 
+  // A function may call itself by its name. The type of None may be known by the annotation only.
+  static bool needs_name(const std::pair<VarRef, Expr>& binding) {
+    const auto& [var, value] = binding;
+    const Call* call = as<Call>(value);
+    return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee));
+  }
   // The bindings of the scope around its result; the last value is the result itself where that is its name.
   void close() {
     OpenScope scope = std::move(open_.back());
     open_.pop_back();
     Expr body = name_of(*scope.result);
-    if (!scope.bindings.empty() && scope.bindings.back().first == body &&
-        scope.bindings.back().second->kind != ExprKind::Function) {
+    if (!scope.bindings.empty() && scope.bindings.back().first == body && !needs_name(scope.bindings.back())) {
       body = scope.bindings.back().second;
       scope.bindings.pop_back();
     }
@@ -329,7 +338,6 @@ class Normaliser {
   std::vector<Body> bodies_;  // of scopes that are closed and not yet part of what opened them
   NodeMap<Expr> names_;
   NodeSet emitted_;  // values that are the nodes of the program themselves
-  NodeSet bound_;    // variables
   int fresh_ = 0;
 };
 
