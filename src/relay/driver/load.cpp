@@ -6,6 +6,7 @@
 #include "relay/driver/measure.h"
 #include "relay/frontend/onnx/import.h"
 #include "relay/ir/rewrite.h"
+#include "relay/ir/substitute_dims.h"
 #include "relay/runtime/artifact.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
@@ -94,24 +95,6 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
   return ir::tensor_type(std::move(dims), tensor->dtype);
 }
 
-// The same attributes with the shape variables in them replaced.
-static Result<ir::Attrs> bound_attrs(const ir::Attrs& attrs, const std::vector<scalar::Binding>& bindings) {
-  std::vector<std::pair<std::string, ir::AttrValue>> values;
-  bool changed = false;
-  for (size_t i = 0; attrs && i < attrs->type.fields.size(); ++i) {
-    ir::AttrValue value = attrs->get(i);
-    if (ir::Dims* dims = std::get_if<ir::Dims>(&value))
-      for (ir::Dim& dim : *dims) {
-        ir::Dim now = scalar::simplify(scalar::substitute(dim, bindings));
-        changed |= now != dim;
-        dim = now;
-      }
-    values.emplace_back(attrs->type.fields[i].name, std::move(value));
-  }
-  if (!changed) return attrs;
-  return attrs->type.create(attrs->type, values);
-}
-
 Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes) {
   if (shapes.empty()) return module;
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
@@ -138,34 +121,24 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
                         near ? format("did you mean `{}`?", *near) : format("the inputs are: {}", join(names, ", "))};
     }
 
-  // New parameters, then the body over them: every annotation and attribute with numbers for the variables, no types (they
-  // are inferred again).
+  // Numbers for the variables everywhere; then for each `?` that was given.
+  RELAY_ASSIGN(ir::FunctionRef bound, ir::substitute_dims(main->second, bindings));
   ir::VarMap replaced;
-  std::vector<ir::VarRef> params;
-  for (const ir::VarRef& param : function.params) {
+  std::vector<ir::VarRef> params = bound->params;
+  for (ir::VarRef& param : params) {
     std::map<std::string, ir::Type>::const_iterator type = types.find(param->name);
-    ir::Type annotation = type != types.end() ? type->second
-                          : param->annotation ? ir::substitute(param->annotation, bindings)
-                                              : ir::Type();
-    params.push_back(ir::var(param->name, annotation, param->span));
-    replaced[param.get()] = params.back();
+    if (type == types.end() || ir::equal(param->annotation, type->second)) continue;
+    ir::VarRef given = ir::var(param->name, type->second, param->span);
+    replaced[param.get()] = given;
+    param = given;
   }
-  Diagnostics problems;
-  ir::Expr body = ir::rewrite(function.body, [&](const ir::Expr& e) -> ir::Expr {
-    if (ir::VarMap::const_iterator it = replaced.find(e.get()); it != replaced.end()) return it->second;
-    const ir::Call* call = ir::as<ir::Call>(e);
-    if (!call || !call->attrs) return e;
-    Result<ir::Attrs> attrs = bound_attrs(call->attrs, bindings);
-    if (!attrs) problems.insert(problems.end(), attrs.errors().begin(), attrs.errors().end());
-    return !attrs || *attrs == call->attrs ? e : ir::Expr(ir::call(call->callee, call->args, *attrs, call->span));
-  });
-  if (!problems.empty()) return problems;
-  ir::visit(body, [](const ir::Expr& e) {
-    if (e->kind != ir::ExprKind::Op) e->type = nullptr;
-  });
-  ir::Module bound = module;
-  bound.functions["main"] = ir::function(params, body, {}, function.type_params, function.attrs, function.span);
-  return typing::infer(bound);
+  if (!replaced.empty())
+    bound =
+        ir::function(params, ir::substitute(bound->body, replaced), {}, bound->type_params, bound->attrs, bound->span);
+  ir::Module out = module;
+  out.functions["main"] = bound;
+  typing::forget_types(out);
+  return typing::infer(out);
 }
 
 Result<Model> load_model(const std::string& path, const LoadOptions& options) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "relay/op/assume.h"
 
 namespace relay::op {
 
@@ -82,7 +85,20 @@ std::string text(const Ints& values) { return format("[{}]", join(values, ", "))
 // --- dimensions ------------------------------------------------------------------------------------------------------
 
 bool agree(const Dim& a, const Dim& b) {
-  return scalar::is_any(a) || scalar::is_any(b) || scalar::prove_equal(a, b) == std::optional(true);
+  if (scalar::is_any(a) || scalar::is_any(b)) return true;
+  std::optional<bool> equal = scalar::prove_equal(a, b);
+  return equal ? *equal : Assumptions::assume(a, b);
+}
+
+static thread_local Assumptions* current_assumptions = nullptr;
+
+Assumptions::Assumptions() : outer_(std::exchange(current_assumptions, this)) {}
+Assumptions::~Assumptions() { current_assumptions = outer_; }
+
+bool Assumptions::assume(const Dim& a, const Dim& b) {
+  if (!current_assumptions || scalar::is_int(a) || scalar::is_int(b)) return false;
+  current_assumptions->pairs_.emplace_back(a, b);
+  return true;
 }
 
 bool agree(const Dims& a, const Dims& b) {

@@ -70,19 +70,11 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
   return ok();
 }
 
-// Types are caches in the nodes; without them inference looks at everything again.
-static void forget_types(const ir::Module& module) {
-  for (const auto& [name, function] : module.functions)
-    ir::visit(function, [](const ir::Expr& e) {
-      if (e->kind != ir::ExprKind::Op) e->type = nullptr;
-    });
-}
-
 // A pass must give a program that is well-formed and typed; if not, the pass is wrong and not the user.
 static Result<ir::Module> verified(const ir::Module& module, const std::string& pass) {
   Diagnostics errors = well_formed(module);
   if (errors.empty()) {
-    forget_types(module);
+    typing::forget_types(module);
     Result<ir::Module> typed = typing::infer(module);
     if (typed) return typed;
     errors = typed.errors();

@@ -25,6 +25,14 @@ class Inference {
   bool finish();
   Diagnostics messages() const;  // errors and warnings, by place
 
+  // Two sizes of a global function that an operator in it needs to be equal: `var` must be `value`.
+  struct Agreement {
+    const ir::Function* function;
+    scalar::Binding binding;
+    Diagnostic warning;
+  };
+  const std::vector<Agreement>& agreements() const { return agreements_; }
+
  private:
   struct Frame {
     const ir::ExprNode* e;
@@ -58,6 +66,7 @@ class Inference {
   bool complete_inputs(const ir::Call* call, const ir::Op* op, Types& inputs);
   bool try_operator(const ir::Call* call, const ir::Op* op, const Type& result);  // false: inputs not known yet
   void retry_pending();
+  std::optional<Type> infer_agreeing(const ir::Call* call, const ir::Op* op, const Types& inputs);
   Type global_type(const ir::GlobalVar* global);
   Type constructor_type(const ir::Constructor* constructor);
 
@@ -100,6 +109,9 @@ class Inference {
   };
   std::vector<Pending> pending_;
   std::vector<Instance> instances_;
+  const ir::Function* global_ = nullptr;  // whose body is walked
+  Dims entry_dims_;                       // the shape variables of its parameters that are tensors
+  std::vector<Agreement> agreements_;
   Label matched_;  // what the patterns are matched with
 };
 

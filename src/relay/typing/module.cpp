@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
+#include "relay/ir/substitute_dims.h"
 #include "relay/prelude/prelude.h"
 #include "relay/text/text.h"
 #include "relay/typing/infer.h"
@@ -33,6 +34,14 @@ Type Inference::global_type(const GlobalVar* global) {
          : near ? format("did you mean @{}?", *near)
                 : format("define it: def @{}(...) {{ ... }}", global->name));
   return globals_[global->name] = unifier_.error_type();
+}
+
+// The shape variables of a tensor, or of a tuple of tensors.
+static void add_tensor_dims(const Type& type, Dims* out) {
+  if (const TupleType* tuple = as<TupleType>(type))
+    for (const Type& field : tuple->fields) add_tensor_dims(field, out);
+  if (as<TensorType>(type))
+    for (const Dim& d : shape_vars(type, false)) out->push_back(d);
 }
 
 // A function is inferred after those it calls, so that a result without annotation is known where it is used. Functions that
@@ -84,8 +93,11 @@ void Inference::infer_globals(const Expr& root) {
   }
   for (const Function* f : order) {
     if (f->type) continue;
+    global_ = f, entry_dims_.clear();
+    for (const VarRef& p : f->params) add_tensor_dims(p->annotation, &entry_dims_);
     walk(Expr(f));
     retry_pending();
+    global_ = nullptr;
     // What its holes stand for may be known now; its shape variables are then its own again.
     Type known = unifier_.deep(f->type);
     bool complete = known && unifier_.is_complete(known);
@@ -174,13 +186,48 @@ static FunctionRef annotated(const FunctionRef& f) {
   return filled;
 }
 
-Result<Module> infer(const Module& module, Diagnostics* warnings) {
-  Inference inference(&module);
-  inference.infer_globals();
-  bool good = inference.finish();
-  if (!good) return inference.messages();
-  if (warnings) *warnings = inference.messages();
+void forget_types(const Module& module) {
+  for (const auto& [name, function] : module.functions)
+    ir::visit(function, [](const Expr& e) {
+      if (e->kind != ExprKind::Op) e->type = nullptr;
+    });
+}
+
+// The module with one name for sizes that must be equal: one of each function, which may settle others. The name stands in
+// the types of the parameters, so the check when the function is called is that of any name.
+static Result<Module> agreed(const Module& module, const std::vector<Inference::Agreement>& agreements) {
+  forget_types(module);
   Module out = module;
+  std::unordered_set<const Function*> done;
+  for (const Inference::Agreement& agreement : agreements) {
+    if (!done.insert(agreement.function).second) continue;
+    for (auto& [name, f] : out.functions)
+      if (f.get() == agreement.function) {
+        RELAY_ASSIGN(f, substitute_dims(f, {agreement.binding}));
+      }
+  }
+  return out;
+}
+
+Result<Module> infer(const Module& module, Diagnostics* warnings) {
+  Module out = module;
+  Diagnostics told;
+  for (bool again = true; again;) {
+    Inference inference(&out);
+    inference.infer_globals();
+    if (!inference.finish()) return inference.messages();
+    Diagnostics messages = inference.messages();
+    std::unordered_set<const Function*> functions;
+    for (const Inference::Agreement& a : inference.agreements())
+      if (functions.insert(a.function).second) told.push_back(a.warning);
+    again = !functions.empty();
+    if (again) {
+      RELAY_ASSIGN(out, agreed(out, inference.agreements()));
+    } else {
+      told.insert(told.end(), messages.begin(), messages.end());
+    }
+  }
+  if (warnings) *warnings = std::move(told);
   for (auto& [name, f] : out.functions) f = annotated(f);
   return out;
 }

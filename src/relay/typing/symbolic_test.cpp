@@ -73,6 +73,47 @@ TEST(Symbolic, operators) {
   for (const Case& c : cases) check(c);
 }
 
+// Two names for sizes that an operator needs to be equal: one name, which every executor checks at the entry, and a warning.
+TEST(Symbolic, sizes_that_must_agree) {
+  auto check_agreement = [](const std::string& params, const std::string& body, const std::string& head, size_t told) {
+    Result<ir::Module> module =
+        text::parse(format("#[version = \"0.0.5\"]\ndef @main({}) {{\n  {}\n}}\n", params, body));
+    ASSERT_TRUE(module) << render(module.errors());
+    Diagnostics warnings;
+    Result<ir::Module> typed = infer(*module, &warnings);
+    ASSERT_TRUE(typed) << render(typed.errors());
+    std::string printed = text::str(*typed);
+    EXPECT_EQ(printed.substr(printed.find("def"), head.size()), head);
+    EXPECT_EQ(warnings.size(), told) << render(warnings);
+    for (const Diagnostic& d : warnings) EXPECT_TRUE(d.kind == DiagnosticKind::constraint && d.span && !d.help.empty());
+  };
+  check_agreement("%x: Tensor[(n), float32], %y: Tensor[(m), float32]", "add(%x, %y)",
+                  "def @main(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) -> Tensor[(n), float32] {", 1);
+  check_agreement("%x: Tensor[(b, k), float32], %w: Tensor[(u, j), float32]", "nn.dense(%x, %w)",
+                  "def @main(%x: Tensor[(b, k), float32], %w: Tensor[(u, k), float32]) -> Tensor[(b, u), float32] {",
+                  1);
+  check_agreement("%x: Tensor[(n, 2), float32], %y: Tensor[(m), float32]", "add(reshape(%x, newshape=[-1]), %y)",
+                  "def @main(%x: Tensor[(n, 2), float32], %y: Tensor[(n * 2), float32]) -> Tensor[(n * 2), float32] {",
+                  1);
+  check_agreement("%x: Tensor[(a), float32], %y: Tensor[(b), float32], %z: Tensor[(c), float32]",
+                  "let %s: Tensor[(a), float32] = add(%x, %y); add(%s, reshape(%z, newshape=[c]))",
+                  "def @main(%x: Tensor[(a), float32], %y: Tensor[(a), float32], %z: Tensor[(a), float32]) -> ", 2);
+  // Callers of such a function must agree too.
+  Result<ir::Module> module = text::parse(R"(#[version = "0.0.5"]
+def @inner(%x: Tensor[(n), float32], %y: Tensor[(m), float32]) -> Tensor[(n), float32] { add(%x, %y) }
+def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @inner(%x, %y) }
+)");
+  Result<ir::Module> typed = infer(*module);
+  ASSERT_FALSE(typed);
+  EXPECT_EQ(typed.errors()[0].kind, DiagnosticKind::type_mismatch);
+  // Not where no entry can check it: the sizes of an inner function; a size and a number.
+  for (const char* body : {"fn (%a: Tensor[(p), float32], %b: Tensor[(q), float32]) { add(%a, %b) }(%x, %x)",
+                           "add(%x, ones(shape=[4], dtype=\"float32\"))"}) {
+    module = text::parse(format("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n), float32]) {{ {} }}", body));
+    EXPECT_FALSE(infer(*module)) << body;
+  }
+}
+
 // Reports of others' trouble: unknown channels in groups; indices whose type depends on how a shape was given.
 TEST(Symbolic, unknown_sizes) {
   const Case cases[] = {

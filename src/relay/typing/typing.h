@@ -20,6 +20,9 @@ Result<ir::Module> infer(const ir::Module& module, Diagnostics* warnings = nullp
 // The type of an expression; its free variables need annotations. `module` gives the globals and type definitions.
 Result<ir::Type> infer_expr(const ir::Expr& expr, const ir::Module* module = nullptr);
 
+// Types are caches in the nodes; without them inference looks at everything again.
+void forget_types(const ir::Module& module);
+
 // A value that no clause matches, as a pattern: "Cons(_, Nil)". Nothing when there is none.
 std::optional<std::string> unmatched_case(const ir::Match& match, const ir::Module& module);
 

@@ -1,0 +1,106 @@
+#include "relay/ir/substitute_dims.h"
+
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::ir {
+
+namespace {
+
+class Substitution {
+ public:
+  explicit Substitution(const std::vector<scalar::Binding>& bindings) : bindings_(bindings) {}
+
+  Result<FunctionRef> run(const FunctionRef& f) {
+    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) { return rule(before, now); });
+    if (!errors_.empty()) return errors_;
+    visit(result, [](const Expr& e) {
+      if (e->kind != ExprKind::Op) e->type = nullptr;
+    });
+    return FunctionRef(as<Function>(result));
+  }
+
+ private:
+  Type type(const Type& t) const { return t ? substitute(t, bindings_) : t; }
+
+  // The variable with its new annotation; the same where it has none that changes.
+  VarRef variable(const VarRef& v) {
+    if (!v || !v->annotation) return v;
+    VarRef& made = variables_[v.get()];
+    if (!made) {
+      Type annotation = type(v->annotation);
+      made = annotation == v->annotation ? v : var(v->name, annotation, v->span);
+    }
+    return made;
+  }
+
+  Pattern pattern(const Pattern& p) {
+    Ref<PatternNode> made(new PatternNode(*p));
+    made->var = variable(p->var);
+    for (Pattern& inner : made->patterns) inner = pattern(inner);  // as deep as it is written
+    return made;
+  }
+
+  Expr rule(const Expr& before, const Expr& now) {
+    switch (before->kind) {
+      case ExprKind::Var: return variable(as_var(before));
+      case ExprKind::Function: {
+        Ref<Function> made(new Function(*as<Function>(now)));
+        for (VarRef& p : made->params) p = variable(p);
+        made->result_type = type(made->result_type);
+        return made;
+      }
+      case ExprKind::Let: {
+        Ref<Let> made(new Let(*as<Let>(now)));
+        made->var = variable(made->var);
+        return made;
+      }
+      case ExprKind::Match: {
+        Ref<Match> made(new Match(*as<Match>(now)));
+        for (Clause& clause : made->clauses) clause.pattern = pattern(clause.pattern);
+        return made;
+      }
+      case ExprKind::Call: {
+        Attrs attrs = attributes(as<Call>(now)->attrs);
+        if (attrs == as<Call>(now)->attrs) return now;
+        Ref<Call> made(new Call(*as<Call>(now)));
+        made->attrs = std::move(attrs);
+        return made;
+      }
+      default: return now;
+    }
+  }
+
+  Attrs attributes(const Attrs& attrs) {
+    std::vector<std::pair<std::string, AttrValue>> values;
+    bool changed = false;
+    for (size_t i = 0; attrs && i < attrs->type.fields.size(); ++i) {
+      AttrValue value = attrs->get(i);
+      if (Dims* dims = std::get_if<Dims>(&value))
+        for (Dim& dim : *dims) {
+          Dim now = scalar::simplify(scalar::substitute(dim, bindings_));
+          changed |= now != dim;
+          dim = now;
+        }
+      values.emplace_back(attrs->type.fields[i].name, std::move(value));
+    }
+    if (!changed) return attrs;
+    Result<Attrs> made = attrs->type.create(attrs->type, values);
+    if (made) return *made;
+    errors_.insert(errors_.end(), made.errors().begin(), made.errors().end());
+    return attrs;
+  }
+
+  const std::vector<scalar::Binding>& bindings_;
+  NodeMap<VarRef> variables_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Result<FunctionRef> substitute_dims(const FunctionRef& function, const std::vector<scalar::Binding>& bindings) {
+  return Substitution(bindings).run(function);
+}
+
+}  // namespace relay::ir
