@@ -89,11 +89,6 @@ Parser::Step Parser::push_operand(Expr expr, uint32_t begin) {
 
 Parser::Step Parser::item() {
   Token token = peek();
-  if (token.kind == Tok::LBrace) {
-    take();
-    push(Open::Brace, token.begin);
-    return Step::Item;
-  }
   if (token.kind == Tok::Graph && peek(1).kind == Tok::Equal) {
     take();
     take();

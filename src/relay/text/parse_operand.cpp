@@ -71,6 +71,10 @@ Parser::Step Parser::operand() {
       if (accept(Tok::RParen)) return push_operand(ir::tuple({}, span_from(token.begin)), token.begin);
       push(Open::Paren, token.begin);
       return Step::Item;
+    case Tok::LBrace:
+      take();
+      push(Open::Brace, token.begin);
+      return Step::Item;
     default: break;
   }
   return unexpected("an expression", expression_help()), Step::Failed;
