@@ -35,10 +35,18 @@ class KernelEmitter {
     Value* tag;  // what else the value depends on: a base pointer, a guard
     Value* value;
   };
+  // A register buffer's rows (groups) from `offset` on, `stride` apart, turned around: result[j] holds element j of each.
+  struct Columns {
+    const loop::Buffer* buffer;
+    int64_t offset, stride;
+    int lanes;
+    std::vector<Value*> values;
+  };
   struct Frame {
     enum Kind : uint8_t { Straight, Branch, Loop } kind = Straight;
     llvm::Instruction* before = nullptr;  // Loop: the jump into it
     std::unordered_multimap<uint64_t, Remembered> memo;
+    std::vector<Columns> columns;
   };
   struct Local {  // a value of this statement, and under which guard
     scalar::Expr expr;
@@ -90,9 +98,11 @@ class KernelEmitter {
   Value* lane_by_lane(llvm::Type* type, Value* pointer, Value* mask, Value* stored);
   void prefetch(const loop::Stmt& s);
   Value* load_register(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
+  Value* load_across(const loop::Buffer* buffer, const RegisterAccess& access);
+  const std::vector<Value*>& columns(const loop::Buffer* buffer, const RegisterAccess& rows, int width);
   void store_register(const loop::Buffer* buffer, const scalar::Exprs& indices, Value* value, Value* mask);
-  std::pair<const RegisterGroup*, llvm::AllocaInst*> register_of(const loop::Buffer* buffer,
-                                                                 const RegisterGroup& access);
+  // The group that holds an element, and its value; null where no group does.
+  std::pair<const RegisterGroup*, llvm::AllocaInst*> register_of(const loop::Buffer* buffer, int64_t element);
   void annotate(Value* access, const loop::Buffer* buffer);
 
   const loop::Kernel& kernel_;

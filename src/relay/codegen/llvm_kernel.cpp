@@ -121,7 +121,7 @@ void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, bool run
   b_.SetInsertPoint(loop);
   llvm::PHINode* phi = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
   phi->addIncoming(begin, before);
-  scopes_.push_back({.kind = Frame::Loop, .before = jump, .memo = {}});
+  scopes_.push_back({.kind = Frame::Loop, .before = jump, .memo = {}, .columns = {}});
   define(var, phi);
   bounds_.set(var, range);
   body();
@@ -139,7 +139,7 @@ void KernelEmitter::branch(Value* condition, function_ref<void()> then, function
   b_.CreateCondBr(condition, yes, no);
   for (bool first : {true, false}) {
     b_.SetInsertPoint(first ? yes : no);
-    scopes_.push_back({.kind = Frame::Branch, .before = nullptr, .memo = {}});
+    scopes_.push_back({.kind = Frame::Branch, .before = nullptr, .memo = {}, .columns = {}});
     first ? then() : otherwise();
     scopes_.pop_back();
     b_.CreateBr(after);

@@ -3,9 +3,12 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <bit>
 #include <map>
 
 #include "relay/codegen/kernel_emitter.h"
+#include "relay/codegen/transpose.h"
 #include "relay/loop/lanes.h"
 
 namespace relay::codegen {
@@ -345,11 +348,11 @@ void KernelEmitter::prefetch(const Stmt& s) {
 
 // --- register buffers ------------------------------------------------------------------------------------------------
 
-std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(const Buffer* buffer,
-                                                                              const RegisterGroup& access) {
+std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(const Buffer* buffer, int64_t element) {
   const std::vector<RegisterGroup>& groups = registers_.groups.at(buffer);
   size_t g = 0;
-  while (access.offset >= groups[g].offset + groups[g].lanes) ++g;
+  while (g < groups.size() && element >= groups[g].offset + groups[g].lanes) ++g;
+  if (g == groups.size() || element < groups[g].offset) return {nullptr, nullptr};
   std::vector<llvm::AllocaInst*>& values = register_values_[buffer];
   if (values.empty()) {  // promoted to SSA values when the function is complete
     llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
@@ -365,9 +368,70 @@ static llvm::SmallVector<int, 64> lane_list(int begin, int count) {
   return lanes;
 }
 
+// The rows of a tile are registers; a column of it. Where a row lies outside of the buffer, the lane is of no interest.
+llvm::Value* KernelEmitter::load_across(const Buffer* buffer, const RegisterAccess& access) {
+  auto [first, slot] = register_of(buffer, access.offset);
+  const int width = first ? first->lanes : 0;
+  const unsigned bits = first ? slot->getAllocatedType()->getScalarSizeInBits() : 0;
+  bool square = first && std::has_single_bit(static_cast<unsigned>(width)) && width >= 2 && width <= 16 &&
+                std::has_single_bit(static_cast<unsigned>(access.lanes)) && (bits == 32 || bits == 64) &&
+                access.stride >= width;
+  for (int i = 1; i < access.lanes && square; ++i) {
+    const RegisterGroup* row = register_of(buffer, access.offset + i * access.stride).first;
+    square = !row || (row->lanes == width && row->offset == first->offset + i * access.stride);
+  }
+  if (!square) {  // lane by lane
+    Type* type = values_.type(buffer->dtype.with_lanes(access.lanes));
+    Value* result = llvm::Constant::getNullValue(type);
+    for (int i = 0; i < access.lanes; ++i) {
+      auto [group, value] = register_of(buffer, access.offset + i * access.stride);
+      if (!group) continue;
+      Value* one = b_.CreateLoad(value->getAllocatedType(), value);
+      if (group->lanes > 1)
+        one = b_.CreateExtractElement(one, static_cast<uint64_t>(access.offset + i * access.stride - group->offset));
+      result = b_.CreateInsertElement(result, one, static_cast<uint64_t>(i));
+    }
+    return result;
+  }
+  const size_t column = static_cast<size_t>(access.offset - first->offset);
+  std::vector<Value*> parts;  // of squares of `width` rows side by side
+  for (int row = 0; row < access.lanes; row += width) {
+    const RegisterAccess rows{first->offset + row * access.stride, std::min(width, access.lanes), access.stride};
+    parts.push_back(columns(buffer, rows, width)[column]);
+  }
+  if (access.lanes < width) return b_.CreateShuffleVector(parts[0], lane_list(0, access.lanes));
+  for (int lanes = 2 * width; lanes <= access.lanes; lanes *= 2) {
+    std::vector<Value*> wider;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      wider.push_back(b_.CreateShuffleVector(parts[i], parts[i + 1], lane_list(0, lanes)));
+    parts = wider;
+  }
+  return parts[0];
+}
+
+// All columns at once, remembered until the buffer is stored to.
+const std::vector<llvm::Value*>& KernelEmitter::columns(const Buffer* buffer, const RegisterAccess& rows, int width) {
+  for (size_t s = scopes_.size(); s-- > 0;) {
+    for (const Columns& c : scopes_[s].columns)
+      if (c.buffer == buffer && c.offset == rows.offset && c.stride == rows.stride && c.lanes == rows.lanes)
+        return c.values;
+    if (scopes_[s].kind != Frame::Straight) break;  // a loop may store to it before it comes back here
+  }
+  std::vector<Value*> square;
+  for (int i = 0; i < width; ++i) {
+    auto [group, slot] = i < rows.lanes ? register_of(buffer, rows.offset + i * rows.stride)
+                                        : std::pair<const RegisterGroup*, llvm::AllocaInst*>();
+    Type* type = values_.type(buffer->dtype.with_lanes(width));
+    square.push_back(group ? static_cast<Value*>(b_.CreateLoad(type, slot)) : llvm::PoisonValue::get(type));
+  }
+  scopes_.back().columns.push_back({buffer, rows.offset, rows.stride, rows.lanes, transpose(b_, square)});
+  return scopes_.back().columns.back().values;
+}
+
 llvm::Value* KernelEmitter::load_register(const Buffer* buffer, const Exprs& indices, DType t) {
-  RegisterGroup access = *register_access(*buffer, indices);
-  auto [group, slot] = register_of(buffer, access);
+  RegisterAccess access = *register_access(*buffer, indices);
+  if (access.stride > 1) return load_across(buffer, access);
+  auto [group, slot] = register_of(buffer, access.offset);
   Value* whole = b_.CreateLoad(slot->getAllocatedType(), slot);
   int first = static_cast<int>(access.offset - group->offset);
   Value* part = whole;
@@ -378,8 +442,9 @@ llvm::Value* KernelEmitter::load_register(const Buffer* buffer, const Exprs& ind
 }
 
 void KernelEmitter::store_register(const Buffer* buffer, const Exprs& indices, Value* value, Value* mask) {
-  RegisterGroup access = *register_access(*buffer, indices);
-  auto [group, slot] = register_of(buffer, access);
+  RegisterAccess access = *register_access(*buffer, indices);
+  for (Frame& frame : scopes_) std::erase_if(frame.columns, [&](const Columns& c) { return c.buffer == buffer; });
+  auto [group, slot] = register_of(buffer, access.offset);
   int first = static_cast<int>(access.offset - group->offset);
   value = values_.splat(value, access.lanes);
   if (mask) {

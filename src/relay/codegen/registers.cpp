@@ -14,7 +14,7 @@ using loop::StmtKind;
 using scalar::Expr;
 using scalar::Exprs;
 
-std::optional<RegisterGroup> register_access(const Buffer& buffer, const Exprs& indices) {
+std::optional<RegisterAccess> register_access(const Buffer& buffer, const Exprs& indices) {
   int64_t offset = 0, stride = 0;
   int lanes = 1;
   for (size_t d = 0; d < indices.size(); ++d) {
@@ -26,9 +26,9 @@ std::optional<RegisterGroup> register_access(const Buffer& buffer, const Exprs& 
     stride = stride * buffer.shape[d]->ivalue + part->stride;
     lanes = std::max<int>(lanes, indices[d]->dtype.lanes);
   }
-  if (lanes == 1 || stride == 0) return RegisterGroup{offset, 1};
-  if (stride != 1) return std::nullopt;
-  return RegisterGroup{offset, lanes};
+  if (lanes == 1 || stride == 0) return RegisterAccess{offset, 1};
+  if (stride < 1) return std::nullopt;
+  return RegisterAccess{offset, lanes, stride};
 }
 
 static std::string access_text(const Buffer& buffer, const Exprs& indices) {
@@ -64,15 +64,16 @@ static int64_t live_vectors(const Stmt& s, const RegisterPlan& plan, const Targe
 
 Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc& target) {
   struct Access {
-    RegisterGroup run;
+    RegisterAccess run;
     std::string text;
   };
   std::map<const Buffer*, std::vector<Access>> accesses;
   Diagnostics errors;
-  auto note = [&](const Buffer* buffer, const Exprs& indices) {
+  auto note = [&](const Buffer* buffer, const Exprs& indices, bool stored) {
     if (buffer->scope != Scope::Register) return;
-    std::optional<RegisterGroup> run = register_access(*buffer, indices);
-    if (!run)
+    std::optional<RegisterAccess> run = register_access(*buffer, indices);
+    if (run && run->stride > 1 && !stored) return;  // reads what others store
+    if (!run || run->stride > 1)
       errors.push_back(illegal(format("register buffer {} is accessed at {}, which is not a constant run of elements",
                                       buffer->name, access_text(*buffer, indices)),
                                "unroll the loops that index it, or place it on the stack"));
@@ -82,11 +83,11 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
   loop::visit(
       kernel.body,
       [&](const Stmt& s) {
-        if (s->kind == StmtKind::Store) note(s->buffer.get(), s->indices);
+        if (s->kind == StmtKind::Store) note(s->buffer.get(), s->indices, true);
       },
       [&](const Expr& e) {
         scalar::visit(e, [&](const Expr& n) {
-          if (n->kind == scalar::Kind::Load) note(static_cast<const Buffer*>(n->source.get()), n->args);
+          if (n->kind == scalar::Kind::Load) note(static_cast<const Buffer*>(n->source.get()), n->args, false);
         });
       });
   if (!errors.empty()) return errors;
@@ -110,7 +111,7 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
         return illegal(
             format("register buffer {} is accessed at {}, which overlaps another access in part", buffer->name, a.text),
             "use one vector width for it, and make its last dimension a multiple of that");
-      if (!inside) groups.insert({begin, a.run});
+      if (!inside) groups.insert({begin, {begin, a.run.lanes}});
     }
     for (const auto& [offset, group] : groups) plan.groups[buffer].push_back(group);
   }

@@ -152,6 +152,65 @@ TEST(Placing, SoftmaxIsOneKernel) {
   }
 }
 
+// A product of two inputs, b perhaps given as [n, k], at sizes that no tile divides. The rule that was chosen.
+std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
+  te::Tensor a = te::placeholder("a", {imm(m), imm(k)}, f32),
+             b = te::placeholder("b", rows_of_b ? Exprs{imm(n), imm(k)} : Exprs{imm(k), imm(n)}, f32);
+  te::Tensor c = te::reduce("c", {imm(m), imm(n)}, {imm(k)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return (*a)({i[0], r[0]}) * (*b)(rows_of_b ? Exprs{i[1], r[0]} : Exprs{r[0], i[1]});
+  });
+  TargetDesc target = wide();
+  GroupPlan plan;
+  plan.target = &target;
+  plan.outputs = {c};
+  plan_group(plan);
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "product");
+  EXPECT_TRUE(kernels) << render(kernels.errors());
+  if (!kernels) return "";
+  EXPECT_EQ(kernels->size(), 1u);
+  std::map<std::string, std::vector<float>> arrays{{"a", ramp(m * k, 5)}, {"b", ramp(n * k, 7)}};
+  run(*kernels, arrays);
+  const std::vector<float>&x = arrays["a"], &y = arrays["b"], &z = arrays[plan.outputs[0]->name];
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < k; ++p) sum += x[i * k + p] * y[rows_of_b ? j * k + p : p * n + j];
+      if (z[i * n + j] != sum) return format("wrong at {}, {}: {} for {}", i, j, z[i * n + j], sum);
+    }
+  return plan.schedule.rule;
+}
+
+// The right factor of a product need not be a constant: it is packed in front of many rows, and read as it lies for few.
+TEST(Rules, ProductsOfTwoInputs) {
+  auto uses = [](const std::string& rule, const char* what) {
+    return rule.find(what) == std::string::npos ? rule : std::string(what);
+  };
+  EXPECT_EQ(uses(rule_of_product(37, 41, 70, true), "panels packed"), "panels packed");
+  EXPECT_EQ(uses(rule_of_product(37, 83, 70, false), "panels packed"), "panels packed");
+  EXPECT_EQ(uses(rule_of_product(1, 41, 70, true), "inner products, 4 x 1 sums"), "inner products, 4 x 1 sums");
+  EXPECT_EQ(uses(rule_of_product(5, 41, 70, true), "inner products, 4 x 3 sums"), "inner products, 4 x 3 sums");
+  EXPECT_EQ(uses(rule_of_product(41, 2, 70, true), "inner products, 4 x 2 sums"), "inner products, 4 x 2 sums");
+  EXPECT_EQ(uses(rule_of_product(1, 41, 70, false), "weights outermost"), "weights outermost");
+}
+
+// A transposition goes through squares in registers.
+TEST(Rules, SquaresAreTurnedAround) {
+  te::Tensor x = te::placeholder("x", {imm(37), imm(41)}, f32);
+  GroupPlan plan;
+  TargetDesc target = wide();
+  plan.target = &target;
+  plan.outputs = {te::compute("out", {imm(41), imm(37)}, [&](const Exprs& i) { return (*x)({i[1], i[0]}); })};
+  plan_group(plan);
+  EXPECT_NE(plan.schedule.rule.find("turned around"), std::string::npos) << plan.schedule.rule;
+  Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "turn");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  std::map<std::string, std::vector<float>> arrays{{"x", ramp(37 * 41, 1000)}};
+  run(*kernels, arrays);
+  for (int64_t i = 0; i < 41; ++i)
+    for (int64_t j = 0; j < 37; ++j) ASSERT_EQ(arrays["out"][i * 37 + j], arrays["x"][j * 41 + i]) << i << ", " << j;
+}
+
 TEST(Schedule, TextReadsBack) {
   ConvPool g;
   std::string text = R"(rule by hand

@@ -314,10 +314,7 @@ class KernelBuilder {
     if (lanes > 64)
       refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis,
              stage->name, extent);
-    if (extent == 1) {  // one lane: a condition instead of a mask
-      loop::Stmt one = with(range.min, imm(1));
-      return range.limit ? loop::if_(lt(range.min, range.limit), one) : one;
-    }
+    if (extent == 1) return with(range.min, imm(1), range.limit);  // one lane: a condition instead of a mask
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, 0, lanes);
     lane_ = var;
@@ -528,10 +525,17 @@ class KernelBuilder {
       bindings.push_back({a.var, r.min});
     }
     auto [buffer, indices] = address(*stage, at);
-    if (init) return store(buffer, indices, te::identity(stage->combiner, stage->dtype));
-    Expr value = resolve(scalar::substitute(bodies_.body(*stage), bindings));
-    if (stage->combiner != te::Combiner::None) value = te::combine(stage->combiner, read(buffer, indices), value);
-    return store(buffer, indices, value);
+    Expr value;
+    if (init) {
+      value = te::identity(stage->combiner, stage->dtype);
+    } else {
+      value = resolve(scalar::substitute(bodies_.body(*stage), bindings));
+      if (stage->combiner != te::Combiner::None) value = te::combine(stage->combiner, read(buffer, indices), value);
+    }
+    loop::Stmt element = store(buffer, indices, value);
+    for (const te::Axis& a : stage->axes)  // of an unrolled tile whose last rows may not exist
+      if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
+    return element;
   }
 
   loop::Stmt store(const loop::BufferRef& buffer, const Exprs& indices, const Expr& value) {
@@ -542,9 +546,11 @@ class KernelBuilder {
   // A load, masked where lanes past the end could touch memory that is not there.
   Expr read(const loop::BufferRef& buffer, const Exprs& indices, bool padded = false) {
     Expr value = scalar::load(buffer, indices);
-    if (!mask_ || padded || buffer->scope == loop::Scope::Register) return value;
+    if (!mask_ || padded) return value;
     bool per_lane = false;
     for (const Expr& i : indices) per_lane |= depends_on(i, lane_);
+    // In registers, lanes past the end exist along the last dimension.
+    if (buffer->scope == loop::Scope::Register && !indices.empty() && depends_on(indices.back(), lane_)) return value;
     return per_lane ? scalar::select(mask_, value, imm(0, value->dtype)) : value;
   }
 

@@ -24,15 +24,19 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
 }
 
 // The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A limited
-// range stays as it is when lanes run along it, since the mask cuts it at the limit.
+// range stays as it is when lanes run along it, since the mask cuts it at the limit, or when it is unrolled in the end: then
+// a condition does.
 Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
   Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
   bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
-  if (range.limit && (low || !range.guarded))
+  if (range.limit && (low || !range.guarded)) {
+    LoopKind last = LoopKind::Serial;
     for (const Loop& l : of(t).loops)
-      if (l.axis == axis.var->name && l.kind == LoopKind::Vector) return range;
+      if (l.axis == axis.var->name) last = l.kind;
+    if (last == LoopKind::Vector || last == LoopKind::Unroll) return range;
+  }
   bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
   if (low && high) return {range.min, range.extent};
   Expr from = low ? range.min : scalar::simplify(scalar::max(range.min, imm(0)), bounds_);

@@ -34,6 +34,9 @@ void plan_group(GroupPlan& plan);
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
 // Anything reduced over with a vector axis that is not reduced: depthwise convolution, pooling, global means.
 bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Products of rows with rows where one side has few of them (a matrix times a vector): several sums at once, lanes along the
+// rows.
+bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
 // Reductions along the contiguous axis: lanes of partial results (adds stages), then their sum.
 void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
 // Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm. False if the
@@ -66,6 +69,34 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
 // The rounding error of a sum of K terms grows with sqrt(K); so it grows with sqrt(128) + sqrt(K / 128). Costs an addition for
 // every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as it is.
 void split_long_sum(GroupPlan& plan, const te::Tensor& r);
+
+// A reduction along a row in lanes: partial results, combined by halves (row_reduction.cpp).
+struct LaneParts {
+  te::Tensor acc;  // null when the reduction is too short for lanes
+  te::Tensors halves;
+  te::Tensor result;
+};
+// The reduction axis along which the loads are contiguous; -1: none.
+int contiguous_axis(GroupPlan& plan, const StageFacts& facts);
+// Splits `r` where that pays and replaces it in the plan's outputs; `chains` vectors of partial results.
+LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains);
+// Places them inside `level` loops of stage `consumer`; of the axes in `tile`, whose unrolled loops in the consumer come
+// next, partial results of all are computed together. By names: redirecting changes the nodes, not the names.
+void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
+                 const std::set<std::string>& tile = {});
+
+// What the right factor of a contraction is read from, if that can be copied block by block while the kernel runs: not a
+// constant, each of its dimensions one axis.
+struct PanelSource {
+  te::Tensor tensor;
+  Expr load;      // in the body of the reduction
+  int n_dim = 0;  // of the tensor
+  int k_dim = 0;  // of the tensor: the one along which it is contiguous; n_dim if that is N
+};
+std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
+                                        const std::vector<LoadFact>& loads);
+// Copies it inside `level` loops of stage `consumer`, so that lanes run along N; replaces r, under its name, in the outputs.
+void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer, int level);
 
 // --- shared by rules -----------------------------------------------------------------------------------------------------
 // The axes of a stage in the order of its storage, outermost first.

@@ -1,16 +1,27 @@
 // Contractions: dense, batched matmul, convolution of any rank. One axis N stands only in the right factor (the weight, as
 // a rule): its lanes are the vectors. A register tile holds MR rows of the left factor times NB vectors of N; the reduction
 // runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are alive. The
-// right factor is packed so that a tile reads it in one contiguous stream.
+// right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it is constant, else
+// panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
 
 namespace relay::lower {
 
+// Packing costs about as much as four rows of the product.
+constexpr int64_t rows_for_panel = 16;
+
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (!facts.contraction) return false;
   int lanes = plan.lanes(r->dtype);
+  std::vector<std::string> order = storage_order(*e, plan.layout(e));
+  auto position = [&](const std::string& axis_of_r) {  // the epilogue's axes stand in the same places
+    for (size_t d = 0; d < r->axes.size(); ++d)
+      if (r->axes[d].var->name == axis_of_r) return d;
+    return r->axes.size();
+  };
+  auto in_e = [&](const std::string& axis_of_r) { return e->axes[position(axis_of_r)].var->name; };
   // N: the largest data axis that only one factor has. The other factor is then the left one.
   std::set<std::string> left = facts.left, right = facts.right;
   std::vector<LoadFact> right_loads = facts.right_loads, left_loads = facts.left_loads;
@@ -30,8 +41,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
         for (const auto& c : l.coefficients) plain &= !c || !c->count(name) || (c->size() == 1 && c->at(name) == 1);
       if (!plain) continue;
       int64_t extent = extent_or(a, 256);
-      // A constant factor is preferred: it can be packed ahead of time.
-      int64_t weight = std::min<int64_t>(extent, lanes) * (constant ? 1000000 : 1) * 1000 + extent;
+      // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
+      const int64_t preference = constant ? 1000000 : in_e(name) == order.back() ? 2 : 1;
+      int64_t weight = std::min<int64_t>(extent, lanes) * preference * 1000 + extent;
       if (weight > n_extent) n = name, n_extent = weight, swapped = swap;
     }
   };
@@ -43,13 +55,6 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   if (n_extent < lanes / 4) return false;  // mostly empty lanes: another rule does better
 
   // Rows: data axes that the right factor does not have, contiguous ones last.
-  std::vector<std::string> order = storage_order(*e, plan.layout(e));
-  auto position = [&](const std::string& axis_of_r) {  // the epilogue's axes stand in the same places
-    for (size_t d = 0; d < r->axes.size(); ++d)
-      if (r->axes[d].var->name == axis_of_r) return d;
-    return r->axes.size();
-  };
-  auto in_e = [&](const std::string& axis_of_r) { return e->axes[position(axis_of_r)].var->name; };
   std::vector<std::string> rows;
   for (const std::string& name : order)
     for (const te::Axis& a : r->axes)
@@ -113,30 +118,60 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     plan.schedule.layouts[l.tensor->name] = packed;
   }
 
-  // Loops of the epilogue: weights that fit L2 are swept for each tile of rows; larger ones are the outer loop.
+  // Loops of the epilogue: weights that fit L2 are swept for each tile of rows; larger ones are the outer loop, and so is a
+  // panel that is packed there.
   const int64_t weight_bytes = k_extent * n_extent * r->dtype.bytes();
-  const bool n_outside = weight_bytes > plan.target->l2_bytes / 2 || rows.empty();
+  int64_t row_count = 1;
+  for (const std::string& name : rows) row_count *= extent_or(*find_axis(*r, name), 64);
+  std::optional<PanelSource> source;
+  if (row_count >= rows_for_panel && k_extent * block * r->dtype.bytes() <= plan.target->l2_bytes / 2 &&
+      std::all_of(r->reduce_axes.begin(), r->reduce_axes.end(),
+                  [](const te::Axis& a) { return scalar::is_int(a.extent); }))
+    source = panel_source(plan, r, n, right_loads);
+  if (source && source->k_dim == source->n_dim && n_extent <= block) source.reset();  // is one already
+  const bool n_outside = source || weight_bytes > plan.target->l2_bytes / 2 || rows.empty();
   StageSchedule& se = plan.schedule.stages[e->name];
   se = {};
   se.place = Place::Root;
   Loop n_loop{in_e(n), block, n_outside ? LoopKind::Parallel : LoopKind::Serial};
-  if (n_outside) se.loops.push_back(n_loop);
   int64_t tasks = 1;
+  auto add_loop = [&](Loop loop) {
+    if (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial) loop.kind = LoopKind::Serial;
+    tasks *= (extent_or(*find_axis(*e, loop.axis), 64) + loop.step - 1) / loop.step;
+    se.loops.push_back(loop);
+  };
+  auto is_row = [&](const std::string& name) {
+    return std::any_of(rows.begin(), rows.end(), [&](const std::string& row) { return in_e(row) == name; });
+  };
+  int panel_level = 0;
+  if (source) {
+    for (const std::string& name : order)
+      if (name != in_e(n) && !is_row(name)) add_loop({name, 1, LoopKind::Parallel});
+    if (n_extent > block) add_loop(n_loop);
+    // Too few tasks: some rows each, and a panel of their own.
+    const te::Axis& first = *find_axis(*r, rows[0]);
+    const int64_t step = rows[0] == x ? best.tx : rows[0] == y ? best.ty : 1, inner = row_count / extent_or(first, 64);
+    if (tasks < 8 && scalar::is_int(first.extent)) {
+      int64_t chunk = std::max((first.extent->ivalue * tasks + 7) / 8, (rows_for_panel + inner - 1) / inner);
+      chunk = (chunk + step - 1) / step * step;
+      if (chunk < first.extent->ivalue) add_loop({in_e(rows[0]), chunk, LoopKind::Parallel});
+    }
+    panel_level = static_cast<int>(se.loops.size());
+  } else if (n_outside) {
+    add_loop(n_loop);
+    tasks = 1;
+  }
   for (const std::string& name : order) {
-    if (name == in_e(n)) continue;
+    if (name == in_e(n) || (source && !is_row(name))) continue;
     bool is_x = !x.empty() && name == in_e(x), is_y = !y.empty() && name == in_e(y);
     Loop loop{name, is_x ? best.tx : is_y ? best.ty : 1, LoopKind::Parallel};
-    int64_t extent = extent_or(*find_axis(*e, name), 64);
     // The row tiles themselves are tasks only when the loops around give too few.
-    if (is_x && tasks >= 8) loop.kind = LoopKind::Serial;
-    if (se.loops.size() && se.loops.back().kind == LoopKind::Serial) loop.kind = LoopKind::Serial;
-    tasks *= (extent + loop.step - 1) / loop.step;
-    se.loops.push_back(loop);
+    if (source || (is_x && tasks >= 8)) loop.kind = LoopKind::Serial;
+    add_loop(loop);
   }
   if (!n_outside) {
     if (tasks < 8) n_loop.kind = LoopKind::Parallel;
-    if (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial) n_loop.kind = LoopKind::Serial;
-    se.loops.push_back(n_loop);
+    add_loop(n_loop);
   }
   const int level = static_cast<int>(se.loops.size());
   auto finish = [&](std::vector<Loop>& loops, bool of_e) {
@@ -163,10 +198,19 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     if (name != n && name != x && !(name == y && best.ty > 1)) sr.loops.push_back({name, 1});
   }
   finish(sr.loops, false);
-  std::string e_name = e->name;
-  split_long_sum(plan, r);
+  const std::string e_name = e->name, r_name = r->name;
+  if (source) {
+    add_panel(plan, r, *source, e_name, panel_level);
+    for (const te::Tensor& t : plan.stages())
+      if (t->name == r_name) split_long_sum(plan, t);
+  } else {
+    split_long_sum(plan, r);
+  }
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e_name, best.tx * best.ty,
-                   best.nb, lanes, n, n_outside ? ", weights outermost" : ""));
+                   best.nb, lanes, n,
+                   source      ? ", panels packed in front"
+                   : n_outside ? ", weights outermost"
+                               : ""));
   return true;
 }
 

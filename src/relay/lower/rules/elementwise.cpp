@@ -1,13 +1,69 @@
 // Elementwise work and data movement: walk the output in storage order, lanes along its contiguous axis, a few vectors a
 // step, whole rows to each task.
+//
+// Where the inputs are contiguous along another axis (a transposition, a change of layout), squares are computed with lanes
+// along that one, as `tile` in registers, and turned around there:
+//
+//   for v in steps of 16, for u in steps of 16
+//     tile[v, u] = f(in[.., u])     16 x 16, lanes along u
+//     out[u, v] = tile[v, u]        lanes along v
 #include <algorithm>
 
 #include "relay/lower/rules.h"
 
 namespace relay::lower {
 
+// The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v.
+static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
+  std::string u;
+  for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
+    if (!l.axes.count(v)) continue;
+    const Layout& layout = plan.layout(l.tensor);
+    if (layout.dims.empty() || layout.dims.back().inner) return "";
+    const auto& last = l.coefficients[layout.dims.back().dim];
+    if (!last || last->size() != 1 || last->begin()->second != 1) return "";
+    const std::string& axis = last->begin()->first;
+    if (axis == v || (!u.empty() && axis != u)) return "";
+    u = axis;
+  }
+  return u;
+}
+
+// e becomes a copy, of the same name, of what it was, on registers. False if there is nothing to turn around.
+static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<std::string>& order,
+                        const std::string& v, const std::vector<bool>& parallel) {
+  const int lanes = plan.lanes(e->dtype);
+  if (e->dtype.bits != 32 && e->dtype.bits != 64) return false;
+  const std::string u = contiguous_in_inputs(plan, e, v);
+  if (u.empty() || extent_or(*find_axis(*e, u), 1024) < lanes / 2) return false;
+  te::TensorNode inside = *e;
+  inside.name = e->name + "_tile";
+  const te::Tensor tile(new te::TensorNode(std::move(inside)));
+  plan.outputs = redirect(plan.outputs, e, copy_stage(tile, e->name));
+
+  StageSchedule& s = plan.schedule.stages[e->name];
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order[i] != u && parallel[i]) s.loops.push_back({order[i], 1, LoopKind::Parallel});
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order[i] != u && !parallel[i] && order[i] != v) s.loops.push_back({order[i], 1});
+  const bool all_parallel =
+      std::all_of(s.loops.begin(), s.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
+  s.loops.push_back({u, lanes, all_parallel ? LoopKind::Parallel : LoopKind::Serial});
+  s.loops.push_back({v, lanes});
+  StageSchedule& t = plan.schedule.stages[tile->name];
+  t = {};
+  t.place = Place::At, t.consumer = e->name, t.level = static_cast<int>(s.loops.size());
+  s.loops.push_back({u, 1, LoopKind::Unroll});
+  s.loops.push_back({v, 1, LoopKind::Vector});
+  for (const std::string& axis : order)
+    if (axis != u) t.loops.push_back({axis, 1, axis == v ? LoopKind::Unroll : LoopKind::Serial});
+  t.loops.push_back({u, 1, LoopKind::Vector});
+  plan.note(format("{}: elementwise, squares of {} along {} and {} turned around", e->name, lanes, u, v));
+  return true;
+}
+
 void elementwise_rule(GroupPlan& plan, const te::Tensor& e) {
-  constexpr int64_t task_elements = 4096;  // about a microsecond of work: less is not worth a task of its own
+  constexpr int64_t task_elements = 4096, least = 1024;  // about a microsecond of work; less than `least` is no task
   StageSchedule& s = plan.schedule.stages[e->name];
   s.place = Place::Root;
   s.loops.clear();
@@ -19,9 +75,10 @@ void elementwise_rule(GroupPlan& plan, const te::Tensor& e) {
   int64_t inner = 1;  // elements below the axis looked at
   std::vector<bool> parallel(order.size(), false);
   for (int i = static_cast<int>(order.size()) - 1; i >= 0; --i) {
-    parallel[i] = inner >= task_elements && i != vector;
+    parallel[i] = inner >= least && i != vector;
     inner *= extent_or(*find_axis(*e, order[i]), 64);
   }
+  if (vector >= 0 && turn_around(plan, e, order, order[vector], parallel)) return;
   int lanes = plan.lanes(e->dtype);
   // A single long row: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), 1024);

@@ -134,14 +134,16 @@ void plan_group(GroupPlan& plan) {
       r = find_stage(plan, r_name), e = find_stage(plan, e_name);
       facts = facts_of(r, expand(plan.stages(), plan.schedule));
     }
+    if (inner_product_rule(plan, r, e, facts)) continue;
     if (contraction_rule(plan, r, e, facts)) continue;
     if (window_rule(plan, r, e, facts)) continue;
     row_reduction_rule(plan, r, e, facts);
   }
-  for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder() && t->combiner == te::Combiner::None &&
-        plan.schedule.stages[t->name].place == Place::Root && plan.schedule.stages[t->name].loops.empty())
-      elementwise_rule(plan, t);
+  for (const te::Tensor& t : plan.stages()) {
+    if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
+    const StageSchedule& s = plan.schedule.stages[t->name];
+    if (s.place == Place::Root && s.loops.empty()) elementwise_rule(plan, find_stage(plan, t->name));
+  }
   for (const te::Tensor& t : plan.stages())
     if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
 }

@@ -1,11 +1,12 @@
-// Reductions along the contiguous axis. A vector of partial results runs along the row, its lanes are then combined:
+// Reductions along the contiguous axis. A vector of partial results runs along the row; halves of it are then combined:
 //
 //   acc[m, l]   = sum(ko) x[m, ko * W + l]        W lanes (several vectors: one chain each), in registers
-//   lanes[m, l] = acc[m, l] + acc[m, l + L] + ...  one vector, on the stack
-//   r[m]        = sum(l) lanes[m, l]
+//   half[m, l]  = acc[m, l] + acc[m, l + W / 2]   and so on, down to two lanes
+//   r[m]        = sum(l < 2) half[m, l]
 //
-// The order of the sum is fixed by this, so the result does not depend on threads. The same three stages serve a reduction
-// of its own (mean, arg-max) and those inside a loop over rows (softmax, layer norm): rows_rule.
+// The order of the sum is fixed by this, so the result does not depend on threads. The same stages serve a reduction of its
+// own (mean, arg-max), those inside a loop over rows (softmax, layer norm: rows_rule), and products of rows with rows
+// (inner_product_rule).
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -15,13 +16,6 @@ namespace relay::lower {
 
 using scalar::imm;
 
-namespace {
-
-struct Parts {
-  te::Tensor acc, lanes, result;  // acc and lanes are null when the reduction is too short for lanes
-};
-
-// The reduction axis along which the loads are contiguous; -1: none.
 int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
   const te::TensorNode& r = *facts.stage;
   for (size_t k = 0; k < r.reduce_axes.size(); ++k) {
@@ -38,12 +32,11 @@ int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
   return -1;
 }
 
-// Splits `r` into lanes when that pays; replaces it in the plan's outputs.
-Parts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
+LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
   int k = contiguous_axis(plan, facts);
   const int lanes = plan.lanes(r->dtype);
-  if (k < 0 || extent_or(r->reduce_axes[k], 1024) < 2 * lanes) return {nullptr, nullptr, r};
-  const int64_t chains = extent_or(r->reduce_axes[k], 1024) >= 8 * lanes ? 4 : 1, width = chains * lanes;
+  if (k < 0 || extent_or(r->reduce_axes[k], 1024) < 2 * lanes) return {nullptr, {}, r};
+  const int64_t width = chains * lanes;
   const te::Axis& row = r->reduce_axes[k];
 
   te::TensorNode acc = *r;
@@ -57,74 +50,91 @@ Parts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts)
   if (!whole) acc.body = scalar::select(scalar::lt(at, row.extent), acc.body, te::identity(r->combiner, r->dtype));
   acc.axes.push_back(lane), acc.shape.push_back(imm(width));
   acc.reduce_axes[k] = outer;
-  te::Tensor acc_t(new te::TensorNode(std::move(acc)));
+  LaneParts parts;
+  parts.acc = te::Tensor(new te::TensorNode(std::move(acc)));
 
   Exprs at_row;
   for (const te::Axis& a : r->axes) at_row.push_back(a.var);
-  te::TensorNode partial;
-  partial.name = r->name + "_lanes", partial.dtype = r->dtype;
-  partial.axes = r->axes, partial.shape = r->shape;
-  te::Axis one{scalar::var("lane"), imm(lanes)};
-  for (int64_t c = 0; c < chains; ++c) {
-    Exprs index = at_row;
-    index.push_back(one.var + c * lanes);
-    Expr part = scalar::load(acc_t, index);
-    partial.body = partial.body ? te::combine(r->combiner, partial.body, part) : part;
+  te::Tensor from = parts.acc;
+  for (int64_t n = width / 2; n >= 2; n /= 2) {
+    te::TensorNode half;
+    half.name = format("{}_{}", r->name, n), half.dtype = r->dtype;
+    half.axes = r->axes, half.shape = r->shape;
+    te::Axis l{scalar::var("lane"), imm(n)};
+    Exprs low = at_row, high = at_row;
+    low.push_back(l.var), high.push_back(l.var + n);
+    half.body = te::combine(r->combiner, scalar::load(from, low), scalar::load(from, high));
+    half.axes.push_back(l), half.shape.push_back(imm(n));
+    from = te::Tensor(new te::TensorNode(std::move(half)));
+    parts.halves.push_back(from);
   }
-  partial.axes.push_back(one), partial.shape.push_back(imm(lanes));
-  te::Tensor lanes_t(new te::TensorNode(std::move(partial)));
 
   te::TensorNode result = *r;
-  te::Axis j{scalar::var("lane"), imm(lanes)};
+  te::Axis j{scalar::var("lane"), parts.halves.empty() ? imm(width) : imm(2)};
   result.reduce_axes = {j};
   Exprs index = at_row;
   index.push_back(j.var);
-  result.body = scalar::load(lanes_t, index);
-  te::Tensor result_t(new te::TensorNode(std::move(result)));
-  plan.outputs = redirect(plan.outputs, r, result_t);
-  return {acc_t, lanes_t, result_t};
+  result.body = scalar::load(from, index);
+  parts.result = te::Tensor(new te::TensorNode(std::move(result)));
+  plan.outputs = redirect(plan.outputs, r, parts.result);
+  return parts;
 }
 
-void end_axes(std::vector<Loop>& loops, const te::TensorNode& stage, size_t rank) {
-  for (size_t d = 0; d < rank; ++d) loops.push_back({stage.axes[d].var->name, 1});
+int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
+  return extent_or(r.reduce_axes[k], 1024) >= 8 * plan.lanes(r.dtype) ? 4 : 1;
 }
 
-// Places the parts inside `level` loops of stage `consumer`, by names: redirecting changes the nodes, not the names.
-void place_parts(GroupPlan& plan, const Parts& parts, const std::string& consumer, int level) {
-  auto at = [&](const te::Tensor& stage, Storage storage) -> StageSchedule& {
+void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
+                 const std::set<std::string>& tile) {
+  auto at = [&](const te::Tensor& stage, const std::string& where, int inside) -> StageSchedule& {
     StageSchedule& s = plan.schedule.stages[stage->name];
     s = {};
-    s.place = Place::At, s.consumer = consumer, s.level = level, s.storage = storage;
+    s.place = Place::At, s.consumer = where, s.level = inside, s.storage = Storage::Registers;
     return s;
   };
-  size_t rank = parts.result->axes.size();
+  auto end_axes = [&](std::vector<Loop>& loops, const te::TensorNode& stage) {
+    for (size_t d = 0; d < parts.result->axes.size(); ++d) {
+      const std::string& axis = stage.axes[d].var->name;
+      loops.push_back({axis, 1, tile.count(axis) ? LoopKind::Unroll : LoopKind::Serial});
+    }
+  };
+  const int inner = level + static_cast<int>(tile.size());
   if (!parts.acc) {
-    StageSchedule& s = at(parts.result, Storage::Registers);
+    StageSchedule& s = at(parts.result, consumer, inner);
     for (const te::Axis& a : parts.result->reduce_axes) s.loops.push_back({a.var->name, 1});
-    end_axes(s.loops, *parts.result, rank);
+    end_axes(s.loops, *parts.result);
     return;
   }
-  int lanes = plan.lanes(parts.result->dtype);
-  StageSchedule& acc = at(parts.acc, Storage::Registers);
+  const int lanes = plan.lanes(parts.result->dtype);
+  // The registers of the parts are free again when the result is there.
+  StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
   for (const te::Axis& a : parts.acc->reduce_axes) acc.loops.push_back({a.var->name, 1});
-  end_axes(acc.loops, *parts.acc, rank);
+  end_axes(acc.loops, *parts.acc);
   add_vector(acc.loops, "lane", lanes);
-  StageSchedule& partial = at(parts.lanes, Storage::Stack);
-  end_axes(partial.loops, *parts.lanes, rank);
-  partial.loops.push_back({"lane", 1, LoopKind::Vector});
-  StageSchedule& result = at(parts.result, Storage::Registers);
+  for (const te::Tensor& half : parts.halves) {
+    StageSchedule& s = at(half, parts.result->name, 0);
+    end_axes(s.loops, *half);
+    if (extent_or(half->axes.back(), 0) > lanes)
+      add_vector(s.loops, "lane", lanes);
+    else
+      s.loops.push_back({"lane", 1, LoopKind::Vector});
+  }
+  StageSchedule& result = at(parts.result, consumer, inner);
   result.loops.push_back({"lane", 1, LoopKind::Unroll});
-  end_axes(result.loops, *parts.result, rank);
+  end_axes(result.loops, *parts.result);
 }
 
-}  // namespace
+static LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
+  int k = contiguous_axis(plan, facts);
+  return split_lanes(plan, r, facts, k < 0 ? 1 : chains_of(plan, *r, k));
+}
 
 void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   std::string e_name = e->name;
   std::vector<std::string> order = storage_order(*e, plan.layout(e));
   std::vector<int64_t> extents;
   for (const std::string& a : order) extents.push_back(extent_or(*find_axis(*e, a), 64));
-  Parts parts = split_lanes(plan, r, facts);
+  LaneParts parts = split_lanes(plan, r, facts);
   int64_t work = 1;
   for (const te::Axis& a : r->reduce_axes) work *= extent_or(a, 64);
   StageSchedule& se = plan.schedule.stages[e_name];

@@ -102,6 +102,28 @@ TEST(Kernels, RegistersStackScratch) {
                      {.shape = {3}, .tolerance = 1e-5});
 }
 
+// Squares turned around in registers: rows of 4 to 16 lanes, fewer rows than lanes and more, a store in between.
+TEST(Kernels, ColumnsOfRegisters) {
+  for (const auto& [name, target] : testing::runnable_targets())
+    for (const auto& [type, suffix, bytes] :
+         {std::tuple{"float32", "f", 4}, {"float64", "f64", 8}, {"int32", "i32", 4}, {"float16", "f16", 4}})
+      for (int width : {4, 8, 16})
+        for (int rows : {3, 8, 16}) {
+          const int registers = rows * std::max(1, width * bytes / target.vector_bytes);
+          if (registers > target.vector_registers) continue;
+          testing::compare(testing::parse(format(
+                               R"(kernel turn(x: {0}[n, {1}, {2}] read, y: {0}[n, {2}, 16]), shape (n), task i < n {{
+  alloc t: {0}[{1}, {2}] in register
+  for r in 0..{1} unrolled {{ for l in 0..{2} vectorised {{ t[r, l] = x[i, r, l] }} }}
+  for c in 0..{2} unrolled {{ for l in 0..16 vectorised {{ if l < {1} {{ y[i, c, l] = select(l < {1}, t[l, c], 0{3}) }} }} }}
+  for l in 0..{2} vectorised {{ t[0, l] = x[i, {1} - 1, l] }}
+  for c in 0..2 unrolled {{ for l in 0..4 vectorised {{ if l < {1} {{ y[i, c, l] = select(l < {1}, t[l, c], 0{3}) }} }} }}
+}})",
+                               type, rows, width, suffix)),
+                           name, target, {.shape = {3}, .tolerance = 0});
+        }
+}
+
 TEST(Kernels, MaskedRegisters) {
   compare_everywhere(R"(kernel masked(x: float32[k, n] read, y: float32[n]), shape (k, n), task t < (n + 15) // 16 {
   alloc acc: float32[16] in register
@@ -227,6 +249,13 @@ TEST(Kernels, RegisterBuffersThatCannotBe) {
   for i in 0..17 unrolled { for l in 0..8 vectorised { y[i, l] = r[i, l] } }
 })")
                 .find("needs 17 vector registers"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"(kernel k(y: float32[8]), shape (), task t < 1 {
+  alloc r: float32[8, 8] in register
+  for l in 0..8 vectorised { r[l, 2] = 1f }
+  for l in 0..8 vectorised { y[l] = r[l, 2] }
+})")
+                .find("r is accessed at r["),
             std::string::npos);
 }
 
