@@ -1,5 +1,6 @@
 """The command line does what its help says."""
 
+import itertools
 import pathlib
 import re
 
@@ -8,7 +9,7 @@ import pytest
 from programs import CONV, DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onnx_model
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
-VERBS = ["run", "compile", "opt", "check", "bench", "doctor", "explain"]
+VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "doctor", "explain"]
 
 
 @pytest.fixture
@@ -109,9 +110,53 @@ def test_two_results(tmp_path):
     assert set(np.load(tmp_path / "out.npz").files) == {"output0", "output1"}
 
 
-def test_profile(conv):
-    done = cli("run", conv, "--profile")
-    assert "all kernels" in done.stdout and "nn_conv2d" in done.stdout
+def test_profile(conv, tmp_path):
+    import json
+
+    done = cli("profile", conv, "--threads", "1", "--time", "0.1", "--trace", tmp_path / "trace.json")
+    assert "all kernels" in done.stdout and "nn_conv2d" in done.stdout and "ceilings of one core" in done.stdout
+    events = json.loads((tmp_path / "trace.json").read_text())
+    assert [e["ph"] for e in events] == ["X"] * len(events)
+    for before, after in itertools.pairwise(events):
+        assert 0 <= before["ts"] and before["ts"] + before["dur"] <= after["ts"]
+
+    report = cli_json("profile", conv, "--threads", "1", "--time", "0.1", "--json")
+    assert sum(k["calls"] for k in report["kernels"]) == len(events)
+    kernel = max(report["kernels"], key=lambda k: k["flops"])
+    assert "contraction" in kernel["rule"]
+    products = 8 * 16 * 16 * 3 * 3 * 3  # two operations each, and a few more an element
+    assert 2 * products <= kernel["flops"] <= 2.1 * products
+    assert kernel["gflops"] == pytest.approx(kernel["flops"] / kernel["us"] * 1e-3)
+    assert 0 < kernel["share"] and kernel["bound"] in ("fma", "L2") and kernel["bytes"] > 0
+
+
+def test_profile_of_an_artifact(conv, tmp_path):
+    assert cli("compile", conv, "-o", tmp_path / "net.rart").returncode == 0
+    report = cli_json("profile", tmp_path / "net.rart", "--time", "0.1", "--json")
+    assert all(k["us"] > 0 and k["bytes"] > 0 and k["flops"] == 0 and k["rule"] == "" for k in report["kernels"])
+
+
+def test_inspect(conv, tmp_path):
+    assert "constants" in cli("inspect", conv).stdout
+    report = cli_json("inspect", conv, "--json")
+    (segment,) = report["segments"]
+    assert segment["lower_bound"] <= segment["arena_bytes"]
+    buffers = segment["buffers"]
+    for a, b in itertools.combinations(buffers, 2):  # alive at the same time: apart
+        if a["first_step"] <= b["last_step"] and b["first_step"] <= a["last_step"]:
+            assert a["offset"] + a["bytes"] <= b["offset"] or b["offset"] + b["bytes"] <= a["offset"]
+    assert all(b["offset"] + b["bytes"] <= segment["arena_bytes"] for b in buffers)
+    shown = cli("inspect", conv, "--memory").stdout
+    assert all(f"{b['bytes']:>12} {b['offset']:>12}" in shown for b in buffers)
+    assert cli("compile", conv, "-o", tmp_path / "net.rart").returncode == 0
+    assert cli_json("inspect", tmp_path / "net.rart", "--json") == report
+
+
+def test_inspect_of_symbolic_sizes(dense):
+    done = cli("inspect", dense, "--memory")
+    assert done.returncode == 0 and "sizes are told for n = 1" in done.stderr
+    done = cli("inspect", dense, "--memory", "--shape", "x=3,4")
+    assert done.returncode == 0 and "sizes are told" not in done.stderr
 
 
 def test_optimisation_levels_agree(conv, tmp_path):

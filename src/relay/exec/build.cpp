@@ -12,6 +12,7 @@ using runtime::ThreadPool;
 static Result<Built> finish(Parts parts) {
   Built built;
   built.kernels = std::move(parts.kernels);
+  built.lowered_steps = std::move(parts.lowered_steps);
   built.constant_steps = parts.constant_steps, built.constant_ms = parts.constant_ms;
   for (const Tensor& c : parts.program.constants) built.constant_bytes += static_cast<int64_t>(c.bytes());
   built.program = std::make_shared<const runtime::Program>(std::move(parts.program));

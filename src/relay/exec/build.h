@@ -29,6 +29,8 @@ struct BuildOptions {
 struct Built {
   std::shared_ptr<const runtime::Program> program;
   std::vector<loop::Kernel> kernels;
+  // By segment: which step of the lowered function each step is. (Copies come after those, and are no step there.)
+  std::vector<std::vector<int>> lowered_steps;
   // What was done, for people.
   int64_t constant_steps = 0;  // run here
   int64_t constant_bytes = 0;  // of the program

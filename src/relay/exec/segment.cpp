@@ -51,6 +51,7 @@ class SegmentWriter {
     RELAY_RETURN_IF_ERROR(inputs());
     RELAY_RETURN_IF_ERROR(bindings());
     RELAY_RETURN_IF_ERROR(outputs());
+    parts_.lowered_steps.emplace_back();
     RELAY_RETURN_IF_ERROR(steps());
     for (const std::pair<uint32_t, uint32_t>& c : copies_) builder_.copy(c.first, c.second);
     return builder_.finish();
@@ -321,6 +322,7 @@ class SegmentWriter {
       }
       builder_.kernel(parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]), args, shape, std::move(tasks),
                       when);
+      parts_.lowered_steps.back().push_back(static_cast<int>(s));
     }
     return ok();
   }

@@ -11,8 +11,9 @@ namespace relay::exec {
 // A program in the making: kernels by name, constants once.
 struct Parts {
   runtime::Program program;
-  std::vector<loop::Kernel> kernels;  // of program.kernels
-  int64_t constant_steps = 0;         // done here
+  std::vector<loop::Kernel> kernels;            // of program.kernels
+  std::vector<std::vector<int>> lowered_steps;  // of each segment that was written
+  int64_t constant_steps = 0;                   // done here
   double constant_ms = 0;
 
   uint32_t kernel(const loop::Kernel& kernel);  // kernels of one name are one

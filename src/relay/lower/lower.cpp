@@ -13,19 +13,43 @@ namespace relay::lower {
 
 namespace {
 
-// Two operations an element of each reduction, one a node of each other body, at constant sizes.
-double count_flops(const te::Tensors& stages) {
-  double flops = 0;
-  for (const te::Tensor& t : stages) {
-    if (t->is_placeholder()) continue;
-    double points = 1;
-    for (const te::Axis& a : t->axes) points *= static_cast<double>(extent_or(a, 0));
-    for (const te::Axis& a : t->reduce_axes) points *= static_cast<double>(extent_or(a, 0));
-    double operations = t->combiner == te::Combiner::None ? 0 : 1;
-    scalar::visit(t->body, [&](const Expr& n) {
+// Of a choice between several, the dearest: only one is evaluated.
+double count_operations(Expr e) {
+  double most = 0;
+  auto count = [&](const Expr& side) {
+    double operations = 0;
+    scalar::visit(side, [&](const Expr& n) {
       if ((n->kind == scalar::Kind::Binary || n->kind == scalar::Kind::Unary) && n->dtype.is_float()) operations += 1;
     });
-    flops += points * operations;
+    most = std::max(most, operations);
+  };
+  for (; e->kind == scalar::Kind::Select; e = e->args[2]) count(e->args[1]);
+  count(e);
+  return most;
+}
+
+// One operation an element of each reduction, and one a node of each body, at constant sizes.
+double count_flops(const te::TensorNode& stage) {
+  double points = 1;
+  for (const te::Axis& a : stage.axes) points *= static_cast<double>(extent_or(a, 0));
+  for (const te::Axis& a : stage.reduce_axes) points *= static_cast<double>(extent_or(a, 0));
+  double operations = (stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body);
+  return points * operations;
+}
+
+// The operations of each kernel, by its root stage: its own, and those of the stages inside it.
+std::map<std::string, double> kernel_flops(const te::Tensors& stages, const Schedule& schedule) {
+  std::map<std::string, std::string> kernel_of;  // of each stage; consumers come first
+  std::map<std::string, double> flops;
+  for (size_t i = stages.size(); i-- > 0;) {
+    const te::TensorNode& t = *stages[i];
+    if (t.is_placeholder()) continue;
+    const StageSchedule& how = schedule.stages.at(t.name);
+    if (how.place == Place::Root) kernel_of[t.name] = t.name;
+    if (how.place == Place::At) kernel_of[t.name] = kernel_of[how.consumer];
+    const std::string& kernel = kernel_of[t.name];
+    flops[kernel] += count_flops(t);
+    for (const te::Tensor& read : te::inputs(stages[i])) kernel_of[read->name] = kernel;
   }
   return flops;
 }
@@ -116,7 +140,8 @@ class Lowering {
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
     group.schedule = str(plan.schedule, stages);
-    group.flops = count_flops(stages);
+    std::map<std::string, double> flops = kernel_flops(stages, plan.schedule);
+    for (const auto& [kernel, count] : flops) group.flops += count;
     out_.groups.push_back(std::move(group));
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
@@ -128,6 +153,7 @@ class Lowering {
       Step step;
       step.kernel = add_kernel(b.kernel);
       step.group = static_cast<int>(out_.groups.size()) - 1;
+      step.flops = flops[b.root->name];
       step.shape_values = b.kernel.shape_vars;
       step.constant = true;
       for (const te::Tensor& p : b.params) {

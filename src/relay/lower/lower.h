@@ -32,6 +32,7 @@ struct Step {
   std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
   int group = -1;                  // of LoweredFunction::groups
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero
+  double flops = 0;                // as of Group, of the stages that this kernel computes
   bool constant = false;           // depends on constants only: run once when the program is built
 };
 

@@ -49,6 +49,11 @@ TEST(Executable, ReportsWhatItDid) {
   ASSERT_EQ(report.steps.size(), 7u);
   EXPECT_EQ(report.steps[5].kernel, "reverse_rows");
   EXPECT_EQ(report.steps[5].tasks, 8);
+  EXPECT_EQ(report.steps[5].bytes, 2 * 8 * 16 * 4);
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(report.steps[i].step, i);
+    if (i > 0) EXPECT_GE(report.steps[i].begin_us, report.steps[i - 1].begin_us + report.steps[i - 1].us);
+  }
   EXPECT_EQ(report.arena_bytes, 2 * 8 * 16 * 4);
   EXPECT_EQ(report.lower_bound, report.arena_bytes);
   ASSERT_TRUE(e->run(in, {.report = &report}));

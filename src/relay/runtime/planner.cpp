@@ -46,8 +46,7 @@ Placement place(std::span<const Lifetime> lifetimes) {
   return result;
 }
 
-// First and last mention.
-static std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes) {
+std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes) {
   std::vector<Lifetime> lives(f.arrays.size());
   std::vector<bool> seen(f.arrays.size());
   for (uint32_t at = 0; at < f.steps.size(); ++at) {

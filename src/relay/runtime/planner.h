@@ -22,6 +22,9 @@ struct Placement {
 // Places lifetimes of non-zero size; those of size zero get offset 0.
 Placement place(std::span<const Lifetime> lifetimes);
 
+// From the first to the last mention of each array, given their sizes; of those that are not temporary, nothing.
+std::vector<Lifetime> lifetimes(const Segment& segment, std::span<const int64_t> bytes);
+
 // All sizes of a segment for given values of its shape variables.
 struct Plan {
   std::vector<int64_t> variables;

@@ -13,6 +13,9 @@ struct StepTime {
   double us = 0;
   int64_t tasks = 0;
   int threads = 1;
+  double begin_us = 0;             // on a steady clock
+  int64_t bytes = 0;               // of its arrays, each once: what it must read and write at least
+  uint32_t segment = 0, step = 0;  // which of the program
 };
 
 struct Report {

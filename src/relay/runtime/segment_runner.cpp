@@ -7,13 +7,12 @@
 namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
-static double us_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
+static double us(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
 Diagnostic out_of_scratch() { return {DiagnosticKind::out_of_memory, "no memory for a kernel's scratch buffers"}; }
 
-SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan) : linked_(linked) {
+SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
+    : linked_(linked), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;
   size_t slots = 0;
   for (const Step& in : f.steps) slots += in.args.count;
@@ -24,10 +23,13 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   uint32_t slot = 0;
   for (const Step& in : f.steps) {
     Call c{};
+    c.step = static_cast<uint32_t>(&in - f.steps.data());
     c.params = params_.data() + slot;
     for (uint32_t i = 0; i < in.args.count; ++i, ++slot) {
       uint32_t array = f.operands[in.args.begin + i];
       const Array& a = f.arrays[array];
+      const uint32_t* args = f.operands.data() + in.args.begin;
+      if (std::find(args, args + i, array) == args + i) c.bytes += plan.bytes[array];
       switch (a.kind) {
         case Array::Kind::Input: input_slots_.push_back({slot, a.index}); break;
         case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
@@ -83,15 +85,16 @@ void SegmentRunner::run_measured(const RunState& state) {
     bool ran = call(c, state.session);
     if (ran && state.report) ++state.report->kernel_calls;
     if (!ran) continue;
-    double us = us_since(start);
+    double took = us(Clock::now() - start);
     if (measuring && c.kernel) {
-      c.threads.record(us);
+      c.threads.record(took);
       measuring_ |= !c.threads.decided();
     }
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
     std::string name = c.kernel ? linked_.program->kernels[c.kernel_index].name : "copy";
-    state.report->steps.push_back({std::move(name), us, c.tasks, c.kernel ? threads : 1});
+    state.report->steps.push_back({std::move(name), took, c.tasks, c.kernel ? threads : 1, us(start.time_since_epoch()),
+                                   c.bytes, segment_, c.step});
   }
 }
 

@@ -40,6 +40,8 @@ class SegmentRunner {
     uint32_t kernel_index;
     void* const* when;  // not null: only if this array has a byte that is not zero
     int64_t when_bytes;
+    int64_t bytes;  // of its arrays, each once
+    uint32_t step;
     ThreadChoice threads{};
   };
   struct ArenaSlot {
@@ -54,6 +56,7 @@ class SegmentRunner {
   void run_measured(const RunState& state);
 
   const LinkedProgram& linked_;
+  uint32_t segment_;
   std::vector<Call> calls_;
   std::vector<void*> params_;
   std::vector<ArenaSlot> arena_slots_;

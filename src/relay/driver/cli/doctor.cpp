@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "relay/driver/cli/cli.h"
-#include "relay/driver/measure.h"
+#include "relay/driver/profile.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/version.h"
 #include "relay/op/registry.h"
@@ -67,15 +67,12 @@ static Status doctor(const DoctorOptions& options) {
     return ok();
   }
   std::cout << "\nmeasured on one core\n" << std::flush;
-  int off = compare("multiply-add", "GFLOP/s", driver::measure_fma_gflops(target.vector_bytes),
+  driver::Ceilings measured = driver::measure_ceilings(target);
+  int off = compare("multiply-add", "GFLOP/s", measured.fma_gflops,
                     target.fma_per_cycle * target.ghz * target.vector_bytes / 4 * 2);
-  off += compare("L2 read", "GB/s", driver::measure_read_gbps(target.l2_bytes / 2), target.l2_gbps);
-  off += compare("L3 read", "GB/s", driver::measure_read_gbps(std::min<int64_t>(target.l3_bytes / 2, 16 << 20)),
-                 target.l3_gbps);
-  off += compare(
-      "memory read", "GB/s",
-      driver::measure_read_gbps(std::max<int64_t>(256 << 20, 2 * std::min<int64_t>(target.l3_bytes, 256 << 20))),
-      target.dram_gbps);
+  off += compare("L2 read", "GB/s", measured.l2_gbps, target.l2_gbps);
+  off += compare("L3 read", "GB/s", measured.l3_gbps, target.l3_gbps);
+  off += compare("memory read", "GB/s", measured.memory_gbps, target.dram_gbps);
   say(off == 0
           ? "the description fits this machine"
           : format(

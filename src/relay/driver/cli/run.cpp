@@ -21,7 +21,6 @@ struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string output;
   std::string executor = "compiled";
-  bool profile = false;
 };
 }  // namespace
 
@@ -64,31 +63,6 @@ static Status write_outputs(const std::string& path, const driver::NamedArrays& 
     RELAY_RETURN_IF_ERROR(driver::write_npy(format("{}/{}.npy", path, file), value));
   }
   return ok();
-}
-
-// Time by kernel, the slowest first.
-static void print_profile(const runtime::Report& report) {
-  struct Row {
-    std::string kernel;
-    double us = 0;
-    int64_t calls = 0;
-    int threads = 1;
-  };
-  std::vector<Row> rows;
-  double total = 0;
-  for (const runtime::StepTime& step : report.steps) {
-    std::vector<Row>::iterator row =
-        std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kernel == step.kernel; });
-    if (row == rows.end()) row = rows.insert(rows.end(), Row{step.kernel});
-    row->us += step.us, ++row->calls, row->threads = std::max(row->threads, step.threads);
-    total += step.us;
-  }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.us > b.us; });
-  std::cout << format("{:>10} {:>6} {:>6} {:>8}  kernel\n", "us", "%", "calls", "threads");
-  for (const Row& row : rows)
-    std::cout << format("{:>10.1f} {:>6.1f} {:>6} {:>8}  {}\n", row.us, total > 0 ? 100 * row.us / total : 0, row.calls,
-                        row.threads, row.kernel);
-  std::cout << format("{:>10.1f}                          all kernels; the run took {:.1f} us\n", total, report.us);
 }
 
 static std::vector<std::string> output_names(const std::vector<std::string>& names, size_t count) {
@@ -188,9 +162,6 @@ static Status run(const RunOptions& options) {
                                    driver::types_of(*executable)));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
-  what.time_steps = options.profile;
-  if (options.profile)  // the first runs plan memory and measure how many threads pay
-    for (int i = 0; i < 3; ++i) RELAY_RETURN_IF_ERROR(executable->call(inputs.values, {.threads = options.threads}));
   double begin = driver::now();
   RELAY_ASSIGN(runtime::Value result, executable->call(inputs.values, {.threads = options.threads, .report = &what}));
   double ms = (driver::now() - begin) * 1e3;
@@ -198,7 +169,6 @@ static Status run(const RunOptions& options) {
   for (const runtime::PortInfo& port : executable->outputs()) names.push_back(port.name);
   std::vector<runtime::Value> values = spread(result);
   RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values));
-  if (options.profile) print_profile(what);
 
   std::string where = model.executable
                           ? format("artifact, {}, {}", plural(what.kernel_calls, "kernel call", "kernel calls"),
@@ -214,7 +184,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(app, "run", "Compile a model and run it once, or run an artifact",
                             "  relay run model.onnx                                      random inputs, seed 0\n"
                             "  relay run model.onnx --input image=cat.npy --output out.npz\n"
-                            "  relay run model.onnx --shape image=8,3,224,224 --threads 1 --profile\n"
+                            "  relay run model.onnx --shape image=8,3,224,224 --threads 1\n"
                             "  relay run list.relay --input 'l=expr:Cons(1, Nil)' --input n=3\n"
                             "  relay run tree.relay --executor debug                     the reference evaluator");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
@@ -231,7 +201,6 @@ void add_run(CLI::App& app, Chosen& chosen) {
                    "compiled (graph where it can), vm, graph, or debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "graph", "debug"}));
-  verb->add_flag("--profile", options->profile, "Print the time of every kernel");
   verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
 }
 

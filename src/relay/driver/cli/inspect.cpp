@@ -1,0 +1,180 @@
+// relay inspect: what a compiled model takes, gives and holds; with --memory where every array lies and when.
+//
+// Nothing is run and no machine code is made. Sizes that depend on shape variables are told for the shapes given by --shape,
+// and for 1 without.
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "relay/driver/cli/model_options.h"
+#include "relay/runtime/planner.h"
+
+namespace relay::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+struct InspectOptions : ModelOptions {
+  bool memory = false, json = false;
+};
+
+// An array of the arena.
+struct Buffer {
+  std::string name, type;
+  int64_t bytes = 0, offset = 0;
+  uint32_t first = 0, last = 0;  // steps
+};
+
+struct SegmentMemory {
+  std::string name, variables;  // "n = 1, m = 1"
+  int64_t inputs = 0, outputs = 0, arena = 0, lower_bound = 0, scratch = 0;
+  uint32_t steps = 0, peak_step = 0;
+  std::string peak_kernel;
+  std::vector<Buffer> buffers;  // in the order of their lives
+};
+}  // namespace
+
+static std::string kernel_of(const runtime::Program& program, const runtime::Step& step) {
+  return step.kind == runtime::Step::Kind::Copy ? "copy" : program.kernels[step.kernel].name;
+}
+
+static Result<SegmentMemory> memory_of(const runtime::Program& program, const runtime::Segment& segment) {
+  RELAY_ASSIGN(runtime::Plan plan, runtime::plan(program, segment, std::vector<int64_t>(segment.variables.size(), 1)));
+  SegmentMemory out{.name = segment.name,
+                    .variables = {},
+                    .arena = plan.arena_bytes,
+                    .lower_bound = plan.lower_bound,
+                    .scratch = plan.scratch_bytes,
+                    .steps = static_cast<uint32_t>(segment.steps.size()),
+                    .peak_kernel = {},
+                    .buffers = {}};
+  for (const std::string& v : segment.variables) out.variables += (out.variables.empty() ? "" : ", ") + v + " = 1";
+  std::vector<runtime::Lifetime> lives = runtime::lifetimes(segment, plan.bytes);
+  for (uint32_t i = 0; i < segment.arrays.size(); ++i) {
+    const runtime::Array& a = segment.arrays[i];
+    if (a.kind == runtime::Array::Kind::Input) out.inputs += plan.bytes[i];
+    if (a.kind == runtime::Array::Kind::Output) out.outputs += plan.bytes[i];
+    if (a.kind != runtime::Array::Kind::Temporary || plan.bytes[i] == 0) continue;
+    out.buffers.push_back({a.name.empty() ? format("%{}", i) : a.name,
+                           format("{}[{}]", a.dtype.str(), join(plan.shapes[i], ", ")), plan.bytes[i], plan.offsets[i],
+                           lives[i].first, lives[i].last});
+  }
+  std::sort(out.buffers.begin(), out.buffers.end(), [](const Buffer& a, const Buffer& b) {
+    return std::tie(a.first, a.last, a.offset) < std::tie(b.first, b.last, b.offset);
+  });
+  int64_t most = -1;
+  for (uint32_t step = 0; step < segment.steps.size(); ++step) {
+    int64_t alive = 0;
+    for (const Buffer& b : out.buffers) alive += b.first <= step && step <= b.last ? b.bytes : 0;
+    if (alive > most) most = alive, out.peak_step = step, out.peak_kernel = kernel_of(program, segment.steps[step]);
+  }
+  return out;
+}
+
+static std::string size(int64_t bytes) {
+  return bytes < 1 << 20 ? format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10))
+                         : format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+// When a buffer is alive, in at most 48 characters: "..####......".
+static std::string life(const Buffer& b, uint32_t steps) {
+  uint32_t width = std::min<uint32_t>(48, steps);
+  std::string out(width, '.');
+  for (uint32_t i = b.first * uint64_t{width} / steps; i <= b.last * uint64_t{width} / steps; ++i) out[i] = '#';
+  return out;
+}
+
+static void print_memory(const SegmentMemory& m) {
+  std::cout << format("arena {}", size(m.arena));
+  if (m.lower_bound > 0)
+    std::cout << format(": {:.1f} % above the most that lives at one time, {} at step {} of {} ({})",
+                        100.0 * static_cast<double>(m.arena - m.lower_bound) / static_cast<double>(m.lower_bound),
+                        size(m.lower_bound), m.peak_step, m.steps, m.peak_kernel);
+  std::cout << format("\nscratch of each thread {}; inputs {}; outputs {}\n", size(m.scratch), size(m.inputs),
+                      size(m.outputs));
+  std::cout << format("{:>12} {:>12} {:>6} {:>6}  {:<{}}  {}\n", "bytes", "offset", "first", "last", "life",
+                      std::min<uint32_t>(48, m.steps), "array");
+  for (const Buffer& b : m.buffers)
+    std::cout << format("{:>12} {:>12} {:>6} {:>6}  {}  {}: {}\n", b.bytes, b.offset, b.first, b.last, life(b, m.steps),
+                        b.name, b.type);
+}
+
+static Json as_json(const SegmentMemory& m) {
+  Json buffers = Json::array();
+  for (const Buffer& b : m.buffers)
+    buffers.push_back({{"name", b.name},
+                       {"type", b.type},
+                       {"bytes", b.bytes},
+                       {"offset", b.offset},
+                       {"first_step", b.first},
+                       {"last_step", b.last}});
+  return {{"name", m.name},
+          {"variables", m.variables},
+          {"steps", m.steps},
+          {"arena_bytes", m.arena},
+          {"lower_bound", m.lower_bound},
+          {"peak_step", m.peak_step},
+          {"peak_kernel", m.peak_kernel},
+          {"scratch_bytes", m.scratch},
+          {"input_bytes", m.inputs},
+          {"output_bytes", m.outputs},
+          {"buffers", buffers}};
+}
+
+static Status inspect(const InspectOptions& options) {
+  RELAY_ASSIGN(driver::Model model, load(options));
+  std::shared_ptr<const runtime::Program> program;
+  if (model.executable) {
+    program = std::shared_ptr<const runtime::Program>(model.executable, &model.executable->program());
+  } else {
+    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+    how.run_here = false;
+    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
+    say_notes(compiled.report);
+    program = compiled.built.program;
+  }
+  int64_t constants = 0;
+  for (const Tensor& c : program->constants) constants += static_cast<int64_t>(c.bytes());
+  std::vector<SegmentMemory> segments;
+  for (const runtime::Segment& segment : program->segments) {
+    RELAY_ASSIGN(SegmentMemory memory, memory_of(*program, segment));
+    segments.push_back(std::move(memory));
+  }
+  if (options.json) {
+    Json out = {{"constant_bytes", constants}, {"kernels", program->kernels.size()}, {"segments", Json::array()}};
+    for (const SegmentMemory& m : segments) out["segments"].push_back(as_json(m));
+    std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    return ok();
+  }
+  runtime::Signature signature = program->is_graph() ? runtime::graph_signature(*program) : program->signature;
+  for (const runtime::Port& port : signature.inputs) std::cout << format("input {}: {}\n", port.name, port.type);
+  for (const runtime::Port& port : signature.outputs) std::cout << format("output {}: {}\n", port.name, port.type);
+  std::cout << format("{}, {}, {}, constants {}\n",
+                      plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
+                      plural(static_cast<int64_t>(program->segments.size()), "segment", "segments"),
+                      plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"), size(constants));
+  for (const SegmentMemory& m : segments) {
+    if (!m.variables.empty()) say(format("{}: sizes are told for {}; --shape says others", m.name, m.variables));
+    if (segments.size() > 1) std::cout << format("\nsegment {}\n", m.name);
+    if (options.memory)
+      print_memory(m);
+    else
+      std::cout << format("arena {}, scratch of each thread {}\n", size(m.arena), size(m.scratch));
+  }
+  return ok();
+}
+
+void add_inspect(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = add_verb(app, "inspect", "What a compiled model takes, gives and holds in memory",
+                            "  relay inspect model.onnx --memory\n"
+                            "  relay inspect model.rart --json");
+  std::shared_ptr<InspectOptions> options = std::make_shared<InspectOptions>();
+  add_model(*verb, *options, "ONNX file, Relay program or artifact");
+  add_compile_options(*verb, *options);
+  verb->add_flag("--memory", options->memory, "Every array of the arena: where it lies, and from which step to which");
+  verb->add_flag("--json", options->json, "Print everything as JSON");
+  verb->callback([options, &chosen] { chosen.run = [options] { return inspect(*options); }; });
+}
+
+}  // namespace relay::cli

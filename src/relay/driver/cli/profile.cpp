@@ -1,0 +1,116 @@
+// relay profile: where the time of a run goes, by kernel, beside what the machine could do at most (driver/profile.h).
+#include "relay/driver/profile.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "relay/driver/cli/model_options.h"
+#include "relay/driver/files.h"
+#include "relay/driver/targets.h"
+
+namespace relay::cli {
+
+namespace {
+struct ProfileOptions : ModelOptions {
+  std::vector<std::string> inputs;
+  std::string trace;
+  double seconds = 1;
+  bool json = false;
+};
+}  // namespace
+
+static double gflops(const driver::KernelProfile& k) { return k.flops / k.us * 1e-3; }
+static double gbps(const driver::KernelProfile& k) { return static_cast<double>(k.bytes) / k.us * 1e-3; }
+
+// More than all is possible: caches keep what was written, and a lookup reads little of its table.
+static std::string percent(double share) { return share > 1.5 ? ">150" : format("{:.0f}", 100 * share); }
+
+static void print(const driver::Profile& profile, const driver::Ceilings& c) {
+  std::cout << format("{:>10} {:>6} {:>6} {:>8} {:>9} {:>8} {:>14}  kernel: rule\n", "us", "%", "calls", "threads",
+                      "GFLOP/s", "GB/s", "% of ceiling");
+  for (const driver::KernelProfile& k : profile.kernels)
+    std::cout << format(
+        "{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}\n", k.us, 100 * k.us / profile.kernels_us,
+        k.calls, k.threads, k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
+        format("{} {:<6}", percent(k.share()), driver::name(k.bound)), k.name, k.rule.empty() ? "" : ": ", k.rule);
+  double least = 0;
+  for (const driver::KernelProfile& k : profile.kernels) least += k.least_us;
+  std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",
+                      profile.kernels_us, profile.us, least);
+  std::cout << format("ceilings of one core: {:.1f} GFLOP/s; reading L2 {:.1f}, L3 {:.1f}, memory {:.1f} GB/s\n",
+                      c.fma_gflops, c.l2_gbps, c.l3_gbps, c.memory_gbps);
+}
+
+static void print_json(const driver::Profile& profile, const driver::Ceilings& c) {
+  using Json = nlohmann::ordered_json;
+  Json kernels = Json::array();
+  for (const driver::KernelProfile& k : profile.kernels)
+    kernels.push_back({{"name", k.name},
+                       {"rule", k.rule},
+                       {"calls", k.calls},
+                       {"threads", k.threads},
+                       {"us", k.us},
+                       {"flops", k.flops},
+                       {"bytes", k.bytes},
+                       {"gflops", gflops(k)},
+                       {"gbps", gbps(k)},
+                       {"bound", driver::name(k.bound)},
+                       {"share", k.share()}});
+  Json out = {
+      {"us", profile.us},
+      {"kernels_us", profile.kernels_us},
+      {"runs", profile.runs},
+      {"ceilings",
+       {{"fma_gflops", c.fma_gflops}, {"l2_gbps", c.l2_gbps}, {"l3_gbps", c.l3_gbps}, {"memory_gbps", c.memory_gbps}}},
+      {"kernels", kernels}};
+  std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+static Status profile(const ProfileOptions& options) {
+  RELAY_ASSIGN(driver::Model model, load(options));
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+  std::shared_ptr<runtime::Executable> executable = model.executable;
+  driver::Compiled compiled;
+  if (!executable) {
+    RELAY_ASSIGN(compiled, driver::compile(model.module, how));
+    executable = compiled.executable;
+    say_notes(compiled.report);
+  }
+  RELAY_ASSIGN(driver::Inputs inputs,
+               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
+                                   driver::types_of(*executable)));
+  for (const std::string& note : inputs.notes) say(note);
+  RELAY_ASSIGN(
+      driver::Profile profile,
+      driver::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
+  if (compiled.executable) driver::describe(profile, compiled);
+  driver::Ceilings ceilings = driver::measure_ceilings(how.target);
+  driver::find_ceilings(profile, ceilings);
+  options.json ? print_json(profile, ceilings) : print(profile, ceilings);
+  if (!options.trace.empty()) {
+    RELAY_RETURN_IF_ERROR(driver::write_file(options.trace, driver::chrome_trace(profile)));
+    say(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
+  }
+  say(format("{}, {}: medians of {}",
+             model.executable ? "artifact: its operations and rules are not known" : summary(compiled.report),
+             executable->runs_as_graph() ? "graph executor" : "virtual machine", plural(profile.runs, "run", "runs")));
+  return ok();
+}
+
+void add_profile(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = add_verb(app, "profile", "Where the time of a run goes, beside what this machine can do",
+                            "  relay profile model.onnx --threads 1\n"
+                            "  relay profile model.onnx --trace trace.json     for chrome://tracing");
+  std::shared_ptr<ProfileOptions> options = std::make_shared<ProfileOptions>();
+  add_model(*verb, *options, "ONNX file, Relay program or artifact");
+  add_compile_options(*verb, *options);
+  verb->add_option("--input", options->inputs, "As for `relay run`")->type_name("NAME=WHAT");
+  verb->add_option("--time", options->seconds, "Seconds to measure")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 3600.0));
+  verb->add_option("--trace", options->trace, "Write the steps of one run as Chrome's trace events")->type_name("FILE");
+  verb->add_flag("--json", options->json, "Print the figures as JSON");
+  verb->callback([options, &chosen] { chosen.run = [options] { return profile(*options); }; });
+}
+
+}  // namespace relay::cli

@@ -1,0 +1,60 @@
+// Where the time of a run goes: by kernel, beside what the machine could do at most.
+//
+//   RELAY_ASSIGN(Profile profile, measure_profile(*compiled.executable, inputs, {.seconds = 1}));
+//   describe(profile, compiled);                               operations and rules, which only a compiled model has
+//   find_ceilings(profile, measure_ceilings(target));          the share of what is possible
+//
+// A kernel needs at least the time of its operations at the speed of multiply-adds, and at least the time of reading and writing
+// each of its arrays once at the speed of the memory that holds them all (the roofline model). The larger of both, in parts of the
+// time that it takes, is its share. Winograd's form counts the operations that it does, and a lookup counts the whole table.
+#pragma once
+
+#include "relay/driver/compile.h"
+#include "relay/runtime/report.h"
+
+namespace relay::driver {
+
+// Of this machine. Memory of all cores is that of one times their number, except for what no cache holds.
+struct Ceilings {
+  double fma_gflops = 0;  // of one core
+  double l2_gbps = 0, l3_gbps = 0, memory_gbps = 0;
+  int64_t l2_bytes = 0, l3_bytes = 0;
+};
+Ceilings measure_ceilings(const TargetDesc& target);
+
+enum class Bound : uint8_t { Unknown, Arithmetic, L2, L3, Memory };
+const char* name(Bound bound);
+
+struct KernelProfile {
+  std::string name, rule;  // rule: what made its schedule, and why
+  int64_t calls = 0;       // a run
+  int threads = 1;         // at most
+  double us = 0;           // of all calls of a run: the median over runs
+  double flops = 0;        // of all calls; 0: not known
+  int64_t bytes = 0;       // of all calls
+  double least_us = 0;     // of all calls at the ceiling
+  Bound bound = Bound::Unknown;
+  double share() const { return us > 0 ? least_us / us : 0; }
+};
+
+struct Profile {
+  std::vector<KernelProfile> kernels;  // the slowest first
+  double us = 0;                       // the median run, and ...
+  double kernels_us = 0;               // ... the sum of the kernels'
+  int64_t runs = 0;
+  std::vector<runtime::StepTime> last;  // the steps of the last run
+};
+
+struct ProfileOptions {
+  int threads = 0;
+  double seconds = 1;  // of runs, three at least; those that plan and choose numbers of threads come before
+};
+Result<Profile> measure_profile(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
+                                const ProfileOptions& options);
+void describe(Profile& profile, const Compiled& compiled);
+void find_ceilings(Profile& profile, const Ceilings& ceilings);
+
+// The last run for chrome://tracing and ui.perfetto.dev: a JSON list of events with times in microseconds.
+std::string chrome_trace(const Profile& profile);
+
+}  // namespace relay::driver
