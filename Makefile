@@ -67,7 +67,7 @@ asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and un
 	@ctest --test-dir build/$@ -j $(CPUS) --output-on-failure --no-tests=error
 
 install: build ## Install program, libraries, headers and CMake package for C++ users; PREFIX=folder
-	@cmake --install build/release --component cpp --prefix $(PREFIX)
+	@for component in cpp runtime; do cmake --install build/release --component $$component --prefix $(PREFIX) || exit 1; done
 
 clean: ## Remove what was built; .venv and models/ stay
 	rm -rf build dist python/relay/_core.*

@@ -1,7 +1,9 @@
 # What `cmake --install` gives. In a wheel: the extension (see cmake/python.cmake) and the `relay` program. Otherwise,
-# for C++ without Python: the program, the libraries, the headers side by side under include/relay, and a package, so that
+# for C++ without Python, the component `cpp`: the program, the libraries, the headers side by side under include/relay, and
+# a package, so that
 #   find_package(relay) and target_link_libraries(app relay::relay_all)
-# work elsewhere.
+# work elsewhere. The component `runtime` is enough to run compiled models: one archive, relay_c.h, and the package for
+#   find_package(relay COMPONENTS runtime) and target_link_libraries(app relay::relay_runtime_aot)
 include(GNUInstallDirs)
 if(DEFINED SKBUILD)
   if(TARGET relay)
@@ -18,10 +20,14 @@ install(TARGETS ${RELAY_LIBRARIES} EXPORT relayTargets ARCHIVE COMPONENT cpp)
 install(EXPORT relayTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT cpp)
 install(DIRECTORY src/relay DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cpp
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "testdata" EXCLUDE)
-install(FILES cmake/externals.cmake DESTINATION "${package_dir}" COMPONENT cpp)
+install(TARGETS relay_runtime_aot EXPORT relayRuntimeTargets ARCHIVE COMPONENT runtime)
+install(EXPORT relayRuntimeTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT runtime)
+install(FILES src/relay/runtime/relay_c.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/relay/runtime" COMPONENT runtime)
 
 include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/relayConfig.cmake.in relayConfig.cmake INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(relayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/relayConfig.cmake" "${CMAKE_BINARY_DIR}/relayConfigVersion.cmake"
-        DESTINATION "${package_dir}" COMPONENT cpp)
+foreach(component cpp runtime)
+  install(FILES cmake/externals.cmake "${CMAKE_BINARY_DIR}/relayConfig.cmake" "${CMAKE_BINARY_DIR}/relayConfigVersion.cmake"
+          DESTINATION "${package_dir}" COMPONENT ${component})
+endforeach()

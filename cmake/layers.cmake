@@ -2,6 +2,9 @@
 # its folder and the folders below it that are not layers themselves, less *_test.cpp and main.cpp, and is linked to
 # exactly what its line names. A layer without a source is a library of headers. RELAY_LAYERS lists the layers,
 # RELAY_TESTS_<layer> the tests of one; relay_all links them all.
+#
+# relay_runtime_aot is one archive for programs that only run models, compiled with `relay compile --aot` or without
+# control flow: the runtime and all below it, less the virtual machine.
 include(externals)
 find_package(Threads REQUIRED)
 
@@ -31,6 +34,8 @@ foreach(file ${files})
     message(WARNING "src/relay/${file} is in no layer of src/relay/LAYERS and is not built")
   elseif(file MATCHES "_test\\.cpp$")
     list(APPEND RELAY_TESTS_${folder} "src/relay/${file}")
+  elseif(file STREQUAL "runtime/without_vm.cpp")
+    continue() # of relay_runtime_aot
   elseif(NOT file MATCHES "(^|/)main\\.cpp$")
     list(APPEND sources_${folder} "src/relay/${file}")
   endif()
@@ -67,6 +72,24 @@ foreach(folder ${RELAY_LAYERS})
   list(APPEND RELAY_LIBRARIES ${library})
 endforeach()
 list(REMOVE_DUPLICATES RELAY_EXTERNALS)
+
+add_library(relay_runtime_aot STATIC src/relay/runtime/without_vm.cpp $<TARGET_OBJECTS:relay_base>
+            $<TARGET_OBJECTS:relay_tensor>
+            "$<FILTER:$<TARGET_OBJECTS:relay_runtime>,EXCLUDE,/(vm|with_vm)[.]cpp[.]o$>")
+target_include_directories(relay_runtime_aot PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+                                                    $<INSTALL_INTERFACE:include>)
+target_compile_features(relay_runtime_aot PRIVATE cxx_std_20)
+target_link_libraries(relay_runtime_aot PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+foreach(folder base tensor runtime)
+  foreach(need ${needs_${folder}})
+    if(need MATCHES "^<")
+      relay_find_external("${need}" target)
+      target_link_libraries(relay_runtime_aot PUBLIC ${target})
+      list(APPEND RELAY_RUNTIME_EXTERNALS "${need}")
+    endif()
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES RELAY_RUNTIME_EXTERNALS)
 
 # See cmake/llvm_standins.cpp. "-u" takes the stand-ins out of their archive before LLVM's archives are searched.
 if("<llvm/>" IN_LIST RELAY_EXTERNALS)

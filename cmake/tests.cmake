@@ -52,6 +52,11 @@ foreach(file ${fuzzers} ${benchmarks} ${tools})
   endif()
 endforeach()
 
+# A tool in C that has the runtime without the virtual machine.
+add_executable(relay_without_vm test/tools/without_vm.c)
+target_link_libraries(relay_without_vm PRIVATE relay_runtime_aot)
+set_target_properties(relay_without_vm PROPERTIES LINKER_LANGUAGE CXX)
+
 # The schedule fuzzer in short form: 2,000 cases. `make test-long` runs many more.
 if(TARGET relay_fuzz_schedules)
   foreach(first 1 1001)
@@ -67,14 +72,14 @@ if(TARGET relay_fuzz_programs)
   set_tests_properties(fuzz_programs PROPERTIES TIMEOUT 900)
 endif()
 
-# The examples that are C++ programs, as their readers build them.
+# The examples that are C and C++ programs, as their readers build them.
 if(TARGET relay)
-  foreach(library all transform)
+  foreach(library all transform runtime_aot)
     add_library(relay::relay_${library} ALIAS relay_${library})
   endforeach()
-  foreach(example custom_op custom_pass)
+  foreach(example custom_op custom_pass c_runtime)
     add_subdirectory(examples/${example})
-    set_target_properties(${example} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
   endforeach()
+  set_target_properties(custom_op custom_pass tree_lstm PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
   add_test(NAME custom_op COMMAND custom_op)
 endif()

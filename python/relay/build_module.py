@@ -147,7 +147,7 @@ def optimize(mod: IRModule | Function, target=None, params: dict | None = None) 
 # --- executors ----------------------------------------------------------------------------------------------------------------
 class Executor:
     """Runs expressions with a module's functions at hand. `kind`: "debug" is the reference evaluator, "graph", "vm" and "aot"
-    compile."""
+    compile; "aot" makes machine code of functions too."""
 
     kinds = ("debug", "graph", "vm", "aot")
 
@@ -194,7 +194,7 @@ class Executor:
     def _runner(self, mod: IRModule):
         if self.kind == "debug":
             return lambda args: evaluate(mod, args)
-        options = {"executor": "vm"} if self.kind == "vm" else {}
+        options = {"executor": self.kind} if self.kind in ("vm", "aot") else {}
         model = compile_module(mod, target=_target_name(self.target), opt_level=_level(), **options)
         return lambda args: model(*args)
 

@@ -92,6 +92,11 @@ class Compiled:
         return results[0] if len(results) == 1 else tuple(results)
 
     @property
+    def executor(self) -> str:
+        """What runs it: "graph", "vm" or "aot"."""
+        return self._core.executor
+
+    @property
     def report(self) -> dict:
         """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels, constants."""
         return json.loads(self._core.report)
@@ -148,19 +153,18 @@ def compile(
 
     target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
     process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
-    or "vm". verify: check the program after every pass.
+    (whatever suits), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
+    every pass.
     """
-    if executor not in ("compiled", "vm"):
-        raise ValueError(f"there is no executor '{executor}': 'compiled' or 'vm'")
+    if executor not in ("compiled", "vm", "aot"):
+        raise ValueError(f"there is no executor '{executor}': 'compiled', 'vm' or 'aot'")
     if isinstance(model, (str, os.PathLike)):
         model = load(model, shapes=shapes)
         if isinstance(model, Compiled):
             return model
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
-    return Compiled(
-        _core.compile(model, target, threads or 0, numerics, opt_level, schedules or {}, executor == "vm", verify)
-    )
+    return Compiled(_core.compile(model, target, threads or 0, numerics, opt_level, schedules or {}, executor, verify))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

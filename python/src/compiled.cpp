@@ -21,13 +21,21 @@ struct PyCompiled {
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
 }  // namespace
 
+// None of "compiled", which is whatever suits.
+static std::optional<runtime::Executor> executor_of(const std::string& name) {
+  for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
+    if (name == runtime::name(known)) return known;
+  return {};
+}
+
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
-                          int opt_level, const std::map<std::string, std::string>& schedules, bool vm, bool verify) {
+                          int opt_level, const std::map<std::string, std::string>& schedules,
+                          const std::string& executor, bool verify) {
   nb::gil_scoped_release released;
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
-  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.force_vm = vm,
-  options.verify = verify;
+  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.verify = verify;
+  options.executor = executor_of(executor);
   options.schedules = schedules;
   options.output_names = m.output_names;
   driver::Compiled compiled = take(driver::compile(m.module, options));
@@ -149,6 +157,7 @@ void add_compiled(nb::module_& m) {
           },
           nb::arg("closure"), nb::arg("args"))
       .def_prop_ro("is_graph", [](const PyCompiled& self) { return self.executable->runs_as_graph(); })
+      .def_prop_ro("executor", [](const PyCompiled& self) { return runtime::name(self.executable->executor()); })
       .def_prop_ro("types", [](const PyCompiled& self) { return data_types(self.executable->program()); })
       .def("profile", profile, nb::arg("inputs"))
       .def("save", save, nb::arg("path"), nb::arg("form") = "artifact")
@@ -162,7 +171,7 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("module",
                    [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
-        nb::arg("opt_level"), nb::arg("schedules"), nb::arg("vm"), nb::arg("verify"));
+        nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"));
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {

@@ -41,11 +41,12 @@ Result<eval::Value> evaluated_after_passes(const ir::Module& module, const eval:
   return eval::run(optimised, "main", args);
 }
 
-Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args) {
+Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor) {
   static const Result<TargetDesc> target = driver::find_target("native");
   driver::CompileOptions options;
   RELAY_ASSIGN(options.target, target);
   options.threads = 1, options.opt_level = 1, options.verify = true;
+  options.executor = executor;
   RELAY_ASSIGN(driver::Compiled program, driver::compile(module, options));
   std::vector<runtime::Value> inputs;
   for (const eval::Value& arg : args) {
@@ -56,8 +57,17 @@ Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args)
   return driver::to_eval(result, module);
 }
 
-const Executor executors[] = {
-    {"eval", 1, evaluated}, {"eval after the passes", 1, evaluated_after_passes}, {"the VM", 20, compiled}};
+Result<eval::Value> on_the_vm(const ir::Module& module, const eval::Values& args) {
+  return compiled(module, args, runtime::Executor::Vm);
+}
+Result<eval::Value> as_machine_code(const ir::Module& module, const eval::Values& args) {
+  return compiled(module, args, runtime::Executor::Aot);
+}
+
+const Executor executors[] = {{"eval", 1, evaluated},
+                              {"eval after the passes", 1, evaluated_after_passes},
+                              {"the VM", 20, on_the_vm},
+                              {"machine code", 20, as_machine_code}};
 
 // Equal values; references by what they hold. There are no functions in the results of programs.
 bool same(const eval::Value& a, const eval::Value& b) {

@@ -1,22 +1,24 @@
 """Whole programs: the examples against NumPy, values in and out, on the debug executor and compiled."""
 
+import subprocess
+
 import numpy as np
 import pytest
-from programs import ROOT, cli
+from programs import PROGRAM, ROOT, cli
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
 Data = relay.Data
 EXAMPLES = ROOT / "examples" / "programs"
 
 
-@pytest.fixture(params=["debug", "vm"])
+@pytest.fixture(params=["debug", "vm", "aot"])
 def runner(request):
     """A function that runs @main of a module."""
 
     def make(module):
         if request.param == "debug":
             return lambda *args: relay.evaluate(module, list(args))
-        return relay.compile(module)
+        return relay.compile(module, executor=request.param)
 
     return make
 
@@ -33,19 +35,23 @@ def close(a, b):
     np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
 
 
+TREE_WEIGHTS = [(600, 300), (450, 150), (150, 150), (600,)]
+
+
+def tree_lstm(tree, w, u, uf, b):
+    x, children = tree
+    states = [tree_lstm(child, w, u, uf, b) for child in children]
+    a = x @ w.T + b
+    h = sum((h for h, _ in states), np.zeros((1, 150)))
+    f = sum((sigmoid(a[:, 450:] + h_k @ uf.T) * c_k for h_k, c_k in states), np.zeros((1, 150)))
+    s = h @ u.T
+    c = sigmoid(a[:, :150] + s[:, :150]) * np.tanh(a[:, 300:450] + s[:, 300:]) + f
+    return sigmoid(a[:, 150:300] + s[:, 150:300]) * np.tanh(c), c
+
+
 def test_tree_lstm(runner):
     rng = np.random.default_rng(1)
-    w, u, uf, b = weights(rng, (600, 300), (450, 150), (150, 150), (600,))
-
-    def oracle(tree):
-        x, children = tree
-        states = [oracle(child) for child in children]
-        a = x @ w.T + b
-        h = sum((h for h, _ in states), np.zeros((1, 150)))
-        f = sum((sigmoid(a[:, 450:] + h_k @ uf.T) * c_k for h_k, c_k in states), np.zeros((1, 150)))
-        s = h @ u.T
-        c = sigmoid(a[:, :150] + s[:, :150]) * np.tanh(a[:, 300:450] + s[:, 300:]) + f
-        return sigmoid(a[:, 150:300] + s[:, 150:300]) * np.tanh(c), c
+    all_weights = weights(rng, *TREE_WEIGHTS)
 
     def leaf(*children):
         return rng.standard_normal((1, 300)).astype(np.float32), children
@@ -56,8 +62,56 @@ def test_tree_lstm(runner):
     tree = leaf(leaf(leaf(), leaf()), leaf(), leaf(leaf(leaf(), leaf(), leaf())))
     run = runner(relay.load(EXAMPLES / "tree_lstm.relay"))
     for t in (tree, leaf()):
-        for got, expected in zip(run(data(t), w, u, uf, b), oracle(t), strict=True):
+        for got, expected in zip(run(data(t), *all_weights), tree_lstm(t, *all_weights), strict=True):
             close(got, expected)
+
+
+def test_tree_lstm_in_c_with_the_runtime_alone(tmp_path):
+    rng = np.random.default_rng(4)
+    all_weights = weights(rng, *TREE_WEIGHTS)
+    (tmp_path / "weights").write_bytes(b"".join(w.tobytes() for w in all_weights))
+    done = cli("compile", EXAMPLES / "tree_lstm.relay", "--aot", "-o", tmp_path / "tree.rart")
+    assert "for the aot executor" in done.stderr
+
+    def tree(depth):
+        children = [tree(depth - 1) for _ in range(rng.integers(0, 4))] if depth else []
+        return rng.standard_normal((1, 300)).astype(np.float32), children
+
+    def written(tree):
+        return np.int32(len(tree[1])).tobytes() + tree[0].tobytes() + b"".join(map(written, tree[1]))
+
+    trees = [tree(3) for _ in range(1000)]
+    done = subprocess.run(
+        [PROGRAM.parent / "tree_lstm", tmp_path / "tree.rart", tmp_path / "weights"],
+        input=b"".join(map(written, trees)),
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    states = np.frombuffer(done.stdout, np.float32).reshape(1000, 2, 1, 150)
+    for t, got in zip(trees, states, strict=True):
+        close(got, tree_lstm(t, *all_weights))
+
+
+def without_vm(artifact):
+    return subprocess.run([PROGRAM.parent / "relay_without_vm", artifact], capture_output=True, text=True, timeout=60)
+
+
+def test_the_runtime_without_the_vm(tmp_path):
+    assert b"calls are nested more than" in PROGRAM.read_bytes()  # a message of the VM
+    assert b"calls are nested more than" not in (PROGRAM.parent / "relay_without_vm").read_bytes()
+    artifact = tmp_path / "model.rart"
+    cli("compile", EXAMPLES / "tree_lstm.relay", "-o", artifact)
+    done = without_vm(artifact)
+    assert done.returncode == 1
+    assert "R0602" in done.stderr and "virtual machine" in done.stderr and "--aot" in done.stderr
+    cli("compile", EXAMPLES / "tree_lstm.relay", "--aot", "-o", artifact)
+    assert without_vm(artifact).stdout == "aot\n"
+    graph = tmp_path / "graph.relay"
+    graph.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { add(%x, add(%x, %x)) }\n')
+    for options in ([], ["--aot"]):  # a graph has no functions to compile
+        cli("compile", graph, "-o", artifact, *options)
+        assert without_vm(artifact).stdout == "graph\n3\n"
 
 
 def test_char_rnn(runner):
@@ -165,9 +219,16 @@ def test_values_that_are_wrong(args, words):
         assert word in str(error.value)
 
 
-def test_long_lists_and_deep_recursion():
-    model = relay.compile(relay.parse(LISTS))
-    n = 100_000
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_recursion_of_a_million(executor):
+    text = LISTS[: LISTS.index("def @main")] + "def @main(%n: int32) { @sum(@range(%n, Nil)) }"
+    assert relay.compile(relay.parse(text), executor=executor)(1_000_000) == 1_784_293_664  # modulo 2^32
+
+
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_long_lists_and_deep_recursion(executor):
+    model = relay.compile(relay.parse(LISTS), executor=executor)
+    n = 30_000
     total, (numbers, _), _, _, given = model([1] * n, n)
     assert total == n
     values = relay.values.as_list(numbers)
@@ -175,16 +236,23 @@ def test_long_lists_and_deep_recursion():
     assert given == given and len(repr(given)) < 10_000
 
 
-def test_save_and_load(tmp_path):
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_save_and_load(tmp_path, executor):
     module = relay.load(EXAMPLES / "interpreter.relay")
-    relay.compile(module).save(tmp_path / "interpreter.rart")
+    relay.compile(module, executor=executor).save(tmp_path / "interpreter.rart")
     run = relay.load(tmp_path / "interpreter.rart")
+    assert run.executor == executor
     assert run(Data("Add", Data("Number", 1.0), Data("Number", 2.0))) == Data("Real", 3.0)
     done = cli("run", tmp_path / "interpreter.rart", "--input", "e=expr:Add(Number(1f), Number(2f))")
     assert done.stdout == "output: Real(3)\n", done.stderr
+    assert {"vm": "virtual machine", "aot": "aot executor"}[executor] in done.stderr
+    other = {"vm": "aot", "aot": "vm"}[executor]  # there is code for the VM in both, machine code in one
+    done = cli("run", tmp_path / "interpreter.rart", "--input", "e=expr:Number(1f)", "--executor", other)
+    assert (done.returncode == 0) == (executor == "aot")
+    assert done.returncode == 0 or "relay compile --aot" in done.stderr
 
 
-@pytest.mark.parametrize("executor", ["debug", "vm", "compiled"])
+@pytest.mark.parametrize("executor", ["debug", "vm", "aot", "compiled"])
 def test_the_command_line_runs_programs(executor):
     arguments = ["run", EXAMPLES / "interpreter.relay", "--executor", executor]
     done = cli(*arguments, "--input", "e=expr:Let(Number(2f), Multiply(Variable(0), Variable(0)))")
@@ -208,7 +276,19 @@ def @main(%n: int32) {
         model(1)
 
 
-def test_a_loop_of_ten_million_runs_in_constant_memory():
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_recursion_without_end_is_a_diagnostic(executor):
+    text = """#[version = "0.0.5"]
+def @down(%n: int32) -> int32 { add(@down(subtract(%n, 1)), 1) }
+def @main(%n: int32) { @down(%n) }
+"""
+    model = relay.compile(relay.parse(text), executor=executor)
+    with pytest.raises(relay.CompileError, match="R0405.*`down`: calls are nested"):
+        model(1)
+
+
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_a_loop_of_ten_million_runs_in_constant_memory(executor):
     import resource
 
     text = """#[version = "0.0.5"]
@@ -219,7 +299,7 @@ def @main(%n: int32) {
   %loop(%n, 0)
 }
 """
-    model = relay.compile(relay.parse(text))
+    model = relay.compile(relay.parse(text), executor=executor)
     assert model(1000) == 2000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert model(10_000_000) == 20_000_000

@@ -1,8 +1,9 @@
-// Loops to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in target/.
+// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in target/.
 //
 // A kernel becomes a C function
 //   void name(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch)
 // that runs tasks [begin, end). `scratch` is 64-byte aligned memory of its own for each thread, scratch_bytes large.
+// The functions of a program become a table of C functions (runtime/native.h, llvm_functions.cpp).
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
 #include "relay/runtime/kernel.h"
+#include "relay/runtime/program.h"
 
 namespace relay::codegen {
 
@@ -32,13 +34,17 @@ loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
 
 // Compiles in process (ORC), up to `threads` kernels at a time. Kernels are as lowering made them: prepare() is called.
 // Refuses (illegal_schedule) a kernel whose register buffers do not fit the register file or have indices that are not constant.
+// `functions`: a valid program whose functions are compiled too.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                           int threads = 1);
+                                           int threads = 1, const runtime::Program* functions = nullptr);
 // A relocatable object file / a shared library image (linked by lld, no undefined symbols).
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
-Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target);
-// Text for people.
+Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+                                   const runtime::Program* functions = nullptr);
+// Text for people, of a kernel or of all functions.
 Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target);
 Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target);
+Result<std::string> llvm_text(const runtime::Program& functions, const TargetDesc& target);
+Result<std::string> assembly_text(const runtime::Program& functions, const TargetDesc& target);
 
 }  // namespace relay::codegen

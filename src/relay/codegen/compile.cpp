@@ -57,7 +57,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   return machine;
 }
 
-Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
+                                                   const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, llvm::TargetMachine& machine) {
   std::unique_ptr<llvm::Module> module = std::make_unique<llvm::Module>("relay", context);
   module->setDataLayout(machine.createDataLayout());
@@ -69,10 +70,11 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
     if (!status) errors.insert(errors.end(), status.errors().begin(), status.errors().end());
   }
   if (!errors.empty()) return errors;
+  if (functions) emit_functions(*functions, target, *module);
   std::string message;
   llvm::raw_string_ostream stream(message);
-  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of kernel {} is malformed: {}",
-              kernels.empty() ? "" : kernels[0].name, message);
+  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of {} is malformed: {}",
+              kernels.empty() ? "functions" : "kernel " + kernels[0].name, message);
   return module;
 }
 
@@ -86,28 +88,37 @@ Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine
   return std::string(code.data(), code.size());
 }
 
-Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const TargetDesc& target, bool jit) {
+Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
+                                   const TargetDesc& target, bool jit) {
   RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, jit));
   llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, target, context, *machine));
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, *machine));
   return emit_code(*module, *machine, false);
 }
 
-Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target) {
+static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
+                                   const TargetDesc& target, bool assembly) {
   RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, false));
   llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module({&kernel, 1}, target, context, *machine));
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, *machine));
+  if (assembly) return emit_code(*module, *machine, true);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
   return text;
 }
 
+Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target) {
+  return text_of({&kernel, 1}, nullptr, target, false);
+}
 Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target) {
-  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, false));
-  llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module({&kernel, 1}, target, context, *machine));
-  return emit_code(*module, *machine, true);
+  return text_of({&kernel, 1}, nullptr, target, true);
+}
+Result<std::string> llvm_text(const runtime::Program& functions, const TargetDesc& target) {
+  return text_of({}, &functions, target, false);
+}
+Result<std::string> assembly_text(const runtime::Program& functions, const TargetDesc& target) {
+  return text_of({}, &functions, target, true);
 }
 
 }  // namespace relay::codegen

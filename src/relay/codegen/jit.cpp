@@ -1,5 +1,5 @@
 // Kernels compiled and linked into this process. Threads take batches of kernels and compile each batch into one object
-// file (LLVM costs 1.8 ms a file before the first kernel); one linker session then places them all.
+// file (LLVM costs 1.8 ms a file before the first kernel), one the functions; one linker session then places them all.
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
@@ -41,30 +41,36 @@ class Linked : public KernelLibrary {
     for (const std::string& name : names) wanted.add(session_.intern(name));
     orc::SymbolMap found = must(
         session_.lookup({{&library_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted)), "link kernels");
-    for (const auto& [symbol, definition] : found)
-      functions_[(*symbol).str()] = definition.getAddress().toPtr<KernelFn>();
+    for (const auto& [symbol, definition] : found) {
+      if (*symbol == RELAY_FUNCTIONS)
+        functions_ = definition.getAddress().toPtr<const relay_functions*>();
+      else
+        kernels_[(*symbol).str()] = definition.getAddress().toPtr<KernelFn>();
+    }
   }
   ~Linked() override { llvm::cantFail(session_.endSession()); }
 
   KernelFn find(const std::string& name) const override {
-    std::unordered_map<std::string, KernelFn>::const_iterator it = functions_.find(name);
-    return it == functions_.end() ? nullptr : it->second;
+    std::unordered_map<std::string, KernelFn>::const_iterator it = kernels_.find(name);
+    return it == kernels_.end() ? nullptr : it->second;
   }
+  const relay_functions* functions() const override { return functions_; }
 
  private:
   orc::ExecutionSession session_;
   orc::ObjectLinkingLayer linker_;
   orc::JITDylib& library_;
-  std::unordered_map<std::string, KernelFn> functions_;
+  std::unordered_map<std::string, KernelFn> kernels_;
+  const relay_functions* functions_ = nullptr;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                           int threads) {
+Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,
+                                           const runtime::Program* functions) {
   size_t parallel = static_cast<size_t>(std::max(threads, 1));
   size_t batch = std::clamp<size_t>(kernels.size() / (parallel * 4), 1, 16),
-         batches = (kernels.size() + batch - 1) / batch;
+         kernel_batches = (kernels.size() + batch - 1) / batch, batches = kernel_batches + (functions != nullptr);
   std::vector<std::string> objects(batches);
   std::vector<Diagnostics> errors(batches);
   std::vector<std::exception_ptr> failures(batches);
@@ -72,8 +78,10 @@ Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels
   auto work = [&] {
     for (size_t i; (i = next++) < batches;) {
       try {
-        Result<std::string> object =
-            compile_object(kernels.subspan(i * batch, std::min(batch, kernels.size() - i * batch)), target, true);
+        bool last = i == kernel_batches;  // the functions
+        size_t first = last ? kernels.size() : i * batch;
+        Result<std::string> object = compile_object(kernels.subspan(first, std::min(batch, kernels.size() - first)),
+                                                    last ? functions : nullptr, target, true);
         if (object)
           objects[i] = *std::move(object);
         else
@@ -95,6 +103,7 @@ Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels
   if (!all.empty()) return all;
   std::vector<std::string> names;
   for (const loop::Kernel& k : kernels) names.push_back(k.name);
+  if (functions) names.push_back(RELAY_FUNCTIONS);
   return std::shared_ptr<KernelLibrary>(std::make_shared<Linked>(objects, names));
 }
 

@@ -13,18 +13,27 @@ class Module;
 class TargetMachine;
 }  // namespace llvm
 
+namespace relay::runtime {
+struct Program;
+}
+
 namespace relay::codegen {
 
 // Adds one prepared kernel to the module as an external function of its name.
 Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module);
 
+// Adds the functions of a valid program, and the table of them that the runtime asks for (runtime/native.h).
+void emit_functions(const runtime::Program& program, const TargetDesc& target, llvm::Module& module);
+
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit);
-// prepare() and emit_kernel() of each, into a fresh module.
-Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+// prepare() and emit_kernel() of each, into a fresh module, and the functions of a program unless it is null.
+Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
+                                                   const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, llvm::TargetMachine& machine);
 // Machine code of a module: an object file or assembly text.
 Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly);
 // All of the above for one object.
-Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const TargetDesc& target, bool jit);
+Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
+                                   const TargetDesc& target, bool jit);
 
 }  // namespace relay::codegen

@@ -42,11 +42,12 @@ Diagnostic cannot_write(const std::string& what) {
 }  // namespace
 
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
-  return compile_object(kernels, target, false);
+  return compile_object(kernels, nullptr, target, false);
 }
 
-Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
-  RELAY_ASSIGN(std::string object, compile_object(kernels, target, false));
+Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+                                   const runtime::Program* functions) {
+  RELAY_ASSIGN(std::string object, compile_object(kernels, functions, target, false));
   TemporaryFolder folder;
   std::string input = folder.file("kernels.o"), output = folder.file("kernels.so");
   if (!folder.exists() || !(std::ofstream(input, std::ios::binary) << object).flush()) return cannot_write(input);

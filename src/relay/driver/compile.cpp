@@ -225,7 +225,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   }
 
   // Work on constants, done now. For another machine it is done with this one's instructions.
-  exec::BuildOptions build{.target = options.target, .threads = options.threads, .force_vm = options.force_vm};
+  exec::BuildOptions build{.target = options.target, .threads = options.threads, .executor = options.executor};
   Status runs_here = runtime::check_machine(artifact_target(options.target));
   if (!runs_here) {
     if (options.run_here) return runs_here.errors();
@@ -246,15 +246,17 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
     begin = now();
     RELAY_ASSIGN(out.executable, exec::build(out.built, build));
     report.codegen_ms = (now() - begin) * 1e3;
-    report.vm = !out.executable->runs_as_graph();
-    report.vm_forced = options.force_vm;
+    report.executor = out.executable->executor();
+  } else {
+    report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
   }
   return out;
 }
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
-  if (form == FileForm::Artifact) return exec::save(compiled.built, {.target = target}, path);
+  if (form == FileForm::Artifact)
+    return exec::save(compiled.built, {.target = target, .executor = compiled.report.executor}, path);
   RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target)
                                                            : codegen::shared_library(compiled.built.kernels, target));
   return write_file(path, bytes);

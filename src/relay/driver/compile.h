@@ -18,7 +18,7 @@ struct CompileOptions {
   int threads = 0;                // of the program that comes out; 0: all cores this process may use
   std::string numerics = "fp32";  // the arithmetic class: fp32 or fast (docs/numerics.md)
   int opt_level = default_opt_level;
-  bool force_vm = false;
+  std::optional<runtime::Executor> executor{};   // none: graphs are run as such, functions by the VM
   bool run_here = true;                          // make the executable; without: only what a file needs
   bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
@@ -55,9 +55,8 @@ struct CompileReport {
   int64_t constant_steps = 0;  // kernel calls on weights that were done once
   int64_t constant_bytes = 0;
   int64_t functions = 0, segments = 0;  // of a program with functions; else 0 and 1
-  bool vm = false;                      // the VM runs it, not the graph runner ...
-  bool vm_forced = false;               // ... because it was asked for
-  std::vector<std::string> notes;       // warnings of passes and the like
+  runtime::Executor executor = runtime::Executor::Graph;
+  std::vector<std::string> notes;  // warnings of passes and the like
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
 // The report as JSON, for tools and Python.

@@ -30,7 +30,7 @@ std::string json(const CompileReport& report) {
       {"threads", report.threads},
       {"opt_level", report.opt_level},
       {"numerics", report.numerics},
-      {"executor", report.vm ? "vm" : "graph"},
+      {"executor", runtime::name(report.executor)},
       {"passes", passes},
       {"groups", groups},
       {"kernels", kernels},

@@ -47,11 +47,16 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
   return finish(std::move(parts));
 }
 
+const runtime::Program* native_functions(const Built& built, const BuildOptions& options) {
+  return options.executor == runtime::Executor::Aot && !built.program->is_graph() ? built.program.get() : nullptr;
+}
+
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options) {
   int threads = options.threads > 0 ? options.threads : ThreadPool::global().size();
-  RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library, codegen::jit(built.kernels, options.target, threads));
+  RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
+               codegen::jit(built.kernels, options.target, threads, native_functions(built, options)));
   return runtime::Executable::create(built.program, library,
-                                     {.threads = options.threads, .force_vm = options.force_vm});
+                                     {.threads = options.threads, .executor = options.executor});
 }
 
 Result<std::shared_ptr<runtime::Executable>> build(const LoweredFunction& lowered, const BuildOptions& options) {

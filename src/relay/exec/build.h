@@ -21,8 +21,8 @@ struct BuildOptions {
   TargetDesc target;
   // What compiles and runs the work on constants when `target` is another machine; none: the target is this machine.
   std::optional<TargetDesc> host{};
-  int threads = 0;        // of the executable and of compilation; 0: all
-  bool force_vm = false;  // run by the VM even where the program is a graph
+  int threads = 0;                              // of the executable and of compilation; 0: all
+  std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
 };
 
 // A program and the loops of its kernels, by name; nothing compiled yet but what work on constants needed.
@@ -47,10 +47,13 @@ struct LoweredSegment {
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
                             const std::vector<std::string>& output_names, const BuildOptions& options);
 
+// The program, if its functions are to be machine code; else null.
+const runtime::Program* native_functions(const Built& built, const BuildOptions& options);
+
 // Compiles in process.
 Result<std::shared_ptr<runtime::Executable>> build(const lower::LoweredFunction& lowered, const BuildOptions& options);
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options);
-// Compiles to a shared object and writes the artifact.
+// Compiles to a shared object and writes the artifact, of a program with functions for Vm (none: this one) or Aot.
 Status save(const Built& built, const BuildOptions& options, const std::string& path);
 
 }  // namespace relay::exec

@@ -272,7 +272,8 @@ TEST(Build, SymbolicShapes) {
   f.steps = {step(0, {0, 1}, 2)};
   f.steps[0].shape_values = {rows};
   for (bool vm : {false, true}) {
-    Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here(), .force_vm = vm});
+    Result<std::shared_ptr<runtime::Executable>> e =
+        build(f, {.target = here(), .executor = vm ? std::optional(runtime::Executor::Vm) : std::nullopt});
     ASSERT_TRUE(e) << render(e.errors());
     for (int64_t n : {2, 4, 100}) {
       std::vector<Tensor> in = {Tensor::full({n, 3}, f32, 1)};

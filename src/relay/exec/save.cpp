@@ -5,10 +5,14 @@
 namespace relay::exec {
 
 Status save(const Built& built, const BuildOptions& options, const std::string& path) {
-  RELAY_ASSIGN(std::string code, codegen::shared_library(built.kernels, options.target));
+  const runtime::Program* functions = native_functions(built, options);
+  RELAY_ASSIGN(std::string code, codegen::shared_library(built.kernels, options.target, functions));
   runtime::Artifact artifact;
   artifact.producer = "relay";
   artifact.target = {options.target.name, options.target.triple, options.target.cpu, options.target.features};
+  artifact.executor = built.program->is_graph() ? runtime::Executor::Graph
+                      : functions               ? runtime::Executor::Aot
+                                                : runtime::Executor::Vm;
   artifact.program = built.program;
   artifact.code = code;
   return runtime::save_artifact(artifact, path);

@@ -17,7 +17,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 2;
+static constexpr uint32_t format_version = 3;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -184,6 +184,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   w.text(artifact.target.triple);
   w.text(artifact.target.cpu);
   w.texts(artifact.target.features);
+  w.number(static_cast<uint8_t>(artifact.executor));
   w.list(program.kernels, [&](const KernelEntry& k) {
     w.text(k.name);
     w.number(k.scratch_bytes);
@@ -488,6 +489,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   artifact.target.triple = r.text();
   artifact.target.cpu = r.text();
   artifact.target.features = r.texts(1024);
+  artifact.executor = r.one_of<Executor>(executor_count);
   std::shared_ptr<Program> program = std::make_shared<Program>();
   program->kernels = r.list<KernelEntry>(Limits::kernels, 12, [&] {
     std::string kernel = r.text();
@@ -513,6 +515,8 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   artifact.code = bytes.substr(h.code_offset, h.code_bytes);
   if (checksum(artifact.code) != code_checksum) return corrupt("the checksum of its code is wrong");
   RELAY_RETURN_IF_ERROR(validate(*program));
+  if (program->is_graph() != (artifact.executor == Executor::Graph))
+    return corrupt(format("the executor {} is not for its program", runtime::name(artifact.executor)));
   artifact.program = std::move(program);
   return artifact;
 }
@@ -545,6 +549,7 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
   RELAY_ASSIGN(Artifact artifact, open_artifact(path));
   RELAY_RETURN_IF_ERROR(check_machine(artifact.target));
   RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_code(artifact.code));
+  if (!options.executor) options.executor = artifact.executor;
   return Executable::create(artifact.program, library, options);
 }
 

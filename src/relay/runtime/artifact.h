@@ -1,8 +1,8 @@
 // Artifact: a compiled model as one file, loaded by mapping it.
 //
 //   header      64 bytes: magic, version, sizes, where the other parts are, a checksum of the description
-//   description target, program, the table of constants, a checksum of the code
-//   code        the kernels, an ELF shared object without undefined symbols
+//   description target, executor, program, the table of constants, a checksum of the code
+//   code        the kernels, and the functions where they are machine code: an ELF shared object without undefined symbols
 //   constants   each aligned to 64 bytes, used where they are mapped
 //
 // All numbers are little-endian. The same contents give the same bytes. Reading trusts nothing: every count, offset,
@@ -24,6 +24,7 @@ struct ArtifactTarget {
 struct Artifact {
   std::string producer;  // "relay 0.1.0"
   ArtifactTarget target;
+  Executor executor = Executor::Graph;  // what it was compiled for
   std::shared_ptr<const Program> program;
   std::string_view code;
   std::shared_ptr<const void> storage;  // what `code` and the constants lie in
@@ -43,7 +44,7 @@ void reseal_artifact(std::string& bytes);
 Status check_machine(const ArtifactTarget& target);
 // Loads an ELF shared object from memory. Its functions are found by name.
 Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf);
-// All of the above: a file to something that runs.
+// All of the above: a file to something that runs, with the artifact's executor unless the options name another.
 Result<std::shared_ptr<Executable>> load_executable(const std::string& path, ExecutableOptions options = {});
 
 }  // namespace relay::runtime

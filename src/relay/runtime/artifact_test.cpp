@@ -21,6 +21,7 @@ Artifact sample() {
   p->constants.push_back(iota({5, 7}));
   p->segments.push_back(chain->segments[0]);
   p->segments.back().checks.push_back({SizeExpr::constant(1), "always"});
+  a.executor = Executor::Vm;
   a.program = p;
   a.code = "not really code";
   return a;
@@ -57,10 +58,22 @@ TEST(Artifact, ReadsWhatItWrote) {
   EXPECT_EQ(str(*b->program), str(*a.program));
   EXPECT_EQ(b->code, a.code);
   EXPECT_EQ(b->producer, a.producer);
+  EXPECT_EQ(b->executor, Executor::Vm);
   ASSERT_EQ(b->program->constants.size(), 2u);
   EXPECT_TRUE(equal(b->program->constants[1], a.program->constants[1]));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(b->program->constants[1].data()) % 64, 0u);
   EXPECT_EQ(write_artifact(*b), bytes);
+}
+
+TEST(Artifact, TheExecutorIsForTheProgram) {
+  Artifact a = sample();
+  a.executor = Executor::Aot;
+  Result<Artifact> b = read(write_artifact(a));
+  ASSERT_TRUE(b) << render(b.errors());
+  EXPECT_EQ(b->executor, Executor::Aot);
+  a.executor = Executor::Graph;
+  EXPECT_EQ(read(write_artifact(a)).errors()[0].message,
+            "`test` is not a sound artifact: the executor graph is not for its program");
 }
 
 TEST(Artifact, EveryTruncationIsADiagnostic) {

@@ -331,4 +331,8 @@ relay_status relay_value_call(relay_model* model, const relay_value* function, r
   });
 }
 
+const char* relay_model_executor(const relay_model* model) {
+  return model ? name(model->executable->executor()) : nullptr;
+}
+
 }  // extern "C"

@@ -35,6 +35,15 @@ bool RunContext::fail(const Diagnostics& errors) {
   return false;
 }
 
+void RunContext::note_calls(std::span<const uint32_t> functions, size_t count) {
+  if (errors_.empty() || functions.empty()) return;
+  std::string where;
+  for (uint32_t f : functions)
+    where += format("{}`{}`", where.empty() ? "in " : ", called by ", linked_.program->functions[f].name);
+  if (count > functions.size()) where += format(", and {} more", count - functions.size());
+  errors_[0].notes.push_back(where);
+}
+
 // --- segments ----------------------------------------------------------------------------------------------------------
 
 RunContext::Bound::Bound(const LinkedProgram& linked, const Segment& segment, Plan made)

@@ -30,6 +30,8 @@ class RunContext {
   bool fail(const Diagnostics& errors);
   bool fail_no_memory() { return fail(DiagnosticKind::out_of_memory, "no memory for the program's values"); }
   Diagnostics& errors() { return errors_; }
+  // Says where the error happened: the innermost functions, and how many calls there were.
+  void note_calls(std::span<const uint32_t> functions, size_t count);
 
   const LinkedProgram& linked() const { return linked_; }
   ReferenceHeap& references() { return references_; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "relay/runtime/native_functions.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -28,8 +29,17 @@ static PortInfo port(const Port& port, const std::vector<std::string>& variables
   return info;
 }
 
-Executable::Executable(LinkedProgram linked, ExecutableOptions options, MakeExecutor make_executor)
-    : linked_(std::move(linked)), options_(options), make_executor_(make_executor) {
+const char* name(Executor executor) {
+  switch (executor) {
+    case Executor::Graph: return "graph";
+    case Executor::Vm: return "vm";
+    case Executor::Aot: return "aot";
+  }
+  return "";
+}
+
+Executable::Executable(LinkedProgram linked, ExecutableOptions options, Executor executor)
+    : linked_(std::move(linked)), options_(options), executor_(executor) {
   const Program& p = *linked_.program;
   for (const Tensor& c : p.constants) constant_bytes_ += static_cast<int64_t>(c.bytes());
   Signature s = p.is_graph() ? graph_signature(p) : p.signature;
@@ -41,11 +51,26 @@ Executable::~Executable() = default;
 
 Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Program> program,
                                                        std::shared_ptr<const KernelLibrary> library,
-                                                       ExecutableOptions options, MakeExecutor make_executor) {
+                                                       ExecutableOptions options) {
   RELAY_RETURN_IF_ERROR(validate(*program));
-  if (options.force_vm && program->is_graph()) program = std::make_shared<const Program>(with_function(*program));
+  bool graph = program->is_graph();
+  if (options.executor == Executor::Vm && graph) program = std::make_shared<const Program>(with_function(*program));
   RELAY_ASSIGN(LinkedProgram linked, link(std::move(program), std::move(library)));
-  return std::shared_ptr<Executable>(new Executable(std::move(linked), options, make_executor));
+  Executor executor = options.executor.value_or(graph ? Executor::Graph : linked.native ? Executor::Aot : Executor::Vm);
+  if (graph && executor == Executor::Aot) executor = Executor::Graph;
+  if (executor == Executor::Graph && !graph)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "the program has branches or calls, which the graph executor cannot run",
+                      {},
+                      {},
+                      {},
+                      "use the executor vm or aot"};
+  if (executor == Executor::Aot && linked.native == nullptr)
+    return Diagnostic{
+        DiagnosticKind::incompatible_artifact,  "the program's functions are not machine code", {}, {}, {},
+        "compile it with `relay compile --aot`"};
+  if (executor == Executor::Vm) RELAY_RETURN_IF_ERROR(vm_maker());
+  return std::shared_ptr<Executable>(new Executable(std::move(linked), options, executor));
 }
 
 // --- inputs and outputs ------------------------------------------------------------------------------------------------
@@ -318,7 +343,10 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
   }
   if (!machine) {
     machine = std::make_unique<Machine>(linked_);
-    machine->functions = make_executor_(machine->context, options_);
+    if (executor_ == Executor::Aot)
+      machine->functions = std::make_unique<NativeFunctions>(machine->context, *linked_.native, options_.call_depth);
+    else
+      machine->functions = (*vm_maker())(machine->context, options_.call_depth);
   }
   std::vector<Object*> objects;
   for (const Value& v : args) objects.push_back(v.get());

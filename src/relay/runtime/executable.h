@@ -15,10 +15,19 @@
 
 namespace relay::runtime {
 
+// What runs a program.
+enum class Executor : uint8_t {
+  Graph,  // its one segment, directly; there are no functions
+  Vm,     // the VM interprets its functions; a graph is made a function that runs it
+  Aot,    // its functions are machine code; a graph has none and is run as one
+};
+constexpr int executor_count = 3;
+const char* name(Executor executor);
+
 struct ExecutableOptions {
   int threads = 0;                      // at most; 0: all cores this process may use
-  bool force_vm = false;                // even where the program is a graph
-  size_t call_depth = size_t{1} << 24;  // calls that wait for others, at most
+  std::optional<Executor> executor{};   // none: the graph runner where it can, then machine code if there is some
+  size_t call_depth = size_t{1} << 24;  // calls that wait for others, at most; of Aot see native_functions.h
 };
 
 struct RunOptions {
@@ -41,15 +50,10 @@ struct PortInfo {
 
 class Executable {
  public:
-  // Validates the program and looks up its kernels.
+  // Validates the program and looks up its kernels, and its functions where they are machine code.
   static Result<std::shared_ptr<Executable>> create(std::shared_ptr<const Program> program,
                                                     std::shared_ptr<const KernelLibrary> library,
                                                     ExecutableOptions options = {});
-  // The same with another executor of functions than the VM.
-  using MakeExecutor = std::unique_ptr<FunctionExecutor> (*)(RunContext& context, const ExecutableOptions& options);
-  static Result<std::shared_ptr<Executable>> create(std::shared_ptr<const Program> program,
-                                                    std::shared_ptr<const KernelLibrary> library,
-                                                    ExecutableOptions options, MakeExecutor make_executor);
   ~Executable();
 
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, const RunOptions& options = {});
@@ -68,7 +72,8 @@ class Executable {
   const Program& program() const { return *linked_.program; }
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
-  bool runs_as_graph() const { return program().is_graph(); }
+  Executor executor() const { return executor_; }
+  bool runs_as_graph() const { return executor_ == Executor::Graph; }
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
@@ -77,7 +82,7 @@ class Executable {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
     int64_t bytes = 0;
   };
-  Executable(LinkedProgram linked, ExecutableOptions options, MakeExecutor make_executor);
+  Executable(LinkedProgram linked, ExecutableOptions options, Executor executor);
   Status check_count(size_t inputs) const;
   Status check_tensor(size_t input, DType dtype) const;
   Status check_inputs(std::span<const Tensor> inputs) const;
@@ -91,7 +96,7 @@ class Executable {
 
   LinkedProgram linked_;
   ExecutableOptions options_;
-  MakeExecutor make_executor_;
+  Executor executor_;
   int64_t constant_bytes_ = 0;
   std::vector<PortInfo> inputs_, outputs_;
   std::mutex mutex_;                               // of the following
@@ -99,5 +104,9 @@ class Executable {
   std::vector<Arena> arenas_;
   std::vector<std::unique_ptr<Machine>> machines_;  // idle ones; one run takes one
 };
+
+// The VM. A runtime without it (without_vm.cpp in the place of with_vm.cpp) has incompatible_artifact instead.
+using MakeFunctionExecutor = std::unique_ptr<FunctionExecutor> (*)(RunContext& context, size_t call_depth);
+Result<MakeFunctionExecutor> vm_maker();
 
 }  // namespace relay::runtime

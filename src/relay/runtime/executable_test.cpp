@@ -10,7 +10,8 @@ namespace relay::runtime {
 namespace {
 
 std::shared_ptr<Executable> make(std::shared_ptr<Program> p, bool vm = false) {
-  Result<std::shared_ptr<Executable>> e = Executable::create(p, hand_library(), {.threads = 2, .force_vm = vm});
+  Result<std::shared_ptr<Executable>> e = Executable::create(p, hand_library(), {.threads = 2});
+  if (vm) e = Executable::create(p, hand_library(), {.threads = 2, .executor = Executor::Vm});
   if (!e) throw CompileError(e.errors());
   return *e;
 }

@@ -5,17 +5,20 @@
 #include <cstdint>
 #include <string>
 
+#include "relay/runtime/native.h"
+
 namespace relay::runtime {
 
 // Runs tasks [begin, end) of a kernel. `params`: the arrays, in the kernel's order. `shape`: the values of its shape
 // variables. `scratch`: 64-byte aligned memory of the calling thread, as large as the kernel states.
 using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);
 
-// Kernels by name. Keeps the code alive.
+// Kernels by name, and the functions of a program where these are machine code. Keeps the code alive.
 class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
   virtual KernelFn find(const std::string& name) const = 0;  // null: there is none
+  virtual const relay_functions* functions() const { return nullptr; }
 };
 
 }  // namespace relay::runtime

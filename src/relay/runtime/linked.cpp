@@ -35,6 +35,15 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
       linked.sites.push_back(f.code[at].index);
     }
   }
+  linked.native = library ? library->functions() : nullptr;
+  if (linked.native) {
+    if (linked.native->version != RELAY_NATIVE_VERSION)
+      return Diagnostic{DiagnosticKind::incompatible_artifact,
+                        format("the code of the functions is for version {} of the runtime's interface, and this is {}",
+                               linked.native->version, RELAY_NATIVE_VERSION)};
+    if (linked.native->count != program->functions.size())
+      return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program"};
+  }
   return linked;
 }
 

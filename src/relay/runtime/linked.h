@@ -21,9 +21,11 @@ struct LinkedProgram {
   std::vector<std::vector<uint32_t>> site_of;  // by function and instruction
   std::vector<uint32_t> scratch;               // by function: the most operands and results of an instruction
   bool uses_references = false;
+  const relay_functions* native = nullptr;  // the functions, where the library has them as machine code
 };
 
-// `program` is valid. corrupt_file when the library lacks a kernel.
+// `program` is valid. corrupt_file when the library lacks a kernel, incompatible_artifact when its functions are for another
+// version of native.h.
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
 
 }  // namespace relay::runtime

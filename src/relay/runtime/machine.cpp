@@ -123,6 +123,9 @@ class LoadedLibrary : public KernelLibrary {
   KernelFn find(const std::string& name) const override {
     return reinterpret_cast<KernelFn>(::dlsym(handle_, name.c_str()));
   }
+  const relay_functions* functions() const override {
+    return static_cast<const relay_functions*>(::dlsym(handle_, RELAY_FUNCTIONS));
+  }
 
  private:
   int file_;  // stays open: the loader knows libraries by path, and the path is the descriptor's number

@@ -1,95 +1,44 @@
-// A function as machine code would be, beside the same function on the VM.
+// Each operation of native.h, and the stack that functions run on. What is compiled to them: exec/functions_test.cpp.
 #include "relay/runtime/native.h"
 
 #include <gtest/gtest.h>
 
+#include "relay/runtime/native_functions.h"
 #include "relay/runtime/test_programs.h"
 
 namespace relay::runtime {
 namespace {
 
-// sum_program()'s functions: the second is of a list and an accumulator.
-relay_object* native_sum(relay_run* run, relay_object** args) {
-  for (;;) {
-    int64_t tag = relay_native_tag(run, args[0], 0);
-    if (tag <= 0) {
-      relay_native_release(args[0]);
-      if (tag == 0) return args[1];
-      relay_native_release(args[1]);
-      return nullptr;
-    }
-    relay_object* added[2] = {args[1], relay_native_field(run, args[0], 0, 0)};
-    args[0] = relay_native_field(run, args[0], 1, 1);
-    int done = relay_native_segment(run, 0, added, &args[1]);
-    relay_native_release(added[0]);
-    relay_native_release(added[1]);
-    if (!done) {
-      relay_native_release(args[0]);
-      return nullptr;
-    }
-  }
-}
-relay_object* native_main(relay_run* run, relay_object** args) {
-  relay_object* both[2] = {args[0], relay_native_constant(run, 0)};
-  return native_sum(run, both);
-}
+relay_object* to_c(Value v) { return reinterpret_cast<relay_object*>(v.detach()); }
+Object* from_c(relay_object* o) { return reinterpret_cast<Object*>(o); }
 
-class NativeFunctions : public FunctionExecutor {
- public:
-  explicit NativeFunctions(RunContext& context) : context_(context) {}
-  Object* call(uint32_t function, std::span<Object* const> args) override {
-    static constexpr relay_function functions[] = {native_main, native_sum};
-    std::vector<Object*> given(args.begin(), args.end());
-    return reinterpret_cast<Object*>(
-        functions[function](reinterpret_cast<relay_run*>(&context_), reinterpret_cast<relay_object**>(given.data())));
-  }
-
- private:
-  RunContext& context_;
-};
-
-TEST(Native, RunsWhereTheVmDoes) {
-  Result<std::shared_ptr<Executable>> made =
-      Executable::create(sum_program(), hand_library(), {},
-                         [](RunContext& context, const ExecutableOptions&) -> std::unique_ptr<FunctionExecutor> {
-                           return std::make_unique<NativeFunctions>(context);
-                         });
-  ASSERT_TRUE(made) << render(made.errors());
-  Executable& e = **made;
-  for (int count : {0, 1, 1000}) {
-    Result<Value> out = e.call(std::vector<Value>{list_of(count)});
-    ASSERT_TRUE(out) << render(out.errors());
-    EXPECT_EQ(out->tensor().at(0), count * (count - 1) / 2);
-  }
-  Value tree = Value::data(intern_type({"Tree", {{"Leaf", 0}}}), 0, {});
-  EXPECT_EQ(e.call(std::vector<Value>{tree}).errors()[0].message,
-            "the program is not well typed: a value of another type is matched");
-  Value ints = Value::data(intern_type(list_type()), cons, {Value::tuple({}), list_of(2)});
-  EXPECT_EQ(e.call(std::vector<Value>{ints}).errors()[0].message,
-            "input `a1` of segment add is a tuple, but it must be a tensor of float32");
-}
-
-// Each operation of the header, one after the other.
 relay_object* every_operation(relay_run* run, relay_object** args) {
-  relay_object* pair[2] = {relay_native_retain(args[0]), args[0]};
-  relay_object* content = relay_native_tuple(run, pair, 2);
-  relay_object* reference = relay_native_reference(run, content);
-  relay_object* empty = relay_native_data(run, 0, nil, nullptr, 0);
-  relay_object* captured[1] = {relay_native_read(run, reference)};
-  EXPECT_EQ(relay_native_write(run, reference, empty), 1);
-  EXPECT_EQ(relay_native_write(run, captured[0], empty), 0);  // not a reference
-  relay_object* closure = relay_native_closure(run, 1, captured, 1);
-  EXPECT_EQ(relay_native_closure_function(run, closure, 2), -1);
-  EXPECT_EQ(relay_native_closure_function(run, closure, 1), 1);
-  relay_object* given[2];
-  EXPECT_EQ(relay_native_open_closure(run, closure, given), 1u);
-  EXPECT_EQ(relay_native_is_true(run, given[0]), -1);
-  relay_object* field = relay_native_field(run, given[0], 1, 1);
-  EXPECT_EQ(relay_native_field(run, field, 0, 1), nullptr);  // a tensor has none
-  relay_native_release(field);
-  relay_native_release(reference);
-  relay_native_fail(run, 0, 0);
-  return nullptr;
+  const relay_operations& op = *run->operations;
+  relay_object* pair[2] = {to_c(Value::share(from_c(args[0]))), args[0]};
+  relay_object* content = op.tuple(run, pair, 2);
+  relay_object* reference = op.reference(run, content);
+  relay_object* empty = op.data(run, 0, nil, nullptr, 0);
+  EXPECT_EQ(op.tag(run, empty, 0), nil);
+  relay_object* captured[1] = {op.read(run, reference)};
+  EXPECT_EQ(op.write(run, reference, empty), 1);
+  EXPECT_EQ(op.write(run, captured[0], empty), 0);  // not a reference
+  EXPECT_EQ(op.read(run, captured[0]), nullptr);
+  EXPECT_EQ(op.tag(run, captured[0], 0), -1);
+  EXPECT_EQ(op.is_true(run, captured[0]), -1);
+  relay_object* field = op.field(run, captured[0], 1, 0);
+  EXPECT_EQ(op.field(run, field, 0, 1), nullptr);  // a tensor has none
+  relay_object *both[2] = {field, field}, *sum[1] = {}, *none[1] = {};
+  EXPECT_EQ(op.segment(run, 0, both, sum), 1);
+  EXPECT_EQ(Value::share(from_c(sum[0])).tensor().at(0), 2);
+  both[1] = captured[0];
+  EXPECT_EQ(op.segment(run, 0, both, none), 0);  // not a tensor
+  relay_object* closure = op.closure(run, 1, captured, 1);
+  EXPECT_EQ(op.closure_function(run, closure, 2), -1);
+  EXPECT_EQ(op.closure_function(run, closure, 1), 1);
+  EXPECT_EQ(op.more_stack(run, 0), 1);  // there is more than a run keeps ...
+  EXPECT_EQ(op.more_stack(run, 0), 0);  // ... and nothing beyond that
+  op.fail(run, 0, 0);
+  return op.give_up(run, 0, 5, field, nullptr, reference, closure, sum[0]);
 }
 
 TEST(Native, HasEveryOperation) {
@@ -98,16 +47,62 @@ TEST(Native, HasEveryOperation) {
   std::shared_ptr<const Program> program = p;
   Result<LinkedProgram> linked = link(program, hand_library());
   ASSERT_TRUE(linked);
+  relay_function first = every_operation;
+  relay_functions code{RELAY_NATIVE_VERSION, 1, &first};
   RunContext context(*linked);
+  NativeFunctions functions(context, code, 1000);
   ThreadPool::Session session(ThreadPool::global(), 1);
+  Value x = scalar(1);
+  Object* args[] = {Value(x).detach()};
   context.begin(session, nullptr);
-  Value x = Value::tensor(Tensor::scalar(1, DType::float32()));
-  relay_object* args[] = {reinterpret_cast<relay_object*>(Value(x).detach())};
-  EXPECT_EQ(every_operation(reinterpret_cast<relay_run*>(&context), args), nullptr);
+  EXPECT_EQ(functions.call(0, args), nullptr);
   EXPECT_TRUE(is_unique(x.get()));
   EXPECT_EQ(context.references().live(), 0u);
-  EXPECT_EQ(context.errors()[0].message, "the program is not well typed: a value is used as a reference that is none");
+  EXPECT_EQ(render(context.errors()),
+            "error[R0402]: the program is not well typed: a value is used as a reference that is none\n"
+            "  note: in `main`\n");
   context.end();
+  args[0] = Value(x).detach();
+  context.begin(session, nullptr);
+  EXPECT_EQ(functions.call(1, args), nullptr);
+  EXPECT_TRUE(is_unique(x.get()));
+  EXPECT_EQ(context.errors()[0].message, "the code lacks a function that is called");
+  context.end();
+}
+
+// As deep as the stack lets it.
+struct Deep {
+  const char* end;
+  int64_t depth;
+};
+__attribute__((noinline)) int64_t descend(Deep& deep, volatile char* above) {
+  volatile char here[100];
+  here[0] = *above;
+  if (const_cast<char*>(here) < deep.end) return 0;
+  return 1 + descend(deep, here) + here[0];
+}
+
+TEST(Native, TheStackIsAsLargeAsAsked) {
+  MachineStack stack;
+  ASSERT_TRUE(stack.reserve(size_t{64} << 20));
+  EXPECT_EQ(stack.bytes(), size_t{64} << 20);
+  for (int turn = 0; turn < 2; ++turn) {
+    Deep deep{stack.end(), 0};
+    EXPECT_EQ(stack.call(
+                  [](void* given) -> void* {
+                    Deep& d = *static_cast<Deep*>(given);
+                    volatile char first = 0;
+                    d.depth = descend(d, &first);
+                    return given;
+                  },
+                  &deep),
+              &deep);
+    EXPECT_GT(deep.depth, 50000);
+    EXPECT_LT(deep.depth, 64 << 20);
+    stack.trim(1 << 20);
+  }
+  MachineStack none;
+  EXPECT_FALSE(none.reserve(size_t{1} << 63) && none.bytes() == size_t{1} << 63);
 }
 
 }  // namespace

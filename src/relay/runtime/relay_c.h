@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define RELAY_C_VERSION 2
+#define RELAY_C_VERSION 3
 #if defined(__GNUC__)
 #define RELAY_C_API __attribute__((visibility("default")))
 #else
@@ -152,6 +152,11 @@ RELAY_C_API relay_status relay_model_call(relay_model* model, relay_value* const
 /* Calls a function that a run of this model gave. */
 RELAY_C_API relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* args,
                                           size_t count, relay_value** result);
+
+/* --- version 3 --- */
+/* What runs the model: "graph", "vm", or "aot", where functions are machine code. A runtime that is built without the virtual
+ * machine refuses models for "vm" with RELAY_INCOMPATIBLE. */
+RELAY_C_API const char* relay_model_executor(const relay_model* model);
 
 #ifdef __cplusplus
 }

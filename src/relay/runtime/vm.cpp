@@ -49,14 +49,9 @@ void Vm::unwind() {
 
 // Says where an error happened.
 void Vm::note_frames() {
-  constexpr size_t most = 8;
-  std::string where;
-  for (size_t i = frames_.size(); i-- > 0 && frames_.size() - i <= most;) {
-    where += where.empty() ? "in " : ", called by ";
-    where += format("`{}`", linked_.program->functions[frames_[i].function].name);
-  }
-  if (frames_.size() > most) where += format(", and {} more", frames_.size() - most);
-  if (!context_.errors().empty() && !where.empty()) context_.errors()[0].notes.push_back(where);
+  std::vector<uint32_t> innermost;
+  for (size_t i = frames_.size(); i-- > 0 && innermost.size() < 8;) innermost.push_back(frames_[i].function);
+  context_.note_calls(innermost, frames_.size());
 }
 
 Object* Vm::call(uint32_t function, std::span<Object* const> args) {

@@ -242,8 +242,8 @@ static Status bench(const BenchOptions& options) {
   else
     print(all);
   say(format("{}, {}: read {}, compile {}, measured for {} s{}", model.executable ? "artifact" : summary(report),
-             subject.executable->runs_as_graph() ? "graph executor" : "virtual machine", milliseconds(model.ms),
-             milliseconds(report.total_ms()), options.seconds * static_cast<double>(counts.size()),
+             in_words(subject.executable->executor()), milliseconds(model.ms), milliseconds(report.total_ms()),
+             options.seconds * static_cast<double>(counts.size()),
              options.vs.empty() ? "" : ", engines in turn, the others stopped"));
   return ok();
 }

@@ -11,7 +11,7 @@ namespace relay::cli {
 namespace {
 struct CompileVerbOptions : ModelOptions {
   std::string output, emit = "artifact";
-  bool json = false;
+  bool aot = false, json = false;
 };
 }  // namespace
 
@@ -29,6 +29,14 @@ static Status compile_to_file(const CompileVerbOptions& options) {
                       "give the model it was made from"};
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
   how.run_here = false;
+  if (options.aot && options.emit != "artifact")
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("--emit {} writes the kernels alone, and --aot is about functions", options.emit),
+                      {},
+                      {},
+                      {},
+                      "leave out one of them"};
+  if (options.aot) how.executor = runtime::Executor::Aot;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
   say_notes(compiled.report);
   driver::FileForm form = options.emit == "so"    ? driver::FileForm::SharedLibrary
@@ -40,8 +48,9 @@ static Status compile_to_file(const CompileVerbOptions& options) {
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
   if (form != driver::FileForm::Artifact)
     say("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");
-  say(format("{}: {}{}: read {}, compile {}", options.output, summary(compiled.report), size_of(options.output),
-             milliseconds(model.ms), milliseconds(compiled.report.total_ms())));
+  say(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),
+             in_words(compiled.report.executor), size_of(options.output), milliseconds(model.ms),
+             milliseconds(compiled.report.total_ms())));
   return ok();
 }
 
@@ -50,6 +59,8 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       app, "compile", "Compile a model to a file",
       "  relay compile model.onnx -o model.rart              for this machine; run it with `relay run model.rart`\n"
       "  relay compile model.onnx -o model.rart --target haswell\n"
+      "  relay compile tree.relay -o tree.rart --aot         functions as machine code: runs without the virtual "
+      "machine\n"
       "  relay compile model.onnx -o kernels.o --emit obj    the kernels alone");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
@@ -58,6 +69,9 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   verb->add_option("--emit", options->emit, "artifact: program, kernels and weights; so, obj: the kernels alone")
       ->capture_default_str()
       ->check(CLI::IsMember({"artifact", "so", "obj"}));
+  verb->add_flag("--aot", options->aot,
+                 "Compile the functions of a program to machine code, instead of code for the virtual machine (a model "
+                 "without control flow has none)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([options, &chosen] { chosen.run = [options] { return compile_to_file(*options); }; });
 }

@@ -29,13 +29,13 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
       ->type_name("GROUP=FILE");
 }
 
-Result<driver::Model> load(const ModelOptions& options, bool force_vm) {
+Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor) {
   driver::LoadOptions load;
   for (const std::string& text : options.shapes) {
     RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
     load.shapes[shape.name] = shape.shape;
   }
-  load.run = {.threads = options.threads, .force_vm = force_vm};
+  load.run = {.threads = options.threads, .executor = executor};
   RELAY_ASSIGN(driver::Model model, driver::load_model(options.model, load));
   if (!model.warnings.empty()) std::cerr << render(model.warnings);
   return model;
@@ -75,6 +75,15 @@ std::string summary(const driver::CompileReport& report) {
                   where);
   return format("{}, {}, {} {}", plural(report.functions, "function", "functions"),
                 plural(report.segments, "segment", "segments"), plural(kernels, "kernel", "kernels"), where);
+}
+
+const char* in_words(runtime::Executor executor) {
+  switch (executor) {
+    case runtime::Executor::Graph: return "graph executor";
+    case runtime::Executor::Vm: return "virtual machine";
+    case runtime::Executor::Aot: return "aot executor";
+  }
+  return "";
 }
 
 void say_notes(const driver::CompileReport& report) {

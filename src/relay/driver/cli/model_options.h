@@ -21,12 +21,14 @@ void add_model(CLI::App& verb, ModelOptions& options, const char* what = "ONNX f
 void add_compile_options(CLI::App& verb, ModelOptions& options);
 
 // Reads the model; warnings go to stderr. Shapes given by --shape are bound.
-Result<driver::Model> load(const ModelOptions& options, bool force_vm = false);
+Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor = {});
 // What compile() takes, from the options and the model.
 Result<driver::CompileOptions> compile_options(const ModelOptions& options, const driver::Model& model);
 
 // "12 kernels (34 calls a run, 5 on weights done once) on zen4, 512-bit vectors avx2 ...; 2 threads"
 std::string summary(const driver::CompileReport& report);
+// "graph executor", "virtual machine", "aot executor".
+const char* in_words(runtime::Executor executor);
 // The notes and warnings of a compilation, a line each.
 void say_notes(const driver::CompileReport& report);
 

@@ -93,7 +93,7 @@ static Status profile(const ProfileOptions& options) {
   }
   say(format("{}, {}: medians of {}",
              model.executable ? "artifact: its operations and rules are not known" : summary(compiled.report),
-             executable->runs_as_graph() ? "graph executor" : "virtual machine", plural(profile.runs, "run", "runs")));
+             in_words(executable->executor()), plural(profile.runs, "run", "runs")));
   return ok();
 }
 

@@ -135,28 +135,22 @@ static Status run_debug(const RunOptions& options, const driver::Model& model) {
 }
 
 static Status run(const RunOptions& options) {
-  bool force_vm = options.executor == "vm";
-  RELAY_ASSIGN(driver::Model model, load(options, force_vm));
+  std::optional<runtime::Executor> executor;
+  for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
+    if (options.executor == runtime::name(known)) executor = known;
+  RELAY_ASSIGN(driver::Model model, load(options, executor));
   if (options.executor == "debug") return run_debug(options, model);
 
   std::shared_ptr<runtime::Executable> executable = model.executable;
   driver::CompileReport report;
   if (!executable) {
     RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
-    how.force_vm = force_vm;
+    how.executor = executor;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
     executable = compiled.executable;
     report = std::move(compiled.report);
     say_notes(report);
   }
-  if (options.executor == "graph" && !executable->runs_as_graph())
-    return Diagnostic{DiagnosticKind::bad_option,
-                      "the program has branches or calls, which the graph executor cannot run",
-                      {},
-                      {},
-                      {},
-                      "use --executor vm"};
-
   RELAY_ASSIGN(driver::Inputs inputs,
                driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
                                    driver::types_of(*executable)));
@@ -174,9 +168,9 @@ static Status run(const RunOptions& options) {
                           ? format("artifact, {}, {}", plural(what.kernel_calls, "kernel call", "kernel calls"),
                                    plural(what.threads, "thread", "threads"))
                           : summary(report);
-  say(format("{}, {}: read {}, {}run {}{}", where, executable->runs_as_graph() ? "graph executor" : "virtual machine",
-             milliseconds(model.ms), model.executable ? "" : format("compile {}, ", milliseconds(report.total_ms())),
-             milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
+  say(format("{}, {}: read {}, {}run {}{}", where, in_words(executable->executor()), milliseconds(model.ms),
+             model.executable ? "" : format("compile {}, ", milliseconds(report.total_ms())), milliseconds(ms),
+             what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }
 
@@ -186,6 +180,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
                             "  relay run model.onnx --input image=cat.npy --output out.npz\n"
                             "  relay run model.onnx --shape image=8,3,224,224 --threads 1\n"
                             "  relay run list.relay --input 'l=expr:Cons(1, Nil)' --input n=3\n"
+                            "  relay run tree.relay --executor aot                       functions as machine code\n"
                             "  relay run tree.relay --executor debug                     the reference evaluator");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
@@ -197,10 +192,12 @@ void add_run(CLI::App& app, Chosen& chosen) {
       ->type_name("NAME=WHAT");
   verb->add_option("--output", options->output, "Write the results to a file .npz or .npy, or to a folder of .npy")
       ->type_name("PATH");
-  verb->add_option("--executor", options->executor,
-                   "compiled (graph where it can), vm, graph, or debug: the slow reference")
+  verb->add_option(
+          "--executor", options->executor,
+          "compiled (graph where it can, else vm), vm: virtual machine, aot: functions as machine code, graph, or "
+          "debug: the slow reference")
       ->capture_default_str()
-      ->check(CLI::IsMember({"compiled", "vm", "graph", "debug"}));
+      ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
   verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
 }
 

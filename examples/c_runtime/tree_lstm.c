@@ -1,0 +1,85 @@
+/* Runs the TreeLSTM of examples/programs/tree_lstm.relay on trees, with the runtime alone: no compiler, no virtual machine.
+ *
+ *   relay compile examples/programs/tree_lstm.relay --aot -o tree.rart
+ *   tree_lstm tree.rart weights < trees > states
+ *
+ * All files are numbers one after the other. `weights`: w, u, uf and b, float32. `trees`: of each node, before its children,
+ * their number (int32) and its 300 floats. `states`: of each tree the 150 floats of h and the 150 of c. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "relay/runtime/relay_c.h"
+
+enum { INPUT = 300, MEMORY = 150 };
+
+static void check(relay_status status) {
+  if (status == RELAY_OK) return;
+  fprintf(stderr, "%s", relay_last_error());
+  exit(1);
+}
+
+static relay_value* data(const relay_model* model, const char* type, const char* constructor, relay_value** fields,
+                         size_t count) {
+  relay_value* made;
+  check(relay_value_data(model, type, constructor, fields, count, &made));
+  for (size_t i = 0; i < count; ++i) relay_value_free(fields[i]);
+  return made;
+}
+
+static relay_value* tensor(FILE* file, const int64_t* shape, int32_t rank) {
+  size_t count = 1;
+  for (int32_t d = 0; d < rank; ++d) count *= (size_t)shape[d];
+  float* floats = malloc(count * sizeof(float));
+  if (fread(floats, sizeof(float), count, file) != count) {
+    fprintf(stderr, "a file ends too early\n");
+    exit(1);
+  }
+  relay_tensor t = {floats, shape, rank, RELAY_FLOAT32, NULL};
+  relay_value* made;
+  check(relay_value_from_tensor(&t, free, floats, &made)); /* not copied */
+  return made;
+}
+
+/* Null at the end of the file. */
+static relay_value* tree(const relay_model* model, FILE* file) {
+  static const int64_t shape[2] = {1, INPUT};
+  int32_t count;
+  if (fread(&count, sizeof(count), 1, file) != 1) return NULL;
+  relay_value* fields[2] = {tensor(file, shape, 2), data(model, "List", "Nil", NULL, 0)};
+  relay_value** children = calloc((size_t)count + 1, sizeof(relay_value*));
+  for (int32_t i = 0; i < count; ++i) children[i] = tree(model, file);
+  while (count-- > 0) {
+    relay_value* link[2] = {children[count], fields[1]};
+    fields[1] = data(model, "List", "Cons", link, 2);
+  }
+  free(children);
+  return data(model, "Tree", "Rose", fields, 2);
+}
+
+int main(int argc, char** argv) {
+  static const int64_t shapes[4][2] = {{600, INPUT}, {450, MEMORY}, {MEMORY, MEMORY}, {600, 0}};
+  FILE* weights = argc == 3 ? fopen(argv[2], "rb") : NULL;
+  if (weights == NULL) return fprintf(stderr, "usage: tree_lstm MODEL WEIGHTS < TREES > STATES\n"), 2;
+  relay_model* model;
+  check(relay_model_load(argv[1], NULL, &model));
+  relay_value* args[5];
+  for (int i = 0; i < 4; ++i) args[i + 1] = tensor(weights, shapes[i], i < 3 ? 2 : 1);
+  fclose(weights);
+  while ((args[0] = tree(model, stdin)) != NULL) {
+    relay_value* result;
+    check(relay_model_call(model, args, 5, &result));
+    for (size_t i = 0; i < 2; ++i) {
+      relay_value* state;
+      relay_tensor floats;
+      check(relay_value_field(result, i, &state));
+      check(relay_value_as_tensor(state, &floats));
+      fwrite(floats.data, sizeof(float), MEMORY, stdout);
+      relay_value_free(state);
+    }
+    relay_value_free(result);
+    relay_value_free(args[0]);
+  }
+  for (int i = 1; i < 5; ++i) relay_value_free(args[i]);
+  relay_model_free(model);
+  return 0;
+}

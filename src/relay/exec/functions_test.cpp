@@ -1,0 +1,172 @@
+// Functions as machine code: what the VM's tests ask of all executors, and what only machine code can get wrong.
+#include "relay/codegen/codegen.h"
+#include "relay/runtime/function_tests.h"
+
+namespace relay::runtime {
+
+static TargetDesc here() {
+  TargetDesc t;
+#if defined(__x86_64__)
+  t.triple = "x86_64-unknown-linux-gnu", t.cpu = "x86-64";
+#elif defined(__aarch64__)
+  t.triple = "aarch64-unknown-linux-gnu", t.cpu = "generic";
+#endif
+  return t;
+}
+
+namespace {
+class WithFunctions : public KernelLibrary {
+ public:
+  WithFunctions(std::shared_ptr<const KernelLibrary> kernels, std::shared_ptr<const KernelLibrary> functions)
+      : kernels_(std::move(kernels)), functions_(std::move(functions)) {}
+  KernelFn find(const std::string& name) const override { return kernels_->find(name); }
+  const relay_functions* functions() const override { return functions_->functions(); }
+
+ private:
+  std::shared_ptr<const KernelLibrary> kernels_, functions_;
+};
+}  // namespace
+
+static std::shared_ptr<const KernelLibrary> with_functions(const Program& program,
+                                                           std::shared_ptr<const KernelLibrary> kernels) {
+  Status valid = validate(program);
+  if (!valid) throw CompileError(valid.errors());
+  Result<std::shared_ptr<KernelLibrary>> functions = codegen::jit({}, here(), 1, &program);
+  if (!functions) throw CompileError(functions.errors());
+  return std::make_shared<WithFunctions>(std::move(kernels), *functions);
+}
+
+INSTANTIATE_TEST_SUITE_P(Aot, Functions, testing::Values(FunctionRunner{"aot", with_functions}), name_of_runner);
+
+namespace {
+
+// --- operations that fail ----------------------------------------------------------------------------------------------
+
+// The runtime's operations; the one that `fails_at` counts down to fails, as it would without memory.
+int fails_at = -1;
+bool fails() { return fails_at >= 0 && fails_at-- == 0; }
+relay_operations failing_operations() {
+  relay_operations op = native_operations;
+  op.segment = [](relay_run* run, uint32_t site, relay_object* const* args, relay_object** results) {
+    return fails() ? 0 : native_operations.segment(run, site, args, results);
+  };
+  op.tuple = [](relay_run* run, relay_object* const* fields, uint32_t count) {
+    return fails() ? nullptr : native_operations.tuple(run, fields, count);
+  };
+  op.data = [](relay_run* run, uint32_t type, uint16_t tag, relay_object* const* fields, uint32_t count) {
+    return fails() ? nullptr : native_operations.data(run, type, tag, fields, count);
+  };
+  op.closure = [](relay_run* run, uint32_t function, relay_object* const* captures, uint32_t count) {
+    return fails() ? nullptr : native_operations.closure(run, function, captures, count);
+  };
+  op.reference = [](relay_run* run, relay_object* content) {
+    return fails() ? nullptr : native_operations.reference(run, content);
+  };
+  op.read = [](relay_run* run, relay_object* reference) {
+    return fails() ? nullptr : native_operations.read(run, reference);
+  };
+  op.write = [](relay_run* run, relay_object* reference, relay_object* content) {
+    return fails() ? 0 : native_operations.write(run, reference, content);
+  };
+  return op;
+}
+
+TEST(Aot, WhateverFailsNothingLeaks) {
+  std::shared_ptr<Program> p = every_instruction_program();
+  Result<LinkedProgram> linked = link(p, with_functions(*p, hand_library()));
+  ASSERT_TRUE(linked);
+  RunContext context(*linked);
+  NativeFunctions functions(context, *linked->native, 1000);
+  relay_operations failing = failing_operations();
+  functions.run().operations = &failing;
+  ThreadPool::Session session(ThreadPool::global(), 1);
+  Value x = scalar(3);
+  size_t before = 0;
+  int ways = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    for (fails_at = ways = 0;; fails_at = ++ways) {
+      Object* args[] = {Value(x).detach()};
+      context.begin(session, nullptr);
+      Object* result = functions.call(0, args);
+      bool done = fails_at >= 0;  // fewer operations than that
+      EXPECT_EQ(result != nullptr, done) << "operation " << ways;
+      if (result) release(result);
+      context.end();
+      EXPECT_TRUE(is_unique(x.get())) << "operation " << ways;
+      EXPECT_EQ(context.references().live(), 0u);
+      if (done) break;
+    }
+    if (turn == 50) before = heap_bytes();
+  }
+  EXPECT_EQ(ways, 11);
+  EXPECT_LT(heap_bytes(), before + 1000);
+}
+
+TEST(Aot, AnExceptionPassesByTheCode) {
+  std::shared_ptr<Program> p = sum_program();
+  Result<LinkedProgram> linked = link(p, with_functions(*p, hand_library()));
+  ASSERT_TRUE(linked);
+  RunContext context(*linked);
+  NativeFunctions functions(context, *linked->native, 1000);
+  relay_operations throwing = native_operations;
+  throwing.segment = [](relay_run* run, uint32_t, relay_object* const*, relay_object**) -> int {
+    static_cast<NativeRun*>(run)->exception = std::make_exception_ptr(std::bad_alloc());
+    return 0;
+  };
+  functions.run().operations = &throwing;
+  ThreadPool::Session session(ThreadPool::global(), 1);
+  context.begin(session, nullptr);
+  Value list = list_of(3);
+  Object* args[] = {Value(list).detach()};
+  EXPECT_THROW(functions.call(0, args), std::bad_alloc);
+  EXPECT_TRUE(is_unique(list.get()));
+  context.end();
+}
+
+// --- code and runtime --------------------------------------------------------------------------------------------------
+
+TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
+  class Other : public KernelLibrary {
+   public:
+    relay_functions table{RELAY_NATIVE_VERSION, 2, nullptr};
+    KernelFn find(const std::string& name) const override { return hand_library()->find(name); }
+    const relay_functions* functions() const override { return &table; }
+  };
+  std::shared_ptr<Other> other = std::make_shared<Other>();
+  other->table.version = RELAY_NATIVE_VERSION + 1;
+  EXPECT_EQ(Executable::create(sum_program(), other).errors()[0].message,
+            "the code of the functions is for version 2 of the runtime's interface, and this is 1");
+  other->table.version = RELAY_NATIVE_VERSION;
+  EXPECT_EQ(Executable::create(push_program(), other).errors()[0].message,
+            "the code has other functions than the program");
+  EXPECT_EQ(Executable::create(sum_program(), hand_library(), {.executor = Executor::Aot}).errors()[0].message,
+            "the program's functions are not machine code");
+  EXPECT_EQ(Executable::create(sum_program(), hand_library(), {.executor = Executor::Graph}).errors()[0].message,
+            "the program has branches or calls, which the graph executor cannot run");
+  // A graph has no functions; the VM runs what is machine code too.
+  Result<std::shared_ptr<Executable>> graph =
+      Executable::create(chain_program(2), hand_library(), {.executor = Executor::Aot});
+  ASSERT_TRUE(graph);
+  EXPECT_EQ((*graph)->executor(), Executor::Graph);
+  std::shared_ptr<Program> p = sum_program();
+  Result<std::shared_ptr<Executable>> vm =
+      Executable::create(p, with_functions(*p, hand_library()), {.executor = Executor::Vm});
+  ASSERT_TRUE(vm);
+  EXPECT_EQ((*vm)->executor(), Executor::Vm);
+  EXPECT_EQ(number(call(*vm, {list_of(4)})), 6);
+}
+
+TEST(Aot, TailCallsAreJumps) {
+  std::shared_ptr<Program> p = sum_program();
+  Result<std::string> text = codegen::llvm_text(*p, here());
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find("musttail call tailcc ptr @\"1 sum\""), std::string::npos) << *text;  // of main
+  EXPECT_EQ(text->find("call tailcc ptr @\"1 sum\""), text->rfind("call tailcc ptr @\"1 sum\""))
+      << *text;  // none of sum
+  Result<std::string> assembly = codegen::assembly_text(*p, here());
+  ASSERT_TRUE(assembly);
+  EXPECT_NE(assembly->find("relay.functions:"), std::string::npos) << *assembly;
+}
+
+}  // namespace
+}  // namespace relay::runtime

@@ -1,0 +1,15 @@
+// In the library relay_runtime_aot (cmake/layers.cmake) this stands in the place of with_vm.cpp and vm.cpp.
+#include "relay/runtime/executable.h"
+
+namespace relay::runtime {
+
+Result<MakeFunctionExecutor> vm_maker() {
+  return Diagnostic{DiagnosticKind::incompatible_artifact,
+                    "the program's functions are code for the virtual machine, which this runtime is built without",
+                    {},
+                    {},
+                    {},
+                    "compile it with `relay compile --aot`, or link the whole runtime"};
+}
+
+}  // namespace relay::runtime
