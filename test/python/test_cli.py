@@ -1,6 +1,7 @@
 """The command line does what its help says."""
 
 import itertools
+import json
 import pathlib
 import re
 
@@ -111,8 +112,6 @@ def test_two_results(tmp_path):
 
 
 def test_profile(conv, tmp_path):
-    import json
-
     done = cli("profile", conv, "--threads", "1", "--time", "0.1", "--trace", tmp_path / "trace.json")
     assert "all kernels" in done.stdout and "nn_conv2d" in done.stdout and "ceilings of one core" in done.stdout
     events = json.loads((tmp_path / "trace.json").read_text())
@@ -347,6 +346,21 @@ def test_bench_beside_pytorch(tmp_path):
     # The reference is in double precision: a third rounds.
     for engine in [one["relay"], *one["peers"]]:
         assert 1e-9 < engine["rms_error"] < 1e-7
+
+
+def test_bench_of_a_random_net():
+    pytest.importorskip("torch")
+    # Seed 4 has a batch of four, symbolic in the model, odd channels, and pools whose padding is not counted.
+    done = cli(
+        "bench", "--random-net", 4, "--vs", "onnxruntime", "--time", "0.2", "--threads", "1", "--json", timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    (one,) = json.loads(done.stdout)
+    assert "network 4, x=" in done.stderr
+    for engine in [one["relay"], *one["peers"]]:
+        assert 0 < engine["rms_error"] < 3e-6
+    assert cli("bench").returncode == 2
+    assert cli("bench", "net.onnx", "--random-net", 4).returncode == 2
 
 
 def test_doctor():

@@ -2,8 +2,12 @@
 //
 // A peer is a process of its own, stopped while others run. Everybody's results are compared with those in double precision,
 // where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a small one.
+#include <stdlib.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -28,6 +32,7 @@ struct BenchOptions : ModelOptions {
   std::string program;
   double seconds = 3;
   bool json = false;
+  std::optional<int64_t> random_net;
 };
 
 // What is measured: a compiled model and its inputs.
@@ -191,8 +196,8 @@ static void print(const std::vector<Measured>& all) {
   }
 }
 
-static Status bench(const BenchOptions& options) {
-  RELAY_ASSIGN(driver::Model model, load(options));
+static Status bench(const BenchOptions& options, const driver::Model& model,
+                    const std::vector<std::string>& input_shapes) {
   if (!options.vs.empty() && model.form != driver::ModelForm::Onnx)
     return Diagnostic{DiagnosticKind::bad_option,
                       format("peers read ONNX models only, not this {}", name(model.form)),
@@ -216,7 +221,7 @@ static Status bench(const BenchOptions& options) {
     say_notes(report);
   }
   RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*subject.executable), {options.inputs, options.shapes},
+               driver::make_inputs(driver::input_ports(*subject.executable), {options.inputs, input_shapes},
                                    driver::types_of(*subject.executable)));
   for (const std::string& note : inputs.notes) say(note);
   RELAY_ASSIGN(subject.inputs, driver::tensors_of(inputs.values));
@@ -248,12 +253,45 @@ static Status bench(const BenchOptions& options) {
   return ok();
 }
 
+static Status bench(const BenchOptions& options) {
+  RELAY_ASSIGN(driver::Model model, load(options));
+  return bench(options, model, options.shapes);
+}
+
+// A folder for a while.
+struct Scratch {
+  std::string path;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+// The batch stays symbolic in the model; the inputs say how large it is.
+static Status bench_random_net(BenchOptions options) {
+  char folder[] = "/tmp/relay-net-XXXXXX";
+  if (!mkdtemp(folder))
+    return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be made: {}", folder, std::strerror(errno))};
+  Scratch scratch{folder};
+  RELAY_ASSIGN(std::string said, driver::run_package_file(options.program, "random_net.py",
+                                                          {std::to_string(*options.random_net), scratch.path}));
+  Json net = Json::parse(said, nullptr, false);
+  if (!net.is_object() || !net.contains("shape") || !net.contains("text"))
+    return Diagnostic{DiagnosticKind::bad_option, format("random_net.py printed '{}'", said)};
+  options.model = scratch.path + "/net.onnx";
+  std::string shape = format("x={}", join(net["shape"].get<std::vector<int64_t>>(), ","));
+  say(format("network {}, {}: {}", *options.random_net, shape, net["text"].get<std::string>()));
+  RELAY_ASSIGN(driver::Model model, load(options));
+  return bench(options, model, {shape});
+}
+
 void add_bench(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, by itself or beside peers",
                             "  relay bench model.onnx\n"
                             "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
                             "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 beside it\n"
-                            "  relay bench model.rart --time 10 --json");
+                            "  relay bench model.rart --time 10 --json\n"
+                            "  relay bench --random-net 7 --vs onnxruntime         odd sizes, strides, groups");
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();
   options->program = chosen.program;
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
@@ -270,7 +308,13 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(0.01, 3600.0));
   verb->add_option("--input", options->inputs, "As for `relay run`")->type_name("NAME=WHAT");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return bench(*options); }; });
+  verb->get_option("MODEL")->required(false);
+  CLI::Option* random = verb->add_option("--random-net", options->random_net, "Measure a random network instead");
+  random->type_name("SEED")->excludes(verb->get_option("MODEL"))->excludes(verb->get_option("--shape"));
+  verb->callback([options, verb, random, &chosen] {
+    if (verb->get_option("MODEL")->empty() && random->empty()) throw CLI::RequiredError("MODEL or --random-net");
+    chosen.run = [options] { return options->random_net ? bench_random_net(*options) : bench(*options); };
+  });
 }
 
 }  // namespace relay::cli
