@@ -192,6 +192,8 @@ TEST(Rules, ProductsOfTwoInputs) {
   EXPECT_EQ(uses(rule_of_product(5, 41, 70, true), "inner products, 4 x 3 sums"), "inner products, 4 x 3 sums");
   EXPECT_EQ(uses(rule_of_product(41, 2, 70, true), "inner products, 4 x 2 sums"), "inner products, 4 x 2 sums");
   EXPECT_EQ(uses(rule_of_product(1, 41, 70, false), "weights outermost"), "weights outermost");
+  // Rows 4096 bytes apart, which meet in one set of the cache.
+  EXPECT_EQ(uses(rule_of_product(20, 33, 1024, true), "rows copied"), "rows copied");
 }
 
 // A transposition goes through squares in registers.
@@ -326,6 +328,20 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
     ASSERT_TRUE(again) << render(again.errors());
     EXPECT_EQ(str(*again, g.stages), g.schedule);
   }
+}
+
+// Lanes run along the channels, whatever order the caller's data is in: it is copied first.
+TEST(Function, PoolingRunsOverChannels) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 40, 32, 32}, f32));
+  x->type = x->annotation;
+  ir::Expr pool = typed(op::make(
+      "nn.max_pool2d", {x}, {{"pool_size", ir::Ints{3, 3}}, {"strides", ir::Ints{2, 2}}, {"padding", ir::Ints{1, 1}}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  EXPECT_NE(l->groups[0].rule.find("window, 8 outputs x 1 vectors of 16 along i1"), std::string::npos)
+      << l->groups[0].rule;
+  EXPECT_NE(l->groups[0].rule.find("padded: elementwise, squares of 16 along i3 and i1"), std::string::npos)
+      << l->groups[0].rule;
 }
 
 TEST(Function, UnknownScheduleNameIsReported) {

@@ -95,12 +95,20 @@ struct PanelSource {
 };
 std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
                                         const std::vector<LoadFact>& loads);
+// Where `rows` rows along x of the left factor meet in few sets of the cache: a stage that copies them, and its name; inlined
+// for now, and r, under its name, reads it. "" where they do not.
+std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<LoadFact>& loads, const std::string& x,
+                     int64_t rows);
+// Places it inside of a part of the long sum `sum`; false if that was not split.
+bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum);
 // Copies it inside `level` loops of stage `consumer`, so that lanes run along N; replaces r, under its name, in the outputs.
 void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer, int level);
 
 // --- shared by rules -----------------------------------------------------------------------------------------------------
 // The axes of a stage in the order of its storage, outermost first.
 std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout);
+// The dimension whose neighbours are stored side by side: the last one of more than one element. -1: none.
+int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 

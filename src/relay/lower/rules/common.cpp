@@ -19,6 +19,14 @@ std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout
   return order;
 }
 
+int contiguous_dim(const te::TensorNode& t, const Layout& layout) {
+  for (size_t p = layout.dims.size(); p-- > 0;) {
+    const LayoutDim& d = layout.dims[p];
+    if (d.block || !scalar::is_int(t.shape[d.dim], 1)) return d.dim;
+  }
+  return layout.dims.empty() ? -1 : layout.dims.back().dim;
+}
+
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
   loops.push_back({axis, lanes, LoopKind::Unroll});
   loops.push_back({axis, 1, LoopKind::Vector});

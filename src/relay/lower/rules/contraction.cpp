@@ -199,18 +199,20 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   }
   finish(sr.loops, false);
   const std::string e_name = e->name, r_name = r->name;
-  if (source) {
-    add_panel(plan, r, *source, e_name, panel_level);
-    for (const te::Tensor& t : plan.stages())
-      if (t->name == r_name) split_long_sum(plan, t);
-  } else {
-    split_long_sum(plan, r);
-  }
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}", e_name, best.tx * best.ty,
+  auto current = [&] {
+    const te::Tensors stages = plan.stages();
+    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == r_name; });
+  };
+  if (source) add_panel(plan, r, *source, e_name, panel_level);
+  const std::string copied = add_rows(plan, current(), left_loads, x, best.tx * best.ty);
+  split_long_sum(plan, current());
+  const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n,
                    source      ? ", panels packed in front"
                    : n_outside ? ", weights outermost"
-                               : ""));
+                               : "",
+                   rows_copied ? ", rows copied" : ""));
   return true;
 }
 

@@ -20,7 +20,7 @@ static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, co
     if (!l.axes.count(v)) continue;
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return "";
-    const auto& last = l.coefficients[layout.dims.back().dim];
+    const auto& last = l.coefficients[contiguous_dim(*l.tensor, layout)];
     if (!last || last->size() != 1 || last->begin()->second != 1) return "";
     const std::string& axis = last->begin()->first;
     if (axis == v || (!u.empty() && axis != u)) return "";

@@ -7,9 +7,14 @@
 //
 // Where the factor is contiguous along k, squares of it are turned around in registers: `tile` is loaded with lanes along k,
 // and read with lanes along n.
+//
+// The left factor is read as it lies, a row of it for each row of the tile. Where these rows lie so far apart that they meet
+// in a few sets of the L1 cache (4096 bytes: all in one), a part of them is copied together first.
 #include <algorithm>
+#include <numeric>
 
 #include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::lower {
 
@@ -23,29 +28,106 @@ const te::Axis* axis_of(const te::TensorNode& stage, const Expr& index) {
   return nullptr;
 }
 
+// The one load of the body with `axis` in an index; null when there are several.
+Expr only_load(const te::TensorNode& stage, const std::string& axis) {
+  Expr found;
+  int count = 0;
+  scalar::visit(stage.body, [&](const Expr& e) {
+    if (e->kind != scalar::Kind::Load) return;
+    bool uses = false;
+    for (const Expr& index : e->args)
+      for (const Expr& v : scalar::free_vars(index)) uses |= v->name == axis;
+    if (uses) found = e, ++count;
+  });
+  return count == 1 ? found : Expr{};
+}
+
+te::Tensor source_of(const Expr& load) { return te::Tensor(dynamic_cast<const te::TensorNode*>(load->source.get())); }
+
+// The stage with one of its loads reading `now` instead.
+te::Tensor reading(const te::TensorNode& stage, const Expr& load, const te::Tensor& now) {
+  te::TensorNode out = stage;
+  out.body = scalar::rewrite(stage.body, [&](const Expr& e) { return e == load ? scalar::load(now, e->args) : e; });
+  return te::Tensor(new te::TensorNode(std::move(out)));
+}
+
+// Bytes between what two neighbours along `axis` read; 0: not constant.
+int64_t step_bytes(GroupPlan& plan, const LoadFact& l, const std::string& axis) {
+  const Layout& layout = plan.layout(l.tensor);
+  const Exprs shape = layout.physical_shape(l.tensor->shape);
+  int64_t step = l.tensor->dtype.bytes(), bytes = 0;
+  for (size_t p = layout.dims.size(); p-- > 0;) {
+    const auto& c = l.coefficients[layout.dims[p].dim];
+    if (!c || layout.dims[p].block) return 0;
+    if (c->count(axis)) bytes += c->at(axis) * step;
+    const Expr extent = scalar::simplify(shape[p]);
+    if (!scalar::is_int(extent)) return bytes;  // of no interest to inner dimensions
+    step *= extent->ivalue;
+  }
+  return bytes;
+}
+
 }  // namespace
+
+std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<LoadFact>& loads, const std::string& x,
+                     int64_t rows) {
+  constexpr int64_t line = 64, sets = 64;
+  const int64_t ways = plan.target->l1_bytes / (line * sets);
+  const Expr load = x.empty() ? Expr{} : only_load(*r, x);
+  if (!load) return "";
+  bool meet = false;
+  for (const LoadFact& l : loads)
+    if (int64_t step = l.axes.count(x) ? step_bytes(plan, l, x) : 0; step > 0 && step % line == 0)
+      meet |= rows > sets / std::gcd(step / line, sets) * ways;
+  int windows = 0;
+  for (const te::Axis& k : r->reduce_axes) windows += extent_or(k, 2) > 1;
+  if (!meet || windows != 1) return "";
+  const te::Tensor copy = copy_stage(source_of(load), r->name + "_rows");
+  plan.outputs = redirect(plan.outputs, r, reading(*r, load, copy));
+  plan.schedule.stages[copy->name] = {};  // inlined until it has a place
+  return copy->name;
+}
+
+bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum) {
+  te::Tensors stages = plan.stages();
+  auto is_named = [](const std::string& what) { return [what](const te::Tensor& t) { return t->name == what; }; };
+  if (std::none_of(stages.begin(), stages.end(), is_named(sum + "_part")))
+    return false;  // whole rows would lie as far apart again
+  const te::Tensor copy = *std::find_if(stages.begin(), stages.end(), is_named(name));
+  const te::Tensor part = *std::find_if(stages.begin(), stages.end(), is_named(sum + "_part"));
+  StageSchedule& s = plan.schedule.stages[name];
+  s.place = Place::At, s.consumer = sum, s.level = 1, s.storage = Storage::Scratch;
+  const int lanes = plan.lanes(copy->dtype);
+  // Lanes along the dimension that the sum runs over.
+  std::string v;
+  scalar::visit(part->body, [&](const Expr& e) {
+    if (e->kind != scalar::Kind::Load || e->source.get() != static_cast<const scalar::Source*>(copy.get())) return;
+    for (size_t d = 0; d < e->args.size(); ++d)
+      for (const Expr& var : scalar::free_vars(e->args[d]))
+        for (const te::Axis& k : part->reduce_axes)
+          if (k.var == var && extent_or(k, 2) > 1) v = copy->axes[d].var->name;
+  });
+  for (const te::Axis& a : copy->axes)
+    if (a.var->name != v) s.loops.push_back({a.var->name, 1});
+  s.loops.push_back({v, lanes});
+  s.loops.push_back({v, 1, LoopKind::Vector});
+  return true;
+}
 
 std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
                                         const std::vector<LoadFact>& loads) {
-  // What the sum reads directly with n in an index: alone, and each index an axis.
-  PanelSource source;
-  int found = 0;
-  scalar::visit(r->body, [&](const Expr& e) {
-    if (e->kind != scalar::Kind::Load) return;
-    int n_dim = -1;
-    for (size_t d = 0; d < e->args.size(); ++d)
-      if (const te::Axis* a = axis_of(*r, e->args[d]); a && a->var->name == n) n_dim = static_cast<int>(d);
-    if (n_dim < 0) return;
-    ++found;
-    source = {te::Tensor(dynamic_cast<const te::TensorNode*>(e->source.get())), e, n_dim, n_dim};
-  });
-  if (found != 1) return std::nullopt;
-  for (const Expr& index : source.load->args)
-    if (!scalar::is_int(index) && !axis_of(*r, index)) return std::nullopt;
+  const Expr load = only_load(*r, n);
+  if (!load) return std::nullopt;
+  PanelSource source{source_of(load), load};
+  for (size_t d = 0; d < load->args.size(); ++d) {
+    const te::Axis* a = axis_of(*r, load->args[d]);
+    if (!a && !scalar::is_int(load->args[d])) return std::nullopt;
+    if (a && a->var->name == n) source.n_dim = source.k_dim = static_cast<int>(d);
+  }
   for (const LoadFact& l : loads) {
     if (plan.constants.count(l.tensor->name)) return std::nullopt;  // packed when the program is built
     if (l.tensor->shape.size() != source.tensor->shape.size()) continue;
-    const auto& last = l.coefficients[plan.layout(l.tensor).dims.back().dim];
+    const auto& last = l.coefficients[contiguous_dim(*l.tensor, plan.layout(l.tensor))];
     if (!last || last->size() != 1 || last->begin()->second != 1) continue;
     for (size_t d = 0; d < source.load->args.size(); ++d)
       if (const te::Axis* a = axis_of(*r, source.load->args[d]); a && a->var->name == last->begin()->first)
@@ -61,10 +143,7 @@ void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, 
       source.k_dim != source.n_dim && (source.tensor->dtype.bits == 32 || source.tensor->dtype.bits == 64);
   te::Tensor tile = turned ? copy_stage(source.tensor, r->name + "_tile") : te::Tensor();
   te::Tensor panel = copy_stage(turned ? tile : source.tensor, r->name + "_panel");
-  te::TensorNode sum = *r;
-  sum.body =
-      scalar::rewrite(r->body, [&](const Expr& e) { return e == source.load ? scalar::load(panel, e->args) : e; });
-  plan.outputs = redirect(plan.outputs, r, te::Tensor(new te::TensorNode(std::move(sum))));
+  plan.outputs = redirect(plan.outputs, r, reading(*r, source.load, panel));
 
   auto loops = [&](const te::TensorNode& stage, std::vector<Loop>& out) {
     for (size_t d = 0; d < stage.axes.size(); ++d)

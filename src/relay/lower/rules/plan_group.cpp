@@ -63,6 +63,21 @@ bool is_expensive_to_repeat(const te::TensorNode& stage) {
   return dear || nodes > 60;
 }
 
+// What `r` reads of `in` with its own channels (dimension 1 of the result) goes last, or in's dimension 1.
+Layout channels_last(const te::TensorNode& r, const te::TensorNode& in) {
+  int last = 1;
+  scalar::visit(r.body, [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(&in)) return;
+    for (size_t d = 0; d < n->args.size(); ++d)
+      if (n->args[d] == r.axes[1].var) last = static_cast<int>(d);
+  });
+  Layout layout;
+  for (int d = 0; d < static_cast<int>(in.shape.size()); ++d)
+    if (d != last) layout.dims.push_back({d});
+  layout.dims.push_back({last});
+  return layout;
+}
+
 }  // namespace
 
 void plan_group(GroupPlan& plan) {
@@ -115,18 +130,18 @@ void plan_group(GroupPlan& plan) {
   for (const auto& [r_name, e_name] : pairs) {
     te::Tensor r = find_stage(plan, r_name), e = find_stage(plan, e_name);
     StageFacts facts = facts_of(r, expand(plan.stages(), plan.schedule));
-    // A convolution reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
-    if (facts.contraction && r->axes.size() >= 3 &&
+    // A convolution or pooling reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
+    if ((facts.contraction || facts.window) && r->axes.size() >= 3 &&
         plan.layout(e).dims == Layout::channels_last(static_cast<int>(e->shape.size())).dims) {
       for (const te::Tensor& in : te::inputs(r)) {
         if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
-        Layout channels_last = Layout::channels_last(static_cast<int>(in->shape.size()));
+        const Layout wanted = channels_last(*r, *in);
         if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
           plan.schedule.stages[in->name].place = Place::Root;
-          plan.layouts[in->name] = channels_last;
-        } else if (in->is_placeholder() && plan.layout(in).dims != channels_last.dims) {
+          plan.layouts[in->name] = wanted;
+        } else if (in->is_placeholder() && plan.layout(in).dims != wanted.dims) {
           te::Tensor copy = copy_stage(in, unused_name(plan, in->name + "_nhwc"));
-          plan.layouts[copy->name] = channels_last;
+          plan.layouts[copy->name] = wanted;
           plan.schedule.stages[copy->name].place = Place::Root;
           plan.outputs = redirect(plan.outputs, in, copy);
         }

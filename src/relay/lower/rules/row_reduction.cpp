@@ -22,8 +22,8 @@ int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
     bool some = false, all = true;
     for (const LoadFact& l : facts.loads) {
       if (!l.axes.count(r.reduce_axes[k].var->name)) continue;
-      const Layout& layout = plan.layout(l.tensor);
-      const auto* c = layout.dims.empty() ? nullptr : &l.coefficients[layout.dims.back().dim];
+      const int last = contiguous_dim(*l.tensor, plan.layout(l.tensor));
+      const auto* c = last < 0 ? nullptr : &l.coefficients[last];
       bool contiguous = c && *c && (*c)->count(r.reduce_axes[k].var->name) && (*c)->at(r.reduce_axes[k].var->name) == 1;
       some |= contiguous, all &= contiguous;
     }

@@ -25,7 +25,7 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& c = l.coefficients[d];
       if (!c) continue;
-      bool moves = c->count(in_r(v)), last = !layout.dims.empty() && layout.dims.back().dim == static_cast<int>(d);
+      bool moves = c->count(in_r(v)), last = contiguous_dim(*l.tensor, layout) == static_cast<int>(d);
       if (moves && !last && !plan.constants.count(l.tensor->name)) return false;  // would gather
     }
   }
