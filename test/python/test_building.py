@@ -258,3 +258,12 @@ def test_build():
         relay.bind_params_by_name(mod["main"], {"v": b})
     with pytest.raises(relay.CompileError, match="cuda"):
         relay.build(mod, target="cuda")
+
+
+@pytest.mark.parametrize("batch", ["n", 8])
+def test_vectors_of_a_grouped_convolution_do_not_go_along_the_batch(batch):
+    x = relay.var("x", (batch, 32, 20, 20))
+    weight = relay.const(np.ones((32, 1, 3, 3), np.float32))
+    model = relay.compile(relay.module(relay.op.nn.conv2d(x, weight, padding=[1, 1], groups=32)))
+    assert any("window" in group["rule"] for group in model.report["groups"])
+    assert not any("along i0" in group["rule"] for group in model.report["groups"])

@@ -22,6 +22,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     return r->axes.size();
   };
   auto in_e = [&](const std::string& axis_of_r) { return e->axes[position(axis_of_r)].var->name; };
+  // A depthwise or grouped convolution: both factors have the axis along which results are stored. Vectors go along it, which
+  // is another rule's; the batch, which only one factor has, would scatter them.
+  for (const te::Axis& a : r->axes)
+    if (facts.window && in_e(a.var->name) == order.back() && facts.is_batch(a.var->name)) return false;
   // N: the largest data axis that only one factor has. The other factor is then the left one.
   std::set<std::string> left = facts.left, right = facts.right;
   std::vector<LoadFact> right_loads = facts.right_loads, left_loads = facts.left_loads;
