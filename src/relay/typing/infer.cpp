@@ -110,7 +110,8 @@ void Inference::check_promise(const std::string& what, const Type& promised, con
 // --- types of nodes -------------------------------------------------------------------------------------------------------
 
 void Inference::set(const ExprNode* e, Type type) {
-  if (!e->type) touched_.push_back(e);
+  if (e->type == type) return;
+  touched_.push_back(e);  // also one that was typed by an earlier inference: it may have a hole now
   e->type = std::move(type);
 }
 
