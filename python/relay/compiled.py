@@ -91,6 +91,12 @@ class Compiled:
         results = like(results, example)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def value(self, value, dtype: str | None = None) -> _core.Value:
+        """The value as the program has it: made once, it can be an argument of many calls."""
+        if self._core.is_graph:
+            raise wrong_input("a graph takes arrays", help="pass the array itself")
+        return to_value(value, self._core.types, dtype)
+
     @property
     def executor(self) -> str:
         """What runs it: "graph", "vm" or "aot"."""

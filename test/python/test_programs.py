@@ -175,6 +175,40 @@ def test_interpreter(runner):
     assert run(lambda_(variable(0))) == Data("Made", Data("Variable", 0), Data("Nil"))
 
 
+SIZES = """#[version = "0.0.5"]
+def @main(%x: Tensor[(n, 3), float32], %shape: Tensor[(2), int64], %k: int32) {
+  let %places = argwhere(greater(%x, 0f));
+  let %y = dyn.reshape(%x, %shape);
+  let %filled = dyn.full(%k, shape_of(%places, dtype="int64"));
+  (add(%places, %filled), arange(0, %k, 2), multiply(%y, 2f), dyn.broadcast_to(sum(%y, axis=[0], keepdims=True), %shape))
+}
+"""
+
+
+def test_sizes_that_depend_on_values(runner):
+    rng = np.random.default_rng(4)
+    run = runner(relay.parse(SIZES))
+    for n, shape, k in ((4, (2, 6), 7), (1, (3, 1), 0), (4, (2, 6), 3)):
+        x = rng.standard_normal((n, 3)).astype(np.float32)
+        places, numbers, y, sums = run(x, np.array(shape), np.int32(k))
+        np.testing.assert_array_equal(places, np.argwhere(x > 0) + k)
+        np.testing.assert_array_equal(numbers, np.arange(0, k, 2))
+        np.testing.assert_array_equal(y, x.reshape(shape) * 2)
+        close(sums, np.broadcast_to(x.reshape(shape).sum(0, keepdims=True), shape))
+
+
+def test_sizes_that_do_not_fit():
+    x = np.zeros((4, 3), np.float32)
+    run = relay.compile(relay.parse(SIZES))
+    for shape, message in (((5, 2), "does not fit"), ((2, -6), "does not fit"), ((-1, -1), "does not fit")):
+        with pytest.raises(relay.CompileError, match=message):
+            run(x, np.array(shape), np.int32(1))
+    huge = relay.compile(relay.parse('#[version = "0.0.5"]\ndef @main(%s: Tensor[(2), int64]) { dyn.full(1f, %s) }'))
+    for shape, message in (((-3, 1), "is -3"), ((2**40, 2**40), "too large")):
+        with pytest.raises(relay.CompileError, match=message):
+            huge(np.array(shape))
+
+
 LISTS = """#[version = "0.0.5"]
 type List[A] { Cons(A, List[A]), Nil }
 def @sum(%l: List[int32]) -> int32 { match (%l) { Nil => 0, Cons(%h, %t) => add(%h, @sum(%t)) } }

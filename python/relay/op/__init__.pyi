@@ -74,6 +74,10 @@ def argsort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True, d
     axis (int): The axis that is sorted.
     is_ascend (bool): Whether the least comes first.
     dtype (dtype or None): The element type of places; None: int32."""
+def argwhere(condition: Expr | TupleWrapper) -> Expr:
+    """The indices of the elements that are not zero, one a row.
+
+    condition: any shape"""
 def asin(data: Expr | TupleWrapper) -> Expr:
     """Arc sine.
 
@@ -169,6 +173,26 @@ def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+class dyn:
+    @staticmethod
+    def broadcast_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Expr:
+        """Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.
+
+        data: a shape that broadcasts to the result's
+        shape: (rank,) integers: the result's shape"""
+    @staticmethod
+    def full(fill_value: Expr | TupleWrapper, shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
+        """A tensor of one value, of a shape that is known only when the program runs.
+
+        fill_value: ()
+        shape: (rank,) integers: the result's shape
+        dtype (dtype or None): The element type of the result; None: of fill_value."""
+    @staticmethod
+    def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper) -> Expr:
+        """The same elements under a shape that is known only when the program runs.
+
+        data: any shape
+        newshape: (rank,) integers; 0 keeps an extent, -1 is what is left over"""
 def equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs == rhs.
 
@@ -817,6 +841,10 @@ def tanh(data: Expr | TupleWrapper) -> Expr:
     """Hyperbolic tangent.
 
     data: any shape"""
+def tensor_of_shape(shape: Expr | TupleWrapper) -> Expr:
+    """A bool tensor, all False, of a shape that is known only when the program runs.
+
+    shape: (rank,) int64: the sizes"""
 def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Expr:
     """Repeats the whole tensor along each axis.
 

@@ -457,6 +457,13 @@ class FunctionCode : ObjectCode {
       case Op::Call: return call(in, shared_.functions[in.index], take_all(in));
       case Op::CallClosure:
       case Op::TailCallClosure: return call_closure(in);
+      case Op::MakeTensor: {
+        Value* made =
+            operation(offsetof(relay_operations, tensor_of_shape), b_.getPtrTy(), {run_, read(operand(in, 0).reg)});
+        fail_unless(is_not_zero(made), {});
+        done_with(operand(in, 0));
+        return set(in.to, made);
+      }
       case Op::MakeReference: {
         Value* content = take(operand(in, 0));
         Value* made = operation(offsetof(relay_operations, reference), b_.getPtrTy(), {run_, content});

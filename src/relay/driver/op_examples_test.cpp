@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
 #include "relay/eval/examples.h"
 #include "relay/exec/build.h"
@@ -42,6 +43,12 @@ Result<exec::Built> build_call(const eval::ExampleCase& c, const TargetDesc& tar
   ir::Module module;
   module.functions["main"] = eval::function(c);
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  if (c.def->shape) {  // sizes that depend on values: no single kernel
+    CompileOptions options;
+    options.target = target, options.opt_level = 0;
+    RELAY_ASSIGN(Compiled compiled, compile(typed, options));
+    return compiled.built;
+  }
   lower::LowerOptions options;
   options.target = target;
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(typed.functions.at("main"), "main", options));

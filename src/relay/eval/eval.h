@@ -83,6 +83,10 @@ Result<Value> run(const ir::FunctionRef& function, const Values& args, const Eva
 // A closed expression.
 Result<Value> run(const ir::Expr& expr, const EvalOptions& options = {});
 
+// The type that an operator's relation gave, with the sizes that depend on values (OpDef::shape); most have none.
+Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const ir::Type& type,
+                            const te::Tensors& inputs, const TensorBindings& bindings, const ShapeValues& shape,
+                            const EvalOptions& options);
 // One operator.
 Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args,
                             const ShapeValues& shape = {}, const EvalOptions& options = {});

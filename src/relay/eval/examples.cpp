@@ -3,6 +3,8 @@
 #include <cmath>
 #include <random>
 
+#include "relay/eval/eval.h"
+
 namespace relay::eval {
 
 using ir::as;
@@ -123,6 +125,8 @@ Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vecto
   CaseExpressions e = expressions(c);
   TensorBindings bindings;
   for (size_t i = 0; i < inputs.size(); ++i) bindings.emplace_back(e.inputs[i], inputs[i]);
+  RELAY_ASSIGN(ir::Type type, with_sizes(*c.def, c.attrs, c.output, e.inputs, bindings, c.shape, options));
+  if (type != c.output) e.outputs = c.def->compute(c.attrs, e.inputs, type);
   return evaluate(e.outputs, bindings, c.shape, options);
 }
 

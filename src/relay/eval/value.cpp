@@ -86,6 +86,30 @@ static void flatten(const Value& v, Values* out) {
   }
 }
 
+Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const ir::Type& type,
+                            const te::Tensors& inputs, const TensorBindings& bindings, const ShapeValues& shape,
+                            const EvalOptions& options) {
+  const ir::TensorType* t = ir::as<ir::TensorType>(type);
+  if (!def.shape || !t || std::none_of(t->shape.begin(), t->shape.end(), scalar::is_any)) return type;
+  RELAY_ASSIGN(std::vector<Tensor> found, evaluate({def.shape(attrs, inputs)}, bindings, shape, options));
+  ir::Dims dims = t->shape;
+  Shape all;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    int64_t size = found[0].int_at(static_cast<int64_t>(d));
+    if (size < 0)
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        size == -1 ? format("{}: the shape that the inputs say does not fit", def.name)
+                                   : format("{}: a size of the result is {}", def.name, size)};
+    all.push_back(size);
+    if (scalar::is_any(dims[d])) dims[d] = scalar::imm(size);
+  }
+  std::optional<int64_t> elements = element_count(all);
+  if (!elements || *elements > (int64_t{1} << 40))
+    return Diagnostic{DiagnosticKind::limit_exceeded,
+                      format("{}: the result is too large: ({})", def.name, join(all, ", "))};
+  return ir::tensor_type(std::move(dims), t->dtype);
+}
+
 Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape,
                             const EvalOptions& options) {
   ir::Types types;
@@ -108,6 +132,7 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const 
     placeholders.push_back(te::placeholder(format("in{}", i), std::move(dims), flat[i].dtype));
     bindings.push_back({placeholders.back(), flat[i].tensor});
   }
+  RELAY_ASSIGN(type, with_sizes(def, attrs, type, placeholders, bindings, shape, options));
   te::Tensors outputs = def.compute(attrs, placeholders, type);
   RELAY_ASSIGN(std::vector<Tensor> tensors, evaluate(outputs, bindings, shape, options));
   if (!ir::as<ir::TupleType>(type)) {

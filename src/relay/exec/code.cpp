@@ -186,6 +186,7 @@ runtime::Function Code::finish(const std::string& name) {
             out.tail_call_closure(closure, args);
           break;
         }
+        case Op::MakeTensor: place[item.to] = out.tensor_of_shape(args[0]); break;
         case Op::MakeReference: place[item.to] = out.reference(args[0]); break;
         case Op::ReadReference: place[item.to] = out.read(args[0]); break;
         case Op::WriteReference: out.write(args[0], args[1]); break;

@@ -40,6 +40,7 @@ class Code {
   // args[0] is the closure.
   uint32_t call_closure(Registers args) { return value(runtime::Op::CallClosure, std::move(args)); }
   void tail_call_closure(Registers args) { put(runtime::Op::TailCallClosure, std::move(args)); }
+  uint32_t tensor_of_shape(uint32_t shape) { return value(runtime::Op::MakeTensor, {shape}); }
   uint32_t reference(uint32_t content) { return value(runtime::Op::MakeReference, {content}); }
   uint32_t read(uint32_t reference) { return value(runtime::Op::ReadReference, {reference}); }
   void write(uint32_t reference, uint32_t content) { put(runtime::Op::WriteReference, {reference, content}); }

@@ -217,6 +217,9 @@ class Writer {
         const Constructor* c = as<Constructor>(call.callee);
         return code_.data(numbers_.type(c->data_type), static_cast<uint32_t>(c->tag), operands(call.args));
       }
+      case ExprKind::Op:
+        if (as<ir::Op>(call.callee)->name == "tensor_of_shape") return code_.tensor_of_shape(operand(call.args[0]));
+        break;
       case ExprKind::Function: {
         FunctionRef f(as<Function>(call.callee));
         if (f->attrs.count("Segment") == 0) break;

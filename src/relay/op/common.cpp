@@ -30,6 +30,15 @@ Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, co
   return tensors;
 }
 
+Result<size_t> shape_input(const char* number, const Types& in, size_t i, const char* name) {
+  RELAY_ASSIGN(const TensorType* shape, tensor_input(in, i, name));
+  RELAY_RETURN_IF_ERROR(expect_rank(number, shape, 1, name));
+  if (!shape->dtype.is_int()) return constraint(number, "{} must be integers, but is {}", name, shape->dtype.str());
+  if (!scalar::is_int(shape->shape[0]))
+    return constraint(number, "{} has {} values, which is no constant", name, text(shape->shape));
+  return static_cast<size_t>(shape->shape[0]->ivalue);
+}
+
 Status expect_rank(const char* number, const TensorType* type, size_t rank, const char* name) {
   if (type->shape.size() == rank) return ok();
   return constraint(number, "{} must have {}, but its shape is {}", name,

@@ -41,6 +41,8 @@ using te::Combiner;
 Result<const TensorType*> tensor_input(const Types& in, size_t i, const char* name);
 // The tensors of a tuple input, at least one.
 Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, const char* name);
+// Input i as a shape: a list of integers of known length, which is what comes back.
+Result<size_t> shape_input(const char* number, const Types& in, size_t i, const char* name);
 Status expect_rank(const char* number, const TensorType* type, size_t rank, const char* name);
 Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b,
                          const char* b_name);

@@ -68,6 +68,11 @@ struct OpDef {
   std::function<Types(const Attrs&, Types inputs)> complete;
   // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
+  // Only of an operator with one result, whose type may have a `?` where all of the inputs' sizes are known: then a size
+  // depends on the inputs' values. The result's shape, int64[rank], from the inputs. See transform/size_results.cpp.
+  std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
+  bool by_executor = false;        // no kernel: the executors do it themselves
+  const OpDef* part_of = nullptr;  // made of that operator's `shape`; such are in no list
   // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
   // and attributes as variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
   // test/python/oracle.py at hand: "torch.relu(data)".
@@ -86,6 +91,8 @@ struct OpSpec {
   std::function<Result<Type>(const A&, const Types&)> infer;
   std::function<Types(const A&, Types)> complete = {};
   std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> compute;
+  std::function<te::Tensor(const A&, const te::Tensors&)> shape = {};
+  bool by_executor = false;
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects = {};
@@ -107,6 +114,8 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
     static const A defaults{};
     return a ? *static_cast<const A*>(a->data()) : defaults;
   };
+  std::function<te::Tensor(const Attrs&, const te::Tensors&)> shape;
+  if (s.shape) shape = [get, f = s.shape](const Attrs& a, const te::Tensors& in) { return f(get(a), in); };
   return OpDef{
       std::move(s.name),
       std::move(s.doc),
@@ -116,6 +125,9 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       [get, f = s.infer](const Attrs& a, const Types& in) { return f(get(a), in); },
       [get, f = s.complete](const Attrs& a, Types in) { return f ? f(get(a), std::move(in)) : in; },
       [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
+      std::move(shape),
+      s.by_executor,
+      nullptr,
       std::move(s.oracle),
       std::move(s.examples),
       std::move(s.rejects)};

@@ -35,7 +35,46 @@ struct Table {
     const OpDef* def = new OpDef(std::move(definition));
     bool added = by_name.emplace(def->name, std::pair(def, ir::Expr(new ir::Op(def->name, def)))).second;
     RELAY_CHECK(added, "two operators are named {}", def->name);
-    sorted.push_back(def);
+    if (def->shape) add_parts(*def);
+    if (!def->part_of) sorted.push_back(def);
+  }
+
+  // NAME.shape(inputs): what def.shape computes. NAME.shaped(like, inputs): the operator, where its type has a `?` the
+  // result is as large as `like`.
+  void add_parts(const OpDef& whole) {
+    const OpDef* def = &whole;
+    OpDef shape;
+    shape.name = def->name + ".shape", shape.doc = format("The shape of the result of {}.", def->name);
+    shape.part_of = def, shape.inputs = def->inputs, shape.attrs_type = def->attrs_type;
+    shape.infer = [def](const Attrs& a, const Types& in) -> Result<Type> {
+      RELAY_ASSIGN(Type type, def->infer(a, in));
+      return ir::tensor_type({scalar::imm(static_cast<int64_t>(ir::as<ir::TensorType>(type)->shape.size()))},
+                             DType::int64());
+    };
+    shape.compute = [def](const Attrs& a, const te::Tensors& in, const Type&) {
+      return te::Tensors{def->shape(a, in)};
+    };
+    OpDef shaped;
+    shaped.name = def->name + ".shaped", shaped.doc = format("{} with a result as large as a tensor.", def->name);
+    shaped.part_of = def, shaped.inputs = def->inputs, shaped.attrs_type = def->attrs_type;
+    shaped.inputs.insert(shaped.inputs.begin(), {.name = "like", .doc = "the result's shape"});
+    shaped.fusion = def->fusion;
+    shaped.infer = [def](const Attrs& a, const Types& in) -> Result<Type> {
+      RELAY_ASSIGN(Type type, def->infer(a, Types(in.begin() + 1, in.end())));
+      const ir::TensorType* out = ir::as<ir::TensorType>(type);
+      const ir::TensorType* like = ir::as<ir::TensorType>(in[0]);
+      if (!like || like->shape.size() != out->shape.size())
+        return constraint("C1", "like must have as many axes as the result, {}", out->shape.size());
+      ir::Dims dims = out->shape;
+      for (size_t d = 0; d < dims.size(); ++d)
+        if (scalar::is_any(dims[d])) dims[d] = like->shape[d];
+      return ir::tensor_type(std::move(dims), out->dtype);
+    };
+    shaped.compute = [def](const Attrs& a, const te::Tensors& in, const Type& out) {
+      return def->compute(a, te::Tensors(in.begin() + 1, in.end()), out);
+    };
+    add(std::move(shape));
+    add(std::move(shaped));
   }
 };
 

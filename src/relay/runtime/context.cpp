@@ -1,7 +1,9 @@
 #include "relay/runtime/context.h"
 
 #include <cstdlib>
+#include <cstring>
 
+#include "relay/runtime/operations.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -42,6 +44,34 @@ void RunContext::note_calls(std::span<const uint32_t> functions, size_t count) {
     where += format("{}`{}`", where.empty() ? "in " : ", called by ", linked_.program->functions[f].name);
   if (count > functions.size()) where += format(", and {} more", count - functions.size());
   errors_[0].notes.push_back(where);
+}
+
+Object* make_tensor_of_shape(RunContext& run, const Object* shape) {
+  if (shape->kind != ObjectKind::Tensor || shape->id != dtype_id(DType::int64()) || shape->size != 1)
+    return not_well_typed(run, "a shape is no vector of int64");
+  size_t rank = static_cast<size_t>(as_tensor(shape)->dims()[0]);
+  std::span<const int64_t> sizes(static_cast<const int64_t*>(as_tensor(shape)->data), rank);
+  int64_t elements = 1;
+  for (int64_t size : sizes) {
+    if (size < 0) {
+      run.fail(DiagnosticKind::wrong_input,
+               size == -1 ? std::string("a shape that is computed while the program runs does not fit what it is for")
+                          : format("a size that is computed while the program runs is {}", size));
+      return nullptr;
+    }
+    if (__builtin_mul_overflow(elements, size, &elements) || elements > Limits::array_bytes) {
+      run.fail(DiagnosticKind::limit_exceeded,
+               format("a shape that is computed while the program runs is too large: ({})", join(sizes, ", ")));
+      return nullptr;
+    }
+  }
+  TensorObject* made = make_tensor(dtype_id(DType::boolean()), sizes, static_cast<size_t>(elements));
+  if (made == nullptr) {
+    run.fail_no_memory();
+    return nullptr;
+  }
+  std::memset(made->data, 0, static_cast<size_t>(elements));
+  return made;
 }
 
 // --- segments ----------------------------------------------------------------------------------------------------------

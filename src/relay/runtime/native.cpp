@@ -61,6 +61,10 @@ const relay_operations native_operations = {
           return guarded(run, no_object,
                          [&](RunContext& c) { return to_c(make_closure(c, function, from(captures, count))); });
         },
+    .tensor_of_shape =
+        [](relay_run* run, const relay_object* shape) {
+          return guarded(run, no_object, [&](RunContext& c) { return to_c(make_tensor_of_shape(c, from(shape))); });
+        },
     .field =
         [](relay_run* run, relay_object* object, uint32_t index, int last) {
           return guarded(run, no_object,

@@ -41,6 +41,9 @@ typedef struct relay_operations {
   relay_object* (*data)(relay_run* run, uint32_t type, uint16_t tag, relay_object* const* fields, uint32_t count);
   relay_object* (*closure)(relay_run* run, uint32_t function, relay_object* const* captures, uint32_t count);
 
+  /* A bool tensor of zeros of the shape that an int64 vector says. */
+  relay_object* (*tensor_of_shape)(relay_run* run, const relay_object* shape);
+
   /* `last`: the object is taken over. */
   relay_object* (*field)(relay_run* run, relay_object* object, uint32_t index, int last);
   /* The constructor of a value of that type; -1 on failure. */

@@ -91,6 +91,9 @@ inline uint32_t open_closure(Object* closure, bool takes_self, Object** to) {
   return captured + takes_self;
 }
 
+// A bool tensor of zeros of the shape that an int64 vector says.
+Object* make_tensor_of_shape(RunContext& run, const Object* shape);
+
 // Takes the content over.
 inline Object* make_reference(RunContext& run, Object* content) {
   Object* made = run.references().make(content);

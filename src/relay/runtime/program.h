@@ -117,6 +117,7 @@ enum class Op : uint8_t {
   MakeClosure,      // to = function `index` with its first parameters, args
   CallClosure,      // to = closure args[0] of the other args
   TailCallClosure,  // returns that
+  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector
   MakeReference,    // to = a new reference to args[0]
   ReadReference,    // to = what args[0] refers to
   WriteReference,   // args[0] refers to args[1]
@@ -137,6 +138,7 @@ constexpr bool gives_value(Op op) {
     case Op::Call:
     case Op::MakeClosure:
     case Op::CallClosure:
+    case Op::MakeTensor:
     case Op::MakeReference:
     case Op::ReadReference: return true;
     default: return false;

@@ -131,6 +131,7 @@ class FunctionBuilder {
     args.insert(args.begin(), closure);
     put({.op = Op::TailCallClosure}, args);
   }
+  uint32_t tensor_of_shape(Operand shape) { return emit(Op::MakeTensor, {shape}); }
   uint32_t reference(Operand content) { return emit(Op::MakeReference, {content}); }
   uint32_t read(Operand reference) { return emit(Op::ReadReference, {reference}); }
   void write(Operand reference, Operand content) { put({.op = Op::WriteReference}, {reference, content}); }

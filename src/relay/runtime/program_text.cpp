@@ -81,6 +81,7 @@ static std::string str(const Program& program, const Function& f, const Instruct
     case Op::MakeClosure: return format("closure {}{}", program.functions[in.index].name, all);
     case Op::CallClosure: return format("call {}{}", args[0], rest);
     case Op::TailCallClosure: return format("tail call {}{}", args[0], rest);
+    case Op::MakeTensor: return format("tensor of shape {}", args[0]);
     case Op::MakeReference: return format("reference {}", args[0]);
     case Op::ReadReference: return format("read {}", args[0]);
     case Op::WriteReference: return format("write {} to {}", args[1], args[0]);

@@ -189,6 +189,9 @@ inline std::shared_ptr<Program> every_instruction_program() {
   FunctionBuilder::Label empty = m.label(), full = m.label(), joined = m.label(), never = m.label();
   uint32_t more = m.call(1, {use(0)}), list = m.reg(), result = m.reg();
   uint32_t zero = m.constant(0);
+  p->constants.push_back(Tensor::empty({2}, DType::int64()));
+  p->constants.back().set(0, 2), p->constants.back().set(1, 3);
+  m.drop(m.tensor_of_shape(last(m.constant(static_cast<uint32_t>(p->constants.size()) - 1))));
   m.branch_if_false(last(m.segment(2, {last(zero), use(more)}, 1)[0]), never);
   m.move(last(m.data(0, cons, {use(0), last(m.data(0, nil, {}))})), list);
   m.switch_tag(use(list), 0, {empty, full});

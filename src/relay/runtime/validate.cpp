@@ -273,6 +273,7 @@ class Validator {
       case Op::Fail: check(in.index < f.messages.size(), "a message does not exist"); return args(0);
       case Op::Move:
       case Op::GetField:
+      case Op::MakeTensor:
       case Op::MakeReference:
       case Op::ReadReference:
       case Op::Return: return args(1);

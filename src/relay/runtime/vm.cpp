@@ -238,6 +238,13 @@ Object* Vm::interpret() {
         if (!replace(static_cast<uint32_t>(callee), functions[callee].parameters)) return nullptr;
         break;
       }
+      case Op::MakeTensor: {
+        Object* made = make_tensor_of_shape(context_, regs[args[0].reg]);
+        if (made == nullptr) return nullptr;
+        done_with(args[0]);
+        set(in.to, made);
+        break;
+      }
       case Op::MakeReference: {
         std::span<Object* const> given = gather(in);
         if (!give(in, given, make_reference(context_, given[0]))) return nullptr;

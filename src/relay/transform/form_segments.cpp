@@ -15,6 +15,7 @@
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/op/op.h"
 #include "relay/scalar/simplify.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"
@@ -40,7 +41,8 @@ bool is_kernel_call(const Expr& e) {
   const Call* call = as<Call>(e);
   if (!call || !is_tensors(e->type)) return false;
   const Function* f = as<Function>(call->callee);
-  if (!(f && f->is_primitive()) && call->callee->kind != ExprKind::Op) return false;
+  const Op* op = as<Op>(call->callee);
+  if (!(f && f->is_primitive()) && !(op && !op->def->by_executor)) return false;
   return std::all_of(call->args.begin(), call->args.end(), [](const Expr& a) { return is_tensors(a->type); });
 }
 

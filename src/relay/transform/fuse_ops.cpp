@@ -43,7 +43,8 @@ void for_each_operand(const Call& call, F f) {
 
 const Call* op_call(const Expr& e) {
   const Call* call = as<Call>(e);
-  return call && call->callee->kind == ExprKind::Op ? call : nullptr;
+  const Op* op = call ? as<Op>(call->callee) : nullptr;
+  return op && !(op->def && op->def->by_executor) ? call : nullptr;
 }
 
 bool same_shape(const Type& a, const Type& b) {

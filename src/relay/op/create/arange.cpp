@@ -46,6 +46,16 @@ te::Tensors compute(const ArangeAttrs&, const te::Tensors& in, const Type& out) 
   })};
 }
 
+// ceil((stop - start) / step), at least 0; a step of 0 gives -1, which no size can be.
+te::Tensor shape(const ArangeAttrs&, const te::Tensors& in) {
+  return te::compute("shape", {dim(1)}, [&](const Exprs&) {
+    auto value = [&](size_t k) { return cast(DType::float64(), (*in[k])({})); };
+    Expr count = scalar::unary(UnaryOp::Ceil, divide(value(1) - value(0), value(2)));
+    Expr zero = number(0, DType::float64());
+    return select(eq(value(2), zero), dim(-1), cast(DType::int64(), max(zero, count)));
+  });
+}
+
 }  // namespace
 
 OpDef arange() {
@@ -58,6 +68,7 @@ OpDef arange() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .shape = shape,
        .oracle = "start + step * torch.arange(output_shape[0])",
        .examples = {{.inputs = {"()", "()", "()"}, .attrs = "start=1f, stop=4f, step=0.5f"},
                     {.inputs = {"() int32", "() int32", "() int32"},

@@ -30,6 +30,29 @@ Result<Type> infer_like(const NoAttrs&, const Types& in) {
   return broadcast(data, like->shape);
 }
 
+// The shape is a list of integers of known length.
+Result<Type> infer_dynamic(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(size_t rank, shape_input("C1", in, 1, "shape"));
+  // (C2) The result has at least as many axes as data.
+  if (rank < data->shape.size()) return constraint("C2", "data has {} axes, the shape {}", data->shape.size(), rank);
+  return ir::tensor_type(Dims(rank, scalar::any_dim()), data->dtype);
+}
+
+// Sizes of -1 where data does not broadcast to them.
+te::Tensor dynamic_shape(const NoAttrs&, const te::Tensors& in) {
+  te::Tensor wanted = converted(in[1], DType::int64());
+  size_t rank = static_cast<size_t>(wanted->shape[0]->ivalue), first = rank - in[0]->shape.size();
+  return te::compute("shape", wanted->shape, [&](const Exprs& i) {
+    Expr fits = imm(1, DType::boolean());
+    for (size_t d = first; d < rank; ++d) {
+      const Expr& have = in[0]->shape[d - first];
+      if (!scalar::is_int(have, 1)) fits = logical_and(fits, eq(have, (*wanted)({dim(static_cast<int64_t>(d))})));
+    }
+    return select(fits, (*wanted)({i[0]}), dim(-1));
+  });
+}
+
 te::Tensors stretched(const te::Tensor& data, const Type& out) {
   return {
       te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) { return (*data)(broadcast_indices(data, i)); })};
@@ -64,6 +87,22 @@ OpDef broadcast_to_like() {
        .oracle = "data.expand(broadcast_type.shape)",
        .examples = {{.inputs = {"(3, 1)", "(2, 3, 4)"}, .symbolic = {"(n, 1)", "(m, n, 4)"}}},
        .rejects = {{{"(3,)", "(2, 4)"}, "", "C1"}}});
+}
+
+OpDef dyn_broadcast_to() {
+  return define<NoAttrs>(
+      {.name = "dyn.broadcast_to",
+       .doc = "Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.",
+       .inputs = {{"data", "a shape that broadcasts to the result's"},
+                  {"shape", "(rank,) integers: the result's shape"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_dynamic,
+       .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
+       .shape = dynamic_shape,
+       .oracle = "data.expand([int(n) for n in shape])",
+       .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 0, .high = 4, .ulps = 0},
+                    {.inputs = {"()", "(2,) int32"}, .low = 0, .high = 4, .ulps = 0}},
+       .rejects = {{{"(2, 3)", "(2,)"}, "", "C1"}, {{"(2, 3)", "(1,) int64"}, "", "C2"}}});
 }
 
 }  // namespace relay::ops

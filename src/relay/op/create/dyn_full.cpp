@@ -1,0 +1,49 @@
+// dyn.full: out[i] = fill_value, of the shape that the values of `shape` say
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct DynInitOpAttrs {
+  OptDType dtype;
+  static constexpr auto fields =
+      std::tuple{field("dtype", &DynInitOpAttrs::dtype, "The element type of the result; None: of fill_value.")};
+};
+
+Result<Type> infer(const DynInitOpAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* value, tensor_input(in, 0, "fill_value"));
+  // (C1) fill_value is one value.
+  RELAY_RETURN_IF_ERROR(expect_rank("C1", value, 0, "fill_value"));
+  // (C2) The shape is a list of integers of known length.
+  RELAY_ASSIGN(size_t rank, shape_input("C2", in, 1, "shape"));
+  return ir::tensor_type(Dims(rank, scalar::any_dim()), a.dtype.value_or(value->dtype));
+}
+
+}  // namespace
+
+OpDef dyn_full() {
+  return define<DynInitOpAttrs>({.name = "dyn.full",
+                                 .doc = "A tensor of one value, of a shape that is known only when the program runs.",
+                                 .inputs = {{"fill_value", "()"}, {"shape", "(rank,) integers: the result's shape"}},
+                                 .fusion = Fusion::Injective,
+                                 .infer = infer,
+                                 .compute =
+                                     [](const DynInitOpAttrs&, const te::Tensors& in, const Type& out) {
+                                       return te::Tensors{te::compute("full", shape_of(out), [&](const Exprs&) {
+                                         return cast(dtype_of(out), (*in[0])({}));
+                                       })};
+                                     },
+                                 .shape =
+                                     [](const DynInitOpAttrs&, const te::Tensors& in) {
+                                       return te::compute("shape", in[1]->shape, [&](const Exprs& i) {
+                                         return cast(DType::int64(), (*in[1])(i));
+                                       });
+                                     },
+                                 .oracle = "torch.full([int(n) for n in shape], float(fill_value))",
+                                 .examples = {{.inputs = {"()", "(2,) int64"}, .low = 0, .high = 4, .ulps = 0},
+                                              {.inputs = {"()", "(3,) int32"}, .low = 0, .high = 3, .ulps = 0}},
+                                 .rejects = {{{"(1,)", "(2,) int64"}, "", "C1"}, {{"()", "(2,)"}, "", "C2"}}},
+                                "DynInitOpAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,41 @@
+// tensor_of_shape: out[i] = False, of the shape that the values of `shape` say
+//
+// How sizes that depend on values enter a program: the result's sizes are sizes like any other. The executors make it
+// themselves; no kernel runs.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+Result<Type> infer(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* shape, tensor_input(in, 0, "shape"));
+  // (C1) One size for each axis, as int64.
+  RELAY_RETURN_IF_ERROR(expect_rank("C1", shape, 1, "shape"));
+  if (shape->dtype != DType::int64()) return constraint("C1", "shape must be int64, but is {}", shape->dtype.str());
+  // (C2) The number of axes is known.
+  if (!scalar::is_int(shape->shape[0]))
+    return constraint("C2", "the number of axes is {}, which is no constant", text(shape->shape));
+  return ir::tensor_type(Dims(static_cast<size_t>(shape->shape[0]->ivalue), scalar::any_dim()), DType::boolean());
+}
+
+}  // namespace
+
+OpDef tensor_of_shape() {
+  return define<NoAttrs>({.name = "tensor_of_shape",
+                          .doc = "A bool tensor, all False, of a shape that is known only when the program runs.",
+                          .inputs = {{"shape", "(rank,) int64: the sizes"}},
+                          .fusion = Fusion::Opaque,
+                          .infer = infer,
+                          .compute =
+                              [](const NoAttrs&, const te::Tensors&, const Type& out) {
+                                return te::Tensors{te::compute("tensor_of_shape", shape_of(out),
+                                                               [](const Exprs&) { return imm(0, DType::boolean()); })};
+                              },
+                          .shape = [](const NoAttrs&, const te::Tensors& in) { return in[0]; },
+                          .by_executor = true,
+                          .oracle = "np.zeros([int(n) for n in shape], bool)",
+                          .examples = {{.inputs = {"(2,) int64"}, .low = 0, .high = 4, .ulps = 0}},
+                          .rejects = {{{"(2, 2) int64"}, "", "C1"}, {{"(2,)"}, "", "C1"}}});
+}
+
+}  // namespace relay::ops

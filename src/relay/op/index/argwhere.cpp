@@ -1,0 +1,71 @@
+// argwhere: the indices of the elements that are not zero, in row-major order, one a row
+//
+// The j-th is the first place up to which j + 1 elements are not zero. Counting takes time quadratic in the elements.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+Result<Type> infer(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* condition, tensor_input(in, 0, "condition"));
+  return ir::tensor_type({scalar::any_dim(), dim(rank(condition))}, DType::int32());
+}
+
+Expr total(const te::Tensor& t) {
+  Expr p = dim(1);
+  for (const Expr& d : t->shape) p = p * d;
+  return p;
+}
+
+// The axes' indices of the k-th element.
+Exprs indices(const te::Tensor& t, Expr k) {
+  Exprs at(t->shape.size());
+  for (size_t d = at.size(); d-- > 0;) at[d] = d == 0 ? k : floormod(k, t->shape[d]), k = floordiv(k, t->shape[d]);
+  return at;
+}
+
+Expr is_set(const te::Tensor& t, const Expr& k) { return ne((*t)(indices(t, k)), imm(0, t->dtype)); }
+
+te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
+  te::Tensor count = te::reduce("count", {}, {total(in[0])}, Combiner::Sum, [&](const Exprs&, const Exprs& r) {
+    return cast(DType::int64(), is_set(in[0], r[0]));
+  });
+  return te::compute("shape", {dim(2)}, [&](const Exprs& i) {
+    return select(eq(i[0], dim(0)), (*count)({}), dim(static_cast<int64_t>(in[0]->shape.size())));
+  });
+}
+
+te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
+  Expr all = total(in[0]);
+  te::Tensor counts = te::reduce("counts", {all}, {all}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return select(le(r[0], i[0]), cast(DType::int64(), is_set(in[0], r[0])), dim(0));
+  });
+  const Dims& rows = shape_of(out);
+  te::Tensor place = te::reduce("place", {rows[0]}, {all}, Combiner::Min, [&](const Exprs& i, const Exprs& r) {
+    return select(le(i[0] + 1, (*counts)({r[0]})), r[0], all - 1);
+  });
+  return {te::compute("argwhere", rows, [&](const Exprs& i) {
+    Exprs at = indices(in[0], (*place)({i[0]}));
+    Expr value = dim(0);
+    for (size_t d = 0; d < at.size(); ++d) value = select(eq(i[1], dim(static_cast<int64_t>(d))), at[d], value);
+    return cast(DType::int32(), value);
+  })};
+}
+
+}  // namespace
+
+OpDef argwhere() {
+  return define<NoAttrs>({.name = "argwhere",
+                          .doc = "The indices of the elements that are not zero, one a row.",
+                          .inputs = {{"condition", "any shape"}},
+                          .fusion = Fusion::Opaque,
+                          .infer = infer,
+                          .compute = compute,
+                          .shape = shape,
+                          .oracle = "np.argwhere(np.asarray(condition)).astype(np.int32)",
+                          .examples = {{.inputs = {"(7,) int32"}, .low = 0, .high = 1, .ulps = 0},
+                                       {.inputs = {"(3, 4) int32"}, .low = -1, .high = 1, .ulps = 0},
+                                       {.inputs = {"(2, 2, 3) bool"}, .low = 0, .high = 1, .ulps = 0}}});
+}
+
+}  // namespace relay::ops

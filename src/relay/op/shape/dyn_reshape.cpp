@@ -1,0 +1,70 @@
+// dyn.reshape: out has the elements of data in the same row-major order, under the shape that the values of `newshape` say:
+//
+//    n   an extent          0   the extent of data at this place          -1   whatever is left over, once
+#include "relay/op/shape/reshape.h"
+
+namespace relay::ops {
+namespace {
+
+Result<Type> infer(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The shape is a list of integers of known length.
+  RELAY_ASSIGN(size_t rank, shape_input("C1", in, 1, "newshape"));
+  return ir::tensor_type(Dims(rank, scalar::any_dim()), data->dtype);
+}
+
+// Sizes of -1 where the elements of data do not fit.
+te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
+  const Exprs& from = in[0]->shape;
+  te::Tensor wanted = converted(in[1], DType::int64());
+  Expr rank = wanted->shape[0], total = dim(1);
+  for (const Expr& d : from) total = total * d;
+  te::Tensor kept = te::compute("kept", {rank}, [&](const Exprs& i) {
+    Expr same = dim(-1);
+    for (size_t d = 0; d < from.size(); ++d) same = select(eq(i[0], dim(static_cast<int64_t>(d))), from[d], same);
+    Expr value = (*wanted)({i[0]});
+    return select(eq(value, dim(0)), same, value);
+  });
+  te::Tensor known = te::reduce("known", {}, {rank}, Combiner::Prod, [&](const Exprs&, const Exprs& r) {
+    Expr value = (*kept)({r[0]});
+    return select(eq(value, dim(-1)), dim(1), value);
+  });
+  te::Tensor open = te::reduce("open", {}, {rank}, Combiner::Sum, [&](const Exprs&, const Exprs& r) {
+    return select(eq((*kept)({r[0]}), dim(-1)), dim(1), dim(0));
+  });
+  Expr divisor = max((*known)({}), dim(1));
+  Expr rest = select(eq((*open)({}), dim(1)), floordiv(total, divisor), dim(1));
+  te::Tensor filled = te::compute("filled", {rank}, [&](const Exprs& i) {
+    Expr value = (*kept)({i[0]});
+    return select(eq(value, dim(-1)), rest, value);
+  });
+  return te::compute("shape", {rank}, [&](const Exprs& i) {
+    Expr fits = logical_and(le((*open)({}), dim(1)), eq((*known)({}) * rest, total));
+    return select(fits, (*filled)({i[0]}), dim(-1));
+  });
+}
+
+}  // namespace
+
+OpDef dyn_reshape() {
+  return define<NoAttrs>(
+      {.name = "dyn.reshape",
+       .doc = "The same elements under a shape that is known only when the program runs.",
+       .inputs = {{"data", "any shape"}, {"newshape", "(rank,) integers; 0 keeps an extent, -1 is what is left over"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute =
+           [](const NoAttrs&, const te::Tensors& in, const Type& out) {
+             return te::Tensors{te::compute("reshape", shape_of(out), [&](const Exprs& i) {
+               return (*in[0])(op::shape::reshaped_indices(in[0]->shape, shape_of(out), i));
+             })};
+           },
+       .shape = shape,
+       .oracle = "data.reshape([data.shape[i] if n == 0 else int(n) for i, n in enumerate(newshape)])",
+       .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 1, .high = 1, .ulps = 0},
+                    {.inputs = {"(4, 6)", "(1,) int64"}, .low = -1, .high = -1, .ulps = 0},
+                    {.inputs = {"(4, 6)", "(2,) int32"}, .low = 0, .high = 0, .ulps = 0}},
+       .rejects = {{{"(2, 3)", "(2,)"}, "", "C1"}, {{"(2, 3)", "(1, 2) int64"}, "", "C1"}}});
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,43 @@
+// size_results: a result whose sizes depend on values is made in two steps: its shape is computed, then a result so large.
+//
+//   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: a kernel like any other
+//                                      %1 = tensor_of_shape(%0);           # (?, ?): the executor makes it
+//                                      argwhere.shaped(%1, %x)             # (?, 2): its sizes are those of an input
+//
+// After it the only sizes that no input has are those of tensor_of_shape. Works on operators with OpDef::shape.
+#include <algorithm>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+bool has_unknown_size(const Type& type) {
+  const TensorType* t = as<TensorType>(type);
+  return t && std::any_of(t->shape.begin(), t->shape.end(), scalar::is_any);
+}
+
+}  // namespace
+
+Result<Module> size_results(const Module& module, PassContext&) {
+  return for_each_function(module, [](const FunctionRef& f) {
+    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+      const Call* call = as<Call>(now);
+      const Op* op = call ? as<Op>(call->callee) : nullptr;
+      if (!op || !op->def->shape || op->def->by_executor || !has_unknown_size(before->type)) return now;
+      auto part = [&](const char* name) { return op::node(*op::find(format("{}.{}", op->name, name))); };
+      Expr shape = ir::call(part("shape"), call->args, call->attrs, now->span);
+      Exprs args{op::make("tensor_of_shape", {shape}, {}, now->span)};
+      args.insert(args.end(), call->args.begin(), call->args.end());
+      return ir::call(part("shaped"), std::move(args), call->attrs, now->span);
+    });
+    return FunctionRef(as<Function>(result));
+  });
+}
+
+}  // namespace relay::transform
