@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 CASES ?= 100000
 
 .PHONY: help setup build lint format test test-long test-fuzz-power models models-fetch demo docs \
-  bench bench-quick bench-kernels asan tsan install clean
+  bench bench-quick bench-kernels bench-programs asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -58,6 +58,9 @@ bench-quick: build ## The same in a few minutes
 
 bench-kernels: build ## Measure single kernels against the machine's ceilings
 	@$(PYTHON) bench/run.py --kernels
+
+bench-programs: build ## Measure models that are programs beside PyTorch
+	@$(PYTHON) bench/programs.py
 
 docs: build ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py
