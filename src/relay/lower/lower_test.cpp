@@ -196,6 +196,34 @@ TEST(Rules, ProductsOfTwoInputs) {
   EXPECT_EQ(uses(rule_of_product(20, 33, 1024, true), "rows copied"), "rows copied");
 }
 
+// What is one value a row is computed once a row, beside the reductions.
+TEST(Rules, ValuesOfARowAreComputedOnce) {
+  te::Tensor x = te::placeholder("x", {imm(5), imm(100)}, f32);
+  te::Tensor sum = te::reduce("sum", {imm(5)}, {imm(100)}, te::Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}) * (*x)({i[0], r[0]}); });
+  te::Tensor scale = te::compute("scale", {imm(5)}, [&](const Exprs& i) {
+    return scalar::unary(scalar::UnaryOp::Rsqrt, (*sum)(i)*scalar::fimm(0.01));
+  });
+  GroupPlan plan;
+  TargetDesc target = wide();
+  plan.target = &target;
+  plan.outputs = {te::compute("out", x->shape, [&](const Exprs& i) { return (*x)(i) * (*scale)({i[0]}); })};
+  plan_group(plan);
+  const StageSchedule& s = plan.schedule.stages.at("scale");
+  EXPECT_TRUE(s.place == Place::At && s.consumer == "out" && s.level == 1) << str(plan.schedule, plan.stages());
+  Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "norm");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  ASSERT_EQ(kernels->size(), 1u);
+  std::map<std::string, std::vector<float>> arrays{{"x", ramp(500, 13)}};
+  run(*kernels, arrays);
+  for (int row = 0; row < 5; ++row) {
+    double squares = 0;
+    for (int i = 0; i < 100; ++i) squares += arrays["x"][row * 100 + i] * arrays["x"][row * 100 + i];
+    for (int i = 0; i < 100; ++i)
+      EXPECT_NEAR(arrays["out"][row * 100 + i], arrays["x"][row * 100 + i] / std::sqrt(squares / 100), 1e-5);
+  }
+}
+
 // A transposition goes through squares in registers.
 TEST(Rules, SquaresAreTurnedAround) {
   te::Tensor x = te::placeholder("x", {imm(37), imm(41)}, f32);

@@ -233,6 +233,21 @@ bool rows_rule(GroupPlan& plan) {
         t->axes.size() == out->axes.size())
       kept.push_back(t->name);
 
+  // What is one value a row (a mean, a reciprocal, the logarithm of a sum) is computed once a row.
+  const te::Tensor& first = reductions[0];
+  std::vector<std::string> once;
+  for (const te::Tensor& t : plan.stages()) {
+    if (t->is_placeholder() || t->combiner != te::Combiner::None || t == out || t->axes.size() != first->axes.size())
+      continue;
+    bool a_row = false;
+    for (const te::Tensor& in : te::inputs(t))
+      a_row |= !in->is_placeholder() &&
+               (in->combiner != te::Combiner::None || std::find(once.begin(), once.end(), in->name) != once.end());
+    for (size_t d = 0; a_row && d < t->axes.size(); ++d)
+      a_row = scalar::prove_equal(t->axes[d].extent, first->axes[d].extent).value_or(false);
+    if (a_row) once.push_back(t->name);
+  }
+
   const std::string out_name = out->name;
   const int lanes = plan.lanes(out->dtype);
   StageSchedule so;
@@ -271,12 +286,20 @@ bool rows_rule(GroupPlan& plan) {
     s.loops.insert(s.loops.end(), loops.begin(), loops.end());
     plan.schedule.stages[name] = s;
   }
+  for (const te::Tensor& t : plan.stages()) {
+    if (std::find(once.begin(), once.end(), t->name) == once.end()) continue;
+    StageSchedule s;
+    s.place = Place::At, s.consumer = out_name, s.level = level, s.storage = Storage::Registers;
+    for (const te::Axis& a : t->axes) s.loops.push_back({a.var->name, 1});
+    plan.schedule.stages[t->name] = s;
+  }
   plan.schedule.stages[out_name] = so;
   std::vector<std::string> names;
   for (const te::Tensor& r : reductions) names.push_back(r->name);
   for (const std::string& name : names) {
     Schedule now = flat;  // facts of the current nodes, reductions and kept stages not inlined
-    for (const std::string& k : kept) now.stages[k].place = Place::Root;
+    for (const std::vector<std::string>* placed : {&kept, &once})
+      for (const std::string& k : *placed) now.stages[k].place = Place::Root;
     te::Tensor r;
     for (const te::Tensor& t : plan.stages()) {
       if (t->name == name) r = t;

@@ -37,9 +37,13 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, bool logarithm
   te::Tensor exp = elementwise("exp", data, [&](const Exprs& i) { return unary(UnaryOp::Exp, shifted(i)); });
   te::Tensor sum = te::reduce("sum", rest, {data->shape[axis]}, Combiner::Sum,
                               [&](const Exprs& i, const Exprs& k) { return (*exp)(inserted(i, k[0])); });
+  // The sum is at least 1 and its reciprocal exact to half a unit.
+  te::Tensor scale = elementwise(logarithm ? "log" : "scale", sum, [&](const Exprs& i) {
+    return logarithm ? unary(UnaryOp::Log, (*sum)(i)) : divide(number(1, dtype), (*sum)(i));
+  });
   te::Tensor out = elementwise(logarithm ? "log_softmax" : "softmax", data, [&](const Exprs& i) {
-    Expr total = (*sum)(without(i));
-    return cast(data->dtype, logarithm ? shifted(i) - unary(UnaryOp::Log, total) : divide((*exp)(i), total));
+    const Expr of_row = (*scale)(without(i));
+    return cast(data->dtype, logarithm ? shifted(i) - of_row : (*exp)(i)*of_row);
   });
   return {out};
 }
