@@ -1,42 +1,16 @@
 // Functions as machine code: what the VM's tests ask of all executors, and what only machine code can get wrong.
-#include "relay/codegen/codegen.h"
+#include "relay/exec/test_functions.h"
 #include "relay/runtime/function_tests.h"
 
 namespace relay::runtime {
 
-static TargetDesc here() {
-  TargetDesc t;
-#if defined(__x86_64__)
-  t.triple = "x86_64-unknown-linux-gnu", t.cpu = "x86-64";
-#elif defined(__aarch64__)
-  t.triple = "aarch64-unknown-linux-gnu", t.cpu = "generic";
-#endif
-  return t;
+static std::shared_ptr<const KernelLibrary> compiled(const Program& program,
+                                                     std::shared_ptr<const KernelLibrary> kernels) {
+  Result<std::shared_ptr<const KernelLibrary>> library = with_functions(program, std::move(kernels));
+  if (!library) throw CompileError(library.errors());
+  return *library;
 }
-
-namespace {
-class WithFunctions : public KernelLibrary {
- public:
-  WithFunctions(std::shared_ptr<const KernelLibrary> kernels, std::shared_ptr<const KernelLibrary> functions)
-      : kernels_(std::move(kernels)), functions_(std::move(functions)) {}
-  KernelFn find(const std::string& name) const override { return kernels_->find(name); }
-  const relay_functions* functions() const override { return functions_->functions(); }
-
- private:
-  std::shared_ptr<const KernelLibrary> kernels_, functions_;
-};
-}  // namespace
-
-static std::shared_ptr<const KernelLibrary> with_functions(const Program& program,
-                                                           std::shared_ptr<const KernelLibrary> kernels) {
-  Status valid = validate(program);
-  if (!valid) throw CompileError(valid.errors());
-  Result<std::shared_ptr<KernelLibrary>> functions = codegen::jit({}, here(), 1, &program);
-  if (!functions) throw CompileError(functions.errors());
-  return std::make_shared<WithFunctions>(std::move(kernels), *functions);
-}
-
-INSTANTIATE_TEST_SUITE_P(Aot, Functions, testing::Values(FunctionRunner{"aot", with_functions}), name_of_runner);
+INSTANTIATE_TEST_SUITE_P(Aot, Functions, testing::Values(FunctionRunner{"aot", compiled}), name_of_runner);
 
 namespace {
 
@@ -73,7 +47,7 @@ relay_operations failing_operations() {
 
 TEST(Aot, WhateverFailsNothingLeaks) {
   std::shared_ptr<Program> p = every_instruction_program();
-  Result<LinkedProgram> linked = link(p, with_functions(*p, hand_library()));
+  Result<LinkedProgram> linked = link(p, compiled(*p, hand_library()));
   ASSERT_TRUE(linked);
   RunContext context(*linked);
   NativeFunctions functions(context, *linked->native, 1000);
@@ -104,7 +78,7 @@ TEST(Aot, WhateverFailsNothingLeaks) {
 
 TEST(Aot, AnExceptionPassesByTheCode) {
   std::shared_ptr<Program> p = sum_program();
-  Result<LinkedProgram> linked = link(p, with_functions(*p, hand_library()));
+  Result<LinkedProgram> linked = link(p, compiled(*p, hand_library()));
   ASSERT_TRUE(linked);
   RunContext context(*linked);
   NativeFunctions functions(context, *linked->native, 1000);
@@ -150,7 +124,7 @@ TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
   EXPECT_EQ((*graph)->executor(), Executor::Graph);
   std::shared_ptr<Program> p = sum_program();
   Result<std::shared_ptr<Executable>> vm =
-      Executable::create(p, with_functions(*p, hand_library()), {.executor = Executor::Vm});
+      Executable::create(p, compiled(*p, hand_library()), {.executor = Executor::Vm});
   ASSERT_TRUE(vm);
   EXPECT_EQ((*vm)->executor(), Executor::Vm);
   EXPECT_EQ(number(call(*vm, {list_of(4)})), 6);
@@ -158,12 +132,12 @@ TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
 
 TEST(Aot, TailCallsAreJumps) {
   std::shared_ptr<Program> p = sum_program();
-  Result<std::string> text = codegen::llvm_text(*p, here());
+  Result<std::string> text = codegen::llvm_text(*p, any_machine());
   ASSERT_TRUE(text);
   EXPECT_NE(text->find("musttail call tailcc ptr @\"1 sum\""), std::string::npos) << *text;  // of main
   EXPECT_EQ(text->find("call tailcc ptr @\"1 sum\""), text->rfind("call tailcc ptr @\"1 sum\""))
       << *text;  // none of sum
-  Result<std::string> assembly = codegen::assembly_text(*p, here());
+  Result<std::string> assembly = codegen::assembly_text(*p, any_machine());
   ASSERT_TRUE(assembly);
   EXPECT_NE(assembly->find("relay.functions:"), std::string::npos) << *assembly;
 }
