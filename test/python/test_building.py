@@ -199,7 +199,7 @@ def test_instruments():
 
 
 # --- running -------------------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
+@pytest.mark.parametrize("kind", ["debug", "graph", "vm", "aot"])
 def test_executors(kind):
     x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))
     f = relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w)))
@@ -220,7 +220,7 @@ def test_executors(kind):
         relay.create_executor("fast")
 
 
-@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize("kind", ["debug", "vm", "aot"])
 def test_executors_run_programs(kind):
     n, x, y = (relay.var(name, "int32") for name in "nxy")
     factorial = relay.GlobalVar("factorial")

@@ -66,7 +66,7 @@ def test_inputs_and_outputs(dense, tmp_path):
     np.savez(tmp_path / "all.npz", x=x, w=w)
     np.save(tmp_path / "w.npy", w)
     expected = np.maximum(x @ w.T, 0)
-    for executor in ["compiled", "vm", "graph", "debug"]:
+    for executor in ["compiled", "vm", "aot", "graph", "debug"]:
         out = tmp_path / f"{executor}.npz"
         done = cli(
             "run",

@@ -189,7 +189,7 @@ def test_ndarrays():
     assert one.asnumpy() == 1 and two.asnumpy() == 2
 
 
-@pytest.mark.parametrize("kind", ["debug", "vm"])
+@pytest.mark.parametrize("kind", ["debug", "vm", "aot"])
 def test_values_that_are_not_tensors(kind):
     import tvm
     from tvm.relay.backend.interpreter import ConstructorValue, RefValue

@@ -134,7 +134,7 @@ class FunctionCode : ObjectCode {
   void write() {
     std::map<uint32_t, Contents> contents = find_contents(f_);
     begin();
-    for (const auto& [at, unused] : contents) blocks_[at] = block("at");
+    for (const auto& [at, unused] : contents) blocks_[at] = block(format("at {}", at));
     b_.CreateBr(blocks_[0]);
     std::vector<uint32_t> sites(f_.code.size());
     for (size_t at = 0; at < f_.code.size(); ++at) {

@@ -38,9 +38,11 @@ class ObjectCode {
   using Type = llvm::Type;
   using Value = llvm::Value;
 
-  explicit ObjectCode(llvm::Function* to) : context_(to->getContext()), b_(context_), to_(to), run_(to->getArg(0)) {}
+  explicit ObjectCode(llvm::Function* to) : context_(to->getContext()), b_(context_), to_(to), run_(to->getArg(0)) {
+    run_->setName("run");
+  }
 
-  BasicBlock* block(const char* name) { return BasicBlock::Create(context_, name, to_); }
+  BasicBlock* block(const std::string& name) { return BasicBlock::Create(context_, name, to_); }
   Value* at(Value* base, uint64_t offset) {
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, offset) : base;
   }

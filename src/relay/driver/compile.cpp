@@ -203,6 +203,22 @@ static void count_calls(const runtime::Program& program, CompileReport& report) 
       if (step.kind == runtime::Step::Kind::Kernel) ++report.kernels[step.kernel].calls;
 }
 
+static Result<exec::BuildOptions> build_options(const CompileOptions& options) {
+  exec::BuildOptions build{.target = options.target, .threads = options.threads, .executor = options.executor};
+  Status runs_here = runtime::check_machine(artifact_target(options.target));
+  if (runs_here) return build;
+  if (options.run_here) return runs_here.errors();
+  RELAY_ASSIGN(build.host, find_target("native"));
+  return build;
+}
+
+Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
+                                  const CompileOptions& options) {
+  RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
+  if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
+  return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), build);
+}
+
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) {
   Compiled out;
   CompileReport& report = out.report;
@@ -224,16 +240,8 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
     out.lowered.push_back(s.lowered);
   }
 
-  // Work on constants, done now. For another machine it is done with this one's instructions.
-  exec::BuildOptions build{.target = options.target, .threads = options.threads, .executor = options.executor};
-  Status runs_here = runtime::check_machine(artifact_target(options.target));
-  if (!runs_here) {
-    if (options.run_here) return runs_here.errors();
-    RELAY_ASSIGN(build.host, find_target("native"));
-  }
-  RELAY_ASSIGN(out.built, lowered.graph ? exec::build_program(out.lowered[0], build)
-                                        : exec::build_program(lowered.module, lowered.segments,
-                                                              names_of_outputs(out.module, options), build));
+  // Work on constants, done now.
+  RELAY_ASSIGN(out.built, build_program(lowered, out.module, options));
   report.functions = static_cast<int64_t>(out.built.program->functions.size());
   report.segments = static_cast<int64_t>(out.built.program->segments.size());
   report.constant_ms = out.built.constant_ms;
@@ -244,6 +252,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   // Loops to machine code.
   if (options.run_here) {
     begin = now();
+    RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
     RELAY_ASSIGN(out.executable, exec::build(out.built, build));
     report.codegen_ms = (now() - begin) * 1e3;
     report.executor = out.executable->executor();

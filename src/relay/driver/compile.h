@@ -81,6 +81,10 @@ struct LoweredProgram {
   std::vector<exec::LoweredSegment> segments;
 };
 Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOptions& options);
+// The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what was
+// lowered.
+Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
+                                  const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
 
 // What compile() made, as a file.

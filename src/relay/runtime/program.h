@@ -226,7 +226,7 @@ struct Limits {
 // corrupt_file or limit_exceeded.
 Status validate(const Program& program);
 
-// Text for people: --emit=program.
+// Text for people: `relay opt --emit program`.
 std::string str(const Program& program);
 
 // What a graph takes and gives.

@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "relay/codegen/codegen.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/files.h"
 #include "relay/driver/stages.h"
@@ -13,7 +14,7 @@ namespace relay::cli {
 namespace {
 struct OptOptions : ModelOptions {
   std::string passes, emit = "relay", kernel, output;
-  bool has_passes = false, list_passes = false, types = false, each = false, inline_weights = false;
+  bool has_passes = false, list_passes = false, functions = false, types = false, each = false, inline_weights = false;
 };
 }  // namespace
 
@@ -67,6 +68,19 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
   return driver::Stage::Assembly;
 }
 
+// The program form of runtime/program.h, or the machine code of its functions.
+static Result<std::string> program_text(const OptOptions& options, const driver::LoweredProgram& lowered,
+                                        const ir::Module& module, driver::CompileOptions how) {
+  how.run_here = false;
+  RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, how));
+  if (options.emit == "program") return runtime::str(*built.program);
+  if (lowered.graph)
+    return Diagnostic{DiagnosticKind::bad_option, "the program is one segment and has no functions", {}, {}, {},
+                      "leave out --functions"};
+  return options.emit == "llvm" ? codegen::llvm_text(*built.program, how.target)
+                                : codegen::assembly_text(*built.program, how.target);
+}
+
 static Status write_text(const OptOptions& options, const std::string& text) {
   if (options.output.empty() || options.output == "-") {
     std::cout << text;
@@ -77,6 +91,13 @@ static Status write_text(const OptOptions& options, const std::string& text) {
 
 static Status opt(const OptOptions& options) {
   if (options.list_passes) return list_passes();
+  if (options.functions && options.emit != "llvm" && options.emit != "asm")
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("--functions is not for --emit {}", options.emit),
+                      {},
+                      {},
+                      {},
+                      "functions are compiled by --emit llvm and --emit asm"};
   if (options.model.empty())
     return Diagnostic{DiagnosticKind::bad_option, "MODEL is required", {}, {}, {}, "relay opt --help"};
   RELAY_ASSIGN(driver::Model model, load(options));
@@ -113,8 +134,13 @@ static Status opt(const OptOptions& options) {
     lowered.push_back(segment.lowered);
     groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
   }
-  RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
-  RELAY_ASSIGN(std::string text, driver::stage_text(lowered, how.target, stage, options.kernel));
+  std::string text;
+  if (options.functions || options.emit == "program") {
+    RELAY_ASSIGN(text, program_text(options, program, module, how));
+  } else {
+    RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
+    RELAY_ASSIGN(text, driver::stage_text(lowered, how.target, stage, options.kernel));
+  }
   RELAY_RETURN_IF_ERROR(write_text(options, text));
   say(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
              plural(static_cast<int64_t>(kernels), "kernel", "kernels")));
@@ -122,14 +148,16 @@ static Status opt(const OptOptions& options) {
 }
 
 void add_opt(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb =
-      add_verb(app, "opt", "Run passes, and print the program or any stage below it",
-               "  relay opt model.onnx                                    the program that is lowered\n"
-               "  relay opt model.relay --passes infer_type,fold_constant\n"
-               "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
-               "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
-               "  relay run model.onnx --schedule GROUP=mine.txt\n"
-               "  relay opt --list-passes");
+  CLI::App* verb = add_verb(
+      app, "opt", "Run passes, and print the program or any stage below it",
+      "  relay opt model.onnx                                    the program that is lowered\n"
+      "  relay opt model.relay --passes infer_type,fold_constant\n"
+      "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
+      "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
+      "  relay run model.onnx --schedule GROUP=mine.txt\n"
+      "  relay opt tree.relay --emit program                     segments, and functions as code over values\n"
+      "  relay opt tree.relay --emit llvm --functions            functions as `relay compile --aot` compiles them\n"
+      "  relay opt --list-passes");
   std::shared_ptr<OptOptions> options = std::make_shared<OptOptions>();
   add_model(*verb, *options);
   verb->get_option("MODEL")->required(false);
@@ -137,9 +165,12 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   CLI::Option* passes =
       verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")
           ->type_name("A,B,C");
-  verb->add_option("--emit", options->emit, "relay, te, schedule, loop, llvm or asm")
+  verb->add_option("--emit", options->emit,
+                   "relay, te, schedule, loop, llvm or asm; program: segments, and functions as code over values")
       ->capture_default_str()
-      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "llvm", "asm"}));
+      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "llvm", "asm", "program"}));
+  verb->add_flag("--functions", options->functions,
+                 "With --emit llvm or asm: functions as --aot compiles them, not kernels");
   verb->add_option("--kernel", options->kernel, "One group or kernel, by name or number; without: all")
       ->type_name("NAME|NUMBER");
   verb->add_option("-o,--output", options->output,
