@@ -10,6 +10,7 @@ constants of the program (relay.bind), so they are packed when it is compiled.
 """
 
 import argparse
+import gc
 import os
 import pathlib
 import statistics
@@ -177,6 +178,8 @@ CASES = {
 
 def medians(runs, rounds, seconds=0.03):
     """The median time of each function, in seconds, over rounds in which they take turns."""
+    gc.collect()
+    gc.freeze()  # what the frameworks made when they were imported is not looked at again and again
     counts = []
     for function in runs:
         function()
@@ -256,7 +259,8 @@ Measured {time.strftime("%Y-%m-%d")} on one thread, load {load_before:.1f} at th
 
 {static}
 
-To repeat: `make bench-programs`. The engines take turns on the same inputs and weights, and their results are compared.
+To repeat: `make bench-programs`. The engines take turns on the same inputs and weights, and their results are compared. The time of a call contains
+making Python objects of its result.
 """)
     print(f"bench: wrote {page.relative_to(ROOT)}")
 

@@ -222,55 +222,30 @@ def _plain(value) -> str | None:
 def from_value(value: _core.Value, examples=(), compiled=None):
     """The Python object for a value. `examples`: the inputs, whose framework the tensors get."""
     example = next((e for e in examples if type(e).__module__.partition(".")[0] == "torch"), None)
-    done: dict[int, object] = {}
-    made: list = []
-    work: list = [(value, value.alone)]
-    while work:
-        item, alone = work.pop()
-        if isinstance(item, _Made):
-            parts = [made.pop() for _ in range(item.count)][::-1]
-            made.append(item.make(parts))
-            done[item.address] = made[-1]
-            continue
-        if item.address in done:
-            made.append(done[item.address])
-            continue
-        kind = item.kind
+    made: list = []  # by step
+    stack: list = []
+    for step in value.steps():
+        kind = step[0]
         if kind == "tensor":
-            made.append(like([item.array(alone)], example)[0])
-            done[item.address] = made[-1]
+            item = like([step[1]], example)[0]
+        elif kind == "again":
+            item = made[step[1]]
         elif kind == "closure":
-            made.append(Closure(compiled, item))
+            item = Closure(compiled, step[1])
         elif kind == "reference":
-            made.append(done.setdefault(item.address, Ref()))
-            ref = made[-1]
-            work.append((_Made(functools.partial(_fill, ref), 2, item), False))
-            work.append((item.parts()[0][0], False))
+            item = Ref()
+        elif kind == "fill":
+            content = stack.pop()
+            item = stack.pop()
+            item.value = content
         else:
-            parts = item.parts()
-            if kind == "data":
-                make = functools.partial(_make_data, item.constructor, item.type)
-            else:
-                make = tuple
-            work.append((_Made(make, len(parts), item), False))
-            work.extend((part, alone and own) for part, own in reversed(parts))
-    return made[0]
-
-
-class _Made:
-    __slots__ = ("address", "count", "keep", "make")
-
-    def __init__(self, make, count, value):
-        self.make, self.count, self.address, self.keep = make, count, value.address, value
-
-
-def _make_data(constructor, type_name, parts):
-    return Data(constructor, *parts, type=type_name)
-
-
-def _fill(ref, parts):
-    ref.value = parts[1]
-    return ref
+            count = step[1]
+            parts = tuple(stack[len(stack) - count :])
+            del stack[len(stack) - count :]
+            item = parts if kind == "tuple" else Data(step[2], *parts, type=step[3])
+        made.append(item)
+        stack.append(item)
+    return stack[0]
 
 
 def checked(value, port_name: str):

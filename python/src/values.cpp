@@ -1,6 +1,8 @@
 // Values of programs: tensors, tuples, data, functions, references. python/relay/values.py makes Python objects of them.
 #include "relay/driver/values.h"
 
+#include <unordered_map>
+
 #include "core.h"
 #include "relay/runtime/value.h"
 #include "values.h"
@@ -9,17 +11,6 @@ namespace relay::python {
 
 using runtime::ObjectKind;
 using runtime::Value;
-
-static const char* kind_name(const Value& v) {
-  switch (v.kind()) {
-    case ObjectKind::Tensor: return "tensor";
-    case ObjectKind::Tuple: return "tuple";
-    case ObjectKind::Data: return "data";
-    case ObjectKind::Closure: return "closure";
-    case ObjectKind::Reference: return "reference";
-  }
-  return "";
-}
 
 DataTypes data_types(const ir::Module& module) {
   DataTypes out;
@@ -54,21 +45,64 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
   throw CompileError({std::move(d)});
 }
 
-// The fields of a tuple or data value, or what a reference holds; with each, whether nobody else has it.
-static std::vector<std::pair<Value, bool>> parts(const Value& v) {
-  std::vector<std::pair<Value, bool>> out;
-  if (v.kind() == ObjectKind::Reference) out.emplace_back(v.content(), false);
-  if (v.kind() != ObjectKind::Tuple && v.kind() != ObjectKind::Data) return out;
-  for (size_t i = 0; i < v.size(); ++i) {
-    bool alone = runtime::is_unique(runtime::fields(v.get())[i]);
-    out.emplace_back(v.field(i), alone);
-  }
-  return out;
-}
-
 // `alone`: the caller has the only value. Then the array may be written, unless its memory is that of an input or a constant.
 static Array array_of(const Value& v, bool alone) {
   return {v.tensor(), alone && v.get()->tag != runtime::TensorObject::Shared};
+}
+
+// How Python builds the value with a stack, step by step; parts come first:
+//   ("tensor", array)  ("tuple", count)  ("data", count, constructor, type)  ("closure", value)  ("again", what that step made)
+//   ("reference",)  an empty one; its content; then ("fill",)
+static nb::list steps(const Value& value) {
+  struct Item {
+    runtime::Object* object;
+    bool alone, done;  // nobody else has it; its parts are made
+  };
+  nb::list out;
+  std::unordered_map<const runtime::Object*, size_t> made;
+  std::vector<Item> work{{value.get(), runtime::is_unique(value.get()), false}};
+  while (!work.empty()) {
+    Item item = work.back();
+    work.pop_back();
+    runtime::Object* o = item.object;
+    if (std::unordered_map<const runtime::Object*, size_t>::iterator it = made.find(o);
+        it != made.end() && !item.done) {
+      out.append(nb::make_tuple("again", it->second));
+      continue;
+    }
+    bool has_fields = o->kind == ObjectKind::Tuple || o->kind == ObjectKind::Data;
+    if (has_fields && !item.done) {
+      work.push_back({o, item.alone, true});
+      for (size_t i = o->size; i-- > 0;) {
+        runtime::Object* field = runtime::fields(o)[i];
+        work.push_back({field, item.alone && runtime::is_unique(field), false});
+      }
+      continue;
+    }
+    if (item.done && o->kind == ObjectKind::Reference) {
+      out.append(nb::make_tuple("fill"));
+      continue;
+    }
+    made[o] = nb::len(out);
+    switch (o->kind) {
+      case ObjectKind::Tensor: out.append(nb::make_tuple("tensor", array_of(Value::share(o), item.alone))); break;
+      case ObjectKind::Tuple: out.append(nb::make_tuple("tuple", o->size)); break;
+      case ObjectKind::Data: {
+        const runtime::DataType& type = runtime::data_type(o->id);
+        out.append(nb::make_tuple("data", o->size, type.constructors[o->tag].name, type.name));
+        break;
+      }
+      case ObjectKind::Closure: out.append(nb::make_tuple("closure", Value::share(o))); break;
+      case ObjectKind::Reference: {
+        out.append(nb::make_tuple("reference"));
+        Value content = Value::share(o).content();
+        work.push_back({o, false, true});
+        work.push_back({content.get(), false, false});
+        break;
+      }
+    }
+  }
+  return out;
 }
 
 void add_program_values(nb::module_& m) {
@@ -85,13 +119,7 @@ void add_program_values(nb::module_& m) {
       .def_static("data", make_data, nb::arg("types"), nb::arg("constructor"), nb::arg("fields"), nb::arg("type") = "")
       .def_static(
           "reference", [](Value content) { return Value::reference(std::move(content)); }, nb::arg("content"))
-      .def_prop_ro("kind", kind_name)
-      .def_prop_ro("address", [](const Value& v) { return reinterpret_cast<uintptr_t>(v.get()); })
-      .def_prop_ro("alone", [](const Value& v) { return runtime::is_unique(v.get()); })
-      .def_prop_ro("type", [](const Value& v) { return runtime::data_type(v.type()).name; })
-      .def_prop_ro("constructor", [](const Value& v) { return v.constructor(); })
-      .def("parts", parts)
-      .def("array", array_of, nb::arg("alone") = false)
+      .def("steps", steps, nb::sig("def steps(self) -> list[tuple]"))
       .def("__str__", [](const Value& v) { return runtime::str(v); });
   m.def("data_types", [](const PyModule& m) { return data_types(m.module); }, nb::arg("module"));
 }
