@@ -22,10 +22,15 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     return r->axes.size();
   };
   auto in_e = [&](const std::string& axis_of_r) { return e->axes[position(axis_of_r)].var->name; };
-  // A depthwise or grouped convolution: both factors have the axis along which results are stored. Vectors go along it, which
-  // is another rule's; the batch, which only one factor has, would scatter them.
-  for (const te::Axis& a : r->axes)
-    if (facts.window && in_e(a.var->name) == order.back() && facts.is_batch(a.var->name)) return false;
+  // A depthwise or grouped convolution: both factors have the axis along which results are stored, and one has no other of the
+  // result. Vectors go along that axis, which is another rule's; the batch, which only the data have, would scatter them.
+  auto owns = [&](const std::set<std::string>& own, const std::set<std::string>& other) {
+    return std::any_of(r->axes.begin(), r->axes.end(),
+                       [&](const te::Axis& a) { return own.count(a.var->name) && !other.count(a.var->name); });
+  };
+  if (!owns(facts.left, facts.right) || !owns(facts.right, facts.left))
+    for (const te::Axis& a : r->axes)
+      if (in_e(a.var->name) == order.back() && facts.is_batch(a.var->name)) return false;
   // N: the largest data axis that only one factor has. The other factor is then the left one.
   std::set<std::string> left = facts.left, right = facts.right;
   std::vector<LoadFact> right_loads = facts.right_loads, left_loads = facts.left_loads;
