@@ -224,6 +224,26 @@ TEST(Rules, ValuesOfARowAreComputedOnce) {
   }
 }
 
+// Ten stages that read the one before at two places: inlined, all of them would be 1,024 loads an element.
+TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
+  te::Tensor t = te::placeholder("x", {imm(1024)}, f32);
+  for (int64_t step = 1; step < 1024; step *= 2)
+    t = te::compute(format("s{}", step), t->shape, [&](const Exprs& i) {
+      return (*t)(i) + scalar::select(scalar::le(imm(step), i[0]), (*t)({i[0] - step}), scalar::fimm(0));
+    });
+  GroupPlan plan;
+  TargetDesc target = wide();
+  plan.target = &target;
+  plan.outputs = {t};
+  plan_group(plan);
+  Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "scan");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  EXPECT_EQ(kernels->size(), 4u);
+  std::map<std::string, std::vector<float>> arrays{{"x", std::vector<float>(1024, 1)}};
+  run(*kernels, arrays);
+  for (int i = 0; i < 1024; ++i) ASSERT_EQ(arrays["s512"][i], static_cast<float>(i + 1));
+}
+
 // A transposition goes through squares in registers.
 TEST(Rules, SquaresAreTurnedAround) {
   te::Tensor x = te::placeholder("x", {imm(37), imm(41)}, f32);

@@ -44,11 +44,13 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
   StageSchedule& s = plan.schedule.stages[e->name];
   for (size_t i = 0; i < order.size(); ++i)
     if (order[i] != u && parallel[i]) s.loops.push_back({order[i], 1, LoopKind::Parallel});
+  const bool tasks_along_u = parallel[static_cast<size_t>(std::find(order.begin(), order.end(), u) - order.begin())];
+  if (tasks_along_u) s.loops.push_back({u, lanes, LoopKind::Parallel});
   for (size_t i = 0; i < order.size(); ++i)
     if (order[i] != u && !parallel[i] && order[i] != v) s.loops.push_back({order[i], 1});
   const bool all_parallel =
       std::all_of(s.loops.begin(), s.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
-  s.loops.push_back({u, lanes, all_parallel ? LoopKind::Parallel : LoopKind::Serial});
+  if (!tasks_along_u) s.loops.push_back({u, lanes, all_parallel ? LoopKind::Parallel : LoopKind::Serial});
   s.loops.push_back({v, lanes});
   StageSchedule& t = plan.schedule.stages[tile->name];
   t = {};

@@ -52,16 +52,39 @@ te::Tensor find_stage(const GroupPlan& plan, const std::string& name) {
   return {};
 }
 
-bool is_expensive_to_repeat(const te::TensorNode& stage) {
-  int nodes = 0;
-  bool dear = false;
-  scalar::visit(stage.body, [&](const Expr& n) {
-    ++nodes;
-    dear |= n->kind == scalar::Kind::Unary && (n->unary == scalar::UnaryOp::Exp || n->unary == scalar::UnaryOp::Log ||
-                                               n->unary == scalar::UnaryOp::Tanh || n->unary == scalar::UnaryOp::Erf);
-  });
-  return dear || nodes > 60;
-}
+// What inlining costs: the nodes of bodies with what is inlined into them, and how often stages are read.
+class Inlining {
+ public:
+  explicit Inlining(const te::Tensors& stages) {
+    for (const te::Tensor& t : stages)
+      if (!t->is_placeholder())
+        scalar::visit(t->body, [&](const Expr& n) {
+          if (n->kind != scalar::Kind::Load) return;
+          Exprs& reads = reads_[n->source.get()];  // at one place of one stage: once
+          if (std::none_of(reads.begin(), reads.end(), [&](const Expr& e) { return scalar::equal(e, n); }))
+            reads.push_back(n);
+        });
+  }
+
+  // In topological order, after the stages that t reads.
+  bool is_expensive_to_repeat(const te::TensorNode& t) {
+    using scalar::UnaryOp;
+    bool dear = false;
+    int64_t& nodes = nodes_[&t];
+    scalar::visit(t.body, [&](const Expr& n) {
+      auto inside = n->kind == scalar::Kind::Load ? nodes_.find(n->source.get()) : nodes_.end();
+      nodes += inside == nodes_.end() ? 1 : inside->second;
+      dear |= n->kind == scalar::Kind::Unary && (n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log ||
+                                                 n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf);
+    });
+    return reads_[&t].size() > 1 && (dear || nodes > 60);
+  }
+  void is_stored(const te::TensorNode& t) { nodes_[&t] = 1; }
+
+ private:
+  std::unordered_map<const scalar::Source*, Exprs> reads_;
+  std::unordered_map<const scalar::Source*, int64_t> nodes_;
+};
 
 // What `r` reads of `in` with its own channels (dimension 1 of the result) goes last, or in's dimension 1.
 Layout channels_last(const te::TensorNode& r, const te::TensorNode& in) {
@@ -96,7 +119,7 @@ void plan_group(GroupPlan& plan) {
   // Places: every reduction under its epilogue; padding in front of a convolution is copied out unless its input has the
   // border; what is used by several kernels and dear is kept; the rest is inlined.
   te::Tensors stages = plan.stages();
-  Consumers consumers = consumers_of(stages);
+  Inlining inlining(stages);
   std::set<std::string> claimed;
   std::vector<std::pair<std::string, std::string>> pairs;  // reduction, epilogue
   for (size_t i = stages.size(); i-- > 0;) {
@@ -116,8 +139,9 @@ void plan_group(GroupPlan& plan) {
       s.place = Place::Root;
     else if (plan.from_border.count(t->name))
       s.from_border = true;
-    else if (consumers[t.get()].size() > 1 && is_expensive_to_repeat(*t))
+    else if (inlining.is_expensive_to_repeat(*t))
       s.place = Place::Root;
+    if (s.place == Place::Root) inlining.is_stored(*t);
     // An internal root is stored like the output it leads to.
     if (s.place == Place::Root && !plan.layouts.count(t->name))
       for (const te::Tensor& o : plan.outputs)
