@@ -374,3 +374,14 @@ def test_explain():
     assert "constraint" in cli("explain", "R0302").stdout
     assert cli("explain", "constraint").returncode == 0
     assert len(cli("explain").stdout.splitlines()) > 20
+
+
+@pytest.mark.parametrize("name", ["tree_lstm", "char_rnn", "rnn_cells", "interpreter"])
+def test_examples_run_without_inputs(name):
+    file = ROOT / "examples" / "programs" / f"{name}.relay"
+    compiled = cli("run", file)
+    assert "is not given: random" in compiled.stderr
+    assert compiled.stdout == cli("run", file, "--executor", "aot").stdout
+    assert [line.split()[0] for line in cli("run", file, "--executor", "debug").stdout.splitlines()] == [
+        line.split()[0] for line in compiled.stdout.splitlines()
+    ]

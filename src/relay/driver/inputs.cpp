@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "relay/driver/npy.h"
+#include "relay/driver/random_value.h"
 #include "relay/driver/values.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
@@ -247,7 +248,17 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values
   return out;
 }
 
-// A port that is no tensor: the value of an expression, which must be given.
+// A value for an input that is no tensor and not given; nothing where its type is not known or has none.
+static Result<runtime::Value> random_input(const ir::Module& types, size_t index, uint64_t seed) {
+  std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find("main");
+  if (main == types.functions.end()) return runtime::Value();
+  const ir::VarRef& param = main->second->params[index];
+  std::optional<eval::Value> value =
+      random_value(param->type ? param->type : param->annotation, types, seed * 1000003 + index);
+  return value ? to_runtime(*value, types) : runtime::Value();
+}
+
+// A port that is no tensor: the value of an expression.
 static Status check_value(const Port& port, const InputSource& source) {
   using Kind = InputSource::Kind;
   bool is_value = source.kind == Kind::Value, has_tensor = source.kind == Kind::Tensor && port.is_tensor;
@@ -288,7 +299,14 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     RELAY_ASSIGN(size_t index, find_port(ports, named.name));
     RELAY_RETURN_IF_ERROR(bind_dims(ports[index], named.shape, values, "the shape given for it"));
   }
+  Inputs out;
   for (size_t i = 0; i < ports.size(); ++i) {
+    if (!ports[i].is_tensor && sources[i].kind == InputSource::Kind::Random) {
+      RELAY_ASSIGN(runtime::Value value, random_input(types, i, sources[i].seed));
+      if (value && !sources[i].asked)
+        out.notes.push_back(format("input `{}` is not given: random (seed 0), {}", ports[i].name, ports[i].str()));
+      if (value) sources[i] = {.kind = InputSource::Kind::Value, .value = std::move(value)};
+    }
     RELAY_RETURN_IF_ERROR(check_value(ports[i], sources[i]));
     if (sources[i].kind != InputSource::Kind::Tensor) continue;
     if (sources[i].tensor.dtype() != ports[i].dtype)
@@ -298,7 +316,6 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     RELAY_RETURN_IF_ERROR(bind_dims(ports[i], sources[i].tensor.shape(), values, "the array given"));
   }
 
-  Inputs out;
   for (const Port& port : ports)
     for (const std::string& dim : port.dims)
       if (is_name(dim) && values.emplace(dim, 1).second)

@@ -4,7 +4,7 @@
 //   x: float32[n, 3, 224, 224]     --input x=cat.npy          from a file, which also says what n is
 //   l: List[int32]                 --input l=expr:Cons(1, Nil)     an expression of the language, with the program's types
 //                                  --input x=0.5              this number everywhere
-//                                  --input x=random:7         seed 7; the default is seed 0
+//                                  --input x=random:7         seed 7; the default is seed 0; data types too
 //                                  --input all.npz            every array of the file, by name
 //                                  --shape x=8,3,224,224      n is 8; without: 1
 #pragma once
@@ -43,7 +43,8 @@ struct Inputs {
   std::vector<runtime::Value> values;  // in the order of the ports
   std::vector<std::string> notes;      // one line for each thing that the user did not ask for
 };
-// `types`: the data types that expressions may name.
+// `types`: the data types that expressions may name. With a @main in it, whose parameters the ports are, inputs of data types
+// need not be given either.
 Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types);
 // The data types of a compiled program, as a module without functions.
 ir::Module types_of(const runtime::Executable& executable);

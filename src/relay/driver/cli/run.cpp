@@ -153,7 +153,7 @@ static Status run(const RunOptions& options) {
   }
   RELAY_ASSIGN(driver::Inputs inputs,
                driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
-                                   driver::types_of(*executable)));
+                                   model.executable ? driver::types_of(*executable) : model.module));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
   double begin = driver::now();
