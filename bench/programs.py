@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models that are programs (examples/programs), compiled by Relay, beside the same models in PyTorch, on one thread.
+"""Models that are programs (examples/*.relay), compiled by Relay, beside the same models in PyTorch, on one thread.
 
     make bench-programs                                        all of them; writes docs/benchmarks/programs-CPU.md
     .venv/bin/python bench/programs.py --only tree_lstm        one of them, printed only
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import run  # noqa: E402
 
-EXAMPLES = ROOT / "examples" / "programs"
+EXAMPLES = ROOT / "examples"
 EXECUTORS = ["vm", "aot"]
 
 

@@ -1,6 +1,6 @@
-/* Runs the TreeLSTM of examples/programs/tree_lstm.relay on trees, with the runtime alone: no compiler, no virtual machine.
+/* Runs the TreeLSTM of examples/tree_lstm.relay on trees, with the runtime alone: no compiler, no virtual machine.
  *
- *   relay compile examples/programs/tree_lstm.relay --aot -o tree.rart
+ *   relay compile examples/tree_lstm.relay --aot -o tree.rart
  *   tree_lstm tree.rart weights < trees > states
  *
  * All files are numbers one after the other. `weights`: w, u, uf and b, float32. `trees`: of each node, before its children,

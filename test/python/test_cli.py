@@ -378,7 +378,7 @@ def test_explain():
 
 @pytest.mark.parametrize("name", ["tree_lstm", "char_rnn", "rnn_cells", "interpreter"])
 def test_examples_run_without_inputs(name):
-    file = ROOT / "examples" / "programs" / f"{name}.relay"
+    file = ROOT / "examples" / f"{name}.relay"
     compiled = cli("run", file)
     assert "is not given: random" in compiled.stderr
     assert compiled.stdout == cli("run", file, "--executor", "aot").stdout

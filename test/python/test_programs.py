@@ -8,7 +8,7 @@ from programs import PROGRAM, ROOT, cli
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
 Data = relay.Data
-EXAMPLES = ROOT / "examples" / "programs"
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture(params=["debug", "vm", "aot"])
@@ -292,13 +292,14 @@ def test_save_and_load(tmp_path, executor):
 
 
 @pytest.mark.parametrize("executor", ["debug", "vm", "aot", "compiled"])
-def test_the_command_line_runs_programs(executor):
+def test_the_command_line_runs_programs(executor, tmp_path):
     arguments = ["run", EXAMPLES / "interpreter.relay", "--executor", executor]
     done = cli(*arguments, "--input", "e=expr:Let(Number(2f), Multiply(Variable(0), Variable(0)))")
     assert done.stdout == "output: Real(4)\n", done.stderr
     assert ("segments" in done.stderr) == (executor != "debug")
-    missing = cli(*arguments)
-    assert missing.returncode == 1 and "`e` is of type Expr: it must be given" in missing.stderr
+    (tmp_path / "apply.relay").write_text('#[version = "0.0.5"]\ndef @main(%f: fn (int32) -> int32) { %f(1) }\n')
+    missing = cli("run", tmp_path / "apply.relay", "--executor", executor)
+    assert missing.returncode == 1 and "`f` is of type fn (int32) -> int32: it must be given" in missing.stderr
 
 
 def test_an_incomplete_match_names_its_place():
