@@ -1,0 +1,72 @@
+"""One compilation for all sizes: the results are those of a compilation for each, and arrays of related sizes share memory."""
+
+import numpy as np
+import pytest
+from programs import cli_json
+
+import relay
+
+ENCODER = """#[version = "0.0.5"]
+def @main(%x: Tensor[(n, s, 32), float32], %w: Tensor[(96, 32), float32], %b: Tensor[(96), float32],
+          %gamma: Tensor[(32), float32], %beta: Tensor[(32), float32]) {
+  let %rows = reshape(%x, newshape=[-1, 32]);
+  let %all = split(reshape(nn.bias_add(nn.dense(%rows, %w), %b), newshape=[n, s, 96]), indices_or_sections=3, axis=2);
+  let %scores = nn.softmax(nn.batch_matmul(%all.0, %all.1, transpose_b=True) * 0.17677669f);
+  let %mixed = nn.batch_matmul(%scores, %all.2);
+  nn.layer_norm(add(%x, %mixed), %gamma, %beta)
+}
+"""
+RNG = np.random.default_rng(1)
+WEIGHTS = [RNG.standard_normal(shape).astype(np.float32) / 4 for shape in ((96, 32), (96,), (32,), (32,))]
+
+
+def encoder(x):
+    w, b, gamma, beta = (weight.astype(np.float64) for weight in WEIGHTS)
+    q, k, v = np.split(x @ w.T + b, 3, axis=2)
+    scores = q @ k.transpose(0, 2, 1) * 0.17677669
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    y = x + scores / scores.sum(-1, keepdims=True) @ v
+    y = y - y.mean(-1, keepdims=True)
+    return y / np.sqrt((y * y).mean(-1, keepdims=True) + 1e-5) * gamma + beta
+
+
+@pytest.fixture(scope="module")
+def module():
+    parsed = relay.parse(ENCODER)
+    main = parsed["main"]
+    parsed["main"] = relay.bind(main, dict(zip(main.params[1:], map(relay.const, WEIGHTS), strict=True)))
+    return parsed
+
+
+def draw(batch, length):
+    return RNG.standard_normal((batch, length, 32)).astype(np.float32)
+
+
+def test_one_compilation_serves_all_sizes(module):
+    compiled = relay.compile(module)
+    sizes = [(batch, 7) for batch in range(1, 65)] + [(2, length) for length in range(1, 513, 3)] + [(1, 512), (64, 64)]
+    for batch, length in sizes:
+        x = draw(batch, length)
+        np.testing.assert_allclose(compiled(x), encoder(x), rtol=1e-4, atol=2e-5, err_msg=f"{batch}, {length}")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 512), (64, 1), (3, 17), (16, 128), (7, 33)], ids=str)
+def test_static_compilations_give_the_same(module, size):
+    x = draw(*size)
+    static = relay.compile(module, shapes={"x": x.shape})
+    np.testing.assert_allclose(relay.compile(module)(x), static(x), rtol=1e-5, atol=1e-5)
+
+
+def test_related_sizes_share_memory(tmp_path):
+    file = tmp_path / "chain.relay"
+    file.write_text("""#[version = "0.0.5"]
+def @main(%x: Tensor[(m, 224), float32]) {
+  let %a = reshape(exp(%x), newshape=[-1]);
+  let %b = reshape(sqrt(%a), newshape=[-1, 224]);
+  reshape(tanh(%b), newshape=[-1])
+}
+""")
+    plan = cli_json("inspect", file, "-O", "0", "--json")["segments"][0]
+    assert {buffer["type"] for buffer in plan["buffers"]} == {"float32[1, 224]", "float32[224]"}
+    assert len({buffer["offset"] for buffer in plan["buffers"]}) == 2
+    assert plan["arena_bytes"] == plan["lower_bound"] == 2 * 224 * 4
