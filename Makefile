@@ -34,7 +34,8 @@ test: build lint ## Run the unit tests and the Python tests: what must pass befo
 	@$(PYTHON) -m pytest -q test/python
 
 test-long: build ## Run random programs and random schedules against the reference for long; CASES=number of schedules
-	@build/release/bin/relay_fuzz_programs --cases 10000
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_programs \
+	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_schedules \
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 
