@@ -10,7 +10,7 @@ ENCODER = """#[version = "0.0.5"]
 def @main(%x: Tensor[(n, s, 32), float32], %w: Tensor[(96, 32), float32], %b: Tensor[(96), float32],
           %gamma: Tensor[(32), float32], %beta: Tensor[(32), float32]) {
   let %rows = reshape(%x, newshape=[-1, 32]);
-  let %all = split(reshape(nn.bias_add(nn.dense(%rows, %w), %b), newshape=[n, s, 96]), indices_or_sections=3, axis=2);
+  let %all = split(reshape(nn.bias_add(nn.dense(%rows, %w), %b), newshape=[-1, s, 96]), indices_or_sections=3, axis=2);
   let %scores = nn.softmax(nn.batch_matmul(%all.0, %all.1, transpose_b=True) * 0.17677669f);
   let %mixed = nn.batch_matmul(%scores, %all.2);
   nn.layer_norm(add(%x, %mixed), %gamma, %beta)

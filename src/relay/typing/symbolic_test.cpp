@@ -34,6 +34,7 @@ TEST(Symbolic, operators) {
       {"%x: Tensor[(m, 4), float32]", "reshape(%x, newshape=[-1])", "Tensor[(m * 4), float32]"},
       {"%x: Tensor[(m, 4), float32]", "reshape(%x, newshape=[0, 2, 2])", "Tensor[(m, 2, 2), float32]"},
       {"%x: Tensor[(m, 4), float32]", "reshape(%x, newshape=[2, -1])", "Tensor[(2, m * 2), float32]"},
+      {"%x: Tensor[(n * s, 6), float32]", "reshape(%x, newshape=[-1, s, 2])", "Tensor[(n * 3, s, 2), float32]"},
       {"%x: Tensor[(m, n), float32]", "reshape(%x, newshape=[n, m])", "Tensor[(n, m), float32]"},
       {"%x: Tensor[(m, 2, n), float32]", "reshape(%x, newshape=[-3, 0])", "Tensor[(m * 2, n), float32]"},
       {"%x: Tensor[(n, 2), float32], %y: Tensor[(m, 2), float32]", "concatenate((%x, %y), axis=0)",

@@ -64,12 +64,23 @@ struct ReshapeAttrs {
       field("allowzero", &ReshapeAttrs::allowzero, "Whether 0 means an extent of zero.")};
 };
 
+// The factors of the product of all dimensions: n * 2 and m are n, 2 and m.
+Dims factors(Dims dims) {
+  for (size_t i = 0; i < dims.size(); ++i)
+    while (dims[i]->kind == scalar::Kind::Binary && dims[i]->binary == BinaryOp::Mul) {
+      const Expr product = dims[i];
+      dims[i] = product->args[0];
+      dims.push_back(product->args[1]);
+    }
+  return dims;
+}
+
 // a / b for products, leaving out the factors they share; nothing where no quotient is known to be exact.
 std::optional<Dim> quotient(const Dims& a, const Dims& b) {
   int64_t constant_a = 1, constant_b = 1;
   Dims rest_a, rest_b;
-  for (const Dim& d : a) scalar::is_int(d) ? void(constant_a *= d->ivalue) : rest_a.push_back(d);
-  for (const Dim& d : b) {
+  for (const Dim& d : factors(a)) scalar::is_int(d) ? void(constant_a *= d->ivalue) : rest_a.push_back(d);
+  for (const Dim& d : factors(b)) {
     if (scalar::is_int(d)) {
       constant_b *= d->ivalue;
       continue;
