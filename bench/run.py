@@ -59,32 +59,43 @@ def install_peers():
             subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "--no-deps", line], check=True)
 
 
+class BenchError(Exception):
+    pass
+
+
 def measure(path, peers, threads, seconds):
-    """What `relay bench` says: an entry for each thread count. Exits where it fails."""
+    """What `relay bench` says: an entry for each thread count."""
     command = [RELAY, "bench", path, "--vs", ",".join(peers), "--json"]
     command += ["--threads", ",".join(map(str, threads)), "--time", str(seconds)]
     for given in networks.relay_inputs(path.stem):
         command += ["--input", given]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        sys.exit(f"bench: {' '.join(map(str, command))} failed:\n{result.stderr}")
+        raise BenchError(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
     return [entry | {"model": path.stem} for entry in json.loads(result.stdout)]
 
 
-def measure_all(names, peers, threads, seconds):
-    begin, rows = time.monotonic(), []
+def measure_all(names, peers, threads, seconds, file):
+    """A row for each model and thread count, also written to the file as they come; and the models that failed."""
+    begin, rows, failed = time.monotonic(), [], []
     for done, name in enumerate(names):
         own = name in networks.NETWORKS
         (path,) = networks.export([name]) if own else fetch_models.fetch([name])
         wanted = peers if own else [p for p in peers if p in ONNX_PEERS]
         # A run of a large network takes long, and there should be a dozen rounds.
         time_each = seconds * (2 if own and name in networks.SLOW else 1)
-        found = measure(path, wanted, threads, time_each)
+        try:
+            found = measure(path, wanted, threads, time_each)
+        except BenchError as error:
+            print(f"bench: {error}", file=sys.stderr, flush=True)
+            failed.append(name)
+            continue
         rows += found
+        file.write_text(json.dumps(rows, indent=1))
         left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
         said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
-        print(f"bench: {name}: {said} threads, to the best peer; {left:.0f} s left", flush=True)
-    return rows
+        print(f"bench: {name}: to the best peer {said} thread(s); {left:.0f} s left", flush=True)
+    return rows, failed
 
 
 def best(row):
@@ -180,7 +191,7 @@ its interval is that of a median, by order statistics, which assumes nothing abo
 The root mean square error over all elements of the worst output, relative to its largest value, against the model in double
 precision ("-": not measured, because it does not come from PyTorch and is too large for the reference evaluator). Reading,
 compiling and the first run, without importing the engine's libraries. The most resident memory of the engine's process until
-then, libraries and compiler included. With {max(threads)} threads.
+then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
 {costs_table(rows)}
 """
@@ -259,23 +270,25 @@ def main():
     if busy(load):
         print(f"bench: {busy(load).strip()}", flush=True)
     install_peers()
-    try:
-        rows = measure_all(names, peers, threads, seconds)
-    except fetch_models.FetchError as error:
-        sys.exit(f"bench: {error}")
-
     build = ROOT / "build" / "benchmarks"
     folder = ROOT / "docs" / "benchmarks" if whole else build
     for made in (folder, build):
         made.mkdir(parents=True, exist_ok=True)
     path = folder / f"{slug(cpu_name())}.md"
-    (build / f"{path.stem}.json").write_text(json.dumps(rows, indent=1))
+    try:
+        rows, failed = measure_all(names, peers, threads, seconds, build / f"{path.stem}.json")
+    except fetch_models.FetchError as error:
+        sys.exit(f"bench: {error}")
+    if not rows:
+        sys.exit("bench: nothing could be measured")
     how = "make bench" if whole else "make bench-quick" if arguments.quick else "bench/run.py " + " ".join(sys.argv[1:])
     plot(rows, threads, path)
     path.write_text(page(rows, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
-    return 0
+    if failed:
+        print(f"bench: could not be measured, and is missing there: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
