@@ -244,6 +244,28 @@ TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
   for (int i = 0; i < 1024; ++i) ASSERT_EQ(arrays["s512"][i], static_cast<float>(i + 1));
 }
 
+// A concatenation along the lanes' axis is written out: each vector knows from which input it comes.
+TEST(Rules, ConcatenationsReadOneInput) {
+  te::Tensor a = te::placeholder("a", {imm(6), imm(32)}, f32), b = te::placeholder("b", {imm(6), imm(21)}, f32);
+  GroupPlan plan;
+  TargetDesc target = wide();
+  plan.target = &target;
+  plan.outputs = {te::compute("out", {imm(6), imm(53)}, [&](const Exprs& i) {
+    return scalar::select(scalar::lt(i[1], imm(32)), (*a)(i), (*b)({i[0], i[1] - 32}));
+  })};
+  plan_group(plan);
+  EXPECT_NE(str(plan.schedule, plan.stages()).find("loops i0/1 i1/16:unroll i1/1:vector"), std::string::npos)
+      << str(plan.schedule, plan.stages());
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "concat");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  std::map<std::string, std::vector<float>> arrays{{"a", ramp(6 * 32, 1000)}, {"b", ramp(6 * 21, 500)}};
+  run(*kernels, arrays);
+  for (int64_t i = 0; i < 6; ++i)
+    for (int64_t j = 0; j < 53; ++j)
+      ASSERT_EQ(arrays["out"][i * 53 + j], j < 32 ? arrays["a"][i * 32 + j] : arrays["b"][i * 21 + j - 32]);
+}
+
 // A transposition goes through squares in registers.
 TEST(Rules, SquaresAreTurnedAround) {
   te::Tensor x = te::placeholder("x", {imm(37), imm(41)}, f32);

@@ -29,6 +29,19 @@ static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, co
   return u;
 }
 
+// True if the body chooses by a condition on `v` alone, as a concatenation does.
+static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
+  bool found = false;
+  scalar::visit(expand(plan.stages(), plan.schedule).body(*e), [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Select) return;
+    const Exprs vars = scalar::free_vars(n->args[0]);
+    bool loads = false;
+    scalar::visit(n->args[0], [&](const Expr& c) { loads |= c->kind == scalar::Kind::Load; });
+    found |= !loads && vars.size() == 1 && vars[0]->name == v;
+  });
+  return found;
+}
+
 // e becomes a copy, of the same name, of what it was, on registers. False if there is nothing to turn around.
 static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<std::string>& order,
                         const std::string& v, const std::vector<bool>& parallel) {
@@ -92,7 +105,10 @@ void elementwise_rule(GroupPlan& plan, const te::Tensor& e) {
   for (size_t i = 0; i < order.size(); ++i)
     if (!parallel[i] && static_cast<int>(i) != vector) s.loops.push_back({order[i], 1});
   if (vector >= 0) {
-    if (row >= 4 * lanes) s.loops.push_back({order[vector], 4 * lanes});
+    // With all vectors of a row written out, each knows what it chooses: a concatenation reads one input, not all of them.
+    const bool whole_row = !cut_row && row <= 64 * lanes && scalar::is_int(find_axis(*e, order[vector])->extent) &&
+                           chooses_along(plan, e, order[vector]);
+    if (row >= 4 * lanes && !whole_row) s.loops.push_back({order[vector], 4 * lanes});
     add_vector(s.loops, order[vector], lanes);
   }
   plan.note(format("{}: elementwise, {} lanes along {}", e->name, lanes, vector < 0 ? "nothing" : order[vector]));
