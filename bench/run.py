@@ -210,7 +210,7 @@ def plot(rows, threads, path):
     figure, axes = plt.subplots(figsize=(8, 1.4 + 0.42 * len(names)), layout="constrained")
     height = 0.8 / len(threads)
     marks = dict(zip(PEERS, "osD^", strict=True))
-    limit = 1.25 * max(best(r)["ratio"] for r in rows)
+    limit = 1.7 * max(best(r)["ratio"] for r in rows)
     for k, count in enumerate(threads):
         for i, name in enumerate(names):
             (row,) = (r for r in rows if (r["model"], r["threads"]) == (name, count))
