@@ -184,10 +184,18 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
     report_->lower_bound = std::max(report_->lower_bound, bound.plan.lower_bound);
   }
   RunState state{*session_, arena_.get(), inputs_, outputs_, report_};
-  Status status = bound.runner.run(state);
-  if (status) return true;
-  for (size_t i = 0; i < bound.outputs.size(); ++i) release(results[i]);
-  return fail(status.errors());
+  auto give_back = [&] {
+    for (size_t i = 0; i < bound.outputs.size(); ++i) release(results[i]);
+  };
+  try {
+    Status status = bound.runner.run(state);
+    if (status) return true;
+    give_back();
+    return fail(status.errors());
+  } catch (...) {  // no memory for what is noted of a run
+    give_back();
+    throw;
+  }
 }
 
 }  // namespace relay::runtime
