@@ -111,7 +111,8 @@ TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
   std::shared_ptr<Other> other = std::make_shared<Other>();
   other->table.version = RELAY_NATIVE_VERSION + 1;
   EXPECT_EQ(Executable::create(sum_program(), other).errors()[0].message,
-            "the code of the functions is for version 2 of the runtime's interface, and this is 1");
+            format("the code of the functions is for version {} of the runtime's interface, and this is {}",
+                   RELAY_NATIVE_VERSION + 1, RELAY_NATIVE_VERSION));
   other->table.version = RELAY_NATIVE_VERSION;
   EXPECT_EQ(Executable::create(push_program(), other).errors()[0].message,
             "the code has other functions than the program");

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define RELAY_NATIVE_VERSION 1
+#define RELAY_NATIVE_VERSION 2
 
 typedef struct relay_object relay_object;
 typedef struct relay_run relay_run;
