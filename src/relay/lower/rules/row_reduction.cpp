@@ -58,7 +58,7 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
   te::Tensor from = parts.acc;
   for (int64_t n = width / 2; n >= 2; n /= 2) {
     te::TensorNode half;
-    half.name = format("{}_{}", r->name, n), half.dtype = r->dtype;
+    half.name = format("{}_half{}", r->name, n), half.dtype = r->dtype;
     half.axes = r->axes, half.shape = r->shape;
     te::Axis l{scalar::var("lane"), imm(n)};
     Exprs low = at_row, high = at_row;
