@@ -5,8 +5,7 @@
 // A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (rules/winograd.cpp). Formula:
 // Lavin & Gray, Fast Algorithms for Convolutional Neural Networks (2016); the matrices follow from interpolation points
 // (Toom, Cook). The points decide the error: for m = 4 these are 0, +-5/8, +-3/2, infinity, which are exact in binary and
-// give about 1.7 times the RMS error of the direct sum; the customary 0, +-1, +-2 give four times. m = 2 is more accurate
-// than the direct sum.
+// round less than the customary 0, +-1, +-2 do. test/python/test_numerics.py bounds the error.
 #pragma once
 
 #include <optional>
