@@ -79,6 +79,19 @@ def test_long_sums_are_split():
     assert np.abs(model(x) / exact - 1).max() <= 2e-6
 
 
+@pytest.mark.parametrize(
+    "rows, terms, columns", [((2, 67), 2048, 100), ((300,), 4096, 72), ((3, 5, 30), 1024, 200), ((700,), 4096, 40)]
+)
+def test_blocks_of_long_sums(rows, terms, columns):
+    """Rows that lie a multiple of 4096 bytes apart are copied block by block; columns and rows do not divide."""
+    random = np.random.default_rng(2)
+    x, w = random.integers(-3, 4, (*rows, terms)), random.integers(-3, 4, (columns, terms))
+    x, w = x.astype(np.float32), w.astype(np.float32)
+    model = relay.compile(relay.module(relay.op.nn.dense(relay.var("x", x.shape), relay.const(w))), threads=2)
+    assert "blocks of rows copied" in rules(model)
+    np.testing.assert_array_equal(model(x), x @ w.T)
+
+
 def test_threads_do_not_change_bits(weights):
     x = data(3)
     results = [build(weights, threads=threads)(x) for threads in (1, 2, 3)]

@@ -61,14 +61,14 @@ struct TileRows {
 };
 RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
 
-// Splits the long sum `r`, scheduled on registers under its consumer, into sums of about 128 terms that are added on the stack:
+// Splits the long sum `r`, scheduled on registers under its consumer, into sums of about `terms` that are added on the stack:
 //
 //   r_part[m, n, ko] = sum(ki < 128) a[m, ko * 128 + ki] * b[..]      on registers
 //   r[m, n] = sum(ko) r_part[m, n, ko]
 //
 // The rounding error of a sum of K terms grows with sqrt(K); so it grows with sqrt(128) + sqrt(K / 128). Costs an addition for
 // every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as it is.
-void split_long_sum(GroupPlan& plan, const te::Tensor& r);
+void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
 
 // A reduction along a row in lanes: partial results, combined by halves (row_reduction.cpp).
 struct LaneParts {
@@ -101,6 +101,10 @@ std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<Loa
                      int64_t rows);
 // Places it inside of a part of the long sum `sum`; false if that was not split.
 bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum);
+// Afterwards: the parts of the sum outside of the rows, so that what is copied, and the part of the right factor, serve a
+// block of rows x several register tiles of N (each of `block` elements) from cache.
+void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, const std::vector<std::string>& rows,
+                int64_t block);
 // Copies it inside `level` loops of stage `consumer`, so that lanes run along N; replaces r, under its name, in the outputs.
 void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer, int level);
 

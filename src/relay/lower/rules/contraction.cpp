@@ -214,14 +214,18 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   };
   if (source) add_panel(plan, r, *source, e_name, panel_level);
   const std::string copied = add_rows(plan, current(), left_loads, x, best.tx * best.ty);
-  split_long_sum(plan, current());
+  const bool constant_rows = std::all_of(
+      rows.begin(), rows.end(), [&](const std::string& name) { return scalar::is_int(find_axis(*r, name)->extent); });
+  const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
+  split_long_sum(plan, current(), blocks ? 256 : 128);
   const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
+  if (rows_copied && blocks) block_rows(plan, r_name, n, rows, block);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n,
                    source      ? ", panels packed in front"
                    : n_outside ? ", weights outermost"
                                : "",
-                   rows_copied ? ", rows copied" : ""));
+                   rows_copied ? blocks ? ", blocks of rows copied" : ", rows copied" : ""));
   return true;
 }
 

@@ -10,26 +10,24 @@ namespace relay::lower {
 using scalar::imm;
 
 namespace {
-constexpr int64_t terms = 128;  // of a part, about
-
 struct Split {
   size_t axis = 0;    // of the reduction axes
   int64_t inner = 0;  // terms along it in a part; 0: no split
 };
 
 // The axis and the divisor of its extent that come closest to `terms` for a part; the other axes belong to every part.
-Split choose(const te::TensorNode& r) {
+Split choose(const te::TensorNode& r, int64_t terms) {
   double all = 1;
   for (const te::Axis& a : r.reduce_axes) all *= static_cast<double>(extent_or(a, 0));
   Split best;
-  if (all < 2 * terms) return best;
+  if (all < 2 * static_cast<double>(terms)) return best;
   double best_distance = std::log(4.0);  // further away than four times: not worth it
   for (size_t k = 0; k < r.reduce_axes.size(); ++k) {
     int64_t extent = extent_or(r.reduce_axes[k], 0);
     for (int64_t inner = 1; inner < extent; ++inner) {
       if (extent % inner != 0) continue;
       double part = all / static_cast<double>(extent) * static_cast<double>(inner);
-      double distance = std::abs(std::log(part / terms));
+      double distance = std::abs(std::log(part / static_cast<double>(terms)));
       if (distance < best_distance) best_distance = distance, best = {k, inner};
     }
   }
@@ -37,9 +35,9 @@ Split choose(const te::TensorNode& r) {
 }
 }  // namespace
 
-void split_long_sum(GroupPlan& plan, const te::Tensor& r) {
+void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
   if (r->combiner != te::Combiner::Sum || !r->dtype.is_float()) return;
-  const Split split = choose(*r);
+  const Split split = choose(*r, terms);
   if (split.inner == 0) return;
   const te::Axis whole = r->reduce_axes[split.axis];
   const te::Axis outer{scalar::var(whole.var->name + "_part"),

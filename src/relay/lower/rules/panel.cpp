@@ -9,7 +9,13 @@
 // and read with lanes along n.
 //
 // The left factor is read as it lies, a row of it for each row of the tile. Where these rows lie so far apart that they meet
-// in a few sets of the L1 cache (4096 bytes: all in one), a part of them is copied together first.
+// in a few sets of the L1 cache (4096 bytes: all in one), a part of them is copied together first. If the number of rows is
+// known, what is copied serves several blocks of N, and a part of the right factor all rows:
+//
+//   for each few blocks of N, each many rows      (a task; results in scratch memory)
+//     for each part of the sum
+//       rows[m, ki] = left[m, ko * 256 + ki]
+//       for each block of N, each tile of rows: results[m, n] += sum(ki) rows[m, ki] * right[..]
 #include <algorithm>
 #include <numeric>
 
@@ -112,6 +118,74 @@ bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum
   s.loops.push_back({v, lanes});
   s.loops.push_back({v, 1, LoopKind::Vector});
   return true;
+}
+
+void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, const std::vector<std::string>& rows,
+                int64_t block) {
+  StageSchedule &total = plan.schedule.stages[sum], &part = plan.schedule.stages[sum + "_part"];
+  const te::Tensors stages = plan.stages();
+  auto find = [&](const std::string& name) {
+    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == name; });
+  };
+  const te::Tensor r = find(sum), e = find(total.consumer), p = find(sum + "_part");
+  StageSchedule& se = plan.schedule.stages[e->name];
+  auto in_e = [&](const std::string& axis_of_r) {
+    for (size_t d = 0; d < r->axes.size(); ++d)
+      if (r->axes[d].var->name == axis_of_r) return e->axes[d].var->name;
+    return std::string();
+  };
+  const std::string n_in_e = in_e(n);
+  std::vector<std::string> rows_in_e;
+  for (const std::string& row : rows) rows_in_e.push_back(in_e(row));
+  auto is_row = [&](const std::string& axis) {
+    return std::find(rows_in_e.begin(), rows_in_e.end(), axis) != rows_in_e.end();
+  };
+
+  // A task: results and copied rows fill half of L2 at most; at least eight tasks, of a few blocks of N.
+  constexpr int64_t widest = 192, tasks = 8;
+  const int64_t n_extent = extent_or(*find_axis(*r, n), 256), bytes = r->dtype.bytes();
+  int64_t terms = 1, row_count = 1, others = 1;
+  for (const te::Axis& k : p->reduce_axes) terms *= extent_or(k, 1);
+  for (const te::Axis& a : e->axes)
+    if (a.var->name != n_in_e) (is_row(a.var->name) ? row_count : others) *= extent_or(a, 64);
+  const int64_t first = extent_or(*find_axis(*r, rows[0]), 1), inner = row_count / first;
+  const int64_t most = std::max<int64_t>(1, plan.target->l2_bytes / 2 / bytes / (terms + widest) / inner);
+  const int64_t chunks = (first + most - 1) / most;
+  int64_t wide = block;
+  while (wide + block <= widest && (n_extent + wide + block - 1) / (wide + block) * chunks * others >= tasks)
+    wide += block;
+
+  // The tile's loops are those that the epilogue had inside of the sum's place.
+  const size_t level = static_cast<size_t>(total.level);
+  std::vector<Loop> around(se.loops.begin(), se.loops.begin() + static_cast<int64_t>(level)), outer, of_total;
+  std::vector<Loop> finish(se.loops.begin() + static_cast<int64_t>(level), se.loops.end());
+  outer.push_back({n_in_e, wide, LoopKind::Parallel});
+  for (const Loop& l : around)
+    if (l.axis != n_in_e && !is_row(l.axis)) outer.push_back({l.axis, 1, LoopKind::Parallel});
+  int64_t chunk = (first + chunks - 1) / chunks;
+  for (const Loop& l : around)
+    if (l.axis == rows_in_e[0]) chunk = (chunk + l.step - 1) / l.step * l.step;
+  if (chunk < first) outer.push_back({rows_in_e[0], chunk, LoopKind::Parallel});
+
+  // parts of the sum, blocks of N, tiles of rows
+  of_total.push_back(total.loops.front());
+  for (const te::Axis& a : r->axes)
+    if (const std::string& name = a.var->name; name != n && !is_row(in_e(name))) of_total.push_back({name, 1});
+  of_total.push_back({n, block});
+  for (const Loop& l : around)
+    for (const std::string& row : rows)
+      if (in_e(row) == l.axis) of_total.push_back({row, l.step});
+  part.level = static_cast<int>(of_total.size());
+  for (const Loop& l : finish)
+    for (const te::Axis& a : r->axes)
+      if (in_e(a.var->name) == l.axis) of_total.push_back({a.var->name, l.step, l.kind});
+  total.loops = of_total, total.level = static_cast<int>(outer.size()), total.storage = Storage::Scratch;
+  for (const Loop& l : around)
+    if (is_row(l.axis)) outer.push_back({l.axis, 1});
+  outer.push_back({n_in_e, block});
+  for (const Loop& l : finish)
+    if (!is_row(l.axis)) outer.push_back(l);
+  se.loops = outer;
 }
 
 std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
