@@ -79,6 +79,19 @@ def test_long_sums_are_split():
     assert np.abs(model(x) / exact - 1).max() <= 2e-6
 
 
+@pytest.mark.parametrize("terms", [40, 512, 2048])
+def test_an_activation_that_reads_its_sum_twice_is_computed_with_it(terms):
+    """GELU: the sum stands in erf and beside it."""
+    random = np.random.default_rng(3)
+    x, w = (random.uniform(-0.2, 0.2, shape).astype(np.float32) for shape in [(30, terms), (300, terms)])
+    y = relay.op.nn.dense(relay.var("x", x.shape), relay.const(w))
+    gelu = y * relay.const(0.5) * (relay.const(1.0) + relay.op.erf(y * relay.const(0.5**0.5)))
+    model = relay.compile(relay.module(gelu))
+    assert "elementwise" not in rules(model)
+    exact = F.gelu(torch.tensor(x.astype(np.float64) @ w.astype(np.float64).T)).numpy()
+    np.testing.assert_allclose(model(x), exact, atol=3e-6)
+
+
 @pytest.mark.parametrize(
     "rows, terms, columns", [((2, 67), 2048, 100), ((300,), 4096, 72), ((3, 5, 30), 1024, 200), ((700,), 4096, 40)]
 )

@@ -35,19 +35,46 @@ Consumers consumers_of(const te::Tensors& stages) {
   return out;
 }
 
-te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
-  Consumers consumers = consumers_of(te::topological(outputs));
-  te::Tensor last = t;
-  while (std::find(outputs.begin(), outputs.end(), last) == outputs.end()) {
-    Consumers::iterator it = consumers.find(last.get());
-    if (it == consumers.end() || it->second.size() != 1) break;
-    const te::Tensor& next = it->second[0];
-    if (next->combiner != te::Combiner::None || taken.count(next->name) || !reads_pointwise(next, last) ||
-        guarded(*next))
-      break;
-    last = next;
+te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
+  constexpr int64_t most_reads = 16;
+  const te::Tensors stages = te::topological(outputs);
+  const Consumers consumers = consumers_of(stages);
+  te::Tensors region{t};
+  std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all between inlined
+  size_t ends = 1;  // the longest part of the region that nothing leaves but at its last stage
+  for (const te::Tensor& stage : stages) {
+    if (stage->is_placeholder() || reads.count(stage.get())) continue;
+    int64_t count = 0;
+    bool pointwise = stage->combiner == te::Combiner::None && !taken.count(stage->name) && !guarded(*stage);
+    for (const te::Tensor& in : te::inputs(stage)) {
+      const auto it = reads.find(in.get());
+      if (it == reads.end()) continue;
+      pointwise = pointwise && reads_pointwise(stage, in);
+      count += it->second;
+    }
+    if (count > 0 && count <= most_reads && pointwise) region.push_back(stage), reads[stage.get()] = count;
   }
-  return last;
+  // Nothing leaves before stage `end` if every reader of the earlier ones is among those up to it.
+  std::unordered_map<const te::TensorNode*, size_t> position;
+  for (size_t i = 0; i < region.size(); ++i) position[region[i].get()] = i;
+  size_t reach = 0;  // no end before this one
+  for (size_t i = 0; i < region.size(); ++i) {
+    if (reach <= i) ends = i + 1;
+    if (std::find(outputs.begin(), outputs.end(), region[i]) != outputs.end()) break;
+    const auto readers = consumers.find(region[i].get());
+    if (readers == consumers.end()) break;
+    for (const te::Tensor& reader : readers->second) {
+      const auto it = position.find(reader.get());
+      reach = it == position.end() ? region.size() : std::max(reach, it->second);
+    }
+    if (reach == region.size()) break;
+  }
+  region.resize(ends);
+  return region;
+}
+
+te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
+  return pointwise_region(outputs, t, taken).back();
 }
 
 static LoadFact fact_of_load(const Expr& load, const Exprs& vars) {

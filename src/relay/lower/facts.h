@@ -43,8 +43,13 @@ bool reads_pointwise(const te::Tensor& user, const te::Tensor& t);
 using Consumers = std::unordered_map<const te::TensorNode*, te::Tensors>;
 Consumers consumers_of(const te::Tensors& stages);
 
-// The last stage of the pointwise chain behind `t`: what can be computed where t's elements are made. `t` itself when there
-// is none. The chain ends at an output, at a stage with several readers, at padding and before the stages in `taken`.
+// What can be computed where t's elements are made: t, then stages that read it pointwise, up to the last one into which all of
+// them lead. t alone when there is none. Behind `a` below, {a, b, c, d}: nothing else reads a, b or c.
+//
+//   b[i] = erf(a[i]); c[i] = b[i] + 1; d[i] = a[i] * c[i]
+//
+// Ends at an output, at padding, before the stages in `taken`, and where t would be read at many places of the last stage.
+te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 
 // The constant extent of an axis, or a guess for one known at run time only.

@@ -113,6 +113,8 @@ void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, 
 std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout);
 // The dimension whose neighbours are stored side by side: the last one of more than one element. -1: none.
 int contiguous_dim(const te::TensorNode& t, const Layout& layout);
+// Has functions that become polynomials.
+bool is_expensive(const Expr& body);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 

@@ -27,6 +27,17 @@ int contiguous_dim(const te::TensorNode& t, const Layout& layout) {
   return layout.dims.empty() ? -1 : layout.dims.back().dim;
 }
 
+bool is_expensive(const Expr& body) {
+  using scalar::UnaryOp;
+  bool found = false;
+  scalar::visit(body, [&](const Expr& n) {
+    found |= n->kind == scalar::Kind::Unary && (n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log ||
+                                                n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf);
+    found |= n->kind == scalar::Kind::Binary && n->binary == scalar::BinaryOp::Pow;
+  });
+  return found;
+}
+
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
   loops.push_back({axis, lanes, LoopKind::Unroll});
   loops.push_back({axis, 1, LoopKind::Vector});

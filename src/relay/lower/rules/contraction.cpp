@@ -12,6 +12,31 @@ namespace relay::lower {
 // Packing costs about as much as four rows of the product.
 constexpr int64_t rows_for_panel = 16;
 
+// An epilogue of polynomials, written out for each row of a tile, is long code and no faster: it becomes a loop over the rows,
+// and the sums lie on the stack.
+static void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
+  StageSchedule& se = plan.schedule.stages[epilogue];
+  const te::Tensors stages = plan.stages();
+  auto find = [&](const std::string& name) {
+    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == name; });
+  };
+  if (!is_expensive(expand(stages, plan.schedule).body(*find(epilogue)))) return;
+  const te::Tensor r = find(sum);
+  StageSchedule& sr = plan.schedule.stages[sum];
+  if (sr.storage == Storage::Registers) {
+    const te::Tensor kept = copy_stage(r, sum + "_kept");
+    plan.outputs = redirect(plan.outputs, r, kept);
+    StageSchedule s = sr;
+    s.storage = Storage::Stack;
+    std::erase_if(s.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
+    sr.consumer = kept->name, sr.level = 0;
+    plan.schedule.stages[kept->name] = s;
+  }
+  const std::string lanes = se.loops.back().axis;
+  for (Loop& l : se.loops)
+    if (l.kind == LoopKind::Unroll && l.axis != lanes) l.kind = LoopKind::Serial;
+}
+
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (!facts.contraction) return false;
   int lanes = plan.lanes(r->dtype);
@@ -219,7 +244,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
   split_long_sum(plan, current(), blocks ? 256 : 128);
   const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
-  if (rows_copied && blocks) block_rows(plan, r_name, n, rows, block);
+  if (rows_copied && blocks)
+    block_rows(plan, r_name, n, rows, block);
+  else
+    loop_over_epilogue(plan, r_name, e_name);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n,
                    source      ? ", panels packed in front"

@@ -68,16 +68,12 @@ class Inlining {
 
   // In topological order, after the stages that t reads.
   bool is_expensive_to_repeat(const te::TensorNode& t) {
-    using scalar::UnaryOp;
-    bool dear = false;
     int64_t& nodes = nodes_[&t];
     scalar::visit(t.body, [&](const Expr& n) {
       auto inside = n->kind == scalar::Kind::Load ? nodes_.find(n->source.get()) : nodes_.end();
       nodes += inside == nodes_.end() ? 1 : inside->second;
-      dear |= n->kind == scalar::Kind::Unary && (n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log ||
-                                                 n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf);
     });
-    return reads_[&t].size() > 1 && (dear || nodes > 60);
+    return reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > 60);
   }
   void is_stored(const te::TensorNode& t) { nodes_[&t] = 1; }
 
@@ -120,14 +116,16 @@ void plan_group(GroupPlan& plan) {
   // border; what is used by several kernels and dear is kept; the rest is inlined.
   te::Tensors stages = plan.stages();
   Inlining inlining(stages);
-  std::set<std::string> claimed;
-  std::vector<std::pair<std::string, std::string>> pairs;  // reduction, epilogue
+  std::set<std::string> claimed, between;
+  std::vector<std::pair<std::string, std::string>>
+      pairs;  // reduction, epilogue; between: what leads from one to the other
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    te::Tensor e = pointwise_end(plan.outputs, t, claimed);
-    claimed.insert(e->name);
-    pairs.push_back({t->name, e->name});
+    const te::Tensors region = pointwise_region(plan.outputs, t, claimed);
+    claimed.insert(region.back()->name);
+    for (size_t k = 1; k + 1 < region.size(); ++k) between.insert(region[k]->name);
+    pairs.push_back({t->name, region.back()->name});
   }
   for (const te::Tensor& t : stages) {
     if (t->is_placeholder()) continue;
@@ -139,7 +137,7 @@ void plan_group(GroupPlan& plan) {
       s.place = Place::Root;
     else if (plan.from_border.count(t->name))
       s.from_border = true;
-    else if (inlining.is_expensive_to_repeat(*t))
+    else if (inlining.is_expensive_to_repeat(*t) && !between.count(t->name))
       s.place = Place::Root;
     if (s.place == Place::Root) inlining.is_stored(*t);
     // An internal root is stored like the output it leads to.

@@ -151,18 +151,6 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   plan.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
 }
 
-static bool is_expensive(const te::TensorNode& stage) {
-  bool found = false;
-  scalar::visit(stage.body, [&](const Expr& n) {
-    using scalar::UnaryOp;
-    if (n->kind == scalar::Kind::Unary)
-      found |=
-          n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log || n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf;
-    if (n->kind == scalar::Kind::Binary) found |= n->binary == scalar::BinaryOp::Pow;
-  });
-  return found;
-}
-
 bool rows_rule(GroupPlan& plan) {
   if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None)
     return false;
@@ -229,7 +217,7 @@ bool rows_rule(GroupPlan& plan) {
     if (!row_axes.count(a.var->name)) row_elements *= extent_or(a, 1);
   for (const te::Tensor& t : plan.stages())
     if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != out && users[t->name] > 1 &&
-        is_expensive(*t) && rows_are_static && row_elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 &&
+        is_expensive(t->body) && rows_are_static && row_elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 &&
         t->axes.size() == out->axes.size())
       kept.push_back(t->name);
 
