@@ -21,6 +21,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -75,6 +76,23 @@ def measure(path, peers, threads, seconds):
     return [entry | {"model": path.stem} for entry in json.loads(result.stdout)]
 
 
+def load_ms(path):
+    """The time of relay.compile() of a model that the cache has, in a process that has compiled before."""
+    code = (
+        "import sys, time, relay\n"
+        "relay.compile(sys.argv[1], cache=True)\n"
+        "begin = time.perf_counter()\n"
+        "assert relay.compile(sys.argv[1], cache=True).cached\n"
+        "print((time.perf_counter() - begin) * 1e3)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"RELAY_CACHE": folder}
+        result = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, env=environment)
+    if result.returncode != 0:
+        raise BenchError(f"{path.name} from the cache failed:\n{result.stderr}")
+    return float(result.stdout)
+
+
 def measure_all(names, peers, threads, seconds, file):
     """A row for each model and thread count, also written to the file as they come; and the models that failed."""
     begin, rows, failed = time.monotonic(), [], []
@@ -86,11 +104,12 @@ def measure_all(names, peers, threads, seconds, file):
         time_each = seconds * (2 if own and name in networks.SLOW else 1)
         try:
             found = measure(path, wanted, threads, time_each)
+            cached = load_ms(path)
         except BenchError as error:
             print(f"bench: {error}", file=sys.stderr, flush=True)
             failed.append(name)
             continue
-        rows += found
+        rows += [row | {"load_ms": cached} for row in found]
         file.write_text(json.dumps(rows, indent=1))
         left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
         said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
@@ -141,7 +160,7 @@ def times_table(rows):
 def costs_table(rows):
     """Error, time to the first result, memory; of the largest thread count."""
     engines = engines_of(rows)
-    head = ["model", "relay", *(PEERS[e] for e in engines)]
+    head = ["model", "relay", *(PEERS[e] for e in engines), "relay from its cache"]
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     most = max(r["threads"] for r in rows)
     for r in rows:
@@ -149,7 +168,8 @@ def costs_table(rows):
             form = lambda x: (  # noqa: E731
                 f"{number(x['rms_error'], '.1e')}, {x['ready_ms'] / 1e3:.2f} s, {x['peak_bytes'] / 2**20:.0f} MiB"
             )
-            lines.append(f"| {' | '.join([r['model'], *cells(r, engines, form)])} |")
+            loaded = format(r["load_ms"], ".1f")
+            lines.append(f"| {' | '.join([r['model'], *cells(r, engines, form), loaded + ' ms'])} |")
     return "\n".join(lines)
 
 
@@ -190,7 +210,8 @@ its interval is that of a median, by order statistics, which assumes nothing abo
 
 The root mean square error over all elements of the worst output, relative to its largest value, against the model in double
 precision ("-": not measured, because it does not come from PyTorch and is too large for the reference evaluator). Reading,
-compiling and the first run, without importing the engine's libraries. The most resident memory of the engine's process until
+compiling and the first run, without importing the engine's libraries; in the last column, finding and loading what was compiled
+before. The most resident memory of the engine's process until
 then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
 {costs_table(rows)}

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import json
 import os
+import warnings
 
 from . import _core
 from .arrays import array, like
@@ -103,6 +104,11 @@ class Compiled:
         return self._core.executor
 
     @property
+    def cached(self) -> str | None:
+        """The file of the cache that it was loaded from; None if it was compiled now, or is an artifact of its own."""
+        return self._core.cached or None
+
+    @property
     def report(self) -> dict:
         """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels, constants."""
         return json.loads(self._core.report)
@@ -154,16 +160,29 @@ def compile(
     schedules: dict[str, str] | None = None,
     executor: str = "compiled",
     verify: bool = False,
+    cache: bool = False,
 ) -> Compiled:
     """Compiles a module, or the model of a file, for this machine.
 
     target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
     process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
     (whatever suits), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
-    every pass.
+    every pass. cache: look for the model of a file among those that were compiled before, and keep it there (see
+    `relay cache --help`); what is found there has no program and no report any more.
     """
     if executor not in ("compiled", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'vm' or 'aot'")
+    if cache:
+        if not isinstance(model, (str, os.PathLike)):
+            raise wrong_input("only the model of a file is kept in the cache", "pass its path")
+        if verify:
+            raise ValueError("passes are verified when they run: leave cache or verify out")
+        given = {name: list(shape) for name, shape in (shapes or {}).items()}
+        how = (target, threads or 0, numerics, opt_level, schedules or {}, executor)
+        core, notes = _core.compile_file(os.fspath(model), given, *how)
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
+        return Compiled(core)
     if isinstance(model, (str, os.PathLike)):
         model = load(model, shapes=shapes)
         if isinstance(model, Compiled):

@@ -1,5 +1,6 @@
 // Compiling, running, evaluating.
 #include "core.h"
+#include "relay/driver/cache.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/inputs.h"
@@ -16,6 +17,7 @@ namespace {
 struct PyCompiled {
   std::shared_ptr<runtime::Executable> executable;
   std::optional<driver::Compiled> compiled;  // none: loaded from an artifact
+  std::string cached;                        // the file of the cache that it was loaded from; else ""
 };
 // Name, dtype, dimensions; of what is no tensor: name, "", none, type.
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
@@ -39,7 +41,30 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   options.schedules = schedules;
   options.output_names = m.output_names;
   driver::Compiled compiled = take(driver::compile(m.module, options));
-  return {compiled.executable, std::move(compiled)};
+  return {compiled.executable, std::move(compiled), {}};
+}
+
+// The model of a file, through the cache; and what is to be said of it.
+static std::pair<PyCompiled, std::vector<std::string>> compile_file(
+    const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
+    int threads, const std::string& numerics, int opt_level, const std::map<std::string, std::string>& schedules,
+    const std::string& executor) {
+  nb::gil_scoped_release released;
+  driver::LoadOptions load{.shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor)}};
+  driver::CompileOptions options;
+  options.target = take(driver::find_target(target));
+  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level;
+  options.executor = executor_of(executor);
+  options.schedules = schedules;
+  std::vector<std::string> notes;
+  Result<std::unique_ptr<driver::Cache>> cache = driver::open_default_cache();
+  if (!cache) notes.push_back(cache.errors()[0].message);
+  Diagnostics warnings;
+  driver::Ready ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
+  notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
+  PyCompiled out{ready.executable, std::move(ready.compiled)};
+  if (ready.cached) out.cached = ready.cached->artifact;
+  return {std::move(out), notes};
 }
 
 static std::vector<Port> ports(const std::vector<runtime::PortInfo>& infos) {
@@ -168,15 +193,18 @@ void add_compiled(nb::module_& m) {
                    [](const PyCompiled& self) {
                      return self.compiled ? driver::json(self.compiled->report) : std::string("{}");
                    })
+      .def_ro("cached", &PyCompiled::cached)
       .def_prop_ro("module",
                    [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"));
+  m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
+        nb::arg("numerics"), nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"));
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {
         nb::gil_scoped_release released;
-        return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}};
+        return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}, {}};
       },
       nb::arg("path"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));

@@ -262,9 +262,9 @@ void add_modules(nb::module_& m) {
            })
       .def(
           "save",
-          [](const PyModule& self, const std::string& path, bool inline_weights) {
+          [](const PyModule& self, const std::filesystem::path& path, bool inline_weights) {
             nb::gil_scoped_release released;
-            take(text::save(self.module, path, inline_weights));
+            take(text::save(self.module, path.string(), inline_weights));
           },
           nb::arg("path"), nb::kw_only(), nb::arg("inline_weights") = false,
           "Writes a .relay file, and large weights to a .safetensors file beside it.")

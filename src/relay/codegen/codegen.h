@@ -37,10 +37,10 @@ loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
 // `functions`: a valid program whose functions are compiled too.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);
-// A relocatable object file / a shared library image (linked by lld, no undefined symbols).
+// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by so many threads).
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                   const runtime::Program* functions = nullptr);
+                                   const runtime::Program* functions = nullptr, int threads = 1);
 // Text for people, of a kernel or of all functions.
 Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target);
 Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target);

@@ -8,7 +8,10 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <thread>
 
 #include "relay/codegen/llvm_kernel.h"
 
@@ -94,6 +97,46 @@ Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const 
   llvm::LLVMContext context;
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, *machine));
   return emit_code(*module, *machine, false);
+}
+
+Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> kernels,
+                                                 const runtime::Program* functions, const TargetDesc& target,
+                                                 int threads, bool jit) {
+  // The number of threads must not show in what comes out.
+  size_t batch = std::clamp<size_t>(kernels.size() / 8, 1, 16), kernel_batches = (kernels.size() + batch - 1) / batch,
+         batches = kernel_batches + (functions != nullptr);
+  std::vector<std::string> objects(batches);
+  std::vector<Diagnostics> errors(batches);
+  std::vector<std::exception_ptr> failures(batches);
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < batches;) {
+      try {
+        bool last = i == kernel_batches;  // the functions
+        size_t first = last ? kernels.size() : i * batch;
+        Result<std::string> object = compile_object(kernels.subspan(first, std::min(batch, kernels.size() - first)),
+                                                    last ? functions : nullptr, target, jit);
+        if (object)
+          objects[i] = *std::move(object);
+        else
+          errors[i] = object.errors();
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), batches); ++i)
+    helpers.emplace_back(work);
+  work();
+  for (std::thread& t : helpers) t.join();
+  Diagnostics all;
+  for (size_t i = 0; i < batches; ++i) {
+    if (failures[i]) std::rethrow_exception(failures[i]);
+    all.insert(all.end(), errors[i].begin(), errors[i].end());
+  }
+  if (!all.empty()) return all;
+  return objects;
 }
 
 static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const runtime::Program* functions,

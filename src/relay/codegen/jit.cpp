@@ -1,15 +1,10 @@
-// Kernels compiled and linked into this process. Threads take batches of kernels and compile each batch into one object
-// file (LLVM costs 1.8 ms a file before the first kernel), one the functions; one linker session then places them all.
+// Kernels compiled and linked into this process: one linker session places all object files.
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
 #include <llvm/Support/MemoryBuffer.h>
-
-#include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include "relay/codegen/llvm_kernel.h"
 
@@ -68,39 +63,7 @@ class Linked : public KernelLibrary {
 
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,
                                            const runtime::Program* functions) {
-  size_t parallel = static_cast<size_t>(std::max(threads, 1));
-  size_t batch = std::clamp<size_t>(kernels.size() / (parallel * 4), 1, 16),
-         kernel_batches = (kernels.size() + batch - 1) / batch, batches = kernel_batches + (functions != nullptr);
-  std::vector<std::string> objects(batches);
-  std::vector<Diagnostics> errors(batches);
-  std::vector<std::exception_ptr> failures(batches);
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t i; (i = next++) < batches;) {
-      try {
-        bool last = i == kernel_batches;  // the functions
-        size_t first = last ? kernels.size() : i * batch;
-        Result<std::string> object = compile_object(kernels.subspan(first, std::min(batch, kernels.size() - first)),
-                                                    last ? functions : nullptr, target, true);
-        if (object)
-          objects[i] = *std::move(object);
-        else
-          errors[i] = object.errors();
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min(parallel, batches); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& t : helpers) t.join();
-  Diagnostics all;
-  for (size_t i = 0; i < batches; ++i) {
-    if (failures[i]) std::rethrow_exception(failures[i]);
-    all.insert(all.end(), errors[i].begin(), errors[i].end());
-  }
-  if (!all.empty()) return all;
+  RELAY_ASSIGN(std::vector<std::string> objects, compile_objects(kernels, functions, target, threads, true));
   std::vector<std::string> names;
   for (const loop::Kernel& k : kernels) names.push_back(k.name);
   if (functions) names.push_back(RELAY_FUNCTIONS);

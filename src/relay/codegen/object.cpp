@@ -27,7 +27,7 @@ class TemporaryFolder {
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   bool exists() const { return !path_.empty(); }
-  std::string file(const char* name) const { return path_ + "/" + name; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;
@@ -46,20 +46,25 @@ Result<std::string> object_file(std::span<const loop::Kernel> kernels, const Tar
 }
 
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                   const runtime::Program* functions) {
-  RELAY_ASSIGN(std::string object, compile_object(kernels, functions, target, false));
+                                   const runtime::Program* functions, int threads) {
+  RELAY_ASSIGN(std::vector<std::string> objects, compile_objects(kernels, functions, target, threads, false));
   TemporaryFolder folder;
-  std::string input = folder.file("kernels.o"), output = folder.file("kernels.so");
-  if (!folder.exists() || !(std::ofstream(input, std::ios::binary) << object).flush()) return cannot_write(input);
+  std::string output = folder.file("kernels.so");
+  std::vector<std::string> inputs;
+  for (const std::string& object : objects) {
+    inputs.push_back(folder.file(format("{}.o", inputs.size())));
+    if (!folder.exists() || !(std::ofstream(inputs.back(), std::ios::binary) << object).flush())
+      return cannot_write(inputs.back());
+  }
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   static std::mutex one_at_a_time;  // the linker keeps state of the process
   {
     std::lock_guard<std::mutex> lock(one_at_a_time);
-    const char* arguments[] = {"ld.lld",          "-shared",          "--no-undefined",
-                               "--build-id=none", "--hash-style=gnu", "--strip-debug",
-                               "--threads=1",     input.c_str(),      "-o",
-                               output.c_str()};
+    std::vector<const char*> arguments = {"ld.lld",           "-shared",       "--no-undefined", "--build-id=none",
+                                          "--hash-style=gnu", "--strip-debug", "--threads=1",    "-o",
+                                          output.c_str()};
+    for (const std::string& input : inputs) arguments.push_back(input.c_str());
     lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
     lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
     RELAY_CHECK(result.retCode == 0, "linking kernels failed: {}", messages);

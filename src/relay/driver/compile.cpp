@@ -203,9 +203,11 @@ static void count_calls(const runtime::Program& program, CompileReport& report) 
       if (step.kind == runtime::Step::Kind::Kernel) ++report.kernels[step.kernel].calls;
 }
 
+Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
+
 static Result<exec::BuildOptions> build_options(const CompileOptions& options) {
   exec::BuildOptions build{.target = options.target, .threads = options.threads, .executor = options.executor};
-  Status runs_here = runtime::check_machine(artifact_target(options.target));
+  Status runs_here = check_runs_here(options.target);
   if (runs_here) return build;
   if (options.run_here) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
@@ -249,23 +251,27 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.constant_bytes = out.built.constant_bytes;
   count_calls(*out.built.program, report);
 
-  // Loops to machine code.
-  if (options.run_here) {
-    begin = now();
-    RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
-    RELAY_ASSIGN(out.executable, exec::build(out.built, build));
-    report.codegen_ms = (now() - begin) * 1e3;
-    report.executor = out.executable->executor();
-  } else {
-    report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
-  }
+  report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
+  if (options.run_here) RELAY_RETURN_IF_ERROR(make_executable(out, options));
   return out;
+}
+
+// Loops to machine code.
+Status make_executable(Compiled& compiled, const CompileOptions& options) {
+  double begin = now();
+  RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
+  RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
+  compiled.report.codegen_ms = (now() - begin) * 1e3;
+  compiled.report.executor = compiled.executable->executor();
+  return ok();
 }
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
   if (form == FileForm::Artifact)
-    return exec::save(compiled.built, {.target = target, .executor = compiled.report.executor}, path);
+    return exec::save(compiled.built,
+                      {.target = target, .threads = compiled.report.threads, .executor = compiled.report.executor},
+                      path);
   RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target)
                                                            : codegen::shared_library(compiled.built.kernels, target));
   return write_file(path, bytes);

@@ -86,6 +86,10 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOpti
 Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
+// What compile() does at its end if `run_here`: machine code in this process.
+Status make_executable(Compiled& compiled, const CompileOptions& options);
+// incompatible_artifact if this machine cannot run code for the target.
+Status check_runs_here(const TargetDesc& target);
 
 // What compile() made, as a file.
 enum class FileForm : uint8_t {

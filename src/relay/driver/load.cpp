@@ -145,10 +145,11 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   double begin = now();
   Model model;
   model.path = path;
+  model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
   switch (model.form) {
     case ModelForm::Relay: {
-      RELAY_ASSIGN(ir::Module module, text::load(path));
+      RELAY_ASSIGN(ir::Module module, text::load(path, &model.files));
       RELAY_ASSIGN(module, typing::infer(module, &model.warnings));
       RELAY_ASSIGN(model.module, bind_shapes(module, options.shapes));
       break;
@@ -156,6 +157,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
     case ModelForm::Onnx: {
       RELAY_ASSIGN(onnx::ImportedModel imported, onnx::load(path, {.shapes = options.shapes, .dims = {}}));
       model.module = std::move(imported.module);
+      model.files.insert(model.files.end(), imported.external_files.begin(), imported.external_files.end());
       model.output_names = std::move(imported.output_names);
       model.warnings = std::move(imported.warnings);
       break;

@@ -21,6 +21,7 @@ const char* name(ModelForm form);
 
 struct Model {
   std::string path;
+  std::vector<std::string> files;  // that were read: the path, and those with weights
   ModelForm form = ModelForm::Relay;
   ir::Module module;                                // Relay, Onnx
   std::vector<std::string> output_names;            // Onnx; else empty

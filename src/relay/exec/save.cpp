@@ -1,4 +1,6 @@
 // Artifacts of built programs.
+#include <algorithm>
+
 #include "relay/exec/build.h"
 #include "relay/runtime/artifact.h"
 
@@ -6,7 +8,8 @@ namespace relay::exec {
 
 Status save(const Built& built, const BuildOptions& options, const std::string& path) {
   const runtime::Program* functions = native_functions(built, options);
-  RELAY_ASSIGN(std::string code, codegen::shared_library(built.kernels, options.target, functions));
+  RELAY_ASSIGN(std::string code,
+               codegen::shared_library(built.kernels, options.target, functions, std::max(options.threads, 1)));
   runtime::Artifact artifact;
   artifact.producer = "relay";
   artifact.target = {options.target.name, options.target.triple, options.target.cpu, options.target.features};

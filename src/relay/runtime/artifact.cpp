@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
@@ -232,7 +233,8 @@ std::string write_artifact(const Artifact& artifact) {
 
 // Beside the target first, then renamed: a crash leaves no half artifact, and a program that has the old one mapped keeps it.
 Status save_artifact(const Artifact& artifact, const std::string& path) {
-  std::string draft = path + ".part";
+  static std::atomic<unsigned> number = 0;
+  std::string draft = format("{}.{}.{}.part", path, ::getpid(), number++);
   auto failed = [&] {
     Diagnostic d{DiagnosticKind::file_not_found, format("cannot write `{}`: {}", path, std::strerror(errno))};
     std::remove(draft.c_str());

@@ -11,7 +11,7 @@ static Diagnostic file_error(DiagnosticKind kind, std::string message) {
   return Diagnostic{.kind = kind, .message = std::move(message)};
 }
 
-Result<ir::Module> load(const std::string& path) {
+Result<ir::Module> load(const std::string& path, std::vector<std::string>* weights) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return file_error(DiagnosticKind::file_not_found, format("cannot read {}", path));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -25,7 +25,9 @@ Result<ir::Module> load(const std::string& path) {
       return {};  // only beside the text
     auto [it, added] = files.try_emplace(file);
     if (added) {
-      Result<NamedTensors> read = read_safetensors((std::filesystem::path(path).parent_path() / relative).string());
+      std::string beside = (std::filesystem::path(path).parent_path() / relative).string();
+      if (weights) weights->push_back(beside);
+      Result<NamedTensors> read = read_safetensors(beside);
       if (read) {
         for (auto& [key, t] : *read) it->second.emplace(key, std::move(t));
       } else {

@@ -86,7 +86,8 @@ Result<std::vector<std::pair<std::string, ir::AttrValue>>> parse_attrs(std::stri
 
 // --- files ------------------------------------------------------------------------------------------------------------
 // A module from a .relay file, with the safetensors file it names (looked for beside it).
-Result<ir::Module> load(const std::string& path);
+// `files`, if given, gets the paths of these.
+Result<ir::Module> load(const std::string& path, std::vector<std::string>* files = nullptr);
 // Writes `path` and, if there are large tensors and not `inline_weights`, `path` with the extension .safetensors.
 Status save(const ir::Module& module, const std::string& path, bool inline_weights = false);
 

@@ -213,7 +213,7 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   Subject subject{.executable = model.executable, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
   driver::CompileReport report;
   if (!subject.executable) {
-    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
     how.threads = *std::max_element(counts.begin(), counts.end());
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
     subject.executable = compiled.executable;

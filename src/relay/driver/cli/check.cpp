@@ -47,7 +47,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   out.has_main = form != driver::ModelForm::Relay || model->module.functions.count("main") != 0;
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, *model));
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model->output_names));
   Result<ir::Module> module = driver::optimise(model->module, how);
   if (!module) {
     out.problems = module.errors();

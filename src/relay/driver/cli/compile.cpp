@@ -27,7 +27,7 @@ static Status compile_to_file(const CompileVerbOptions& options) {
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
                       "give the model it was made from"};
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   how.run_here = false;
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,

@@ -128,7 +128,7 @@ static Status inspect(const InspectOptions& options) {
   if (model.executable) {
     program = std::shared_ptr<const runtime::Program>(model.executable, &model.executable->program());
   } else {
-    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
     how.run_here = false;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
     say_notes(compiled.report);

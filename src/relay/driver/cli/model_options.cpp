@@ -29,25 +29,31 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
       ->type_name("GROUP=FILE");
 }
 
-Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor) {
+Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor) {
   driver::LoadOptions load;
   for (const std::string& text : options.shapes) {
     RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
     load.shapes[shape.name] = shape.shape;
   }
   load.run = {.threads = options.threads, .executor = executor};
+  return load;
+}
+
+Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor) {
+  RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
   RELAY_ASSIGN(driver::Model model, driver::load_model(options.model, load));
   if (!model.warnings.empty()) std::cerr << render(model.warnings);
   return model;
 }
 
-Result<driver::CompileOptions> compile_options(const ModelOptions& options, const driver::Model& model) {
+Result<driver::CompileOptions> compile_options(const ModelOptions& options,
+                                               const std::vector<std::string>& output_names) {
   driver::CompileOptions out;
   RELAY_ASSIGN(out.target, driver::find_target(options.target));
   out.threads = options.threads;
   out.numerics = options.numerics;
   out.opt_level = options.opt_level;
-  out.output_names = model.output_names;
+  out.output_names = output_names;
   for (const std::string& text : options.schedules) {
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)

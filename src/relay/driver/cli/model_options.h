@@ -22,8 +22,10 @@ void add_compile_options(CLI::App& verb, ModelOptions& options);
 
 // Reads the model; warnings go to stderr. Shapes given by --shape are bound.
 Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor = {});
-// What compile() takes, from the options and the model.
-Result<driver::CompileOptions> compile_options(const ModelOptions& options, const driver::Model& model);
+Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor = {});
+// What compile() takes. The names of the outputs are the model's.
+Result<driver::CompileOptions> compile_options(const ModelOptions& options,
+                                               const std::vector<std::string>& output_names = {});
 
 // "12 kernels (34 calls a run, 5 on weights done once) on zen4, 512-bit vectors avx2 ...; 2 threads"
 std::string summary(const driver::CompileReport& report);

@@ -104,7 +104,7 @@ static Status opt(const OptOptions& options) {
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   if (options.each)
     how.trace = [&](const transform::PassTrace& trace) {
       std::cout << format("// --- after {} ---\n", trace.pass.name) << module_text(trace.after, options) << "\n";

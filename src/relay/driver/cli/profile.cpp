@@ -68,7 +68,7 @@ static void print_json(const driver::Profile& profile, const driver::Ceilings& c
 
 static Status profile(const ProfileOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   std::shared_ptr<runtime::Executable> executable = model.executable;
   driver::Compiled compiled;
   if (!executable) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "relay/driver/cache.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/files.h"
@@ -21,6 +22,7 @@ struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string output;
   std::string executor = "compiled";
+  bool no_cache = false;
 };
 }  // namespace
 
@@ -108,7 +110,8 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
   return ok();
 }
 
-static Status run_debug(const RunOptions& options, const driver::Model& model) {
+static Status run_debug(const RunOptions& options) {
+  RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,
                       "an artifact has no Relay program for the debug executor to evaluate",
@@ -138,38 +141,53 @@ static Status run(const RunOptions& options) {
   std::optional<runtime::Executor> executor;
   for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
     if (options.executor == runtime::name(known)) executor = known;
-  RELAY_ASSIGN(driver::Model model, load(options, executor));
-  if (options.executor == "debug") return run_debug(options, model);
+  if (options.executor == "debug") return run_debug(options);
 
-  std::shared_ptr<runtime::Executable> executable = model.executable;
-  driver::CompileReport report;
-  if (!executable) {
-    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model));
-    how.executor = executor;
-    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
-    executable = compiled.executable;
-    report = std::move(compiled.report);
-    say_notes(report);
+  RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
+  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options));
+  how.executor = executor;
+  std::unique_ptr<driver::Cache> cache;
+  if (!options.no_cache) {
+    Result<std::unique_ptr<driver::Cache>> opened = driver::open_default_cache();
+    if (opened)
+      cache = std::move(*opened);
+    else
+      say(opened.errors()[0].message);
   }
+  Diagnostics warnings;
+  Result<driver::Ready> made = driver::prepare_model(options.model, load, how, cache.get(), warnings);
+  if (!warnings.empty()) std::cerr << render(warnings);
+  if (!made) return made.errors();
+  driver::Ready& ready = *made;
+  for (const std::string& note : ready.notes) say(note);
+  if (ready.compiled) say_notes(ready.compiled->report);
+  if (ready.cached)
+    for (const std::string& note : ready.cached->notes) say(note);
+
+  runtime::Executable& executable = *ready.executable;
   RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
-                                   model.executable ? driver::types_of(*executable) : model.module));
+               driver::make_inputs(driver::input_ports(executable), {options.inputs, options.shapes},
+                                   ready.compiled ? ready.model.module : driver::types_of(executable)));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
   double begin = driver::now();
-  RELAY_ASSIGN(runtime::Value result, executable->call(inputs.values, {.threads = options.threads, .report = &what}));
+  RELAY_ASSIGN(runtime::Value result, executable.call(inputs.values, {.threads = options.threads, .report = &what}));
   double ms = (driver::now() - begin) * 1e3;
   std::vector<std::string> names;
-  for (const runtime::PortInfo& port : executable->outputs()) names.push_back(port.name);
+  for (const runtime::PortInfo& port : executable.outputs()) names.push_back(port.name);
   std::vector<runtime::Value> values = spread(result);
   RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values));
 
-  std::string where = model.executable
-                          ? format("artifact, {}, {}", plural(what.kernel_calls, "kernel call", "kernel calls"),
-                                   plural(what.threads, "thread", "threads"))
-                          : summary(report);
-  say(format("{}, {}: read {}, {}run {}{}", where, in_words(executable->executor()), milliseconds(model.ms),
-             model.executable ? "" : format("compile {}, ", milliseconds(report.total_ms())), milliseconds(ms),
+  std::string where = ready.compiled ? summary(ready.compiled->report)
+                                     : format("{}, {}, {}", ready.cached ? ready.cached->how : "artifact",
+                                              plural(what.kernel_calls, "kernel call", "kernel calls"),
+                                              plural(what.threads, "thread", "threads"));
+  std::string read = ready.compiled ? format("read {}, compile {}", milliseconds(ready.model.ms),
+                                             milliseconds(ready.compiled->report.total_ms()))
+                     : ready.cached ? format("from the cache {} (compiling took {})", milliseconds(ready.model.ms),
+                                             milliseconds(ready.cached->compile_ms))
+                                    : format("read {}", milliseconds(ready.model.ms));
+  say(format("{}, {}: {}, run {}{}", where, in_words(executable.executor()), read, milliseconds(ms),
              what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }
@@ -198,6 +216,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
           "debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
+  verb->add_flag("--no-cache", options->no_cache, "Compile, and keep nothing on disk (see `relay cache`)");
   verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
 }
 

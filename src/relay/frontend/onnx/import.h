@@ -23,7 +23,8 @@ struct ImportOptions {
 struct ImportedModel {
   ir::Module module;  // @main; its attributes: input_names, output_names, and producer
   std::vector<std::string> input_names;
-  std::vector<std::string> output_names;  // several outputs: @main gives a tuple in this order
+  std::vector<std::string> output_names;    // several outputs: @main gives a tuple in this order
+  std::vector<std::string> external_files;  // that weights were read from, besides the model's own
   Diagnostics warnings;
 };
 

@@ -1,0 +1,100 @@
+// relay cache: what the cache of compiled models holds, and removing from it.
+#include "relay/driver/cache.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "relay/driver/cli/cli.h"
+
+namespace relay::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+struct CacheOptions {
+  bool json = false;
+  std::string max_size;
+  double unused_days = -1;
+};
+}  // namespace
+
+static Result<std::unique_ptr<driver::Cache>> open_cache() {
+  RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, driver::open_default_cache());
+  if (!cache)
+    return Diagnostic{DiagnosticKind::bad_option, "the cache is off", {}, {}, {}, "RELAY_CACHE names its folder"};
+  return cache;
+}
+
+static std::string size(int64_t bytes) { return format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+// "3 minutes ago"
+static std::string ago(double time) {
+  double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  int64_t seconds = std::max<int64_t>(0, static_cast<int64_t>(now - time));
+  if (seconds < 3600) return plural(seconds / 60, "minute", "minutes") + " ago";
+  if (seconds < 2 * 86400) return plural(seconds / 3600, "hour", "hours") + " ago";
+  return plural(seconds / 86400, "day", "days") + " ago";
+}
+
+static Status list(const CacheOptions& options) {
+  RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, open_cache());
+  RELAY_ASSIGN(std::vector<driver::CachedModel> models, cache->list());
+  int64_t bytes = 0;
+  Json json = Json::array();
+  for (const driver::CachedModel& m : models) {
+    bytes += m.bytes;
+    if (options.json)
+      json.push_back({{"key", m.key},
+                      {"artifact", m.artifact},
+                      {"model", m.model},
+                      {"how", m.how},
+                      {"bytes", m.bytes},
+                      {"compile_ms", m.compile_ms},
+                      {"made", m.made},
+                      {"used", m.used}});
+    else
+      std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8), size(m.bytes),
+                          milliseconds(m.compile_ms), ago(m.used), m.model, m.how);
+  }
+  if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  RELAY_ASSIGN(int64_t most, driver::default_cache_bytes());
+  say(format("{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
+             *driver::default_cache_folder(), size(bytes), size(most)));
+  return ok();
+}
+
+static Status prune(const CacheOptions& options) {
+  RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, open_cache());
+  RELAY_ASSIGN(int64_t most,
+               options.max_size.empty() ? driver::default_cache_bytes() : driver::parse_bytes(options.max_size));
+  double unused = options.unused_days < 0 ? 1e18 : options.unused_days * 86400;
+  RELAY_ASSIGN(driver::Cache::Pruned removed, cache->prune(most, unused));
+  say(format("removed {}, {}", plural(removed.models, "file", "files"), size(removed.bytes)));
+  return ok();
+}
+
+void add_cache(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb =
+      add_verb(app, "cache", "List compiled models that are kept on disk, or remove some",
+               "  relay cache ls\n"
+               "  relay cache prune --max-size 1G\n"
+               "  relay cache prune --max-size 0        all of them\n"
+               "`relay run`, and relay.compile(path, cache=True) in Python, look here first. A model is found by the\n"
+               "contents of its files, the options and the version of the compiler. RELAY_CACHE names the folder\n"
+               "(without: relay/ in XDG_CACHE_HOME or ~/.cache) or is 'off'; RELAY_CACHE_SIZE is the most it takes\n"
+               "(8G): what was not used for longest goes first.");
+  std::shared_ptr<CacheOptions> options = std::make_shared<CacheOptions>();
+  verb->require_subcommand(1);
+  CLI::App* ls = verb->add_subcommand("ls", "What there is, the last used first");
+  ls->add_flag("--json", options->json, "Print the list as JSON");
+  ls->callback([options, &chosen] { chosen.run = [options] { return list(*options); }; });
+  CLI::App* remove = verb->add_subcommand("prune", "Remove what was not used for longest");
+  remove->add_option("--max-size", options->max_size, "Until the rest takes at most this: 500M, 2G, 0")
+      ->type_name("SIZE");
+  remove->add_option("--unused", options->unused_days, "And what was not used for so many days")->type_name("DAYS");
+  remove->callback([options, &chosen] { chosen.run = [options] { return prune(*options); }; });
+}
+
+}  // namespace relay::cli

@@ -1,0 +1,203 @@
+"""The cache of compiled models on disk: `relay run`, `relay cache`, relay.compile(path, cache=True)."""
+
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import relay
+
+RELAY = pathlib.Path(sys.executable).parent / "relay"
+PROGRAM = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 8), float32]) {{ nn.relu(add(%x, {}f)) }}\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("RELAY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def write(path, text):
+    """Long enough ago for the file system's clock."""
+    path.write_text(text)
+    os.utime(path, ns=(time.time_ns() - 10**10, time.time_ns() - 10**10))
+    return path
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write(tmp_path / "model.relay", PROGRAM.format(1))
+
+
+def run(*words, fails=False):
+    result = subprocess.run([RELAY, *map(str, words)], capture_output=True, text=True)
+    assert (result.returncode != 0) == fails, result.stderr
+    return result
+
+
+def from_cache(result):
+    return "from the cache" in result.stderr
+
+
+def entries():
+    return json.loads(run("cache", "ls", "--json").stdout)
+
+
+def test_a_second_run_compiles_nothing_and_gives_the_same(model):
+    first = run("run", model, "--input", "x=random:3")
+    second = run("run", model, "--input", "x=random:3")
+    assert not from_cache(first) and from_cache(second)
+    assert "compile" in first.stderr and "compiling took" in second.stderr
+    assert first.stdout == second.stdout
+    (entry,) = entries()
+    assert entry["model"] == str(model) and entry["compile_ms"] > 0
+    assert pathlib.Path(entry["artifact"]).stat().st_size == entry["bytes"]
+
+
+def test_what_is_found_depends_on_the_content_and_not_on_the_time(model, tmp_path):
+    run("run", model)
+    os.utime(model)
+    assert from_cache(run("run", model))
+    copy = write(tmp_path / "copy.relay", model.read_text())
+    assert from_cache(run("run", copy))
+    write(model, PROGRAM.format(2))
+    changed = run("run", model, "--input", "x=zeros")
+    assert not from_cache(changed) and "[2, 2" in changed.stdout
+
+
+def test_other_options_are_another_entry(model):
+    ways = [[], ["--threads", "1"], ["-O", "1"], ["--numerics", "fast"], ["--target", "haswell"], ["--executor", "vm"]]
+    for way in ways:
+        assert not from_cache(run("run", model, *way)), way
+    for way in ways:
+        assert from_cache(run("run", model, *way)), way
+    assert len(entries()) == len(ways)
+
+
+def test_no_cache_and_off(model, folder, monkeypatch):
+    run("run", model, "--no-cache")
+    assert not folder.exists()
+    monkeypatch.setenv("RELAY_CACHE", "off")
+    run("run", model)
+    assert not folder.exists()
+    assert "the cache is off" in run("cache", "ls", fails=True).stderr
+
+
+def test_files_with_weights_count(tmp_path):
+    weights = np.ones((256, 256), np.float32)
+    x = relay.var("x", shape=(1, 256))
+    path = tmp_path / "dense.relay"
+
+    def save(w):
+        relay.IRModule.from_expr(relay.Function([x], relay.nn.dense(x, relay.const(w)))).save(path)
+        for file in (path, path.with_suffix(".safetensors")):
+            os.utime(file, ns=(time.time_ns() - 10**10,) * 2)
+
+    save(weights)
+    run("run", path, "--input", "x=ones")
+    again = run("run", path, "--input", "x=ones")
+    assert from_cache(again) and "[256, 256" in again.stdout
+    text = path.read_text()
+    save(weights * 2)
+    assert path.read_text() == text
+    changed = run("run", path, "--input", "x=ones")
+    assert not from_cache(changed) and "[512, 512" in changed.stdout
+
+
+def test_a_file_that_changes_meanwhile_is_not_kept(model):
+    future = time.time_ns() + 10**12
+    os.utime(model, ns=(future, future))
+    result = run("run", model)
+    assert "not kept in the cache" in result.stderr and "changed while it was compiled" in result.stderr
+    assert entries() == []
+
+
+def test_prune(model, folder, tmp_path):
+    other = write(tmp_path / "other.relay", PROGRAM.format(5))
+    run("run", model)
+    run("run", other)
+    with sqlite3.connect(folder / "index.db") as index:
+        index.execute("UPDATE models SET used = used - 200000 WHERE model LIKE '%model.relay'")
+    assert [pathlib.Path(e["model"]).name for e in entries()] == ["other.relay", "model.relay"]
+    one = max(e["bytes"] for e in entries())
+    run("cache", "prune", "--max-size", one)
+    assert [pathlib.Path(e["model"]).name for e in entries()] == ["other.relay"]
+    run("cache", "prune", "--unused", "1")
+    assert len(entries()) == 1
+    stray = folder / "0123.rart.77.0.part"
+    stray.write_bytes(b"half")
+    os.utime(stray, (time.time() - 7200,) * 2)
+    assert "removed 2 files" in run("cache", "prune", "--max-size", "0").stderr
+    assert entries() == [] and [f.name for f in folder.iterdir()] == ["index.db"]
+    assert "'lots' is no number of bytes" in run("cache", "prune", "--max-size", "lots", fails=True).stderr
+
+
+def test_the_size_is_bounded(model, tmp_path, monkeypatch):
+    run("run", model)
+    monkeypatch.setenv("RELAY_CACHE_SIZE", str(entries()[0]["bytes"] * 3 // 2))
+    other = write(tmp_path / "other.relay", PROGRAM.format(5))
+    run("run", other)
+    assert len(entries()) == 1
+    assert from_cache(run("run", other))
+
+
+def test_damage_is_repaired(model, folder):
+    run("run", model)
+    artifact = pathlib.Path(entries()[0]["artifact"])
+    artifact.write_bytes(artifact.read_bytes()[:1000])
+    result = run("run", model)
+    assert "what the cache has cannot be loaded" in result.stderr and not from_cache(result)
+    assert from_cache(run("run", model))
+    artifact.unlink()
+    assert not from_cache(run("run", model))
+    (folder / "index.db").write_bytes(b"no database" * 1000)
+    assert not from_cache(run("run", model))
+    assert from_cache(run("run", model))
+
+
+def test_a_cache_that_cannot_be_used_is_said_and_done_without(model, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RELAY_CACHE", str(tmp_path / "file"))
+    result = run("run", model)
+    assert "cannot be used" in result.stderr and "compile" in result.stderr
+
+
+def test_many_processes_at_once(model, tmp_path):
+    others = [write(tmp_path / f"{i}.relay", PROGRAM.format(i + 2)) for i in range(3)]
+    jobs = [subprocess.Popen([RELAY, "run", m], stderr=subprocess.PIPE, text=True) for m in [model, *others] * 3]
+    for job in jobs:
+        _, said = job.communicate()
+        assert job.returncode == 0 and "cannot" not in said and "not kept" not in said, said
+    assert len(entries()) == 4
+
+
+def test_python(model):
+    x = np.full((4, 8), 2, np.float32)
+    first = relay.compile(model, cache=True)
+    second = relay.compile(model, cache=True)
+    assert first.cached is None and pathlib.Path(second.cached).exists()
+    assert (first(x) == 3).all() and (second(x) == 3).all()
+    assert first.report["kernels"] and second.report == {}
+    with pytest.raises(relay.CompileError, match="has no Relay program"):
+        second.module  # noqa: B018
+    with pytest.raises(relay.CompileError, match="only the model of a file"):
+        relay.compile(relay.load(model), cache=True)
+
+
+def test_programs_are_kept_too(tmp_path):
+    loop = write(
+        tmp_path / "loop.relay",
+        '#[version = "0.0.5"]\ndef @sum(%n: int32, %s: int32) -> int32 {\n'
+        "  if (equal(%n, 0)) { %s } else { @sum(subtract(%n, 1), add(%s, %n)) }\n}\n"
+        "def @main(%n: int32) { @sum(%n, 0) }\n",
+    )
+    for executor in ("vm", "aot"):
+        for cached in (False, True):
+            result = run("run", loop, "--input", "n=100", "--executor", executor)
+            assert from_cache(result) == cached and "[5050]" in result.stdout
