@@ -104,7 +104,7 @@ Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> k
                                                  int threads, bool jit) {
   // The number of threads must not show in what comes out.
   size_t batch = std::clamp<size_t>(kernels.size() / 8, 1, 16), kernel_batches = (kernels.size() + batch - 1) / batch,
-         batches = kernel_batches + (functions != nullptr);
+         batches = std::max<size_t>(kernel_batches + (functions != nullptr), 1);
   std::vector<std::string> objects(batches);
   std::vector<Diagnostics> errors(batches);
   std::vector<std::exception_ptr> failures(batches);
