@@ -10,7 +10,7 @@ import pytest
 from programs import CONV, DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onnx_model
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
-VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "doctor", "explain"]
+VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "cache", "doctor", "explain"]
 
 
 @pytest.fixture
@@ -127,6 +127,7 @@ def test_profile(conv, tmp_path):
     assert 2 * products <= kernel["flops"] <= 2.1 * products
     assert kernel["gflops"] == pytest.approx(kernel["flops"] / kernel["us"] * 1e-3)
     assert 0 < kernel["share"] and kernel["bound"] in ("fma", "L2") and kernel["bytes"] > 0
+    assert all(k["estimate_us"] > 0 for k in report["kernels"]) and "estimated by" in done.stdout
 
 
 def test_profile_of_an_artifact(conv, tmp_path):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "relay/driver/measure.h"
 #include "relay/driver/statistics.h"
@@ -19,6 +20,15 @@ Ceilings measure_ceilings(const TargetDesc& target) {
           .memory_gbps = measure_read_gbps(std::max<int64_t>(256 << 20, 2 * l3)),
           .l2_bytes = target.l2_bytes,
           .l3_bytes = target.l3_bytes};
+}
+
+Ceilings described_ceilings(const TargetDesc& t) {
+  return {.fma_gflops = 2 * t.fma_per_cycle * t.ghz * t.vector_bytes / 4,
+          .l2_gbps = t.l2_gbps,
+          .l3_gbps = t.l3_gbps,
+          .memory_gbps = t.dram_gbps,
+          .l2_bytes = t.l2_bytes,
+          .l3_bytes = t.l3_bytes};
 }
 
 const char* name(Bound bound) {
@@ -80,19 +90,30 @@ void describe(Profile& profile, const Compiled& compiled) {
   }
 }
 
-void find_ceilings(Profile& profile, const Ceilings& c) {
+// The time that a kernel needs at least, and what binds it.
+static std::pair<double, Bound> roofline(const KernelProfile& row, const Ceilings& c) {
+  double cores = row.threads;
+  int64_t bytes = row.bytes / row.calls;
+  Bound bound = bytes <= c.l2_bytes ? Bound::L2 : bytes <= c.l3_bytes ? Bound::L3 : Bound::Memory;
+  double gbps = bound == Bound::L2 ? c.l2_gbps * cores : bound == Bound::L3 ? c.l3_gbps * cores : c.memory_gbps;
+  double memory = static_cast<double>(row.bytes) / gbps * 1e-3, arithmetic = row.flops / (c.fma_gflops * cores) * 1e-3;
+  return arithmetic > memory ? std::pair(arithmetic, Bound::Arithmetic) : std::pair(memory, bound);
+}
+
+void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& described) {
   for (KernelProfile& row : profile.kernels) {
-    double cores = row.threads;
-    int64_t bytes = row.bytes / row.calls;
-    row.bound = bytes <= c.l2_bytes ? Bound::L2 : bytes <= c.l3_bytes ? Bound::L3 : Bound::Memory;
-    double gbps = row.bound == Bound::L2   ? c.l2_gbps * cores
-                  : row.bound == Bound::L3 ? c.l3_gbps * cores
-                                           : c.memory_gbps;
-    double memory = static_cast<double>(row.bytes) / gbps * 1e-3,
-           arithmetic = row.flops / (c.fma_gflops * cores) * 1e-3;
-    if (arithmetic > memory) row.bound = Bound::Arithmetic;
-    row.least_us = std::max(memory, arithmetic);
+    std::tie(row.least_us, row.bound) = roofline(row, measured);
+    row.estimate_us = roofline(row, described).first;
   }
+}
+
+std::optional<double> estimate_rank_correlation(const Profile& profile) {
+  std::vector<double> estimated, took;
+  for (const KernelProfile& row : profile.kernels) {
+    estimated.push_back(row.estimate_us / static_cast<double>(row.calls));
+    took.push_back(row.us / static_cast<double>(row.calls));
+  }
+  return rank_correlation(estimated, took);
 }
 
 std::string chrome_trace(const Profile& profile) {

@@ -21,6 +21,8 @@ struct Ceilings {
   int64_t l2_bytes = 0, l3_bytes = 0;
 };
 Ceilings measure_ceilings(const TargetDesc& target);
+// As the target's description has them: what schedule rules reckon with.
+Ceilings described_ceilings(const TargetDesc& target);
 
 enum class Bound : uint8_t { Unknown, Arithmetic, L2, L3, Memory };
 const char* name(Bound bound);
@@ -33,6 +35,7 @@ struct KernelProfile {
   double flops = 0;        // of all calls; 0: not known
   int64_t bytes = 0;       // of all calls
   double least_us = 0;     // of all calls at the ceiling
+  double estimate_us = 0;  // the same by the target's description, before anything is measured
   Bound bound = Bound::Unknown;
   double share() const { return us > 0 ? least_us / us : 0; }
 };
@@ -52,7 +55,9 @@ struct ProfileOptions {
 Result<Profile> measure_profile(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
                                 const ProfileOptions& options);
 void describe(Profile& profile, const Compiled& compiled);
-void find_ceilings(Profile& profile, const Ceilings& ceilings);
+void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& described);
+// Of the kernels' estimated times with their measured ones; none with fewer than three kernels.
+std::optional<double> estimate_rank_correlation(const Profile& profile);
 
 // The last run for chrome://tracing and ui.perfetto.dev: a JSON list of events with times in microseconds.
 std::string chrome_trace(const Profile& profile);

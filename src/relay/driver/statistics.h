@@ -17,5 +17,8 @@ struct Interval {
 // value from below and from above, with the largest k for which fewer than k of n fair coins show heads in at most 2.5 % of all
 // cases. Fewer than six values cannot say: 1/2^5 > 2.5 %.
 std::optional<Interval> median_interval(std::vector<double> values);
+// Spearman's: 1 when both put the same things in the same order, 0 when one says nothing of the other; equal values share their
+// mean rank. None with fewer than three, or when all of one are equal.
+std::optional<double> rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace relay::driver

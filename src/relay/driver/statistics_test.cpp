@@ -28,4 +28,13 @@ TEST(Statistics, TheIntervalOfAMedian) {
   }
 }
 
+TEST(Statistics, RankCorrelation) {
+  EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3}, {10, 20, 1000}), 1);
+  EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3}, {3, 2, 1}), -1);
+  EXPECT_DOUBLE_EQ(*rank_correlation({1, 2, 3, 4}, {1, 3, 2, 4}), 0.8);      // 1 - 6 * 2 / (4 * 15)
+  EXPECT_NEAR(*rank_correlation({1, 2, 2, 3}, {1, 2, 3, 4}), 0.9487, 1e-4);  // ranks 1, 2.5, 2.5, 4
+  EXPECT_FALSE(rank_correlation({1, 2}, {1, 2}));
+  EXPECT_FALSE(rank_correlation({1, 1, 1}, {1, 2, 3}));
+}
+
 }  // namespace relay::driver

@@ -39,6 +39,13 @@ static void print(const driver::Profile& profile, const driver::Ceilings& c) {
                       profile.kernels_us, profile.us, least);
   std::cout << format("ceilings of one core: {:.1f} GFLOP/s; reading L2 {:.1f}, L3 {:.1f}, memory {:.1f} GB/s\n",
                       c.fma_gflops, c.l2_gbps, c.l3_gbps, c.memory_gbps);
+  double estimate = 0;
+  for (const driver::KernelProfile& k : profile.kernels) estimate += k.estimate_us;
+  std::cout << format("estimated by the target's description: {:.1f} us", estimate);
+  if (std::optional<double> rank = driver::estimate_rank_correlation(profile))
+    std::cout << format("; rank correlation with what {} took: {:.2f}",
+                        plural(static_cast<int64_t>(profile.kernels.size()), "kernel", "kernels"), *rank);
+  std::cout << "\n";
 }
 
 static void print_json(const driver::Profile& profile, const driver::Ceilings& c) {
@@ -55,13 +62,16 @@ static void print_json(const driver::Profile& profile, const driver::Ceilings& c
                        {"gflops", gflops(k)},
                        {"gbps", gbps(k)},
                        {"bound", driver::name(k.bound)},
-                       {"share", k.share()}});
+                       {"share", k.share()},
+                       {"estimate_us", k.estimate_us}});
+  std::optional<double> rank = driver::estimate_rank_correlation(profile);
   Json out = {
       {"us", profile.us},
       {"kernels_us", profile.kernels_us},
       {"runs", profile.runs},
       {"ceilings",
        {{"fma_gflops", c.fma_gflops}, {"l2_gbps", c.l2_gbps}, {"l3_gbps", c.l3_gbps}, {"memory_gbps", c.memory_gbps}}},
+      {"estimate_rank_correlation", rank ? Json(*rank) : Json()},
       {"kernels", kernels}};
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
@@ -85,7 +95,7 @@ static Status profile(const ProfileOptions& options) {
       driver::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
   if (compiled.executable) driver::describe(profile, compiled);
   driver::Ceilings ceilings = driver::measure_ceilings(how.target);
-  driver::find_ceilings(profile, ceilings);
+  driver::find_ceilings(profile, ceilings, driver::described_ceilings(how.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
     RELAY_RETURN_IF_ERROR(driver::write_file(options.trace, driver::chrome_trace(profile)));
