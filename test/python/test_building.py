@@ -267,3 +267,34 @@ def test_vectors_of_a_grouped_convolution_do_not_go_along_the_batch(batch, size)
     weight = relay.const(np.ones((32, 1, size, size), np.float32))
     model = relay.compile(relay.module(relay.op.nn.conv2d(x, weight, padding=[size // 2] * 2, groups=32)))
     assert not any("along i0" in group["rule"] for group in model.report["groups"])
+
+
+# Outputs and inputs of a group, groups, window: more outputs than half a vector, whole groups in a vector, groups whose inputs
+# lie in one vector, in two, further apart.
+@pytest.mark.parametrize(
+    "outputs, inputs, groups, size",
+    [
+        (13, 10, 3, 4),
+        (40, 6, 2, 3),
+        (16, 3, 5, 1),
+        (2, 1, 21, 3),
+        (4, 4, 9, 3),
+        (7, 13, 3, 2),
+        (3, 8, 7, 3),
+        (5, 28, 3, 5),
+    ],
+)
+@pytest.mark.parametrize("target", ["native", "avx2", "generic"])
+def test_grouped_convolutions(outputs, inputs, groups, size, target):
+    random = np.random.default_rng(1)
+    x = random.integers(-3, 4, (2, groups * inputs, 11, 13)).astype(np.float32)
+    w = random.integers(-3, 4, (groups * outputs, inputs, size, size)).astype(np.float32)
+    conv = relay.op.nn.conv2d(relay.var("x", ("n", *x.shape[1:])), relay.const(w), padding=[1, 1], groups=groups)
+    model = relay.compile(relay.module(conv), target=target)
+    assert target == "generic" or f"groups of {outputs}" in str(model.report["groups"])
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)]), (size, size), (2, 3)
+    )
+    windows = windows.reshape(2, groups, inputs, *windows.shape[2:])
+    expected = np.einsum("ngcyxkl,gockl->ngoyx", windows, w.reshape(groups, outputs, inputs, size, size))
+    np.testing.assert_array_equal(model(x), expected.reshape(model(x).shape))

@@ -80,13 +80,16 @@ class KernelEmitter {
 
   // --- memory (llvm_memory.cpp)
   struct Address {
-    Value* pointer = nullptr;   // of lane 0
-    int64_t stride = 0;         // between lanes, in elements; 0: one element for all
-    Value* pointers = nullptr;  // of each lane, where there is no stride
+    Value* pointer = nullptr;      // of lane 0
+    int64_t stride = 0;            // between lanes, in elements; 0: one element for all
+    Value* pointers = nullptr;     // of each lane, where there is no stride
+    std::vector<int64_t> offsets;  // from `pointer`, of each lane, where they are constants that near_lanes takes
   };
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
-  Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes);
+  Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
+  std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;
+  Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
   Value* load(const scalar::Expr& e);
   Value* load_memory(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);

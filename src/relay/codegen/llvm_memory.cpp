@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 
 #include "relay/codegen/kernel_emitter.h"
 #include "relay/codegen/transpose.h"
@@ -136,7 +137,7 @@ llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   return constant == 0 ? pointer : b_.CreateGEP(element, pointer, b_.getInt64(static_cast<uint64_t>(constant)));
 }
 
-KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes) {
+KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes, bool loads) {
   size_t rank = indices.size();
   RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name,
               buffer->shape.size(), rank);
@@ -158,6 +159,24 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
     at.pointer = pointer_to(buffer, scalar::simplify(flat, bounds_));
     at.stride = stride;
     return at;
+  }
+  if (loads) {  // a constant distance for each lane?
+    Expr base = scalar::imm(0);
+    std::vector<int64_t> offsets(static_cast<size_t>(lanes), 0);
+    bool constant = true;
+    for (size_t d = 0; d < rank && constant; ++d) {
+      std::optional<loop::LaneTable> part = loop::as_table(indices[d], lanes, bounds_);
+      const bool moves = part && part->offsets != std::vector<int64_t>(offsets.size(), 0);
+      constant = part && (!moves || scalar::is_int(steps[d]));
+      if (!constant) break;
+      base = base + part->base * steps[d];
+      for (size_t l = 0; moves && l < offsets.size(); ++l) offsets[l] += part->offsets[l] * steps[d]->ivalue;
+    }
+    if (constant) at.offsets = near_lanes(offsets, buffer->dtype.bytes());
+    if (!at.offsets.empty()) {
+      at.pointer = pointer_to(buffer, scalar::simplify(base, bounds_));
+      return at;
+    }
   }
   Expr vector = scalar::imm(0, DType::int64().with_lanes(lanes));
   for (size_t d = 0; d < rank; ++d) {
@@ -251,12 +270,77 @@ llvm::Value* KernelEmitter::lane_by_lane(Type* type, Value* pointer, Value* mask
   return stored ? nullptr : b_.CreateLoad(type, copy);
 }
 
+// The offsets, if what the active lanes read lies within two vectors or at few places; those of other lanes become one of
+// these. Empty if not.
+std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int bytes) const {
+  const llvm::Constant* mask = guard_ ? llvm::dyn_cast<llvm::Constant>(guard_) : nullptr;
+  if (guard_ && (!mask || !mask->getType()->isVectorTy())) return {};
+  auto is_active = [&](size_t l) { return !mask || mask->getAggregateElement(static_cast<unsigned>(l))->isOneValue(); };
+  std::optional<int64_t> first, last;
+  for (size_t l = 0; l < offsets.size(); ++l)
+    if (is_active(l))
+      first = std::min(first.value_or(offsets[l]), offsets[l]), last = std::max(last.value_or(offsets[l]), offsets[l]);
+  if (!first) return {};
+  for (size_t l = 0; l < offsets.size(); ++l)
+    if (!is_active(l)) offsets[l] = *first;
+  const int64_t count = *last - *first + 1, lanes = static_cast<int64_t>(offsets.size());
+  constexpr size_t most_places = 6;  // read one by one
+  const bool near = count <= 2 * lanes && (count >= lanes || has_masked_access(bytes));
+  if (!near && std::set<int64_t>(offsets.begin(), offsets.end()).size() > most_places) return {};
+  return offsets;
+}
+
+// Lanes that lie within two vectors: these are loaded, and their elements put into place. Else the few places one by one.
+llvm::Value* KernelEmitter::load_near(Type* type, Value* pointer, const std::vector<int64_t>& offsets, Align align) {
+  Type* one = type->getScalarType();
+  const auto [first, last] = std::minmax_element(offsets.begin(), offsets.end());
+  const int64_t lanes = static_cast<int64_t>(offsets.size()), count = *last - *first + 1;
+  auto at = [&](int64_t offset) { return b_.CreateGEP(one, pointer, b_.getInt64(static_cast<uint64_t>(offset))); };
+  Value *low = nullptr, *high = nullptr;
+  if (count > 2 * lanes || (count < lanes && !has_masked_access(static_cast<int>(align.value())))) {
+    std::vector<int64_t> places = offsets;
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    for (int64_t place : places) {
+      Value* there = values_.splat(b_.CreateAlignedLoad(one, at(place), align), static_cast<int>(lanes));
+      std::vector<llvm::Constant*> here;
+      for (int64_t offset : offsets) here.push_back(b_.getInt1(offset == place));
+      low = low ? b_.CreateSelect(llvm::ConstantVector::get(here), there, low) : there;
+    }
+    return low;
+  }
+  if (count < lanes) {  // what lies behind need not exist
+    std::vector<llvm::Constant*> exists;
+    for (int64_t l = 0; l < lanes; ++l) exists.push_back(b_.getInt1(l < count));
+    low = b_.CreateMaskedLoad(type, at(*first), align, llvm::ConstantVector::get(exists),
+                              llvm::Constant::getNullValue(type));
+  } else {
+    low = b_.CreateAlignedLoad(type, at(*first), align);
+    if (count > lanes) high = b_.CreateAlignedLoad(type, at(*last - lanes + 1), align);
+  }
+  llvm::SmallVector<int, 64> from;
+  for (int64_t offset : offsets) {
+    const int64_t i = offset - *first;
+    from.push_back(static_cast<int>(i < lanes ? i : lanes + i - (count - lanes)));
+  }
+  return high ? b_.CreateShuffleVector(low, high, from) : b_.CreateShuffleVector(low, from);
+}
+
 llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indices, DType t) {
   DType element = buffer->dtype.element();
   int lanes = t.lanes;
   Type *one = values_.memory_type(element), *type = values_.memory_type(t);
   Align align(static_cast<uint64_t>(element.bytes()));
-  Address at = address(buffer, indices, lanes);
+  Address at = address(buffer, indices, lanes, true);
+  if (!at.pointers && at.offsets.empty() && at.stride > 1 && lanes > 1) {
+    for (int64_t l = 0; l < lanes; ++l) at.offsets.push_back(l * at.stride);
+    at.offsets = near_lanes(at.offsets, element.bytes());
+  }
+  if (!at.offsets.empty()) {
+    Value* v = load_near(type, at.pointer, at.offsets, align);
+    if (guard_) v = b_.CreateSelect(guard_, v, llvm::Constant::getNullValue(type));
+    return values_.from_memory(v, t);
+  }
   if (!at.pointers && (lanes == 1 || at.stride == 0)) {
     Value* v = b_.CreateAlignedLoad(one, guarded(at.pointer), align);
     annotate(v, buffer);

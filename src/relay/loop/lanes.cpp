@@ -21,6 +21,47 @@ std::optional<Lanes> as_lanes(const scalar::Expr& e) {
   return std::nullopt;
 }
 
+std::optional<LaneTable> as_table(const scalar::Expr& e, int lanes, const scalar::Bounds& bounds) {
+  if (std::optional<Lanes> regular = as_lanes(e)) {
+    LaneTable table{regular->base, {}};
+    for (int64_t l = 0; l < lanes; ++l) table.offsets.push_back(l * regular->stride);
+    return table;
+  }
+  if (e->kind != Kind::Binary || e->dtype.element() != DType::int64()) return std::nullopt;
+  std::optional<LaneTable> a = as_table(e->args[0], lanes, bounds), b = as_table(e->args[1], lanes, bounds);
+  if (!a || !b) return std::nullopt;
+  const bool by_constant = scalar::is_int(b->base) && b->offsets == std::vector<int64_t>(b->offsets.size(), 0);
+  const int64_t c = by_constant ? b->base->ivalue : 0;
+  switch (e->binary) {
+    case BinaryOp::Add:
+    case BinaryOp::Sub: {
+      const int64_t sign = e->binary == BinaryOp::Add ? 1 : -1;
+      for (size_t l = 0; l < a->offsets.size(); ++l) a->offsets[l] += sign * b->offsets[l];
+      a->base = sign > 0 ? a->base + b->base : a->base - b->base;
+      return a;
+    }
+    case BinaryOp::Mul:
+      if (!by_constant) return std::nullopt;
+      for (int64_t& offset : a->offsets) offset *= c;
+      a->base = a->base * b->base;
+      return a;
+    case BinaryOp::FloorDiv:
+    case BinaryOp::FloorMod: {
+      if (c <= 0) return std::nullopt;
+      const scalar::Expr rest = scalar::simplify(scalar::floormod(a->base, c), bounds);
+      if (!scalar::is_int(rest)) return std::nullopt;
+      auto quotient = [&](int64_t x) { return (x - ((x % c) + c) % c) / c; };
+      for (int64_t& offset : a->offsets) {
+        const int64_t x = rest->ivalue + offset;
+        offset = e->binary == BinaryOp::FloorDiv ? quotient(x) : x - quotient(x) * c;
+      }
+      a->base = e->binary == BinaryOp::FloorDiv ? scalar::floordiv(a->base, c) : scalar::imm(0);
+      return a;
+    }
+    default: return std::nullopt;
+  }
+}
+
 scalar::Expr from_lanes(const scalar::Expr& base, int64_t stride, int lanes) {
   return stride == 0 ? scalar::broadcast(base, lanes) : scalar::ramp(base, stride, lanes);
 }

@@ -1,9 +1,10 @@
-// Vector index expressions as base + stride * lane.
+// Vector index expressions as base + stride * lane, or as base + a constant for each lane.
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "relay/scalar/expr.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::loop {
 
@@ -14,6 +15,14 @@ struct Lanes {
 
 // Of ramps, broadcasts, scalars, and sums and multiples of these; nothing for any other vector.
 std::optional<Lanes> as_lanes(const scalar::Expr& e);
+
+// base + offsets[lane]: what as_lanes takes, and quotients and remainders by constants. `ramp(o * 6, 1, 6) // 2 * 3` is o * 9 +
+// {0, 0, 3, 3, 6, 6}.
+struct LaneTable {
+  scalar::Expr base;
+  std::vector<int64_t> offsets;
+};
+std::optional<LaneTable> as_table(const scalar::Expr& e, int lanes, const scalar::Bounds& bounds);
 
 // The expression base + stride * lane.
 scalar::Expr from_lanes(const scalar::Expr& base, int64_t stride, int lanes);

@@ -107,6 +107,35 @@ static std::vector<LoadFact> loads_in(const Expr& e, const Exprs& vars) {
   return out;
 }
 
+// The constant c of axis // c, if that is all that these loads have of the axis; 0: it is not.
+static int64_t group_of(const std::vector<LoadFact>& loads, const Expr& axis) {
+  int64_t group = 0;
+  for (const LoadFact& l : loads)
+    for (const Expr& index : l.load->args) {
+      int64_t c = 0;
+      const Expr without = scalar::rewrite(index, [&](const Expr& e) {
+        if (e->kind != scalar::Kind::Binary || e->binary != scalar::BinaryOp::FloorDiv || e->args[0] != axis ||
+            !scalar::is_int(e->args[1]))
+          return e;
+        c = e->args[1]->ivalue;
+        return scalar::imm(0);
+      });
+      const Exprs left = scalar::free_vars(without);
+      if (std::find(left.begin(), left.end(), axis) != left.end() || (c && group && c != group)) return 0;
+      if (c) group = c;
+    }
+  return group;
+}
+
+// The load of the first group.
+static Expr first_group(const Expr& load, const Expr& axis) {
+  return scalar::simplify(scalar::rewrite(load, [&](const Expr& e) {
+    return e->kind == scalar::Kind::Binary && e->binary == scalar::BinaryOp::FloorDiv && e->args[0] == axis
+               ? scalar::imm(0)
+               : e;
+  }));
+}
+
 StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
   StageFacts facts;
   facts.stage = stage;
@@ -132,6 +161,14 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
     for (const LoadFact& l : facts.left_loads) facts.left.insert(l.axes.begin(), l.axes.end());
     for (const LoadFact& l : facts.right_loads) facts.right.insert(l.axes.begin(), l.axes.end());
     facts.contraction = !facts.left_loads.empty() && !facts.right_loads.empty();
+    for (const te::Axis& a : stage->axes) {
+      const int64_t left = group_of(facts.left_loads, a.var), right = group_of(facts.right_loads, a.var);
+      if (left <= 1 && right <= 1) continue;
+      facts.grouped = a.var->name, facts.group = std::max(left, right);
+      (left > 1 ? facts.left : facts.right).erase(a.var->name);
+      for (LoadFact& l : left > 1 ? facts.left_loads : facts.right_loads)
+        l = fact_of_load(first_group(l.load, a.var), vars);
+    }
   }
   return facts;
 }

@@ -29,6 +29,10 @@ struct StageFacts {
   std::vector<LoadFact> left_loads, right_loads;
   // Some index is o * stride + k * dilation with o of the result and k reduced.
   bool window = false;
+  // Of a grouped convolution: one factor reads at o // group for an axis o of the other one, and has o not among its axes. ""
+  // when there is none.
+  std::string grouped;
+  int64_t group = 0;
 
   bool is_batch(const std::string& a) const { return left.count(a) && right.count(a); }
 };

@@ -316,8 +316,8 @@ class KernelBuilder {
              stage->name, extent);
     if (extent == 1) return with(range.min, imm(1), range.limit);  // one lane: a condition instead of a mask
     Expr var = scalar::var(fresh(l.axis));
-    bounds_.set(var, 0, lanes);
-    lane_ = var;
+    bounds_.set(var, 0, extent);  // nothing depends on the others
+    lane_ = var, lanes_ = lanes;
     if (lanes != extent) mask_ = lt(var, imm(extent));
     if (range.limit) {
       Expr exists = lt(scalar::simplify(range.min + var, bounds_), range.limit);
@@ -585,7 +585,7 @@ class KernelBuilder {
       if (auto it = layouts_.find(t->name);
           it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
         const LayoutDim& last = it->second.dims.back();
-        padded = last.inner && depends_on(indices.back(), lane_);
+        padded = last.inner && last.block % lanes_ == 0 && depends_on(indices.back(), lane_);
         for (size_t i = 0; i + 1 < indices.size(); ++i) padded &= !depends_on(indices[i], lane_);
       }
       return read(buffer, indices, padded);
@@ -609,6 +609,7 @@ class KernelBuilder {
   Exprs parallel_digits_;
   Exprs open_;        // variables of the loops around, innermost last
   Expr lane_, mask_;  // inside a vector loop
+  int64_t lanes_ = 1;
 };
 
 }  // namespace

@@ -3,6 +3,9 @@
 // runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are alive. The
 // right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it is constant, else
 // panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
+//
+// A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule takes the
+// others.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -85,8 +88,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   consider(left, right, left_loads, true);
   if (n.empty()) return false;
   if (swapped) std::swap(left, right), std::swap(left_loads, right_loads);
-  n_extent = extent_or(*find_axis(*r, n), 256);
-  if (n_extent < lanes / 4) return false;  // mostly empty lanes: another rule does better
+  const bool grouped = !facts.grouped.empty();
+  n_extent = grouped ? facts.group : extent_or(*find_axis(*r, n), 256);
+  if (grouped ? n != facts.grouped || n_extent <= lanes / 2 : n_extent < lanes / 4)
+    return false;  // mostly empty lanes: another rule does better
 
   // Rows: data axes that the right factor does not have, contiguous ones last.
   std::vector<std::string> rows;
@@ -124,7 +129,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   for (const std::string& k : reduce) k_extent *= extent_or(*find_axis(*r, k), 256);
 
   // Packing: [N / block][reduction in loop order][N % block], for constants of which N is one plain dimension.
-  const int64_t block = static_cast<int64_t>(best.nb) * lanes;
+  const int64_t block = static_cast<int64_t>(best.nb) * lanes, packed_block = grouped ? facts.group : block;
   for (const LoadFact& l : right_loads) {
     if (!plan.constants.count(l.tensor->name)) continue;
     int n_dim = -1;
@@ -145,9 +150,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     if (n_dim < 0) continue;
     std::stable_sort(others.begin(), others.end());
     Layout packed;
-    packed.dims.push_back({n_dim, block, false});
+    packed.dims.push_back({n_dim, packed_block, false});
     for (const auto& [depth, d] : others) packed.dims.push_back({d});
-    packed.dims.push_back({n_dim, block, true});
+    packed.dims.push_back({n_dim, packed_block, true});
     plan.layouts[l.tensor->name] = packed;
     plan.schedule.layouts[l.tensor->name] = packed;
   }
@@ -158,12 +163,12 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   int64_t row_count = 1;
   for (const std::string& name : rows) row_count *= extent_or(*find_axis(*r, name), 64);
   std::optional<PanelSource> source;
-  if (row_count >= rows_for_panel && k_extent * block * r->dtype.bytes() <= plan.target->l2_bytes / 2 &&
+  if (!grouped && row_count >= rows_for_panel && k_extent * block * r->dtype.bytes() <= plan.target->l2_bytes / 2 &&
       std::all_of(r->reduce_axes.begin(), r->reduce_axes.end(),
                   [](const te::Axis& a) { return scalar::is_int(a.extent); }))
     source = panel_source(plan, r, n, right_loads);
   if (source && source->k_dim == source->n_dim && n_extent <= block) source.reset();  // is one already
-  const bool n_outside = source || weight_bytes > plan.target->l2_bytes / 2 || rows.empty();
+  const bool n_outside = source || (!grouped && weight_bytes > plan.target->l2_bytes / 2) || rows.empty();
   StageSchedule& se = plan.schedule.stages[e->name];
   se = {};
   se.place = Place::Root;
@@ -178,6 +183,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     return std::any_of(rows.begin(), rows.end(), [&](const std::string& row) { return in_e(row) == name; });
   };
   int panel_level = 0;
+  if (grouped) add_loop({in_e(n), facts.group, LoopKind::Parallel});
   if (source) {
     for (const std::string& name : order)
       if (name != in_e(n) && !is_row(name)) add_loop({name, 1, LoopKind::Parallel});
@@ -203,7 +209,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     if (source || (is_x && tasks >= 8)) loop.kind = LoopKind::Serial;
     add_loop(loop);
   }
-  if (!n_outside) {
+  if (!n_outside && (!grouped || n_extent > block)) {
     if (tasks < 8) n_loop.kind = LoopKind::Parallel;
     add_loop(n_loop);
   }
@@ -248,8 +254,8 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     block_rows(plan, r_name, n, rows, block);
   else
     loop_over_epilogue(plan, r_name, e_name);
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}", e_name, best.tx * best.ty,
-                   best.nb, lanes, n,
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}", e_name, best.tx * best.ty,
+                   best.nb, lanes, n, grouped ? format(", groups of {}", facts.group) : "",
                    source      ? ", panels packed in front"
                    : n_outside ? ", weights outermost"
                                : "",

@@ -1,6 +1,6 @@
 // Reductions that keep a vector axis: depthwise convolution, pooling, global means over channels-last data. Lanes run along
 // the contiguous data axis (channels); a few neighbouring outputs are computed together, so that a load serves several taps;
-// small windows are unrolled.
+// small windows are unrolled. Of a convolution in small groups the lanes are whole groups: each lane reads its group's inputs.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -50,17 +50,19 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   bool is_static = true;
   for (const te::Axis& a : r->reduce_axes) window *= extent_or(a, 64), is_static &= scalar::is_int(a.extent);
   const bool small = is_static && window <= 25;
+  // Lanes of whole groups, and what they read, in a vector each.
+  const bool grouped = facts.grouped == in_r(v) && facts.group <= lanes / 2;
+  const int64_t step = grouped ? lanes / facts.group * facts.group : lanes;
   // Neighbours along the axis stored just before the lanes.
   std::string x;
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] != v && x.empty() && extent_or(*find_axis(*e, order[i]), 64) > 1) x = order[i];
   int64_t tx = 1, nb = 1;
   int64_t v_extent = extent_or(*find_axis(*e, v), 64);
-  if (small && !x.empty()) {
-    int64_t extent = extent_or(*find_axis(*e, x), 64),
-            most = std::min<int64_t>(extent, plan.target->vector_registers / 4);
-    for (int64_t t = 1; t <= most; ++t)
-      if ((extent + t - 1) / t * t <= (extent + tx - 1) / tx * tx || extent % t == 0) tx = t;
+  if ((small || grouped) && !x.empty()) {
+    const int64_t extent = extent_or(*find_axis(*e, x), 64), most = plan.target->vector_registers / 4,
+                  tiles = (extent + most - 1) / most;
+    tx = (extent + tiles - 1) / tiles;
   } else {
     nb = std::clamp<int64_t>((v_extent + lanes - 1) / lanes, 1, 4);  // long reductions: several chains
   }
@@ -83,21 +85,26 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   }
   bool all_parallel =
       std::all_of(se.loops.begin(), se.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
-  se.loops.push_back({v, nb * lanes, !small && all_parallel && window >= 64 ? LoopKind::Parallel : LoopKind::Serial});
+  se.loops.push_back({v, nb * step, !small && all_parallel && window >= 64 ? LoopKind::Parallel : LoopKind::Serial});
   const int level = static_cast<int>(se.loops.size());
   if (tx > 1) se.loops.push_back({x, 1, LoopKind::Unroll});
-  add_vector(se.loops, v, lanes);
+  add_vector(se.loops, v, static_cast<int>(step));
 
   StageSchedule& sr = plan.schedule.stages[r->name];
   sr = {};
   sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
-  for (const te::Axis& a : r->reduce_axes)
-    sr.loops.push_back({a.var->name, 1, small ? LoopKind::Unroll : LoopKind::Serial});
+  int64_t unrolled = 1;
+  for (size_t k = r->reduce_axes.size(); k-- > 0;) {
+    const te::Axis& a = r->reduce_axes[k];
+    const bool unroll = small || (grouped && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= 25);
+    sr.loops.insert(sr.loops.begin(), {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
+  }
   for (const te::Axis& a : r->axes)
     if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x))) sr.loops.push_back({a.var->name, 1});
   if (tx > 1) sr.loops.push_back({in_r(x), 1, LoopKind::Unroll});
-  add_vector(sr.loops, in_r(v), lanes);
-  plan.note(format("{}: window, {} outputs x {} vectors of {} along {}", e->name, tx, nb, lanes, v));
+  add_vector(sr.loops, in_r(v), static_cast<int>(step));
+  plan.note(format("{}: window, {} outputs x {} vectors of {} along {}{}", e->name, tx, nb, step, v,
+                   grouped ? format(", groups of {}", facts.group) : ""));
   return true;
 }
 

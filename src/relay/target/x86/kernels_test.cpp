@@ -59,6 +59,25 @@ TEST(Kernels, GatherStrideReverse) {
       {.shape = {5}, .tolerance = 1e-5});
 }
 
+// Lanes at constant distances: within one vector, within two, at a few places further apart, under a mask.
+TEST(Kernels, LanesOfGroups) {
+  compare_everywhere(
+      R"(kernel groups(x: float32[n, 64] read, w: float64[n, 40] read, y: float32[n, 16], z: float64[n, 8]), shape (n), task i < n {
+  for o in 0..2 {
+    for l in 0..16 vectorised {
+      if l < 15 {
+        y[i, l] = y[i, l] + x[i, (o * 15 + l) // 3 * 2 + 1] * x[i, l // 2 * 4 + o] + x[i, l // 5 * 20 + o] - x[i, l % 4 * 3] + x[i, l * 4] + select(l < 9, x[i, l * 2 + 3], 0f)
+      }
+    }
+  }
+  for l in 0..8 vectorised {
+    z[i, l] = w[i, l // 2] * w[i, l // 4 * 32] + w[i, l * 2 + 25]
+  }
+}
+)",
+      {.shape = {5}, .tolerance = 1e-5});
+}
+
 TEST(Kernels, RegistersStackScratch) {
   compare_everywhere(R"(kernel sums(x: float32[n, 64] read, y: float32[n], z: float32[n, 64]), shape (n), task i < n {
   alloc acc: float32[16] in register
