@@ -161,6 +161,7 @@ def compile(
     executor: str = "compiled",
     verify: bool = False,
     cache: bool = False,
+    memory_limit: int | None = None,
 ) -> Compiled:
     """Compiles a module, or the model of a file, for this machine.
 
@@ -169,6 +170,7 @@ def compile(
     (whatever suits), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
     every pass. cache: look for the model of a file among those that were compiled before, and keep it there (see
     `relay cache --help`); what is found there has no program and no report any more.
+    memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     """
     if executor not in ("compiled", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'vm' or 'aot'")
@@ -178,7 +180,7 @@ def compile(
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
         given = {name: list(shape) for name, shape in (shapes or {}).items()}
-        how = (target, threads or 0, numerics, opt_level, schedules or {}, executor)
+        how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0)
         core, notes = _core.compile_file(os.fspath(model), given, *how)
         for note in notes:
             warnings.warn(note, stacklevel=2)
@@ -189,7 +191,8 @@ def compile(
             return model
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
-    return Compiled(_core.compile(model, target, threads or 0, numerics, opt_level, schedules or {}, executor, verify))
+    how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0)
+    return Compiled(_core.compile(model, *how))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

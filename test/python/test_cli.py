@@ -136,6 +136,13 @@ def test_profile_of_an_artifact(conv, tmp_path):
     assert all(k["us"] > 0 and k["bytes"] > 0 and k["flops"] == 0 and k["rule"] == "" for k in report["kernels"])
 
 
+def test_memory_limit(conv):
+    assert cli("run", conv, "--memory-limit", "1G").returncode == 0
+    done = cli("run", conv, "--memory-limit", "1K")
+    assert done.returncode == 1 and "and the limit is 0.0 MiB" in done.stderr and "weights" in done.stderr
+    assert "'1 GB' is no number of bytes" in cli("run", conv, "--memory-limit", "1 GB").stderr
+
+
 def test_inspect(conv, tmp_path):
     assert "constants" in cli("inspect", conv).stdout
     report = cli_json("inspect", conv, "--json")

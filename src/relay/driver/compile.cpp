@@ -206,7 +206,10 @@ static void count_calls(const runtime::Program& program, CompileReport& report) 
 Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
 
 static Result<exec::BuildOptions> build_options(const CompileOptions& options) {
-  exec::BuildOptions build{.target = options.target, .threads = options.threads, .executor = options.executor};
+  exec::BuildOptions build{.target = options.target,
+                           .threads = options.threads,
+                           .executor = options.executor,
+                           .memory_limit = options.memory_limit};
   Status runs_here = check_runs_here(options.target);
   if (runs_here) return build;
   if (options.run_here) return runs_here.errors();

@@ -19,6 +19,7 @@ struct CompileOptions {
   std::string numerics = "fp32";  // the arithmetic class: fp32 or fast (docs/numerics.md)
   int opt_level = default_opt_level;
   std::optional<runtime::Executor> executor{};   // none: graphs are run as such, functions by the VM
+  int64_t memory_limit = 0;                      // of a run, in bytes (runtime/executable.h); 0: none
   bool run_here = true;                          // make the executable; without: only what a file needs
   bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's

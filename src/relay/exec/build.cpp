@@ -55,8 +55,9 @@ Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const Bui
   int threads = options.threads > 0 ? options.threads : ThreadPool::global().size();
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                codegen::jit(built.kernels, options.target, threads, native_functions(built, options)));
-  return runtime::Executable::create(built.program, library,
-                                     {.threads = options.threads, .executor = options.executor});
+  return runtime::Executable::create(
+      built.program, library,
+      {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit});
 }
 
 Result<std::shared_ptr<runtime::Executable>> build(const LoweredFunction& lowered, const BuildOptions& options) {

@@ -23,6 +23,7 @@ struct BuildOptions {
   std::optional<TargetDesc> host{};
   int threads = 0;                              // of the executable and of compilation; 0: all
   std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
+  int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
 };
 
 // A program and the loops of its kernels, by name; nothing compiled yet but what work on constants needed.

@@ -128,7 +128,7 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   if (it != known.end()) return it->second.get();
   Result<std::vector<int64_t>> variables = bind_variables(segment, shapes);
   if (!variables) return fail(variables.errors()), nullptr;
-  Result<Plan> made = plan(*linked_.program, segment, std::move(*variables));
+  Result<Plan> made = plan_within_limit(linked_, segment, std::move(*variables));
   if (!made) return fail(made.errors()), nullptr;
   if (made->arena_bytes > arena_bytes_) {
     std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(made->arena_bytes)));

@@ -41,7 +41,6 @@ const char* name(Executor executor) {
 Executable::Executable(LinkedProgram linked, ExecutableOptions options, Executor executor)
     : linked_(std::move(linked)), options_(options), executor_(executor) {
   const Program& p = *linked_.program;
-  for (const Tensor& c : p.constants) constant_bytes_ += static_cast<int64_t>(c.bytes());
   Signature s = p.is_graph() ? graph_signature(p) : p.signature;
   for (const Port& input : s.inputs) inputs_.push_back(port(input, s.variables));
   for (const Port& output : s.outputs) outputs_.push_back(port(output, s.variables));
@@ -56,6 +55,7 @@ Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Pro
   bool graph = program->is_graph();
   if (options.executor == Executor::Vm && graph) program = std::make_shared<const Program>(with_function(*program));
   RELAY_ASSIGN(LinkedProgram linked, link(std::move(program), std::move(library)));
+  linked.memory_limit = options.memory_limit;
   Executor executor = options.executor.value_or(graph ? Executor::Graph : linked.native ? Executor::Aot : Executor::Vm);
   if (graph && executor == Executor::Aot) executor = Executor::Graph;
   if (executor == Executor::Graph && !graph)
@@ -148,7 +148,7 @@ Result<std::shared_ptr<Executable::Prepared>> Executable::prepare(std::span<cons
   std::shared_ptr<Prepared> made = std::make_shared<Prepared>();
   for (const Tensor& input : inputs) made->input_shapes.push_back(input.shape());
   RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(linked_.program->graph(), made->input_shapes));
-  RELAY_ASSIGN(made->plan, plan(*linked_.program, linked_.program->graph(), std::move(variables)));
+  RELAY_ASSIGN(made->plan, plan_within_limit(linked_, linked_.program->graph(), std::move(variables)));
   std::lock_guard<std::mutex> lock(mutex_);
   prepared_.push_front(made);
   if (prepared_.size() > prepared_limit) prepared_.pop_back();
@@ -285,7 +285,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
     r.time_steps = time_steps;
     r.arena_bytes = plan.arena_bytes;
     r.lower_bound = plan.lower_bound;
-    r.constant_bytes = constant_bytes_;
+    r.constant_bytes = linked_.constant_bytes;
     r.planned = planned;
   }
   {
@@ -363,7 +363,7 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
     bool time_steps = options.report->time_steps;
     *options.report = Report{};
     options.report->time_steps = time_steps;
-    options.report->constant_bytes = constant_bytes_;
+    options.report->constant_bytes = linked_.constant_bytes;
   }
   Value result;
   {

@@ -28,6 +28,9 @@ struct ExecutableOptions {
   int threads = 0;                      // at most; 0: all cores this process may use
   std::optional<Executor> executor{};   // none: the graph runner where it can, then machine code if there is some
   size_t call_depth = size_t{1} << 24;  // calls that wait for others, at most; of Aot see native_functions.h
+  // Bytes that weights, temporaries and results of a segment may take together; 0: no limit. A segment that would take more is
+  // not run. (Values that a program with functions keeps are not counted.)
+  int64_t memory_limit = 0;
 };
 
 struct RunOptions {
@@ -97,7 +100,6 @@ class Executable {
   LinkedProgram linked_;
   ExecutableOptions options_;
   Executor executor_;
-  int64_t constant_bytes_ = 0;
   std::vector<PortInfo> inputs_, outputs_;
   std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first

@@ -160,6 +160,24 @@ TEST(Executable, ManyThreadsAtOnce) {
   for (std::thread& t : threads) t.join();
 }
 
+TEST(Executable, AMemoryLimitIsKept) {
+  // Two temporaries at a time and a result, of 4 bytes an element.
+  std::vector<Tensor> fits = {iota({16, 8}), iota({16, 8})}, more = {iota({17, 8}), iota({17, 8})};
+  int64_t limit = 3 * 16 * 8 * 4;
+  for (Executor executor : {Executor::Graph, Executor::Vm}) {
+    Result<std::shared_ptr<Executable>> made =
+        Executable::create(chain_program(10), hand_library(), {.executor = executor, .memory_limit = limit});
+    ASSERT_TRUE(made) << render(made.errors());
+    std::shared_ptr<Executable> e = *made;
+    EXPECT_TRUE(e->run(fits));
+    Result<std::vector<Tensor>> out = e->run(more);
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.errors()[0].kind, DiagnosticKind::out_of_memory);
+    EXPECT_NE(render(out.errors()).find("weights 0.0 MiB"), std::string::npos) << render(out.errors());
+    EXPECT_TRUE(e->run(fits));
+  }
+}
+
 TEST(Executable, AMissingKernelIsADiagnostic) {
   std::shared_ptr<Program> p = chain_program(1);
   p->kernels.push_back({"missing", 0});

@@ -6,6 +6,7 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
   LinkedProgram linked;
   linked.program = program;
   linked.library = library;
+  for (const Tensor& c : program->constants) linked.constant_bytes += static_cast<int64_t>(c.bytes());
   for (const KernelEntry& kernel : program->kernels) {
     KernelFn fn = library ? library->find(kernel.name) : nullptr;
     if (fn == nullptr)
@@ -45,6 +46,24 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
       return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program"};
   }
   return linked;
+}
+
+static std::string mib(int64_t bytes) { return format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segment, std::vector<int64_t> variables) {
+  RELAY_ASSIGN(Plan made, plan(*linked.program, segment, std::move(variables)));
+  if (linked.memory_limit == 0) return made;
+  int64_t results = 0;
+  for (size_t i = 0; i < segment.arrays.size(); ++i)
+    if (segment.arrays[i].kind == Array::Kind::Output) results += made.bytes[i];
+  int64_t all = linked.constant_bytes + made.arena_bytes + results;
+  if (all <= linked.memory_limit) return made;
+  Diagnostic d{DiagnosticKind::out_of_memory, format("segment `{}` needs {} for these inputs, and the limit is {}",
+                                                     segment.name, mib(all), mib(linked.memory_limit))};
+  d.notes.push_back(format("weights {}, temporaries {} (at least {} whatever the plan), results {}",
+                           mib(linked.constant_bytes), mib(made.arena_bytes), mib(made.lower_bound), mib(results)));
+  d.help = "smaller inputs, such as a smaller batch, need less; `relay inspect --memory` shows what lives when";
+  return d;
 }
 
 }  // namespace relay::runtime

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "relay/runtime/kernel.h"
+#include "relay/runtime/planner.h"
 #include "relay/runtime/program.h"
 
 namespace relay::runtime {
@@ -22,10 +23,15 @@ struct LinkedProgram {
   std::vector<uint32_t> scratch;               // by function: the most operands and results of an instruction
   bool uses_references = false;
   const relay_functions* native = nullptr;  // the functions, where the library has them as machine code
+  int64_t constant_bytes = 0;
+  int64_t memory_limit = 0;  // as ExecutableOptions has it
 };
 
 // `program` is valid. corrupt_file when the library lacks a kernel, incompatible_artifact when its functions are for another
 // version of native.h.
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
+
+// The plan of a segment; out_of_memory, with what takes it, when it needs more than the limit.
+Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segment, std::vector<int64_t> variables);
 
 }  // namespace relay::runtime

@@ -21,7 +21,7 @@ namespace {
 struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string output;
-  std::string executor = "compiled";
+  std::string executor = "compiled", memory_limit;
   bool no_cache = false;
 };
 }  // namespace
@@ -146,6 +146,10 @@ static Status run(const RunOptions& options) {
   RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options));
   how.executor = executor;
+  if (!options.memory_limit.empty()) {
+    RELAY_ASSIGN(how.memory_limit, driver::parse_bytes(options.memory_limit));
+    load.run.memory_limit = how.memory_limit;
+  }
   std::unique_ptr<driver::Cache> cache;
   if (!options.no_cache) {
     Result<std::unique_ptr<driver::Cache>> opened = driver::open_default_cache();
@@ -216,6 +220,9 @@ void add_run(CLI::App& app, Chosen& chosen) {
           "debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
+  verb->add_option("--memory-limit", options->memory_limit,
+                   "Refuse to run when weights, temporaries and results would take more than this: 500M, 2G")
+      ->type_name("SIZE");
   verb->add_flag("--no-cache", options->no_cache, "Compile, and keep nothing on disk (see `relay cache`)");
   verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
 }
