@@ -86,8 +86,9 @@ class Build {
   explicit Build(DType t) : real_(t), integer_(DType{DType::Code::Int, t.bits, t.lanes}), wide_(t.bits == 64) {}
 
   Expr exp(const Expr& x) const {
-    // Beyond these all results are 0 or infinite. A NaN stays.
-    Expr bounded = clamp_above(select(lt(x, c(wide_ ? -746 : -104)), c(wide_ ? -746 : -104), x), wide_ ? 710 : 89);
+    // Beyond these all results are 0 or infinite. A NaN stays. At the lower one both factors below are 0: products that
+    // underflow are slow, and masks make many of them.
+    Expr least = c(wide_ ? -1418 : -176), bounded = clamp_above(select(lt(x, least), least, x), wide_ ? 710 : 89);
     Power p = reduced_exp(bounded);
     // Two factors: 2^n alone can be too small or too large for the type.
     Expr half = binary(BinaryOp::Shr, p.n, k(1));
