@@ -21,9 +21,11 @@ static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, co
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return "";
     const auto& last = l.coefficients[contiguous_dim(*l.tensor, layout)];
-    if (!last || last->size() != 1 || last->begin()->second != 1) return "";
-    const std::string& axis = last->begin()->first;
-    if (axis == v || (!u.empty() && axis != u)) return "";
+    if (!last || last->count(v)) return "";
+    std::string axis;  // heads side by side, h * 64 + d: along d
+    for (const auto& [name, step] : *last)
+      if (step == 1) axis = name;
+    if (axis.empty() || (!u.empty() && axis != u)) return "";
     u = axis;
   }
   return u;
