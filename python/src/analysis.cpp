@@ -1,9 +1,13 @@
 // Questions about expressions and types.
 #include <pthread.h>
 
+#include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "convert.h"
+#include "relay/ir/fields.h"
+#include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/well_formed.h"
 #include "relay/typing/typing.h"
@@ -12,10 +16,63 @@ namespace relay::python {
 
 using namespace ir;
 
-// Each variable once: parameters, let-bound ones and those of patterns where they are bound, others where they are used.
+// The parts of a program in the order of its text, each shared node once: nodes that are no variables before what is in them,
+// and variables where they are bound and where they are used.
+static void read(const Expr& root, const std::function<void(const Expr&)>& node,
+                 const std::function<void(const VarRef&)>& variable) {
+  struct Part {
+    const Expr* e;
+    VarRef binder;
+  };
+  std::vector<Part> stack{{&root, {}}};
+  NodeSet seen;
+  while (!stack.empty()) {
+    Part part = std::move(stack.back());
+    stack.pop_back();
+    if (part.binder) {
+      variable(part.binder);
+      continue;
+    }
+    const Expr& e = *part.e;
+    if (e->kind == ExprKind::Var) {
+      variable(VarRef(as<Var>(e)));
+      continue;
+    }
+    if (!seen.insert(e.get())) continue;
+    node(e);
+    size_t begin = stack.size();
+    if (const Match* match = as<Match>(e)) {
+      stack.push_back({&match->data, {}});
+      for (const Clause& clause : match->clauses) {
+        for_each_var(clause.pattern, [&](const VarRef& v) { stack.push_back({nullptr, v}); });
+        stack.push_back({&clause.body, {}});
+      }
+    } else {
+      for_each_binder(e, [&](const VarRef& v) { stack.push_back({nullptr, v}); });
+      for_each_child(e, [&](const Expr& child) { stack.push_back({&child, {}}); });
+    }
+    std::reverse(stack.begin() + static_cast<ptrdiff_t>(begin), stack.end());
+  }
+}
+
+// Each once.
 static std::vector<VarRef> all_vars(const Expr& e) {
-  std::vector<VarRef> out = free_vars(e), bound = bound_vars(e);
-  out.insert(out.end(), bound.begin(), bound.end());
+  std::vector<VarRef> out;
+  NodeSet seen;
+  read(
+      e, [](const Expr&) {},
+      [&](const VarRef& v) {
+        if (seen.insert(v.get())) out.push_back(v);
+      });
+  return out;
+}
+
+static std::vector<VarRef> bound_in_order(const Expr& e) {
+  NodeSet bound;
+  for (const VarRef& v : bound_vars(e)) bound.insert(v.get());
+  std::vector<VarRef> out;
+  for (const VarRef& v : all_vars(e))
+    if (bound.contains(v.get())) out.push_back(v);
   return out;
 }
 
@@ -51,28 +108,17 @@ struct TypeVars {
       }
     }
   }
-  void pattern(const Pattern& root) {
-    std::vector<Pattern> stack{root};
-    while (!stack.empty()) {
-      Pattern p = stack.back();
-      stack.pop_back();
-      if (p->var) type(p->var->annotation);
-      stack.insert(stack.end(), p->patterns.rbegin(), p->patterns.rend());
-    }
-  }
   void expr(const Expr& root) {
+    read(
+        root,
+        [&](const Expr& e) {
+          if (const Function* f = as<Function>(e)) bind(f->type_params);
+          if (const Call* call = as<Call>(e))
+            for (const Type& t : call->type_args) type(t);
+        },
+        [&](const VarRef& v) { type(v->annotation); });
     visit(root, [&](const Expr& e) {
-      if (const Var* var = as<Var>(e)) type(var->annotation);
-      if (const Let* let = as<Let>(e)) type(let->var->annotation);
-      if (const Call* call = as<Call>(e))
-        for (const Type& t : call->type_args) type(t);
-      if (const Match* match = as<Match>(e))
-        for (const Clause& clause : match->clauses) pattern(clause.pattern);
-      if (const Function* f = as<Function>(e)) {
-        bind(f->type_params);
-        for (const VarRef& param : f->params) type(param->annotation);
-        type(f->result_type);
-      }
+      if (const Function* f = as<Function>(e)) type(f->result_type);
     });
   }
   Types free() const {
@@ -93,14 +139,23 @@ static TypeVars type_vars(nb::handle of) {
   return out;
 }
 
-// --- whatever is given: expressions, types, modules ---------------------------------------------------------------------
+// --- whatever is given: expressions, types, modules, lists of such; plain values ----------------------------------------
 static bool structural_equal(nb::handle a, nb::handle b, bool map_free) {
   if (nb::isinstance<TypeNode>(a) && nb::isinstance<TypeNode>(b)) return equal(nb::cast<Type>(a), nb::cast<Type>(b));
   if (nb::isinstance<PyModule>(a) && nb::isinstance<PyModule>(b))
     return equal(nb::cast<const PyModule&>(a).module, nb::cast<const PyModule&>(b).module);
+  if (nb::isinstance<TypeDef>(a) && nb::isinstance<TypeDef>(b)) {
+    auto defines = [](nb::handle d) { return Module{{}, {{"", nb::cast<TypeDef>(d)}}, {}}; };
+    return equal(defines(a), defines(b));
+  }
   Expr x, y;
   if (nb::try_cast(a, x) && nb::try_cast(b, y)) return equal(x, y, map_free);
-  return false;
+  auto is_list = [](nb::handle h) { return nb::isinstance<nb::list>(h) || nb::isinstance<nb::tuple>(h); };
+  if (!is_list(a) || !is_list(b)) return a.equal(b);
+  size_t count = nb::len(a);
+  for (size_t i = 0; i < count; ++i)
+    if (nb::len(b) != count || !structural_equal(a[i], b[i], map_free)) return false;
+  return nb::len(b) == count;
 }
 
 static uint64_t structural_hash(nb::handle a) {
@@ -127,8 +182,8 @@ static size_t stack_left() {
 
 void add_analysis(nb::module_& m) {
   m.def("free_vars", free_vars, nb::arg("expr"), "The variables that nothing in it binds, in order of first use.");
-  m.def("bound_vars", bound_vars, nb::arg("expr"), "The variables that are bound in it.");
-  m.def("all_vars", all_vars, nb::arg("expr"), "Free and bound variables.");
+  m.def("bound_vars", bound_in_order, nb::arg("expr"), "The variables that are bound in it, in the order of its text.");
+  m.def("all_vars", all_vars, nb::arg("expr"), "Free and bound variables, in the order of its text.");
   m.def("free_type_vars", [](nb::handle of) { return type_vars(of).free(); }, nb::arg("of"));
   m.def("bound_type_vars", [](nb::handle of) { return type_vars(of).bound; }, nb::arg("of"));
   m.def("all_type_vars", [](nb::handle of) { return type_vars(of).all; }, nb::arg("of"));

@@ -1,6 +1,8 @@
 // The nodes of the language as classes: relay.Call(relay.op.get("add"), [x, y]).args
 //
 // They cannot be changed; a pass makes new ones. Names of constructors and fields are those that Relay's Python users know.
+#include <algorithm>
+
 #include "convert.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -18,8 +20,10 @@ using OptSpan = std::optional<Span>;
 static Span or_here(const OptSpan& span) { return span ? *span : span_here(); }
 
 static Type checked_type(const ExprNode& e) {
-  if (!e.type) throw nb::value_error("this expression has no type yet: relay.transform.InferType() finds it");
-  return e.type;
+  const Function* function = dynamic_cast<const Function*>(&e);
+  Type type = !e.type && function ? typing::annotated_type(*function) : e.type;
+  if (!type) throw nb::value_error("this expression has no type yet: relay.transform.InferType() finds it");
+  return type;
 }
 
 // --- arithmetic ---------------------------------------------------------------------------------------------------------
@@ -74,6 +78,13 @@ static Expr make_call(Expr callee, Exprs args, nb::handle attrs, const OptTypes&
   return take(op::call(op->name, std::move(args), to_attrs(attrs), or_here(span)));
 }
 
+static Types type_args(const Call& c) {
+  if (!c.type_args.empty() || !as<Op>(c.callee)) return c.type_args;
+  Types out;
+  for (const Expr& arg : c.args) out.push_back(arg->type);
+  return std::find(out.begin(), out.end(), Type()) == out.end() ? out : Types();
+}
+
 static Expr call_with(const Expr& callee, nb::args args) {
   Exprs operands;
   for (nb::handle arg : args) operands.push_back(nb::cast<Expr>(arg));
@@ -108,7 +119,7 @@ static void add_functions(nb::module_& m) {
             attrs[name] = to_attr(value, name);
             return with_attrs(f, std::move(attrs));
           },
-          nb::arg("name"), nb::arg("value"), "The same function with this attribute.")
+          nb::arg("name"), nb::arg("value").none(), "The same function with this attribute.")
       .def(
           "without_attr",
           [](const FunctionRef& f, const std::string& name) {
@@ -124,7 +135,7 @@ static void add_functions(nb::module_& m) {
       .def_ro("op", &Call::callee)
       .def_ro("args", &Call::args)
       .def_ro("attrs", &Call::attrs)
-      .def_ro("type_args", &Call::type_args);
+      .def_prop_ro("type_args", type_args, "Those of the function; of an operator, the types of the arguments.");
 
   nb::class_<Op, ExprNode>(m, "Op", "A primitive operator: relay.op.get(\"nn.conv2d\").")
       .def_static(
@@ -214,17 +225,19 @@ static void add_binding(nb::module_& m) {
       .def_ro("false_branch", &If::else_branch);
 }
 
-static std::string text_of(const Expr& e) {
-  std::string out = text::str(e);
+static std::string text_of(const Expr& e, const text::PrintOptions& options) {
+  std::string out = text::str(e, options);
   while (out.ends_with('\n')) out.pop_back();
   return out;
 }
 
 void add_nodes(nb::module_& m) {
+  auto text = [](const Expr& e) { return text_of(e, {.version = false}); };
   nb::class_<ExprNode> expr(m, "Expr",
                             "An expression of the language. == and hash() are identity; + - * / < <= > >= and calling "
                             "build expressions.");
-  expr.def_prop_ro("checked_type", checked_type, "What inference found.")
+  expr.def_prop_ro("checked_type", checked_type,
+                   "What inference found; of a function, before it, what the annotations say.")
       .def_prop_ro(
           "_checked_type_", [](const ExprNode& e) { return e.type; }, "The same; None before.")
       .def_prop_ro("span", [](const ExprNode& e) { return e.span ? OptSpan(e.span) : OptSpan(); })
@@ -234,13 +247,13 @@ void add_nodes(nb::module_& m) {
       .def(
           "astext",
           [](const Expr& e, bool show_meta_data, std::function<std::string(Expr)> annotate, bool types) {
-            return text::str(e, {.version = show_meta_data, .types = types, .annotate = std::move(annotate)});
+            return text_of(e, {.version = show_meta_data, .types = types, .annotate = std::move(annotate)});
           },
           nb::arg("show_meta_data") = true, nb::arg("annotate").none() = nb::none(), nb::kw_only(),
           nb::arg("types") = false,
           "As text, with the version header and the values of large constants unless show_meta_data is False.")
-      .def("__str__", text_of)
-      .def("__repr__", text_of);
+      .def("__str__", text)
+      .def("__repr__", text);
   add_arithmetic(expr);
   add_values(m);
   add_binding(m);

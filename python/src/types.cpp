@@ -151,9 +151,9 @@ void add_types(nb::module_& m) {
           [](const Type& self, nb::args args) {
             Types types;
             for (nb::handle arg : args) types.push_back(nb::cast<Type>(arg));
-            return make<TypeCall>(self, std::move(types));
+            return types.empty() ? self : Type(make<TypeCall>(self, std::move(types)));
           },
-          "The type with its parameters: List(scalar_type(\"int32\")).");
+          "The type with its parameters: List(scalar_type(\"int32\")); without any, the type itself.");
 
   nb::class_<TypeCall, TypeNode>(m, "TypeCall", "TypeCall(List, [a]): List[a]")
       .def(nb::new_([](Type func, Types args) { return make<TypeCall>(std::move(func), std::move(args)); }),

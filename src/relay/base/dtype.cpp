@@ -20,6 +20,8 @@ std::string DType::str() const {
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {
+  if (text == "int") return DType::int32();
+  if (text == "float") return DType::float32();
   for (const auto& entry : names)
     if (text == entry.name) return entry.dtype;
   return std::nullopt;

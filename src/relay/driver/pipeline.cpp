@@ -40,7 +40,7 @@ static Pipeline o2() {
               "to_graph_normal_form",     // let-bound values become shared nodes: the passes below see dataflow
               "propagate_constants",      // weights that functions hand on are constants where they are used
               "fold_constant",            // what depends on weights only is computed now
-              "simplify_expr",            // x * 1, transpose of transpose, a scale into the weights before it, ...
+              "simplify_expr",            // x * 1, transpose of transpose, a reshape of a reshape, ...
               "fold_constant",            // the rewrites above leave arithmetic on weights: computed now
               "common_subexpr",           // what is computed twice is computed once
               "dead_code",                // and what nothing uses, never

@@ -30,6 +30,7 @@ static Span span_or(Span span, const Expr& first, const Exprs& rest = {}) {
 Expr constant(Tensor value, Span span) { return build<Constant>(std::move(span), std::move(value)); }
 Expr constant(double value, DType dtype) { return constant(Tensor::scalar(value, dtype)); }
 VarRef var(std::string name, Type annotation, Span span) {
+  if (as<HoleType>(annotation)) annotation = nullptr;  // `_` says nothing
   return build<Var>(std::move(span), std::move(name), std::move(annotation));
 }
 Expr tuple(Exprs elements, Span span) {

@@ -18,14 +18,15 @@ Parser::Step Parser::operand() {
     case Tok::Ident: return word_operand();
     case Tok::Number: take(); return push_operand(number_constant(token, false, token.begin), token.begin);
     case Tok::Minus: {
-      take();
+      bool negative = false;
+      for (; at(Tok::Minus); negative = !negative) take();
       Token number = peek();
       std::string_view word = lexer_.text(number);
       if (number.kind != Tok::Number &&
           !(number.kind == Tok::Ident && (starts_with(word, "inff") || starts_with(word, "nanf"))))
         return unexpected("a number after '-'", "negative(...) negates a value"), Step::Failed;
       take();
-      return push_operand(number_constant(number, true, token.begin), token.begin);
+      return push_operand(number_constant(number, negative, token.begin), token.begin);
     }
     case Tok::Local: {
       take();
@@ -201,6 +202,9 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
     } else {
       parsed = std::strtod(number.c_str(), nullptr);
     }
+    constexpr double half_limit = 65520;  // what rounds to infinity
+    if (!special && (std::isinf(parsed) || (dtype == DType::float16() && std::abs(parsed) >= half_limit)))
+      return bad(format("{} does not fit in {}", number, dtype.str()), format("infinity is written inf{}", suffix));
     value = Tensor::scalar(parsed, dtype);
   } else {
     if (!is_integer)

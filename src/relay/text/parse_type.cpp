@@ -84,13 +84,15 @@ Type Parser::type() {
   if (!enter()) return {};
   if (accept(Tok::LParen)) {
     Types fields;
+    bool comma = false;
     while (!at(Tok::RParen)) {
       Type field = type();
       if (!field) return {};
       fields.push_back(std::move(field));
-      if (!accept(Tok::Comma)) break;
+      if (!(comma = accept(Tok::Comma))) break;
     }
     if (!expect(Tok::RParen, "after the fields of a tuple type")) return {};
+    if (fields.size() == 1 && !comma && as<FuncType>(fields[0])) return fields[0];  // (fn (A) -> B) is no tuple
     return tuple_type(std::move(fields));
   }
   if (!at(Tok::Ident)) return unexpected("a type"), Type();

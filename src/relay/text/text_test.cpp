@@ -140,6 +140,26 @@ TEST(Text, literals) {
   }
 }
 
+TEST(Text, signs_before_a_number) {
+  for (auto [text, means] : {std::pair("--10", "10"), {"---10", "-10"}, {"- -1.5f", "1.5f"}}) {
+    Result<Expr> e = parse_expr(text);
+    ASSERT_TRUE(e) << render(e.errors());
+    EXPECT_EQ(str(*e), format("{}\n", means));
+  }
+  EXPECT_FALSE(parse_expr("--%x"));
+}
+
+TEST(Text, a_function_type_in_parentheses_is_no_tuple) {
+  for (auto [text, means] : {std::pair("(fn (int32) -> bool)", "fn (int32) -> bool"),
+                             {"(fn (int32) -> bool,)", "(fn (int32) -> bool,)"},
+                             {"(int32)", "(int32,)"},
+                             {"(int, float)", "(int32, float32)"}}) {
+    Result<Type> t = parse_type(text, nullptr, TypeForm::Relay);
+    ASSERT_TRUE(t) << render(t.errors());
+    EXPECT_EQ(type_text(*t), means);
+  }
+}
+
 TEST(Text, names_that_are_no_identifiers) {
   VarRef x = var("input.1", tensor_type({2}, DType::float32())), y = var("input.1", tensor_type({2}, DType::float32())),
          z = var("0", {});

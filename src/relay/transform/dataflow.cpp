@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
 
 namespace relay::transform {
@@ -59,6 +60,32 @@ Dataflow::Dataflow(const Expr& root) {
       std::reverse(frames.begin() + static_cast<ptrdiff_t>(begin), frames.end());
     }
   }
+}
+
+NodeSet captured_variables(const FunctionRef& root) {
+  NodeSet captured;
+  std::vector<const Function*> functions{root.get()};
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Function& f = *functions[i];
+    NodeSet seen, bound;
+    std::vector<const Expr*> work{&f.body}, used;
+    for (const VarRef& p : f.params) bound.insert(p.get());
+    while (!work.empty()) {
+      const Expr& e = *work.back();
+      work.pop_back();
+      if (!seen.insert(e.get())) continue;
+      if (e->kind == ExprKind::Var) used.push_back(&e);
+      if (const Function* inner = as<Function>(e)) {
+        if (!inner->is_primitive()) functions.push_back(inner);
+        continue;
+      }
+      for_each_binder(e, [&](const VarRef& v) { bound.insert(v.get()); });
+      for_each_child(e, [&](const Expr& child) { work.push_back(&child); });
+    }
+    for (const Expr* v : used)
+      if (!bound.contains(v->get())) captured.insert(v->get());
+  }
+  return captured;
 }
 
 }  // namespace relay::transform

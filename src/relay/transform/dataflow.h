@@ -18,6 +18,9 @@ bool is_closed(const ir::Expr& e);
 // Calls f with the children, but those of closed functions.
 void for_each_open_child(const ir::Expr& e, function_ref<void(const ir::Expr&)> f);
 
+// The variables that a function inside of `root` uses and another one, around it, binds.
+ir::NodeSet captured_variables(const ir::FunctionRef& root);
+
 struct Dataflow {
   explicit Dataflow(const ir::Expr& root);
 

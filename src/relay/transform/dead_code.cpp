@@ -3,8 +3,10 @@
 //   let %a = exp(%x); let %b = ref_write(%r, %x); %x        becomes        let %b = ref_write(%r, %x); %x
 //
 // Effects are writes to references and calls of functions that may have them. A projection of a tuple that is written out
-// becomes its element: (%a, %b).0 is %a.
+// becomes its element: (%a, %b).0 is %a. Option dead_code.inline_once=1: then a value without effects that is used once stands
+// where it is used.
 #include "relay/ir/rewrite.h"
+#include "relay/transform/dataflow.h"
 #include "relay/transform/effects.h"
 #include "relay/transform/pass.h"
 
@@ -36,20 +38,51 @@ static NodeSet live_variables(const Expr& root, const Effects& effects) {
   return live;
 }
 
-Result<Module> dead_code(const Module& module, PassContext&) {
+static FunctionRef without_dead_code(const FunctionRef& f, const Effects& effects) {
+  NodeSet live = live_variables(f, effects);
+  Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+    if (const Let* let = as<Let>(before); let && !live.contains(let->var.get())) return as<Let>(now)->body;
+    if (const TupleGetItem* item = as<TupleGetItem>(now))
+      if (const Tuple* t = as<Tuple>(item->tuple);
+          t && static_cast<size_t>(item->index) < t->elements.size() && !effects.writes(before))
+        return t->elements[static_cast<size_t>(item->index)];
+    return now;
+  });
+  return FunctionRef(as<Function>(result));
+}
+
+// Values that are used once, and not in a function that may be called often, stand where they are used.
+static FunctionRef inlined_once(const FunctionRef& f, Effects& effects) {
+  effects.look_at(f);
+  NodeSet captured = captured_variables(f);
+  std::unordered_map<const ExprNode*, size_t> uses = use_counts(f);
+  NodeMap<const ExprNode*> variable_of;  // a value -> the variable that it replaces
+  NodeSet replaced;
+  visit(f, [&](const Expr& e) {
+    const Let* let = as<Let>(e);
+    if (!let || uses[let->var.get()] != 1 || captured.contains(let->var.get())) return;
+    if (effects.of(let->value) != Effect::None || uses[let->value.get()] != 1) return;
+    variable_of[let->value.get()] = let->var.get();
+    replaced.insert(let->var.get());
+  });
+  NodeMap<Expr> values;
+  Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+    Expr r = now;
+    if (const Expr* value = values.find(before.get())) r = *value;
+    if (const Let* let = as<Let>(before); let && replaced.contains(let->var.get())) r = as<Let>(now)->body;
+    if (const ExprNode** variable = variable_of.find(before.get())) values[*variable] = r;
+    return r;
+  });
+  return FunctionRef(as<Function>(result));
+}
+
+Result<Module> dead_code(const Module& module, PassContext& context) {
   Effects effects(module);
+  bool inline_once = context.bool_option("dead_code.inline_once", false);
   return for_each_function(module, [&](const FunctionRef& f) {
     effects.look_at(f);
-    NodeSet live = live_variables(f, effects);
-    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
-      if (const Let* let = as<Let>(before); let && !live.contains(let->var.get())) return as<Let>(now)->body;
-      if (const TupleGetItem* item = as<TupleGetItem>(now))
-        if (const Tuple* t = as<Tuple>(item->tuple);
-            t && static_cast<size_t>(item->index) < t->elements.size() && !effects.writes(before))
-          return t->elements[static_cast<size_t>(item->index)];
-      return now;
-    });
-    return FunctionRef(as<Function>(result));
+    FunctionRef live = without_dead_code(f, effects);
+    return inline_once ? inlined_once(live, effects) : live;
   });
 }
 

@@ -2,6 +2,7 @@
 //
 //   add(%x, multiply(2f, 3f))          becomes    add(%x, 6f)
 //   if (True) { %x } else { %y }       becomes    %x
+//   let %a = 2f; add(%x, %a)           becomes    add(%x, 2f)
 //   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3]
 //
 // Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more than
@@ -10,6 +11,7 @@
 #include <algorithm>
 
 #include "relay/eval/te.h"
+#include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/transform/pass.h"
@@ -145,12 +147,28 @@ class Folder {
 
 }  // namespace
 
+// A variable is replaced when the value that it is bound to has become a constant.
+static FunctionRef folded(const FunctionRef& f, const Folder& folder) {
+  NodeMap<std::vector<const ExprNode*>> variables_of;  // of a let-bound value
+  visit(f, [&](const Expr& e) {
+    if (const Let* let = as<Let>(e)) variables_of[let->value.get()].push_back(let->var.get());
+  });
+  NodeMap<Expr> constants;  // of variables
+  Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+    Expr r = folder.fold(before, now);
+    if (const Expr* value = constants.find(before.get())) r = *value;
+    if (const Let* let = as<Let>(before); let && constants.contains(let->var.get())) r = as<Let>(now)->body;
+    if (const std::vector<const ExprNode*>* variables = variables_of.find(before.get());
+        variables && r->kind == ExprKind::Constant)
+      for (const ExprNode* v : *variables) constants[v] = r;
+    return r;
+  });
+  return FunctionRef(as<Function>(result));
+}
+
 Result<Module> fold_constant(const Module& module, PassContext& context) {
   Folder folder(context.int_option("fold_constant.max_elements", 64 << 10));
-  return for_each_function(module, [&](const FunctionRef& f) {
-    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) { return folder.fold(before, now); });
-    return FunctionRef(as<Function>(result));
-  });
+  return for_each_function(module, [&](const FunctionRef& f) { return folded(f, folder); });
 }
 
 }  // namespace relay::transform

@@ -5,41 +5,14 @@
 // A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is what
 // recursion refers to), when a function inside of its scope uses it: that one would compute it again at every call; and when
 // its annotation may be what says the value's type (`let %none: List[int32] = Nil`).
-#include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
+#include "relay/transform/dataflow.h"
 #include "relay/transform/effects.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
 
 using namespace ir;
-
-// The variables that a function uses and another one, around it, binds.
-static NodeSet captured_variables(const FunctionRef& root) {
-  NodeSet captured;
-  std::vector<const Function*> functions{root.get()};
-  for (size_t i = 0; i < functions.size(); ++i) {
-    const Function& f = *functions[i];
-    NodeSet seen, bound;
-    std::vector<const Expr*> work{&f.body}, used;
-    for (const VarRef& p : f.params) bound.insert(p.get());
-    while (!work.empty()) {
-      const Expr& e = *work.back();
-      work.pop_back();
-      if (!seen.insert(e.get())) continue;
-      if (e->kind == ExprKind::Var) used.push_back(&e);
-      if (const Function* inner = as<Function>(e)) {
-        if (!inner->is_primitive()) functions.push_back(inner);
-        continue;
-      }
-      for_each_binder(e, [&](const VarRef& v) { bound.insert(v.get()); });
-      for_each_child(e, [&](const Expr& child) { work.push_back(&child); });
-    }
-    for (const Expr* v : used)
-      if (!bound.contains(v->get())) captured.insert(v->get());
-  }
-  return captured;
-}
 
 static bool is_operand(const Expr& e) {
   return e->kind == ExprKind::Constant || e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar;

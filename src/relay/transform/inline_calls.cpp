@@ -1,0 +1,108 @@
+// inline_calls: a call of a global function that is marked Inline becomes the function's body.
+//
+//   def @twice(%x: float32, Inline=1) { add(%x, %x) }  def @main(%y: float32) { exp(@twice(%y)) }
+//     becomes   def @main(%y: float32) { exp(add(%y, %y)) }
+//
+// A function that calls itself, also through others, stays, and so does one with type parameters. A marked function that
+// nothing refers to any more is dropped.
+#include <set>
+
+#include "relay/ir/rewrite.h"
+#include "relay/transform/copy.h"
+#include "relay/transform/effects.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+using Names = std::set<std::string>;
+
+Names mentioned(const FunctionRef& f) {
+  Names out;
+  visit(f, [&](const Expr& e) {
+    if (const GlobalVar* g = as<GlobalVar>(e)) out.insert(g->name);
+  });
+  return out;
+}
+
+bool is_marked(const FunctionRef& f) {
+  DictAttrs::const_iterator found = f->attrs.find("Inline");
+  int64_t mark = 0;
+  return found != f->attrs.end() && AttrConvert<int64_t>::from(found->second, &mark) && mark != 0 &&
+         f->type_params.empty();
+}
+
+class Inliner {
+ public:
+  explicit Inliner(const Module& module) : result_(module), effects_(module) {
+    for (const auto& [name, f] : module.functions) mentions_[name] = mentioned(f);
+  }
+
+  Module run() {
+    for (const auto& [name, names] : mentions_) finish(name);
+    Names used;
+    for (const auto& [name, f] : result_.functions)
+      for (const std::string& other : mentioned(f)) used.insert(other);
+    std::erase_if(result_.functions, [&](const auto& f) { return inlined_.count(f.first) && !used.count(f.first); });
+    return std::move(result_);
+  }
+
+ private:
+  bool reaches_itself(const std::string& name) const {
+    Names seen;
+    std::vector<std::string> work{name};
+    while (!work.empty()) {
+      std::map<std::string, Names>::const_iterator found = mentions_.find(work.back());
+      work.pop_back();
+      if (found == mentions_.end()) continue;
+      for (const std::string& next : found->second) {
+        if (next == name) return true;
+        if (seen.insert(next).second) work.push_back(next);
+      }
+    }
+    return false;
+  }
+
+  // The functions that `root` calls are finished first: what is put in place is final.
+  void finish(const std::string& root) {
+    std::vector<std::pair<std::string, bool>> work{{root, false}};
+    while (!work.empty()) {
+      auto [name, ready] = work.back();
+      work.pop_back();
+      if (ready) {
+        rewrite_calls(name);
+      } else if (mentions_.count(name) && begun_.insert(name).second) {
+        work.emplace_back(name, true);
+        for (const std::string& next : mentions_.at(name)) work.emplace_back(next, false);
+      }
+    }
+  }
+
+  void rewrite_calls(const std::string& name) {
+    FunctionRef& f = result_.functions.at(name);
+    effects_.look_at(f);
+    Expr changed = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+      const Call* call = as<Call>(now);
+      const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
+      if (!callee || !inlined_.count(callee->name)) return now;
+      auto is_pure = [&](size_t i) { return effects_.of(as<Call>(before)->args[i]) == Effect::None; };
+      return call_in_place(*result_.functions.at(callee->name), call->args, is_pure);
+    });
+    f = FunctionRef(as<Function>(changed));
+    if (is_marked(f) && !reaches_itself(name)) inlined_.insert(name);
+  }
+
+  Module result_;
+  Effects effects_;
+  std::map<std::string, Names> mentions_;  // as they were given
+  Names begun_, inlined_;
+};
+
+}  // namespace
+
+Result<Module> inline_calls(const Module& module, PassContext&) { return Inliner(module).run(); }
+
+}  // namespace relay::transform
