@@ -92,9 +92,10 @@ def problems(expr: Expr | IRModule, module: IRModule | None = None) -> list[str]
     return _problems(expr, module)
 
 
-def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
+def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
     """Patterns for the values that no clause matches, up to 100 of them."""
     out: list[Pattern] = []
+    mod = IRModule() if mod is None else mod
     while len(out) < 100:
         clauses = [*match.clauses, *(Clause(pattern, match.data) for pattern in out)]
         case = unmatched_case(Match(match.data, clauses, False), mod)

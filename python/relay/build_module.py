@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from ._core import Constant, Expr, Function, GlobalVar, IRModule, TensorType, post_order_visit
+from ._core import Constant, Expr, Function, GlobalVar, IRModule, TensorType, TupleType, post_order_visit
 from .arrays import array
 from .compiled import Compiled, evaluate
 from .compiled import compile as compile_module
@@ -45,6 +45,8 @@ class Device:
 
     device_type: str = "cpu"
     device_id: int = 0
+
+    exist = property(lambda self: self.device_type == "cpu")
 
     def sync(self) -> None:
         """Waits for what is running: nothing is, since a run ends before it gives its result."""
@@ -214,13 +216,16 @@ def _arguments(function: Function, args: tuple, named: dict) -> list:
     missing = [name for i, name in enumerate(names) if i not in values]
     if missing:
         raise TypeError(f"missing arguments: {', '.join(missing)}")
-    return [_argument(param, values[i]) for i, param in enumerate(function.params)]
+    return [
+        _of_type(param._checked_type_ or param.type_annotation, values[i]) for i, param in enumerate(function.params)
+    ]
 
 
-def _argument(param, value):
-    type_ = param._checked_type_ or param.type_annotation
+def _of_type(type_, value):
     if isinstance(type_, TensorType) and isinstance(value, (bool, int, float, list)):
         return np.asarray(value, type_.dtype)
+    if isinstance(type_, TupleType) and isinstance(value, tuple) and len(value) == len(type_.fields):
+        return tuple(map(_of_type, type_.fields, value))
     return value
 
 

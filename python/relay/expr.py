@@ -10,6 +10,8 @@ Expressions cannot be changed, and are equal when they are the same object: an e
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import _core
 from ._core import (
     Call,
@@ -74,9 +76,13 @@ def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32"
 
 
 def const(value, dtype: str | None = None) -> Constant:
-    """A constant: a number (int32, float32), a truth value, a list, or an array of any framework."""
+    """A constant: a number (int32, float32), a truth value, a list, or an array of any framework, as it is or as `dtype`."""
+    if isinstance(dtype, _core.TensorType):
+        dtype = dtype.dtype
     if dtype is None and isinstance(value, (int, float, list, tuple)):
         dtype = _default_dtype(value)
+    if dtype is not None and isinstance(value, (np.ndarray, np.generic)):
+        value = value.astype(dtype)
     return Constant(array(value, dtype))
 
 

@@ -24,6 +24,14 @@ class Prelude:
         self.mod = IRModule() if mod is None else mod
         self.mod.import_from_std("prelude")
 
+    def get_var(self, name: str, dtype: str) -> GlobalVar | GlobalTypeVar | Constructor:
+        """Of tensor arrays of this element type: get_var("tensor_array_write", "float32")."""
+        self.mod.import_from_std(f"tensor_array_{dtype}")
+        full = f"tensor_{dtype}_t" if name == "tensor_t" else f"{name}_{dtype}"
+        if full in self.mod:
+            return self.mod.get_global_var(full) if name != "tensor_t" else self.mod.get_global_type_var(full)
+        return next(c for c in self.mod[f"tensor_{dtype}_t"].constructors if c.name_hint == full)
+
     def __getattr__(self, name: str) -> GlobalVar | GlobalTypeVar | Constructor:
         if name.startswith("__") or name == "mod":
             raise AttributeError(name)

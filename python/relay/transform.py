@@ -24,7 +24,7 @@ import threading
 import time
 
 from . import _core
-from ._core import Function, IRModule
+from ._core import Function, GlobalVar, IRModule
 
 __all__ = [
     "Pass",
@@ -292,9 +292,14 @@ class PassTimingInstrument:
 
 # --- the compiler's passes ----------------------------------------------------------------------------------------------------
 # Names that differ from those of the compiler, and the level from which Sequential runs a pass (else 0).
-_NAMES = {"common_subexpr": "EliminateCommonSubexpr", "dead_code": "DeadCodeElimination"}
+_NAMES = {
+    "common_subexpr": "EliminateCommonSubexpr",
+    "dead_code": "DeadCodeElimination",
+    "inline_calls": "Inline",
+}
 _LEVELS = {
     "common_subexpr": 3,
+    "eta_expand": 1,
     "fold_constant": 2,
     "lambda_lift": 1,
     "to_a_normal_form": 1,
@@ -329,19 +334,49 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
-    """Drops let-bound values that nothing uses. What has effects stays."""
-    if inline_once or ignore_impurity:
-        raise NotImplementedError(
-            "DeadCodeElimination takes no options: use ToGraphNormalForm() to put values in place"
-        )
-    return _CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code")
+    """Drops let-bound values that nothing uses; inline_once: those that are used once stand where they are used. What has
+    effects stays."""
+    if ignore_impurity:
+        raise NotImplementedError("what has effects stays: ignore_impurity is not there")
+    return _CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code", {"dead_code.inline_once": int(inline_once)})
+
+
+def EliminateCommonSubexpr(fskip=None) -> Pass:
+    """Computes equal calls of operators once."""
+    if fskip is not None:
+        raise NotImplementedError("EliminateCommonSubexpr takes no function that says what to skip")
+    return _CorePass(PassInfo(_LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr")
+
+
+def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
+    """Makes a function that calls it of every constructor, or global function, that is a value."""
+    options = {"eta_expand.constructor": int(expand_constructor), "eta_expand.global_var": int(expand_global_var)}
+    return _CorePass(PassInfo(1, "EtaExpand"), "eta_expand", options)
 
 
 def RemoveUnusedFunctions(entry_functions: list[str] | None = None) -> Pass:
-    """Drops the functions that @main does not reach."""
-    if entry_functions not in (None, ["main"]):
-        raise NotImplementedError("programs are entered at @main")
-    return _CorePass(PassInfo(1, "RemoveUnusedFunctions"), "remove_unused_functions")
+    """Drops the functions that @main, or the given ones, do not reach."""
+    info = PassInfo(1, "RemoveUnusedFunctions")
+    if entry_functions in (None, ["main"]):
+        return _CorePass(info, "remove_unused_functions")
+    return _UserPass(lambda mod, ctx: _reached(mod, entry_functions), info, False)
+
+
+def _reached(mod: IRModule, names: list[str]) -> IRModule:
+    out, work = mod.clone(), [name for name in names if name in mod]
+    reached = set(work)
+
+    def note(e):
+        if isinstance(e, GlobalVar) and e.name_hint not in reached:
+            reached.add(e.name_hint)
+            work.append(e.name_hint)
+
+    while work:
+        _core.post_order_visit(mod[work.pop()], note)
+    for var in mod.get_global_vars():
+        if var.name_hint not in reached:
+            del out[var]
+    return out
 
 
 def __getattr__(name: str):

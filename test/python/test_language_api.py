@@ -485,6 +485,73 @@ def test_equality():
         relay.analysis.assert_structural_equal(make("a"), x)
 
 
+def test_options_of_passes():
+    x = relay.var("x", shape=())
+    a, b = relay.var("a"), relay.var("b")
+    mod = relay.module(relay.Let(a, relay.exp(x), relay.Let(b, relay.tanh(a), b)), [x])
+    once = relay.transform.DeadCodeElimination(inline_once=True)(mod)
+    assert relay.analysis.structural_equal(once["main"].body, relay.tanh(relay.exp(x)), True)
+    assert isinstance(relay.transform.DeadCodeElimination()(mod)["main"].body, relay.Let)
+    with pytest.raises(NotImplementedError, match="effects"):
+        relay.transform.DeadCodeElimination(ignore_impurity=True)
+    with pytest.raises(NotImplementedError, match="skip"):
+        relay.transform.EliminateCommonSubexpr(lambda e: True)
+    text = "type T { A(int32) } def @f(%x: int32) { %x } def @g(%h: fn (int32) -> int32) { %h(1) }"
+    text += "def @g2(%h: fn (int32) -> T) { %h(1) } def @main() { (@g(@f), @g2(A), @f(2)) }"
+    both = relay.parse('#[version = "0.0.5"]\n' + text)
+    assert str(relay.transform.EtaExpand(expand_global_var=True)(both)["main"]).count("fn (") == 2
+    assert str(relay.transform.EtaExpand(expand_constructor=True)(both)["main"]).count("A(%") == 1
+    assert relay.transform.EtaExpand()(both) == relay.transform.InferType()(both)
+    left = relay.transform.RemoveUnusedFunctions(["g2", "f"])(both)
+    assert [v.name_hint for v in left.get_global_vars()] == ["f", "g2"]
+
+
+def test_variables_are_in_the_order_of_the_text():
+    x, y, z = (relay.var(name, relay.TypeVar(name.upper())) for name in "xyz")
+    f = relay.Function([y, x], relay.Let(z, x, relay.Tuple([x, relay.var("free")])))
+    assert [v.name_hint for v in relay.analysis.all_vars(f)] == ["y", "x", "z", "free"]
+    assert relay.analysis.bound_vars(f) == [y, x, z]
+    assert [t.name_hint for t in relay.analysis.all_type_vars(f)] == ["Y", "X", "Z"]
+    p = relay.Prelude()
+    match = relay.Match(
+        x,
+        [
+            relay.Clause(relay.PatternConstructor(p.nil), y),
+            relay.Clause(relay.PatternConstructor(p.cons, [relay.PatternVar(z), relay.PatternWildcard()]), z),
+        ],
+    )
+    assert relay.analysis.all_vars(match) == [x, y, z] and relay.analysis.bound_vars(match) == [z]
+
+
+def test_values_and_types_of_constants():
+    assert relay.const(np.array([1.5, 2.5]), "float32").data.dtype == "float32"
+    assert relay.const(np.float64(3), "int8").data.dtype == "int8"
+    assert relay.const(0, relay.scalar_type("int64")).data.dtype == "int64"
+    assert relay.TensorType((), "float") == relay.scalar_type("float32")
+    assert relay.parse_type("int") == relay.scalar_type("int32")
+
+
+def test_what_nodes_say():
+    x = relay.var("x", shape=(2,))
+    f = relay.Function([x], x, relay.TensorType((2,)))
+    assert f.checked_type == relay.FuncType([relay.TensorType((2,))], relay.TensorType((2,)))
+    with pytest.raises(ValueError, match="no type yet"):
+        relay.Function([x], x).checked_type  # noqa: B018
+    assert f.with_attr("Note", None).attrs == {"Note": None} and "Note=None" in str(f.with_attr("Note", None))
+    assert (x + x).astext() == '#[version = "0.0.5"]\nfree_var %x: Tensor[(2), float32];\nadd(%x, %x)'
+    assert (x + x).type_args == [] and relay.transform.infer_expr(x + x).type_args == [x.type_annotation] * 2
+    assert relay.var("y", relay.IncompleteType()).type_annotation is None
+    assert str(relay.Span("net.py", 3, 4, 7, 9)) == "net.py:3:7"
+    nat = relay.GlobalTypeVar("nat")
+    assert nat() == nat
+
+    def definition():
+        return relay.TypeData(nat, [], [relay.Constructor("zero", [], nat)])
+
+    assert relay.analysis.structural_equal(definition(), definition())
+    assert not relay.analysis.structural_equal(definition(), relay.TypeData(nat, [], []))
+
+
 def test_other_analyses():
     x, y = x_and_y()
     assert relay.analysis.well_formed(x + y)

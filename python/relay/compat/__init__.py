@@ -14,13 +14,18 @@ import importlib.machinery
 import importlib.util
 import sys
 
-from .outside import explain
+from .outside import OutsideModule, explain, is_outside
 
 _HERE = "relay.compat.tvm"
 
 
+def _full(name: str) -> str:
+    return f"tvm.{name}" if name.partition(".")[0] == "topi" else name
+
+
 def _ours(name: str) -> str | None:
-    """The module that stands for tvm's module of this name."""
+    """The module that stands for tvm's module of this name. Once topi was a package of its own."""
+    name = _full(name)
     rest = name.removeprefix("tvm").removeprefix(".")
     candidates = [f"{_HERE}.{rest}" if rest else _HERE]
     if rest.startswith("relay."):
@@ -40,17 +45,18 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives our modules under tvm's names."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != "tvm" and not fullname.startswith("tvm."):
+        if fullname.partition(".")[0] not in ("tvm", "topi"):
             return None
-        if _ours(fullname) is None:
+        if _ours(fullname) is None and not is_outside(_full(fullname)):
             raise ModuleNotFoundError(explain(fullname), name=fullname)
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
-        return None
+        return OutsideModule(_full(spec.name)) if _ours(spec.name) is None else None
 
     def exec_module(self, module):
-        sys.modules[module.__name__] = importlib.import_module(_ours(module.__name__))
+        if not isinstance(module, OutsideModule):
+            sys.modules[module.__name__] = importlib.import_module(_ours(module.__name__))
 
 
 def install() -> None:

@@ -18,6 +18,8 @@ def main() -> int:
             print("relay.compat: -m wants the name of a module", file=sys.stderr)
             return 2
         sys.argv = arguments[1:]
+        if arguments[1] == "pytest":
+            sys.argv[1:1] = ["-p", "relay.compat.pytest_plugin"]
         sys.path.insert(0, "")
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     else:

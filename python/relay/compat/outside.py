@@ -1,6 +1,11 @@
-"""What TVM had and Relay has not, and what takes its place."""
+"""What TVM had and Relay has not, and what takes its place.
+
+A name of which the table says something can be imported, so that the rest of a file runs; using it is the error.
+"""
 
 from __future__ import annotations
+
+import types
 
 _SCHEDULES = "how a kernel is computed is data here: see `relay opt --emit schedule` and docs/tour.md"
 _KERNELS = "an operator's computation is written once, in its file: see docs/add-an-operator.md"
@@ -11,23 +16,32 @@ _DEVICE = "there is one device, the processor: tvm.cpu()"
 
 # By the beginning of the name, longest first.
 REPLACEMENTS = {
+    "tvm._ffi.register_func": "there is no registry of functions by name",
     "tvm.auto_scheduler": _TUNING,
     "tvm.autotvm": _TUNING,
+    "tvm.build_config": f"loops are an inner form here ({_SCHEDULES})",
     "tvm.contrib": "only tvm.contrib.graph_executor and tvm.contrib.utils are there",
     "tvm.contrib.debugger": "relay.compile(...).profile(inputs) times the kernels of one run",
     "tvm.driver.tvmc": "the command line is `relay`: see docs/cli.md",
+    "tvm.ir.EnvFunc": "there is no registry of functions by name",
+    "tvm.ir.make_node": "nodes are made by their classes: relay.Call(...), relay.Function(...)",
+    "tvm.ir.register_op_attr": _KERNELS,
     "tvm.meta_schedule": _TUNING,
     "tvm.micro": "artifacts and the C interface of src/relay/runtime/relay_c.h are what there is: see docs/runtime.md",
+    "tvm.get_global_func": "there is no registry of functions by name",
     "tvm.register_func": "there is no registry of functions by name",
     "tvm.relax": "this is Relay",
     "tvm.relay.annotation": _DEVICE,
+    "tvm.relay.annotation.stop_fusion": "how much a kernel computes is an option: relay.FuseOps.max_depth",
     "tvm.relay.collage": "partitioning for other compilers is not there",
     "tvm.relay.dataflow_pattern": "write a visitor: relay.ExprMutator",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",
+    "tvm.relay.op.op": _KERNELS,
     "tvm.relay.qnn": "quantised operators are not there: models with them are imported from ONNX as they compute",
     "tvm.relay.quantize": "the quantizer is not there",
     "tvm.relay.op.contrib": "partitioning for other compilers is not there",
     "tvm.relay.op.strategy": _SCHEDULES,
+    "tvm.relay.ty.TypeRelation": "an operator's relation is a function in its file: see docs/add-an-operator.md",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",
     "tvm.runtime": "relay.load(path) loads an artifact; relay.compile(...) gives something to call",
     "tvm.script": "programs are text: relay.parse(text)",
@@ -40,18 +54,65 @@ REPLACEMENTS = {
 
 def explain(name: str) -> str:
     """Why there is no `name`, and what to use."""
+    reason = _reason(name)
+    return f"Relay has no {name}: {reason}" if reason else f"Relay has no {name}; docs/from-tvm.md lists what there is"
+
+
+def _reason(name: str) -> str | None:
     for prefix in sorted(REPLACEMENTS, key=len, reverse=True):
         if name == prefix or name.startswith(prefix + "."):
-            return f"Relay has no {name}: {REPLACEMENTS[prefix]}"
-    return f"Relay has no {name}; docs/from-tvm.md lists what there is"
+            return REPLACEMENTS[prefix]
+    return None
+
+
+def is_outside(name: str) -> bool:
+    """Whether it is known what takes the place of `name`."""
+    return _reason(name) is not None
+
+
+class Outside:
+    """Stands for a name that is not here, so that a file can import it; whatever uses it gets the reason."""
+
+    def __init__(self, name: str):
+        self.__name__ = name
+
+    def _refuse(self, *args, **named):
+        raise NotImplementedError(explain(self.__name__))
+
+    __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __enter__ = __exit__ = __mro_entries__ = _refuse
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Outside(f"{self.__name__}.{name}")
+
+    def __instancecheck__(self, value) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{explain(self.__name__)}>"
+
+
+class OutsideModule(types.ModuleType):
+    """A module of such names."""
+
+    __all__ = ()
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Outside(f"{self.__name__}.{name}")
 
 
 def missing(module: str):
-    """A module's __getattr__ that explains."""
+    """A module's __getattr__: what takes the place of a name, when the name is used."""
 
     def __getattr__(name: str):
+        full = f"{module}.{name}"
         if name.startswith("__"):
             raise AttributeError(name)
-        raise AttributeError(explain(f"{module}.{name}"))
+        if is_outside(full):
+            return Outside(full)
+        raise AttributeError(explain(full))
 
     return __getattr__

@@ -23,15 +23,19 @@ from . import (
     lstm,
     mlp,
     mobilenet,
+    nat,
     resnet,
     squeezenet,
     synthetic,
     vgg,
 )
 from .init import create_workload
+from .nat import add_nat_definitions, count, make_nat_expr, make_nat_value
 
 __all__ = [
+    "add_nat_definitions",
     "bound",
+    "count",
     "count_ops",
     "create_workload",
     "ctx_list",
@@ -43,8 +47,11 @@ __all__ = [
     "init",
     "layers",
     "lstm",
+    "make_nat_expr",
+    "make_nat_value",
     "mlp",
     "mobilenet",
+    "nat",
     "rand",
     "resnet",
     "run_infer_type",

@@ -7,19 +7,24 @@ import types as _types
 from relay import IRModule, version as __version__  # noqa: F401  # isort: skip
 
 from ..outside import missing as _missing
-from . import contrib, error, ir, nd, relay, runtime, target, te, testing, tir, transform
+from . import _ffi, contrib, error, extras, ir, nd, relay, runtime, target, te, testing, tir, transform
 from .nd import context, cpu, cuda, device, gpu, opencl
+from .runtime import convert
 
 __getattr__ = _missing("tvm")
+extras.install()
 
-# 2019: tvm.container, tvm.expr, tvm.make
+# 2019: tvm.expr, tvm.var
 expr = tir
+var = te.var
 parser = _types.SimpleNamespace(parse=relay.parse, parse_expr=relay.parse_expr, fromtext=relay.fromtext)
 
 __all__ = [
     "IRModule",
+    "_ffi",
     "context",
     "contrib",
+    "convert",
     "cpu",
     "cuda",
     "device",
@@ -37,4 +42,5 @@ __all__ = [
     "testing",
     "tir",
     "transform",
+    "var",
 ]

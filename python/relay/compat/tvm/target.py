@@ -7,6 +7,12 @@ from ..outside import missing as _missing
 __getattr__ = _missing("tvm.target")
 
 
+class _Kind(str):
+    """A kind of target: a name, also as .name."""
+
+    name = property(str)
+
+
 class Target:
     """A target by its name and options; as a context, what build() uses without one."""
 
@@ -19,9 +25,14 @@ class Target:
         self._text = str(target)
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> _Kind:
         """The first word."""
-        return self._text.split()[0]
+        return _Kind(self._text.split()[0])
+
+    @property
+    def attrs(self) -> dict[str, str]:
+        """The other words: -mcpu=haswell."""
+        return dict(word.lstrip("-").partition("=")[::2] for word in self._text.split()[1:])
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:

@@ -7,21 +7,24 @@ import importlib as _importlib
 
 import relay as _relay
 from relay import *
-from relay import adt, analysis, expr, expr_functor, loops, op, prelude, scope_builder, testing, ty, type_functor
+from relay import adt, expr, expr_functor, loops, scope_builder, testing, ty, type_functor
 from relay import build_module as _build_module
 
 from ...outside import missing as _missing
-from . import backend, early, frontend, ir_pass, vm
+from . import backend, early, feature, frontend, ir_pass, prelude, vm
 from .early import Module, build_config, module
 from .run import build, create_executor, optimize, param_dict
 from .text import fromtext, parse, parse_expr, parser
 
 __getattr__ = _missing("tvm.relay")
 
-# `from relay import *` has put ours in the place of these two.
+# `from relay import *` has put ours in the place of these.
+analysis = _importlib.import_module(f"{__name__}.analysis")
+op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")
 transform = _importlib.import_module(f"{__name__}.transform")
 
+alpha_equal = analysis.alpha_equal
 globals().update(early.WITH_FIELDS)
 build_module = _build_module
 save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_param_dict
@@ -42,6 +45,7 @@ __all__ = [
     "early",
     "expr",
     "expr_functor",
+    "feature",
     "frontend",
     "ir_pass",
     "load_param_dict",

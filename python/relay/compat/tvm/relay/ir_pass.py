@@ -6,7 +6,6 @@ from relay import Function, IRModule, transform
 from relay.analysis import (
     all_type_vars,
     all_vars,
-    alpha_equal,
     bound_type_vars,
     bound_vars,
     check_kind,
@@ -20,10 +19,9 @@ from relay.analysis import (
 )
 
 from ...outside import missing as _missing
+from .analysis import alpha_equal, graph_equal
 
 __getattr__ = _missing("tvm.relay.ir_pass")
-
-graph_equal = structural_equal
 
 
 def _on(expr, passes, mod=None):

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay import IRModule
+from relay import Constant, IRModule
 from relay.values import Closure, Data, Ref
 
 from ...nd import NDArray
 
 
 class ConstructorValue:
-    """A data value: its tag, its fields (also by index), and its constructor, when the module that made it is known."""
+    """A data value: its tag, its fields (also by index), and its constructor, when the module that made it is known.
 
-    def __init__(self, data: Data, mod: IRModule | None = None):
-        self.data, self._mod = data, mod
+    ConstructorValue(nil.tag, [], nil) makes one.
+    """
+
+    def __init__(self, tag: int, fields, constructor):
+        if tag != constructor.tag:
+            raise ValueError(f"{constructor.name_hint} is number {constructor.tag} of its type, not {tag}")
+        self.data = Data(constructor.name_hint, *map(unwrap, fields), type=constructor.belong_to.name_hint)
+        self._mod, self._constructor = None, constructor
+
+    @classmethod
+    def of(cls, data: Data, mod: IRModule | None) -> ConstructorValue:
+        """A result of a program."""
+        out = cls.__new__(cls)
+        out.data, out._mod, out._constructor = data, mod, None
+        return out
 
     @property
     def constructor(self):
         """Of the module's definition."""
+        if self._constructor is not None:
+            return self._constructor
         for definition in (self._mod.type_definitions if self._mod is not None else {}).values():
             for constructor in definition.constructors:
                 same_type = self.data.type in (None, definition.header.name_hint)
@@ -47,10 +62,11 @@ class ConstructorValue:
 
 
 class RefValue:
-    """A reference and what it holds."""
+    """A reference and what it holds: RefValue(value)."""
 
-    def __init__(self, ref: Ref, mod: IRModule | None = None):
-        self.data, self._mod = ref, mod
+    def __init__(self, value, mod: IRModule | None = None):
+        self.data = value if isinstance(value, Ref) else Ref(unwrap(value))
+        self._mod = mod
 
     @property
     def value(self):
@@ -63,7 +79,7 @@ def wrap(value, mod: IRModule | None = None):
     if isinstance(value, tuple):
         return [wrap(one, mod) for one in value]
     if isinstance(value, Data):
-        return ConstructorValue(value, mod)
+        return ConstructorValue.of(value, mod)
     if isinstance(value, Ref):
         return RefValue(value, mod)
     if isinstance(value, Closure):
@@ -72,5 +88,9 @@ def wrap(value, mod: IRModule | None = None):
 
 
 def unwrap(value):
-    """What wrap() was given; other values as they are."""
-    return value.data if isinstance(value, (ConstructorValue, RefValue)) else value
+    """What wrap() was given; constants and other values as arrays, also in tuples."""
+    if isinstance(value, (ConstructorValue, RefValue)):
+        return value.data
+    if isinstance(value, tuple):
+        return tuple(map(unwrap, value))
+    return value.data if isinstance(value, Constant) else value

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import relay as _relay
 
-from ..outside import missing as _missing
-from .nd import NDArray, array, device
+from ...outside import missing as _missing
+from ..nd import NDArray, array, device
+from . import container, ndarray
+from .container import Array, String, convert
 
 __getattr__ = _missing("tvm.runtime")
 
@@ -26,7 +28,7 @@ class _VirtualMachine:
         """Calls @main."""
         if func_name != "main":
             raise ValueError(f"the program has one function to call, main, not {func_name}")
-        from .relay.backend.interpreter import unwrap, wrap
+        from ..relay.backend.interpreter import unwrap, wrap
 
         inputs = [unwrap(arg) for arg in args]
         return wrap(self._exe.compiled(*inputs, **{name: unwrap(arg) for name, arg in named.items()}), self._exe.module)
@@ -48,4 +50,4 @@ class vm:  # a namespace
     VirtualMachine = _VirtualMachine
 
 
-__all__ = ["NDArray", "array", "device", "load_module", "vm"]
+__all__ = ["Array", "NDArray", "String", "array", "container", "convert", "device", "load_module", "ndarray", "vm"]

@@ -11,15 +11,14 @@ InferTypeLocal = infer_expr
 # What does the same, or why there is none.
 _INSTEAD = {
     "AnnotateTarget": "partitioning for other compilers is not there",
-    "BackwardFoldScaleAxis": "SimplifyExpr() moves scales into the weights before them",
+    "BackwardFoldScaleAxis": "a scale is computed with what it scales: FuseOps()",
     "CanonicalizeOps": "a bias is computed with what it is added to: FuseOps()",
     "CombineParallelConv2D": "nothing in its place",
     "CombineParallelDense": "nothing in its place",
     "ConvertLayout": "layouts in memory are chosen while lowering, whatever the attributes say: docs/architecture.md",
-    "DefuseOps": "nothing in its place",
     "FastMath": "call relay.fast_exp, relay.fast_tanh, relay.nn.fast_softmax",
-    "FoldScaleAxis": "SimplifyExpr() moves scales into the weights before them",
-    "ForwardFoldScaleAxis": "SimplifyExpr() moves scales into the weights before them",
+    "FoldScaleAxis": "a scale is computed with what it scales: FuseOps()",
+    "ForwardFoldScaleAxis": "a scale is computed with what it scales: FuseOps()",
     "MergeComposite": "partitioning for other compilers is not there",
     "PartialEvaluate": "nothing in its place",
     "PartitionGraph": "partitioning for other compilers is not there",
@@ -46,9 +45,14 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
     return _Nothing(PassInfo(1, "Legalize"))
 
 
+def AnnotateSpans() -> Pass:
+    """Gives expressions places in the program's text. Here they have those of the program that made them."""
+    return _Nothing(PassInfo(0, "AnnotateSpans"))
+
+
 def build_config(*args, **named):
     """PassContext's name of 2019."""
-    from .early import build_config
+    from ..early import build_config
 
     return build_config(*args, **named)
 

@@ -1,0 +1,47 @@
+"""What classes had in addition, put on them: TensorType.shape[0].value, var.vid, function.set_attribute, module._add.
+
+Sizes stay numbers (int), so nothing else notices.
+"""
+
+from __future__ import annotations
+
+from relay import Constant, Function, IRModule, TensorType, Var
+from relay.arrays import numpy as as_numpy
+
+from .nd import NDArray
+from .tir import IntImm
+
+_data, _shape = Constant.data.fget, TensorType.shape.fget
+
+
+def _sizes(self) -> tuple:
+    return tuple(IntImm("int64", size) if isinstance(size, int) else size for size in _shape(self))
+
+
+def _array(self):
+    return as_numpy(_data(self)).view(NDArray)
+
+
+class Id:
+    """What makes a variable that one: same_as(), name_hint."""
+
+    def __init__(self, var: Var):
+        self._var, self.name_hint = var, var.name_hint
+
+    def same_as(self, other) -> bool:
+        """Identity."""
+        return isinstance(other, Id) and self._var.same_as(other._var)
+
+    __eq__ = same_as
+
+    def __hash__(self) -> int:
+        return hash(self._var)
+
+
+def install() -> None:
+    """Puts them there."""
+    TensorType.shape = property(_sizes, doc="Numbers, and Dims for others.")
+    Var.vid = property(Id)
+    Constant.data = property(_array, doc="Its value, an NDArray.")
+    Function.set_attribute = Function.with_attr
+    IRModule._add = lambda self, var, function, update=False: self.update_func(var, function)
