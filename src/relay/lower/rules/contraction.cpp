@@ -90,8 +90,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   if (swapped) std::swap(left, right), std::swap(left_loads, right_loads);
   const bool grouped = !facts.grouped.empty();
   n_extent = grouped ? facts.group : extent_or(*find_axis(*r, n), 256);
-  if (grouped ? n != facts.grouped || n_extent <= lanes / 2 : n_extent < lanes / 4)
-    return false;  // mostly empty lanes: another rule does better
+  // Mostly empty lanes: another rule does better, unless the factor is constant and stored along this axis anyway.
+  const bool constant = std::all_of(right_loads.begin(), right_loads.end(),
+                                    [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
+  if (grouped ? n != facts.grouped || n_extent <= lanes / 2 : n_extent < (constant ? 2 : lanes / 4)) return false;
 
   // Rows: data axes that the right factor does not have, contiguous ones last.
   std::vector<std::string> rows;
