@@ -9,6 +9,7 @@ square over all elements of all inputs, relative to the largest value of the ref
 Runtime, or twice 4 ULP (float32, of the largest output) where both are that good.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -88,7 +89,10 @@ def fetched(name):
     return file, module, lambda inputs: as_tuple(relay.evaluate(module, inputs, precision="float64"))
 
 
-@pytest.mark.parametrize("name", SMALL + LARGE + LINES + list(networks.NETWORKS))
+ALL = SMALL + LARGE + LINES + list(networks.NETWORKS)
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_model(name, capsys):
     file, module, evaluate = fetched(name)
     ours = relay.compile(module)
@@ -128,3 +132,28 @@ def test_model(name, capsys):
         )
         bound = 2 * max(rms[o, 1], 4 * ULP)
         assert rms[o, 0] <= bound, f"{port.name}: RMS error {rms[o, 0]:.1e}, ONNX Runtime {rms[o, 1]:.1e}"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bits_do_not_depend_on_threads(name):
+    """One, two and three threads, of a pool that has three on any machine."""
+    code = f"""
+import sys
+sys.path[:0] = [{str(ROOT / "test" / "models")!r}]
+import relay, test_models
+model = relay.compile({str(fetched(name)[0])!r}, threads=3)
+inputs = test_models.draw_inputs(model.inputs, 1)
+one, *others = [[x.tobytes() for x in test_models.as_tuple(model(*inputs, threads=n))] for n in (1, 2, 3, 3)]
+assert all(other == one for other in others)
+"""
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"RELAY_THREADS": "3"}, check=True)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_memory_plan_is_near_the_lower_bound(name):
+    relay_program = pathlib.Path(sys.executable).parent / "relay"
+    done = subprocess.run(
+        [relay_program, "inspect", fetched(name)[0], "--memory", "--json"], capture_output=True, text=True, check=True
+    )
+    for segment in json.loads(done.stdout)["segments"]:
+        assert segment["lower_bound"] <= segment["arena_bytes"] <= 1.05 * segment["lower_bound"]

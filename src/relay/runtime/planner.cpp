@@ -1,31 +1,18 @@
 #include "relay/runtime/planner.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <map>
-#include <numeric>
 
 namespace relay::runtime {
 
 static constexpr int64_t alignment = 64;
 static int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-Placement place(std::span<const Lifetime> lifetimes) {
-  Placement result;
-  result.offsets.assign(lifetimes.size(), 0);
-  std::vector<uint32_t> order;
-  std::map<uint32_t, int64_t> change;  // of the bytes alive, at a step
-  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
-    if (lifetimes[i].bytes <= 0) continue;
-    order.push_back(i);
-    change[lifetimes[i].first] += aligned(lifetimes[i].bytes);
-    change[lifetimes[i].last + 1] -= aligned(lifetimes[i].bytes);
-  }
-  int64_t alive = 0;
-  for (const std::pair<const uint32_t, int64_t>& c : change)
-    result.lower_bound = std::max(result.lower_bound, alive += c.second);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes : a < b;
-  });
+// Each array in its turn at the lowest offset that is free during its life.
+static void place_in_order(std::span<const Lifetime> lifetimes, std::span<const uint32_t> order, Placement& result) {
+  result.arena_bytes = 0;
   // `placed` is sorted by offset, so the first gap that is wide enough among those alive with us is the lowest.
   std::vector<uint32_t> placed;
   for (uint32_t i : order) {
@@ -43,7 +30,49 @@ Placement place(std::span<const Lifetime> lifetimes) {
                                    [&](int64_t o, uint32_t p) { return o < result.offsets[p]; }),
                   i);
   }
-  return result;
+}
+
+Placement place(std::span<const Lifetime> lifetimes) {
+  Placement best;
+  best.offsets.assign(lifetimes.size(), 0);
+  std::vector<uint32_t> order;
+  std::map<uint32_t, int64_t> change;  // of the bytes alive, at a step
+  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
+    if (lifetimes[i].bytes <= 0) continue;
+    order.push_back(i);
+    change[lifetimes[i].first] += aligned(lifetimes[i].bytes);
+    change[lifetimes[i].last + 1] -= aligned(lifetimes[i].bytes);
+  }
+  int64_t alive = 0;
+  for (const std::pair<const uint32_t, int64_t>& c : change)
+    best.lower_bound = std::max(best.lower_bound, alive += c.second);
+
+  // Placing is quadratic, so large programs get one try.
+  constexpr int most_rounds = 8;
+  constexpr size_t most_tried = 2000;
+  auto length = [&](uint32_t i) { return int64_t{lifetimes[i].last} - lifetimes[i].first + 1; };
+  auto bytes = [&](uint32_t i) { return lifetimes[i].bytes; };
+  auto area = [&](uint32_t i) { return lifetimes[i].bytes * length(i); };
+  const std::function<int64_t(uint32_t)> firsts[] = {bytes, area, length};
+  Placement now = best;
+  best.arena_bytes = std::numeric_limits<int64_t>::max();
+  for (const std::function<int64_t(uint32_t)>& weight : firsts) {
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      int64_t x = weight(a), y = weight(b);
+      return x != y ? x > y : a < b;
+    });
+    for (int round = 0; round < most_rounds; ++round) {
+      place_in_order(lifetimes, order, now);
+      if (now.arena_bytes < best.arena_bytes) best = now;
+      if (best.arena_bytes <= best.lower_bound || order.size() > most_tried) return best;
+      // The one that reached highest goes first the next time.
+      std::vector<uint32_t>::iterator top = std::find_if(order.begin(), order.end(), [&](uint32_t i) {
+        return now.offsets[i] + aligned(lifetimes[i].bytes) == now.arena_bytes;
+      });
+      std::rotate(order.begin(), top, top + 1);
+    }
+  }
+  return best;
 }
 
 std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes) {

@@ -1,8 +1,10 @@
 // Where every array lies, at concrete sizes.
 //
-// Arrays that live at the same time get disjoint ranges of one arena; the others share. An array lives from its first to
-// its last mention. Placed largest first, each at the lowest offset
-// that is free during its life: within a few percent of the lower bound (the most bytes alive at one time) on real models.
+// Arrays that live at the same time get disjoint ranges of one arena; the others share. An array lives from its first to its
+// last mention. They are placed one after the other, each at the lowest offset that is free during its life: the largest
+// first; if that needs more than the lower bound (the most bytes alive at one time), those of the largest product of size and
+// life first, then the longest lives, each again with what reached highest in front. The best counts. Real models need the
+// lower bound.
 #pragma once
 
 #include "relay/runtime/program.h"

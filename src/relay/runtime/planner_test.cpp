@@ -30,6 +30,20 @@ TEST(Planner, AChainNeedsTwoArrays) {
   expect_disjoint(lives, p);
 }
 
+// Largest first puts c between a and d, and b finds no room.
+TEST(Planner, AnotherOrderIsTriedWhenTheFirstWastes) {
+  std::vector<Lifetime> lives = {{64 * 4, 0, 1}, {64 * 3, 1, 4}, {64 * 2, 3, 6}, {64 * 5, 5, 7}, {64, 0, 7}};
+  Placement p = place(lives);
+  expect_disjoint(lives, p);
+  EXPECT_EQ(p.arena_bytes, p.lower_bound);
+}
+
+TEST(Planner, ManyArraysTakeNoTime) {
+  std::vector<Lifetime> lives;
+  for (uint32_t i = 0; i < 20000; ++i) lives.push_back({64 + i % 1000, i, i + 3});
+  expect_disjoint(std::span(lives).first(200), place(lives));
+}
+
 TEST(Planner, RandomLivesAreDisjointAndNearTheBound) {
   std::mt19937 random(1);
   for (int turn = 0; turn < 50; ++turn) {
@@ -41,7 +55,7 @@ TEST(Planner, RandomLivesAreDisjointAndNearTheBound) {
     Placement p = place(lives);
     expect_disjoint(lives, p);
     EXPECT_GE(p.arena_bytes, p.lower_bound);
-    EXPECT_LE(p.arena_bytes, p.lower_bound * 3 / 2);
+    EXPECT_LE(p.arena_bytes, p.lower_bound * 5 / 4);
   }
 }
 
