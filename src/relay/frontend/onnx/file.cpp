@@ -42,6 +42,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const char*>(data), size));
 }
 
+void MappedFile::drop(std::string_view part) const {
+  // Whole pages only: the others hold something else as well.
+  uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)),
+            begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page,
+            end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<char*>(data_), size_);
 }

@@ -18,6 +18,8 @@ class MappedFile {
   ~MappedFile();
 
   std::string_view bytes() const { return {data_, size_}; }
+  // This part of bytes() was copied: its pages need not stay in memory. Reading it again reads the file.
+  void drop(std::string_view part) const;
 
  private:
   MappedFile(const char* data, size_t size) : data_(data), size_(size) {}

@@ -50,11 +50,12 @@ Diagnostic bad_tensor(const TensorData& data, DiagnosticKind kind, const std::st
 }
 
 // Shares bytes that lie right, copies others.
-Tensor from_bytes(std::string_view bytes, const Shape& shape, DType dtype, std::shared_ptr<const void> owner) {
+Tensor from_bytes(std::string_view bytes, const Shape& shape, DType dtype, std::shared_ptr<const MappedFile> owner) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % dtype.bytes() == 0 && !bytes.empty())
     return Tensor::view(const_cast<char*>(bytes.data()), shape, dtype, std::move(owner));
   Tensor tensor = Tensor::empty(shape, dtype);
   if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  owner->drop(bytes);
   return tensor;
 }
 
