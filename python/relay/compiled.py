@@ -43,24 +43,27 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
     listed = ", ".join(names) or "none"
     if len(args) > len(names):
         raise wrong_input(f"{len(args)} inputs are given, the model has {len(names)}", f"the inputs are: {listed}")
-    values = dict(zip(names, args, strict=False))
+    values: dict[int, object] = dict(enumerate(args))
     for name, value in named.items():
-        if name not in names:
+        places = [place for place, one in enumerate(names) if one == name]
+        if not places:
             near = difflib.get_close_matches(name, names, 1)
             raise wrong_input(
                 f"the model has no input `{name}`",
                 f"did you mean `{near[0]}`?" if near else f"the inputs are: {listed}",
             )
-        if name in values:
+        if len(places) > 1:
+            raise wrong_input(f"{len(places)} inputs are called `{name}`", "give them by position")
+        if places[0] in values:
             raise wrong_input(f"input `{name}` is given twice, by position and by name")
-        values[name] = value
-    missing = [name for name in names if name not in values]
+        values[places[0]] = value
+    missing = [name for place, name in enumerate(names) if place not in values]
     if missing:
         raise wrong_input(
             f"{len(names) - len(missing)} inputs are given, the model has {len(names)}",
             f"missing: {', '.join(missing)}",
         )
-    return [values[name] for name in names]
+    return [values[place] for place in range(len(names))]
 
 
 class Compiled:

@@ -20,6 +20,7 @@ A pass of your own is a function of a module or of each function, with a decorat
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
 
@@ -158,6 +159,8 @@ class Pass:
             )
         if not all(_hook(one, "should_run", mod, self.info) in (None, True) for one in ctx.instruments):
             return mod
+        if ctx.trace is not None:
+            ctx.trace(mod, self.info, True)
         for instrument in ctx.instruments:
             _hook(instrument, "run_before_pass", mod, self.info)
         after = self.run(mod, ctx)
@@ -251,14 +254,14 @@ def function_pass(pass_func=None, opt_level=None, name=None, required=None):
 
 
 class PrintIR(Pass):
-    """Prints the module as it is there."""
+    """Prints the module as it is there, on stderr."""
 
     def __init__(self, header: str = "", show_meta_data: bool = False):
         super().__init__(PassInfo(0, "PrintIR"))
         self._header, self._show_meta_data = header, show_meta_data
 
     def run(self, mod, ctx):
-        print(f"PrintIR({self._header}):\n{mod.astext(self._show_meta_data)}")
+        print(f"PrintIR({self._header}):\n{mod.astext(self._show_meta_data)}", file=sys.stderr)
         return mod
 
 

@@ -209,3 +209,33 @@ def test_python_m_relay_is_the_command_line():
         not PROGRAM.exists()
         or subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout == done.stdout
     )
+
+
+@pytest.mark.parametrize("executor", [None, "vm", "aot"])
+def test_inputs_with_one_name(executor):
+    """They are given by position."""
+    xs = [relay.var("x", shape=(1,)) for _ in range(3)]
+    mod = relay.module(relay.concatenate(xs, axis=0), xs)
+    values = [np.array([i], np.float32) for i in range(3)]
+    model = relay.compile(mod, **({"executor": executor} if executor else {}))
+    assert model(*values).tolist() == [0, 1, 2] and relay.evaluate(mod, values).tolist() == [0, 1, 2]
+    with pytest.raises(relay.CompileError, match="3 inputs are called `x`"):
+        model(x=values[0])
+
+
+def test_constants_as_attributes():
+    x = relay.var("x", shape=(1, 3))
+    wide = relay.broadcast_to(x, relay.const([2, 3], "int64"))
+    assert relay.transform.infer_expr(wide).checked_type == relay.TensorType((2, 3))
+    with pytest.raises(relay.CompileError, match="attribute 'newshape' cannot be Var"):
+        relay.reshape(x, relay.var("shape", shape=(2,), dtype="int64"))
+
+
+def test_traces_of_passes(capsys):
+    seen = []
+    mod = relay.module(relay.const(1.0))
+    with relay.transform.PassContext(trace=lambda mod, info, before: seen.append((info.name, before))):
+        relay.transform.Sequential([relay.transform.InferType(), relay.transform.PrintIR("here")])(mod)
+    names = ["sequential", "InferType", "InferType", "PrintIR", "PrintIR", "sequential"]
+    assert seen == list(zip(names, [True, True, False, True, False, False], strict=True))
+    assert "PrintIR(here)" in capsys.readouterr().err

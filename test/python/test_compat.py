@@ -37,6 +37,14 @@ def test_pytest_under_compat(tmp_path):
         "def test_it(kind, target, dev):\n"
         "    x = tvm.relay.const(1)\n"
         "    assert tvm.relay.create_executor(kind, device=dev, target=target).evaluate(x + x).numpy() == 2\n"
+        "a, b = tvm.testing.parameters((1, 2), (3, 4), ids=['first', 'second'])\n"
+        "def test_together(a, b):\n"
+        "    assert b == a + 1\n"
+        "class TestIn:\n"
+        "    one = tvm.testing.parameter(5)\n"
+        "    c, d = tvm.testing.parameters((6, 7))\n"
+        "    def test_it(self, one, c, d):\n"
+        "        assert (one, c, d) == (5, 6, 7)\n"
         "def test_fixtures(target, dev, executor_kind):\n"
         "    assert tvm.target.Target(target).kind.name == 'llvm' and dev == tvm.cpu()\n"
         "    assert executor_kind in ('graph', 'vm')\n"
@@ -45,7 +53,7 @@ def test_pytest_under_compat(tmp_path):
         "    assert False\n"
     )
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path)
-    assert "4 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "7 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
     assert run().returncode == 2 and "usage" in run("--help").stdout
 
 
@@ -68,7 +76,9 @@ def test_names_are_ours():
     assert tvm.ir.Op.get("add") is relay.op.get("add") and isinstance(
         theirs.const(1).op if False else 1, tvm.tir.IntImm
     )
-    assert theirs.testing is relay.testing and relay.__name__ == "relay" and relay.op.__name__ == "relay.op"
+    assert (
+        theirs.testing.resnet is relay.testing.resnet and relay.__name__ == "relay" and relay.op.__name__ == "relay.op"
+    )
     x = theirs.var("x", theirs.TensorType((tvm.te.size_var("n"), tvm.tir.Any()), "float32"))
     assert str(run_infer_type(theirs.exp(x)).checked_type) == "Tensor[(n, ?), float32]"
     assert isinstance(theirs.TensorType((3,)).shape[0], tvm.tir.IntImm) and not isinstance(
@@ -237,6 +247,9 @@ def test_nodes_have_what_they_had():
     x = tvm.relay.var("x", shape=(2, "n"))
     sizes = x.type_annotation.shape
     assert sizes[0].value == 2 and isinstance(sizes[0], IntImm) and not isinstance(sizes[1], IntImm)
+    assert isinstance(sizes[1], tvm.tir.Var) and not isinstance(sizes[0], (tvm.tir.Var, tvm.tir.Any))
+    assert isinstance(tvm.relay.Any(), tvm.tir.Any) and not isinstance(tvm.tir.Any(), tvm.tir.Var)
+    assert tvm.tir.Var("n") == relay.Dim("n") == tvm.te.var("n")
     assert x.vid.same_as(x.vid) and x.vid == x.vid and x.vid.name_hint == "x"
     assert not x.vid.same_as(tvm.relay.var("x").vid)
     assert isinstance(tvm.relay.const([1, 2]).data, tvm.nd.NDArray)
@@ -248,6 +261,7 @@ def test_nodes_have_what_they_had():
     assert f.attrs == {"Inline": 1, "Note": "a"}
     mod = tvm.IRModule()
     mod._add("main", f, True)
+    assert mod.same_as(mod) and not mod.same_as(mod.clone())
     assert mod["main"].attrs == f.attrs and _op.get("add") is relay.op.get("add")
     with pytest.raises(NotImplementedError, match="add-an-operator"):
         register_compute("add", None)
@@ -297,11 +311,65 @@ def test_equal_when_typed():
     x = tvm.relay.var("x", shape=(2,))
     mod = tvm.IRModule.from_expr(tvm.relay.Function([x], x + x))
     typed = tvm.relay.transform.InferType()(mod)
-    assert not tvm.ir.structural_equal(mod, typed) and tvm.relay.analysis.alpha_equal(mod, typed)
+    fresh = tvm.relay.parse(mod.astext())
+    assert not tvm.ir.structural_equal(fresh, typed) and tvm.relay.analysis.alpha_equal(fresh, typed)
     tvm.relay.analysis.assert_graph_equal(mod["main"], typed["main"])
     with pytest.raises(AssertionError, match="not equal"):
         tvm.relay.analysis.assert_alpha_equal(x + x, x)
     assert tvm.ir.structural_equal([x, 1], (x, 1)) and not tvm.ir.structural_equal([x, 1], [x])
+
+
+def test_equal_with_the_types_of_inner_functions():
+    import tvm
+
+    def program(annotated):
+        x, y, z = tvm.relay.var("x", shape=(2,)), tvm.relay.var("y", shape=(2,)), tvm.relay.var("z")
+        inner = tvm.relay.Function([y], y + y, y.type_annotation if annotated else None)
+        body = tvm.relay.Let(z, inner(x), tvm.relay.exp(z))
+        return tvm.relay.testing.run_infer_type(tvm.relay.Function([x], body))
+
+    assert not relay.analysis.structural_equal(program(True), program(False))
+    tvm.ir.assert_structural_equal(program(True), program(False))
+    with pytest.raises(AssertionError, match="not equal"):
+        tvm.ir.assert_structural_equal(program(True), program(True).body)
+    p = tvm.relay.prelude.Prelude(tvm.IRModule())
+    typed = tvm.relay.transform.InferType()(p.mod)
+    assert tvm.ir.structural_equal(typed, tvm.relay.transform.InferType()(tvm.relay.parse(p.mod.astext())))
+
+
+def test_expected_values():
+    """tvm.topi.testing, which has its own code, and the evaluator agree."""
+    from tvm.topi import testing
+
+    rng = np.random.default_rng(0)
+
+    def check(expr, data, expected):
+        mod = relay.module(expr)
+        np.testing.assert_allclose(relay.evaluate(mod, [data]), expected, rtol=1e-4, atol=1e-5)
+
+    a, w = rng.random((2, 4, 7, 6), np.float32), rng.random((6, 2, 3, 2), np.float32)
+    x = relay.var("x", shape=a.shape)
+    conv = relay.nn.conv2d(x, relay.const(w), strides=(2, 1), padding=(1, 0, 0, 2), groups=2)
+    check(conv, a, testing.conv2d_nchw_python(a, w, (2, 1), (1, 0, 0, 2), 2))
+    same = relay.nn.conv2d(x, relay.const(w), padding=(1, 0, 1, 1), groups=2)
+    check(same, a, testing.conv2d_nchw_python(a, w, 1, "SAME", 2))
+    alone = rng.random((4, 1, 3, 3), np.float32)
+    deep = relay.nn.conv2d(x, relay.const(alone), padding=(1, 1), groups=4)
+    check(deep, a, testing.depthwise_conv2d_python_nchw(a, alone, 1, 1))
+    back = rng.random((4, 5, 3, 2), np.float32)
+    wide = relay.nn.conv2d_transpose(x, relay.const(back), strides=(2, 3), padding=(1, 0), output_padding=(1, 2))
+    check(wide, a, testing.conv2d_transpose_nchw_python(a, back, (2, 3), (1, 0), (1, 2)))
+    check(relay.nn.softmax(x, axis=1), a, testing.softmax_python(a))
+    check(relay.nn.log_softmax(x, axis=-1), a, testing.log_softmax_python(a, -1))
+    pair = rng.random((2, 6, 4), np.float32)
+    y = relay.var("y", shape=pair.shape)
+    check(relay.nn.batch_matmul(y, y), pair, testing.batch_matmul(pair, pair))
+    assert testing.dilate_python(np.array([[1, 2]]), (2, 3)).tolist() == [[1, 0, 0, 2]]
+    places = relay.var("i", shape=(3,), dtype="int32")
+    hot = relay.one_hot(places, relay.const(2.0), relay.const(-1.0), 4, 0, "float32")
+    check(hot, np.array([3, 0, 1], np.int32), testing.one_hot([3, 0, 1], 2, -1, 4, 0, "float32"))
+    nhwc = testing.conv2d_nhwc_python(a.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0), 1, "VALID", 2)
+    np.testing.assert_allclose(nhwc.transpose(0, 3, 1, 2), testing.conv2d_nchw_python(a, w, 1, 0, 2))
 
 
 def test_tensor_arrays_put_themselves_into_the_prelude():

@@ -11,6 +11,8 @@ import inspect
 import sys
 import types
 
+import numpy as np
+
 from .. import _core
 from .._core import Op
 from . import special
@@ -38,6 +40,11 @@ def _document(definition: dict) -> str:
     return "\n".join(lines)
 
 
+def _attribute(value):
+    """An attribute is a value; a constant is its own."""
+    return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
+
+
 def _make(definition: dict):
     """The function of an operator: its inputs, then its attributes."""
     full_name, inputs = definition["name"], definition["inputs"]
@@ -53,7 +60,8 @@ def _make(definition: dict):
     def function(*args, **named):
         given = signature.bind(*args, **named).arguments
         operands = [special.operand(given[name], is_tuple) for name, _, is_tuple in inputs]
-        return _core.call(full_name, operands, {k: v for k, v in given.items() if k not in input_names})
+        attributes = {k: _attribute(v) for k, v in given.items() if k not in input_names}
+        return _core.call(full_name, operands, attributes)
 
     function.__signature__ = signature
     return function

@@ -7,7 +7,7 @@ import types as _types
 from relay import IRModule, version as __version__  # noqa: F401  # isort: skip
 
 from ..outside import missing as _missing
-from . import _ffi, contrib, error, extras, ir, nd, relay, runtime, target, te, testing, tir, transform
+from . import _ffi, contrib, error, extras, ir, nd, relay, runtime, target, te, testing, tir, topi, transform
 from .nd import context, cpu, cuda, device, gpu, opencl
 from .runtime import convert
 
@@ -41,6 +41,7 @@ __all__ = [
     "te",
     "testing",
     "tir",
+    "topi",
     "transform",
     "var",
 ]

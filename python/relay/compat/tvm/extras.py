@@ -44,4 +44,5 @@ def install() -> None:
     Var.vid = property(Id)
     Constant.data = property(_array, doc="Its value, an NDArray.")
     Function.set_attribute = Function.with_attr
+    IRModule.same_as = lambda self, other: self is other
     IRModule._add = lambda self, var, function, update=False: self.update_func(var, function)

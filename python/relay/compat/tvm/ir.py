@@ -25,13 +25,12 @@ from relay.transform import PassTimingInstrument, pass_instrument
 
 from ..outside import missing as _missing
 from . import transform
+from .equality import assert_structural_equal, structural_equal
 
 __getattr__ = _missing("tvm.ir")
 
 RelayRefType = RefType
-structural_equal = analysis.structural_equal
 structural_hash = analysis.structural_hash
-assert_structural_equal = analysis.assert_structural_equal
 instrument = _types.SimpleNamespace(pass_instrument=pass_instrument, PassTimingInstrument=PassTimingInstrument)
 
 

@@ -7,11 +7,12 @@ import importlib as _importlib
 
 import relay as _relay
 from relay import *
-from relay import adt, expr, expr_functor, loops, scope_builder, testing, ty, type_functor
+from relay import adt, expr, expr_functor, loops, scope_builder, ty, type_functor
 from relay import build_module as _build_module
 
 from ...outside import missing as _missing
-from . import backend, early, feature, frontend, ir_pass, prelude, vm
+from .. import tir
+from . import backend, early, feature, frontend, ir_pass, prelude, testing, vm
 from .early import Module, build_config, module
 from .run import build, create_executor, optimize, param_dict
 from .text import fromtext, parse, parse_expr, parser
@@ -31,6 +32,7 @@ save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_p
 base = _relay
 SourceName = str
 ShapeVar = _relay.Dim
+Any = tir.Any
 
 __all__ = [
     *_relay.__all__,

@@ -52,9 +52,9 @@ module = _types.SimpleNamespace(Module=Module)
 
 
 def build_config(
-    opt_level=2, fallback_device=None, add_pass=None, disable_pass=None, required_pass=None
+    opt_level=2, fallback_device=None, add_pass=None, disable_pass=None, required_pass=None, trace=None
 ) -> PassContext:
     """PassContext's name of 2019."""
     if fallback_device is not None and fallback_device.device_type != "cpu":
         raise NotImplementedError("there is one device, the processor")
-    return PassContext(opt_level, required_pass or add_pass, disable_pass)
+    return PassContext(opt_level, required_pass or add_pass, disable_pass, trace=trace)

@@ -1,6 +1,7 @@
 """tvm.tir: sizes. Loops are an inner form here."""
 
-from relay import Any, Dim
+from relay import Any as _any
+from relay import Dim
 
 from ...outside import missing as _missing
 
@@ -22,9 +23,23 @@ class IntImm(int, metaclass=_IsInt):
     dtype = "int64"
 
 
-def Var(name: str, dtype: str = "int64") -> Dim:
-    """A size that is not known before the run."""
-    return Dim(name)
+class _IsSize(type):
+    def __instancecheck__(cls, value):
+        return isinstance(value, Dim) and value.is_any == (cls is Any)
+
+
+class Var(metaclass=_IsSize):
+    """A size that is not known before the run: Var("n") is relay.Dim("n")."""
+
+    def __new__(cls, name: str, dtype: str = "int64") -> Dim:
+        return Dim(name)
+
+
+class Any(metaclass=_IsSize):
+    """A size of which nothing is known: `?`."""
+
+    def __new__(cls) -> Dim:
+        return _any()
 
 
 SizeVar = Var

@@ -7,6 +7,7 @@ from relay.transform import *  # noqa: F403
 from relay.transform import Pass, PassInfo, infer_expr
 
 InferTypeLocal = infer_expr
+FunctionPass = ModulePass = Pass
 
 # What does the same, or why there is none.
 _INSTEAD = {

@@ -1,0 +1,78 @@
+"""Equality of programs as they are when types are inferred: inference used to write them into every function and variable."""
+
+from __future__ import annotations
+
+from relay import Clause, CompileError, Expr, ExprMutator, Function, IRModule, Let, Match, PatternVar, Var, run_passes
+from relay.analysis import structural_equal as _as_written
+
+
+class _Annotated(ExprMutator):
+    """A typed expression with its types written where variables are bound and functions give results."""
+
+    def bound(self, var: Var) -> Var:
+        if var._checked_type_ is not None and var not in self.memo_map:
+            self.memo_map[var] = Var(var.name_hint, var._checked_type_)
+        return self.visit(var)
+
+    def visit_function(self, fn):
+        params = [self.bound(param) for param in fn.params]
+        result = fn.ret_type if fn._checked_type_ is None else fn._checked_type_.ret_type
+        return Function(params, self.visit(fn.body), result, fn.type_params, fn.attrs)
+
+    def visit_let(self, let):
+        var = self.bound(let.var)
+        return Let(var, self.visit(let.value), self.visit(let.body))
+
+    def visit_match(self, m):
+        return Match(
+            self.visit(m.data), [Clause(self.visit_pattern(c.lhs), self.visit(c.rhs)) for c in m.clauses], m.complete
+        )
+
+    def visit_pattern(self, pattern):
+        return (
+            PatternVar(self.bound(pattern.var)) if isinstance(pattern, PatternVar) else super().visit_pattern(pattern)
+        )
+
+
+def _annotated(value):
+    if isinstance(value, Expr):
+        return _Annotated().visit(value)
+    if isinstance(value, IRModule):
+        out = value.clone()
+        for var, function in value.functions.items():
+            out[var] = _Annotated().visit(function)
+        return out
+    return value
+
+
+def _typed(value):
+    try:
+        if isinstance(value, IRModule):
+            return run_passes(value, ["infer_type"])
+        if isinstance(value, Function):
+            return run_passes(IRModule({"main": value}), ["infer_type"])["main"]
+    except CompileError:
+        pass
+    return value
+
+
+def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
+    """Equal up to the names of bound variables: as they are, or with the types that are known written in."""
+    return _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars)
+
+
+def alpha_equal(lhs, rhs) -> bool:
+    """The same, after types are inferred: a module used to infer those of what was put into it."""
+    return _as_written(lhs, rhs) or structural_equal(_typed(lhs), _typed(rhs))
+
+
+def _assertion(equal):
+    def check(lhs, rhs, map_free_vars: bool = False) -> None:
+        """Raises an AssertionError that shows both sides when they are not equal."""
+        if not (equal(lhs, rhs, map_free_vars) if map_free_vars else equal(lhs, rhs)):
+            raise AssertionError(f"not equal:\n{lhs}\n-- and --\n{rhs}")
+
+    return check
+
+
+assert_structural_equal, assert_alpha_equal = _assertion(structural_equal), _assertion(alpha_equal)
