@@ -6,12 +6,14 @@
     make bench-kernels   single operators against what one core can do at most
 
     .venv/bin/python bench/run.py --models resnet18 fr_age --threads 1 --time 5
+    .venv/bin/python bench/run.py --random 20                               networks drawn at random, beside ONNX Runtime and OpenVINO
 
 Each measurement is `relay bench MODEL --vs PEERS`: the engines take turns in short bursts on the same input, in a process
 each, the others stopped, so that whatever else the machine does meets all of them.
 """
 
 import argparse
+import functools
 import importlib.metadata
 import json
 import math
@@ -37,9 +39,13 @@ PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorc
 ONNX_PEERS = ["onnxruntime", "openvino"]  # those that read ONNX files; the others want a program of PyTorch
 
 
+@functools.cache
 def cpu_name():
+    """ "AMD EPYC (zen4)": what the processor says, and what the compiler takes it for."""
     match = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return match.group(1).strip() if match else os.uname().machine
+    said = subprocess.run([RELAY, "doctor", "--quick"], capture_output=True, text=True, check=True).stdout
+    target = re.search(r"native = (\S+)", said).group(1)
+    return f"{match.group(1).strip() if match else os.uname().machine} ({target})"
 
 
 def slug(text):
@@ -64,16 +70,16 @@ class BenchError(Exception):
     pass
 
 
-def measure(path, peers, threads, seconds):
-    """What `relay bench` says: an entry for each thread count."""
-    command = [RELAY, "bench", path, "--vs", ",".join(peers), "--json"]
+def measure(name, what, peers, threads, seconds):
+    """What `relay bench WHAT` says: an entry for each thread count."""
+    command = [RELAY, "bench", *what, "--vs", ",".join(peers), "--json"]
     command += ["--threads", ",".join(map(str, threads)), "--time", str(seconds)]
-    for given in networks.relay_inputs(path.stem):
+    for given in networks.relay_inputs(name):
         command += ["--input", given]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         raise BenchError(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
-    return [entry | {"model": path.stem} for entry in json.loads(result.stdout)]
+    return [entry | {"model": name} for entry in json.loads(result.stdout)]
 
 
 def load_ms(path):
@@ -103,7 +109,7 @@ def measure_all(names, peers, threads, seconds, file):
         # A run of a large network takes long, and there should be a dozen rounds.
         time_each = seconds * (2 if own and name in networks.SLOW else 1)
         try:
-            found = measure(path, wanted, threads, time_each)
+            found = measure(name, [path], wanted, threads, time_each)
             cached = load_ms(path)
         except BenchError as error:
             print(f"bench: {error}", file=sys.stderr, flush=True)
@@ -114,6 +120,21 @@ def measure_all(names, peers, threads, seconds, file):
         left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
         said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
         print(f"bench: {name}: to the best peer {said} thread(s); {left:.0f} s left", flush=True)
+    return rows, failed
+
+
+def measure_random(count, peers):
+    """Rows of networks drawn with the seeds 1 to count, at one thread; and those that failed."""
+    rows, failed = [], []
+    for seed in range(1, count + 1):
+        name = f"random {seed}"
+        try:
+            rows += measure(name, ["--random-net", str(seed)], [p for p in peers if p in ONNX_PEERS], [1], 2)
+        except BenchError as error:
+            print(f"bench: {error}", file=sys.stderr, flush=True)
+            failed.append(name)
+            continue
+        print(f"bench: {name}: to the best peer {best(rows[-1])['ratio']:.2f}", flush=True)
     return rows, failed
 
 
@@ -183,7 +204,20 @@ def busy(load):
     )
 
 
-def page(rows, threads, plot_name, how, load):
+def random_section(drawn):
+    if not drawn:
+        return ""
+    return f"""
+## Networks drawn at random
+
+`relay bench --random-net SEED`: odd numbers of channels, sizes, strides, groups, a symbolic batch. Best peer's time over ours,
+geometric mean of {len(drawn)}: {mean(drawn, 1):.2f} with one thread.
+
+{times_table(drawn)}
+"""
+
+
+def page(rows, drawn, threads, plot_name, how, load):
     summary = "; ".join(f"{mean(rows, t):.2f} with {t} thread{'s' * (t > 1)}" for t in threads)
     versions = dict.fromkeys(p["version"] for r in rows for p in r["peers"])
     return f"""<!-- Written by bench/run.py. Do not edit. -->
@@ -215,7 +249,7 @@ before. The most resident memory of the engine's process until
 then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
 {costs_table(rows)}
-"""
+{random_section(drawn)}"""
 
 
 def plot(rows, threads, path):
@@ -267,6 +301,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="six models, two peers, into build/benchmarks/")
     parser.add_argument("--kernels", action="store_true", help="single operators instead of models")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="which models")
+    parser.add_argument("--random", type=int, metavar="N", help="networks drawn at random besides (20; 0 with others)")
     parser.add_argument("--vs", metavar="PEERS", help=f"default {','.join(PEERS)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
     parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count")
@@ -281,8 +316,11 @@ def main():
 
     # Only a measurement of everything goes to the documentation.
     everything = [*networks.NETWORKS, *fetch_models.names()]
-    whole = not (arguments.quick or arguments.models or arguments.vs)
+    whole = not (arguments.quick or arguments.models or arguments.vs or arguments.random is not None)
     names = arguments.models or (QUICK if arguments.quick else everything)
+    drawn_count = 20 if whole else arguments.random or 0
+    if drawn_count and not whole and not arguments.models and not arguments.quick:
+        names = []
     if unknown := sorted(set(names) - set(everything)):
         sys.exit(f"bench: there is no model {', '.join(unknown)}; there are {', '.join(everything)}")
     peers = arguments.vs.split(",") if arguments.vs else ONNX_PEERS if arguments.quick else list(PEERS)
@@ -300,11 +338,16 @@ def main():
         rows, failed = measure_all(names, peers, threads, seconds, build / f"{path.stem}.json")
     except fetch_models.FetchError as error:
         sys.exit(f"bench: {error}")
+    drawn, failed_too = measure_random(drawn_count, peers)
+    failed += failed_too
+    if drawn:
+        print(times_table(drawn))
+        print(f"bench: geometric mean of {len(drawn)} networks drawn at random: {mean(drawn, 1):.2f}")
     if not rows:
-        sys.exit("bench: nothing could be measured")
+        return 1 if failed or not drawn else 0
     how = "make bench" if whole else "make bench-quick" if arguments.quick else "bench/run.py " + " ".join(sys.argv[1:])
     plot(rows, threads, path)
-    path.write_text(page(rows, threads, path.with_suffix(".svg").name, how, load))
+    path.write_text(page(rows, drawn, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
     if failed:
