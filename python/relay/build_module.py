@@ -258,8 +258,7 @@ class GraphModule:
     def run(self, **inputs) -> None:
         """Runs the model on the inputs."""
         self.set_input(**inputs)
-        out = self.module(**self._inputs)
-        self._outputs = out if isinstance(out, tuple) else (out,)
+        self._outputs = tuple(_leaves(self.module(**self._inputs)))
 
     def get_output(self, index: int, out=None):
         """An output of the last run; into `out` if it is given."""
@@ -291,6 +290,11 @@ class GraphModule:
                 self.module(**self._inputs)
             results.append((time.perf_counter() - begin) / number)
         return BenchmarkResult(results)
+
+
+def _leaves(value) -> list:
+    """The elements of nested tuples, in order."""
+    return [leaf for one in value for leaf in _leaves(one)] if isinstance(value, tuple) else [value]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -223,6 +223,16 @@ def test_inputs_with_one_name(executor):
         model(x=values[0])
 
 
+def test_outputs_in_nested_tuples_are_numbered():
+    x = relay.var("x", shape=(2,))
+    out = relay.Tuple([x + x, relay.Tuple([relay.Tuple([relay.exp(x)]), x])])
+    m = relay.GraphModule(relay.build(relay.module(out, [x])))
+    m.run(x=np.array([0, 1], np.float32))
+    assert m.get_num_outputs() == 3
+    for number, expected in enumerate([[0, 2], [1, np.e], [0, 1]]):
+        np.testing.assert_allclose(m.get_output(number), expected, rtol=1e-6)
+
+
 def test_constants_as_attributes():
     x = relay.var("x", shape=(1, 3))
     wide = relay.broadcast_to(x, relay.const([2, 3], "int64"))

@@ -261,6 +261,10 @@ def test_nodes_have_what_they_had():
     assert f.attrs == {"Inline": 1, "Note": "a"}
     mod = tvm.IRModule()
     mod._add("main", f, True)
+    assert mod[mod.entry_func].attrs == f.attrs and _op.get("nn.dense").num_inputs == 2
+    assert tvm.ir.make_node("DictAttrs", Primitive=1) == {"Primitive": 1}
+    with pytest.raises(NotImplementedError, match="classes"):
+        tvm.ir.make_node("relay.Call")
     assert mod.same_as(mod) and not mod.same_as(mod.clone())
     assert mod["main"].attrs == f.attrs and _op.get("add") is relay.op.get("add")
     with pytest.raises(NotImplementedError, match="add-an-operator"):
@@ -335,6 +339,23 @@ def test_equal_with_the_types_of_inner_functions():
     p = tvm.relay.prelude.Prelude(tvm.IRModule())
     typed = tvm.relay.transform.InferType()(p.mod)
     assert tvm.ir.structural_equal(typed, tvm.relay.transform.InferType()(tvm.relay.parse(p.mod.astext())))
+
+
+def test_hashes_and_kinds():
+    import tvm
+    from tvm.relay.analysis import check_kind
+
+    x, y, z = (tvm.relay.var(name) for name in "xyz")
+    assert tvm.ir.structural_hash(tvm.relay.Let(x, y, x)) == tvm.ir.structural_hash(tvm.relay.Let(z, y, z))
+    assert tvm.ir.structural_hash(x + x) != tvm.ir.structural_hash(y + y)
+    assert tvm.ir.structural_hash(x + x, True) == tvm.ir.structural_hash(y + y, True)
+    pattern = tvm.relay.PatternVar(x)
+    assert tvm.ir.structural_hash(pattern) == tvm.ir.structural_hash(pattern) != tvm.ir.structural_hash(x)
+    p = tvm.relay.prelude.Prelude(tvm.IRModule())
+    assert check_kind(p.l(tvm.relay.TensorType((2,))), p.mod) == tvm.relay.TypeKind.Type
+    assert check_kind(tvm.relay.GlobalTypeVar("T")) == tvm.relay.TypeKind.AdtHandle
+    with pytest.raises(tvm.error.TVMError, match="List"):
+        check_kind(tvm.relay.TypeCall(tvm.relay.GlobalTypeVar("List"), []), p.mod)
 
 
 def test_expected_values():

@@ -42,6 +42,7 @@ REPLACEMENTS = {
     "tvm.relay.op.contrib": "partitioning for other compilers is not there",
     "tvm.relay.op.strategy": _SCHEDULES,
     "tvm.relay.testing.check_grad": "gradients are not there",
+    "tvm.relay.testing.temp_op_attr": _KERNELS,
     "tvm.relay.ty.TypeRelation": "an operator's relation is a function in its file: see docs/add-an-operator.md",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",
     "tvm.runtime": "relay.load(path) loads an artifact; relay.compile(...) gives something to call",

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from relay import Clause, CompileError, Expr, ExprMutator, Function, IRModule, Let, Match, PatternVar, Var, run_passes
+from relay import (
+    Clause,
+    CompileError,
+    Expr,
+    ExprMutator,
+    Function,
+    IRModule,
+    Let,
+    Match,
+    Pattern,
+    PatternVar,
+    Var,
+    run_passes,
+)
+from relay.analysis import free_vars
 from relay.analysis import structural_equal as _as_written
+from relay.analysis import structural_hash as _hash
 
 
 class _Annotated(ExprMutator):
@@ -59,6 +74,13 @@ def _typed(value):
 def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
     """Equal up to the names of bound variables: as they are, or with the types that are known written in."""
     return _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars)
+
+
+def structural_hash(value, map_free_vars: bool = False) -> int:
+    """Equal for what is equal as it is written; of a pattern, its identity."""
+    if map_free_vars and isinstance(value, Expr):
+        value = Function(free_vars(value), value)
+    return hash(value) if isinstance(value, Pattern) else _hash(value)
 
 
 def alpha_equal(lhs, rhs) -> bool:

@@ -5,7 +5,7 @@ Sizes stay numbers (int), so nothing else notices.
 
 from __future__ import annotations
 
-from relay import Constant, Function, IRModule, TensorType, Var
+from relay import Constant, Function, IRModule, Op, TensorType, Var, operators
 from relay.arrays import numpy as as_numpy
 
 from .nd import NDArray
@@ -44,5 +44,7 @@ def install() -> None:
     Var.vid = property(Id)
     Constant.data = property(_array, doc="Its value, an NDArray.")
     Function.set_attribute = Function.with_attr
+    IRModule.entry_func = property(lambda self: self.get_global_var("main"))
+    Op.num_inputs = property(lambda self: len(operators()[self.name]["inputs"]))
     IRModule.same_as = lambda self, other: self is other
     IRModule._add = lambda self, var, function, update=False: self.update_func(var, function)

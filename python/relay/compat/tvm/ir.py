@@ -18,20 +18,26 @@ from relay import (
     Type,
     TypeCall,
     TypeVar,
-    analysis,
 )
 from relay import Expr as RelayExpr
 from relay.transform import PassTimingInstrument, pass_instrument
 
+from ..outside import explain as _explain
 from ..outside import missing as _missing
 from . import transform
-from .equality import assert_structural_equal, structural_equal
+from .equality import assert_structural_equal, structural_equal, structural_hash
 
 __getattr__ = _missing("tvm.ir")
 
 RelayRefType = RefType
-structural_hash = analysis.structural_hash
 instrument = _types.SimpleNamespace(pass_instrument=pass_instrument, PassTimingInstrument=PassTimingInstrument)
+
+
+def make_node(type_key: str, **fields) -> dict:
+    """Attributes of a function are a dict: make_node("DictAttrs", Primitive=1). Other nodes are made by their classes."""
+    if type_key != "DictAttrs":
+        raise NotImplementedError(_explain("tvm.ir.make_node"))
+    return fields
 
 
 def save_json(node) -> str:
@@ -61,6 +67,7 @@ __all__ = [
     "assert_structural_equal",
     "instrument",
     "load_json",
+    "make_node",
     "save_json",
     "structural_equal",
     "structural_hash",

@@ -25,7 +25,7 @@ op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")
 transform = _importlib.import_module(f"{__name__}.transform")
 
-alpha_equal = analysis.alpha_equal
+alpha_equal, Feature = analysis.alpha_equal, analysis.Feature
 globals().update(early.WITH_FIELDS)
 build_module = _build_module
 save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_param_dict

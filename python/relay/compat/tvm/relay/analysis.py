@@ -1,6 +1,7 @@
 # ruff: noqa: F403
 """relay.analysis with the names of other years for equality."""
 
+from relay import CompileError, GlobalTypeVar, TypeKind
 from relay import analysis as _ours
 from relay.analysis import *
 
@@ -8,6 +9,13 @@ from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal
 
 __getattr__ = _missing("tvm.relay.analysis")
+
+
+def check_kind(t, mod=None) -> TypeKind:
+    """Of what kind a type is; an error where it is none."""
+    if not _ours.check_kind(t, mod):
+        raise CompileError(f"error: {t} is no type of this module")
+    return TypeKind.AdtHandle if isinstance(t, GlobalTypeVar) and mod is None else TypeKind.Type
 
 
 graph_equal, assert_graph_equal = alpha_equal, assert_alpha_equal

@@ -8,7 +8,6 @@ from relay.analysis import (
     all_vars,
     bound_type_vars,
     bound_vars,
-    check_kind,
     free_type_vars,
     free_vars,
     get_total_mac_number,
@@ -19,7 +18,7 @@ from relay.analysis import (
 )
 
 from ...outside import missing as _missing
-from .analysis import alpha_equal, graph_equal
+from .analysis import alpha_equal, check_kind, graph_equal
 
 __getattr__ = _missing("tvm.relay.ir_pass")
 
