@@ -3,8 +3,9 @@
 //   def @twice(%x: float32, Inline=1) { add(%x, %x) }  def @main(%y: float32) { exp(@twice(%y)) }
 //     becomes   def @main(%y: float32) { exp(add(%y, %y)) }
 //
-// A function that calls itself, also through others, stays, and so does one with type parameters. A marked function that
-// nothing refers to any more is dropped.
+// A function that calls itself, also through others, stays, and so does one with type parameters. So do, with a warning, calls
+// that would bring the nodes added above a million: doubling forty times is a short program. A marked function that nothing refers
+// to any more is dropped.
 #include <set>
 
 #include "relay/ir/rewrite.h"
@@ -35,9 +36,17 @@ bool is_marked(const FunctionRef& f) {
          f->type_params.empty();
 }
 
+constexpr int64_t most_added = 1000000;  // nodes, in a module
+
+int64_t count_nodes(const FunctionRef& f) {
+  int64_t count = 0;
+  visit(f, [&](const Expr&) { ++count; });
+  return count;
+}
+
 class Inliner {
  public:
-  explicit Inliner(const Module& module) : result_(module), effects_(module) {
+  Inliner(const Module& module, PassContext& context) : result_(module), effects_(module), context_(context) {
     for (const auto& [name, f] : module.functions) mentions_[name] = mentioned(f);
   }
 
@@ -84,25 +93,45 @@ class Inliner {
   void rewrite_calls(const std::string& name) {
     FunctionRef& f = result_.functions.at(name);
     effects_.look_at(f);
+    int64_t left_out = 0;
     Expr changed = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
       const Call* call = as<Call>(now);
       const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
-      if (!callee || !inlined_.count(callee->name)) return now;
+      std::map<std::string, int64_t>::const_iterator size = callee ? inlined_.find(callee->name) : inlined_.end();
+      if (size == inlined_.end()) return now;
+      if (added_ + size->second > most_added) {
+        ++left_out;
+        return now;
+      }
+      added_ += size->second;
       auto is_pure = [&](size_t i) { return effects_.of(as<Call>(before)->args[i]) == Effect::None; };
       return call_in_place(*result_.functions.at(callee->name), call->args, is_pure);
     });
     f = FunctionRef(as<Function>(changed));
-    if (is_marked(f) && !reaches_itself(name)) inlined_.insert(name);
+    if (left_out > 0)
+      context_.warnings.report(
+          Diagnostic{DiagnosticKind::limit_exceeded,
+                     format("{} of functions marked Inline {} left in @{}: inlining has added {} nodes",
+                            plural(left_out, "call", "calls"), left_out == 1 ? "is" : "are", name, added_),
+                     f->span,
+                     {},
+                     {},
+                     {},
+                     Severity::Warning});
+    if (is_marked(f) && !reaches_itself(name)) inlined_[name] = count_nodes(f);
   }
 
   Module result_;
   Effects effects_;
   std::map<std::string, Names> mentions_;  // as they were given
-  Names begun_, inlined_;
+  Names begun_;
+  std::map<std::string, int64_t> inlined_;  // those that are put in place, with their nodes
+  int64_t added_ = 0;
+  PassContext& context_;
 };
 
 }  // namespace
 
-Result<Module> inline_calls(const Module& module, PassContext&) { return Inliner(module).run(); }
+Result<Module> inline_calls(const Module& module, PassContext& context) { return Inliner(module, context).run(); }
 
 }  // namespace relay::transform

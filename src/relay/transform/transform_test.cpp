@@ -172,6 +172,25 @@ TEST(Passes, unknown_names_are_diagnostics) {
   EXPECT_EQ(o.errors()[0].help, "did you mean 'fuse_ops.max_group'?");
 }
 
+// @f39 would be 2^39 calls of exp.
+TEST(InlineCalls, doubling_is_bounded) {
+  Module m;
+  for (int i = 0; i < 40; ++i) {
+    VarRef x = var("x", f32({}));
+    Expr before = global_var(format("f{}", i - 1));
+    Expr body = i == 0 ? op::make("exp", {x}) : add(call(before, {x}), call(before, {x}));
+    m.functions[format("f{}", i)] = function({x}, body, f32({}), {}, {{"Inline", int64_t{1}}});
+  }
+  VarRef x = var("x", f32({}));
+  m.functions["main"] = function({x}, call(global_var("f39"), {x}), f32({}));
+  PassContext context;
+  context.verify = false;
+  Result<Module> r = run_passes(m, {"inline_calls"}, context);
+  ASSERT_TRUE(r) << render(r.errors());
+  ASSERT_FALSE(context.warnings.all().empty());
+  EXPECT_NE(context.warnings.all()[0].message.find("inlining has added"), std::string::npos);
+}
+
 TEST(WellFormed, mistakes) {
   VarRef x = var("x"), y = var("y");
   EXPECT_TRUE(well_formed(function({x}, x)).empty());
