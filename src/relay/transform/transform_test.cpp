@@ -177,12 +177,12 @@ TEST(InlineCalls, doubling_is_bounded) {
   Module m;
   for (int i = 0; i < 40; ++i) {
     VarRef x = var("x", f32({}));
-    Expr before = global_var(format("f{}", i - 1));
+    Expr before = global(format("f{}", i - 1));
     Expr body = i == 0 ? op::make("exp", {x}) : add(call(before, {x}), call(before, {x}));
     m.functions[format("f{}", i)] = function({x}, body, f32({}), {}, {{"Inline", int64_t{1}}});
   }
   VarRef x = var("x", f32({}));
-  m.functions["main"] = function({x}, call(global_var("f39"), {x}), f32({}));
+  m.functions["main"] = function({x}, call(global("f39"), {x}), f32({}));
   PassContext context;
   context.verify = false;
   Result<Module> r = run_passes(m, {"inline_calls"}, context);
