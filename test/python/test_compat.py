@@ -54,6 +54,13 @@ def test_pytest_under_compat(tmp_path):
     )
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path)
     assert "7 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    for number, ending in enumerate(("import pytest, sys; sys.exit(pytest.main([__file__]))", "tvm.testing.main()")):
+        file = tmp_path / f"run_{number}.py"
+        file.write_text(
+            f"import tvm, tvm.testing\ndef test_it(target): assert target == 'llvm'\nif __name__ == '__main__': {ending}\n"
+        )
+        done = run(file)
+        assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
     assert run().returncode == 2 and "usage" in run("--help").stdout
 
 

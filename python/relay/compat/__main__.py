@@ -13,13 +13,13 @@ def main() -> int:
         print("usage: python -m relay.compat (SCRIPT | -m MODULE) [ARGUMENTS]")
         return 0 if arguments else 2
     install()
+    plugins = [os.environ.get("PYTEST_PLUGINS"), "relay.compat.pytest_plugin"]
+    os.environ["PYTEST_PLUGINS"] = ",".join(filter(None, plugins))  # also for a file that calls pytest.main() itself
     if arguments[0] == "-m":
         if len(arguments) < 2:
             print("relay.compat: -m wants the name of a module", file=sys.stderr)
             return 2
         sys.argv = arguments[1:]
-        if arguments[1] == "pytest":
-            sys.argv[1:1] = ["-p", "relay.compat.pytest_plugin"]
         sys.path.insert(0, "")
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     else:

@@ -1,4 +1,4 @@
-"""What tests written for TVM take as arguments: `target` and `dev`, and `executor_kind`. `python -m relay.compat -m pytest`
+"""What tests written for TVM take as arguments: `target` and `dev`, and `executor_kind`. `python -m relay.compat`
 uses it."""
 
 from __future__ import annotations

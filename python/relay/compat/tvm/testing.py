@@ -94,4 +94,6 @@ def known_failing_targets(*targets):
 
 def main() -> None:
     """Runs the tests of the file that calls it."""
-    sys.exit(_pytest().main([sys._getframe(1).f_globals["__file__"], *sys.argv[1:]]))
+    sys.exit(
+        _pytest().main(["-p", "relay.compat.pytest_plugin", sys._getframe(1).f_globals["__file__"], *sys.argv[1:]])
+    )

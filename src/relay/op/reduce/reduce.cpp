@@ -28,13 +28,14 @@ const Row rows[] = {
 };
 
 bool logical(const Row& row) { return std::string(row.name) == "all" || std::string(row.name) == "any"; }
+bool sums(const Row& row) { return row.combiner == Combiner::Sum || row.combiner == Combiner::Prod; }
 
 Result<Type> infer(const Row& row, const ReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axes exist, each named once.
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
-  // (C2) all and any take bool, the others numbers.
-  if (logical(row) != data->dtype.is_bool())
+  // (C2) all and any take bool, sums and products numbers; the greatest and the least are known of both.
+  if (data->dtype.is_bool() ? sums(row) : logical(row))
     return constraint("C2", "{} needs {}, but data is {}", row.name, logical(row) ? "bool" : "numbers",
                       data->dtype.str());
   return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), data->dtype);
@@ -43,8 +44,7 @@ Result<Type> infer(const Row& row, const ReduceAttrs& a, const Types& in) {
 te::Tensors compute(const Row& row, const ReduceAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& data = in[0];
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
-  bool sums = row.combiner == Combiner::Sum || row.combiner == Combiner::Prod;
-  DType dtype = sums ? accumulator(data->dtype) : data->dtype;
+  DType dtype = sums(row) ? accumulator(data->dtype) : data->dtype;
   te::Tensor t = te::reduce(
       row.name, shape_of(out), extents(data, axes), row.combiner,
       [&](const Exprs& i, const Exprs& r) { return cast(dtype, (*data)(reduce::indices(axes, a.keepdims, i, r))); });
@@ -77,9 +77,11 @@ OpDef operator_of(const Row& row) {
        .ulps = 16}};  // 40 numbers of either sign, added in another order
   if (!logical(row) && !row.mean)
     def.examples.push_back({.inputs = {"(4, 6) int32"}, .attrs = "axis=[1]", .low = -9, .high = 9, .ulps = 0});
-  def.rejects = {{{"(2, 3)" + t}, "axis=[2]", "C1"},
-                 {{"(2, 3)" + t}, "axis=[1, -1]", "C1"},
-                 {{logical(row) ? "(2,)" : "(2,) bool"}, "", "C2"}};
+  def.rejects = {{{"(2, 3)" + t}, "axis=[2]", "C1"}, {{"(2, 3)" + t}, "axis=[1, -1]", "C1"}};
+  if (logical(row) || sums(row))
+    def.rejects.push_back({{logical(row) ? "(2,)" : "(2,) bool"}, "", "C2"});
+  else
+    def.examples.push_back({.inputs = {"(4, 6) bool"}, .attrs = "axis=[0]", .low = 0});
   return def;
 }
 
