@@ -66,6 +66,14 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
+# Cases that it once failed.
+if(TARGET relay_fuzz_schedules)
+  foreach(seed 5550 7772 23450 65419 68161 83559 85231)
+    add_test(NAME fuzz_schedules.seed${seed} COMMAND relay_fuzz_schedules --seed ${seed} --cases 1
+             WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  endforeach()
+endif()
+
 # The same of the program fuzzer: 1,000 programs, and every pair of kinds of nodes.
 if(TARGET relay_fuzz_programs)
   add_test(NAME fuzz_programs COMMAND relay_fuzz_programs --cases 1000 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")

@@ -580,12 +580,16 @@ class KernelBuilder {
       const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
       if (!t) return n;
       auto [buffer, indices] = address(*t, n->args);
-      // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there: those of one block.
+      // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there, if the vector begins at
+      // a multiple of the lanes: then it stays in its block.
       bool padded = false;
       if (auto it = layouts_.find(t->name);
           it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
         const LayoutDim& last = it->second.dims.back();
-        padded = last.inner && last.block % lanes_ == 0 && depends_on(indices.back(), lane_);
+        Expr begin = scalar::simplify(scalar::substitute(indices.back(), {{lane_, imm(0)}}), bounds_);
+        padded = last.inner && last.block % lanes_ == 0 &&
+                 scalar::is_int(scalar::simplify(floormod(begin, imm(lanes_)), bounds_), 0) &&
+                 scalar::equal(scalar::simplify(indices.back() - begin, bounds_), lane_);
         for (size_t i = 0; i + 1 < indices.size(); ++i) padded &= !depends_on(indices[i], lane_);
       }
       return read(buffer, indices, padded);
