@@ -7,8 +7,9 @@
 //       product[36][tiles][32]                        one register-tiled contraction a position
 //       for each tile: columns, tiles, epilogue       inverse transform, bias, activation
 //
-// Where the image has too few tiles to make tasks of them, the input is transformed by a kernel of its own and blocks of output
-// channels are the tasks. The transformed weights depend on constants only: they are computed when the program is built.
+// Where the image has too few tiles to make tasks of them, or reading the weights anew for each block would take longer than the
+// arithmetic leaves time for, the input is transformed by a kernel of its own and blocks of output channels are the outer loop
+// and the tasks. The transformed weights depend on constants only: they are computed when the program is built.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -25,10 +26,10 @@ struct Block {
 
 int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
 
-// About 28 tiles, two register tiles of 14: weights are read once a block. Even ones: a last block of a different size has
-// poorer register tiles.
-Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t l2_bytes) {
-  const int64_t most = std::clamp<int64_t>(l2_bytes / 3 / bytes_a_tile, 4, 28);
+// At most so many tiles that they fit a third of L2: weights are read once a block. Even ones: a last block of a different size
+// has poorer register tiles.
+Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t most_tiles, int64_t l2_bytes) {
+  const int64_t most = std::clamp<int64_t>(l2_bytes / 3 / bytes_a_tile, 4, most_tiles);
   Block best;
   double best_cost = 1e300;
   for (int64_t columns = 1; columns <= std::min(tiles_x, most); ++columns)
@@ -57,11 +58,26 @@ class Scheduler {
     channels_ = extent_or(input->axes[5], 0), outputs_ = extent_or(product->axes[5], 0);
     tiles_y_ = extent_or(product->axes[3], 0), tiles_x_ = extent_or(product->axes[4], 0);
     const int64_t positions = (w_.m + 2) * (w_.m + 2);
-    Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, plan_.target->l2_bytes);
-    RegisterTile tile = choose_tile(*plan_.target, lanes_, outputs_, 4, {block.columns}, {block.rows});
+    const TargetDesc& target = *plan_.target;
+    // About 28 tiles, two register tiles of 14.
+    Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, 28, target.l2_bytes);
+    RegisterTile tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
     o_block_ = tile.nb * lanes_;
-    // Tiles alone make too few tasks for the cores of this machine.
-    own_input_ = blocks_of(tiles_y_, block.rows) * blocks_of(tiles_x_, block.columns) < 4;
+    const int64_t blocks = blocks_of(tiles_y_, block.rows) * blocks_of(tiles_x_, block.columns);
+    // Only the products of a block of tiles and of output channels need to fit then.
+    const Block large = choose_block(tiles_y_, tiles_x_, positions * o_block_ * 4, 64, target.l2_bytes);
+    const int64_t large_blocks = blocks_of(tiles_y_, large.rows) * blocks_of(tiles_x_, large.columns);
+    const int64_t weight_bytes = positions * channels_ * outputs_ * 4, o_blocks = blocks_of(outputs_, o_block_),
+                  data_bytes = positions * tiles_y_ * tiles_x_ * channels_ * 4;
+    const double inside = static_cast<double>(blocks) * read_time(weight_bytes),
+                 apart = static_cast<double>(o_blocks + 2) * read_time(data_bytes) + read_time(weight_bytes) +
+                         static_cast<double>((large_blocks - 1) * o_blocks) * read_time(weight_bytes / o_blocks);
+    own_input_ = blocks < 4 || 2 * apart < inside;
+    if (own_input_ && blocks >= 4) {
+      block = large;
+      tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
+      o_block_ = tile.nb * lanes_;
+    }
 
     for (const te::Tensor& t : plan_.stages())
       if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
@@ -77,6 +93,12 @@ class Scheduler {
   }
 
  private:
+  // Nanoseconds, from where that much lies when it is read again and again.
+  double read_time(int64_t bytes) const {
+    const TargetDesc& t = *plan_.target;
+    double gbps = bytes <= t.l2_bytes / 2 ? t.l2_gbps : bytes <= t.l3_bytes / 2 ? t.l3_gbps : t.dram_gbps;
+    return static_cast<double>(bytes) / gbps;
+  }
   te::Tensor find(const std::string& name) const {
     for (const te::Tensor& t : plan_.stages())
       if (t->name == name) return t;
