@@ -41,6 +41,7 @@ static Pipeline o2() {
               "propagate_constants",      // weights that functions hand on are constants where they are used
               "fold_constant",            // what depends on weights only is computed now
               "simplify_expr",            // x * 1, transpose of transpose, a reshape of a reshape, ...
+              "fold_scale_axis",          // scales of outputs go into weights
               "fold_constant",            // the rewrites above leave arithmetic on weights: computed now
               "common_subexpr",           // what is computed twice is computed once
               "dead_code",                // and what nothing uses, never

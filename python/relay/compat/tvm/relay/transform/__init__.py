@@ -7,19 +7,18 @@ from relay.transform import *  # noqa: F403
 from relay.transform import Pass, PassInfo, infer_expr
 
 InferTypeLocal = infer_expr
+BackwardFoldScaleAxis = _ours.FoldScaleAxis
 FunctionPass = ModulePass = Pass
 
 # What does the same, or why there is none.
 _INSTEAD = {
     "AnnotateTarget": "partitioning for other compilers is not there",
-    "BackwardFoldScaleAxis": "a scale is computed with what it scales: FuseOps()",
     "CanonicalizeOps": "a bias is computed with what it is added to: FuseOps()",
     "CombineParallelConv2D": "nothing in its place",
     "CombineParallelDense": "nothing in its place",
     "ConvertLayout": "layouts in memory are chosen while lowering, whatever the attributes say: docs/architecture.md",
     "FastMath": "call relay.fast_exp, relay.fast_tanh, relay.nn.fast_softmax",
-    "FoldScaleAxis": "a scale is computed with what it scales: FuseOps()",
-    "ForwardFoldScaleAxis": "a scale is computed with what it scales: FuseOps()",
+    "ForwardFoldScaleAxis": "FoldScaleAxis() moves scales of results into the weights",
     "MergeComposite": "partitioning for other compilers is not there",
     "PartialEvaluate": "nothing in its place",
     "PartitionGraph": "partitioning for other compilers is not there",
