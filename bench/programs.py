@@ -11,7 +11,6 @@ median of the rounds counts. Weights are constants of the program (relay.bind), 
 
 import argparse
 import gc
-import os
 import pathlib
 import statistics
 import sys
@@ -227,7 +226,7 @@ def main():
     parser.add_argument("--only", nargs="+", choices=CASES, help="which; then no page is written")
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="(default 15)")
     arguments = parser.parse_args()
-    load_before = os.getloadavg()[0]
+    load_before = run.machine_load()
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     lines = [
@@ -252,7 +251,7 @@ def main():
     page.write_text(f"""<!-- Written by bench/programs.py. Do not edit. -->
 # Models that are programs: {run.cpu_name()}
 
-Measured {time.strftime("%Y-%m-%d")} on one thread, load {load_before:.1f} at the start. PyTorch in eager mode, `no_grad`.
+Measured {time.strftime("%Y-%m-%d")} on one thread. PyTorch in eager mode, `no_grad`.
 {run.busy(load_before)}
 
 {chr(10).join(lines)}

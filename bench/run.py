@@ -249,12 +249,24 @@ def costs_table(rows):
     return "\n".join(lines)
 
 
+def machine_load():
+    """How many cores are busy with other work, over a second."""
+
+    def busy_ticks():
+        user, nice, system, _, _, interrupt, soft = map(int, pathlib.Path("/proc/stat").read_text().split()[1:8])
+        return user + nice + system + interrupt + soft
+
+    before = busy_ticks()
+    time.sleep(1)
+    return (busy_ticks() - before) / os.sysconf("SC_CLK_TCK")
+
+
 def busy(load):
     """What is to be said of a machine that did other work when the measurement began; "" of a free one."""
-    if load < 0.5:
+    if load < 0.2:
         return ""
     return (
-        f"The machine was busy with other work (load {load:.1f} at the start). All engines met it in turn, but with "
+        f"The machine was busy with other work ({load:.1f} cores at the start). All engines met it in turn, but with "
         "more than one thread the ratios mostly tell how each bears a busy machine.\n"
     )
 
@@ -278,7 +290,7 @@ def page(rows, drawn, threads, plot_name, how, load):
     return f"""<!-- Written by bench/run.py. Do not edit. -->
 # Benchmarks: {cpu_name()}
 
-Measured {time.strftime("%Y-%m-%d")} on {len(os.sched_getaffinity(0))} cores of {cpu_name()}, load {load:.1f} at the start.
+Measured {time.strftime("%Y-%m-%d")} on {len(os.sched_getaffinity(0))} cores of {cpu_name()}.
 Best peer's time over ours, geometric mean over all models: {summary}. Above 1, Relay is faster.
 {busy(load)}
 ![Ratios]({plot_name})
@@ -381,7 +393,7 @@ def main():
         sys.exit(f"bench: there is no model {', '.join(unknown)}; there are {', '.join(everything)}")
     peers = arguments.vs.split(",") if arguments.vs else ONNX_PEERS if arguments.quick else list(PEERS)
     seconds = arguments.time or (6 if arguments.quick else 10)
-    load = os.getloadavg()[0]
+    load = machine_load()
     if busy(load):
         print(f"bench: {busy(load).strip()}", flush=True)
     install_peers()
@@ -401,7 +413,8 @@ def main():
         print(f"bench: geometric mean of {len(drawn)} networks drawn at random: {mean(drawn, 1):.2f}")
     if not rows:
         return 1 if failed or not drawn else 0
-    how = "make bench" if whole else "make bench-quick" if arguments.quick else "bench/run.py " + " ".join(sys.argv[1:])
+    said = " ".join(sys.argv[1:])
+    how = {"": "make bench", "--quick": "make bench-quick"}.get(said, f"bench/run.py {said}")
     plot(rows, threads, path)
     path.write_text(page(rows, drawn, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))

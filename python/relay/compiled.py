@@ -170,13 +170,13 @@ def compile(
 
     target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
     process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
-    (whatever suits), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
+    (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
     every pass. cache: look for the model of a file among those that were compiled before, and keep it there (see
     `relay cache --help`); what is found there has no program and no report any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     """
-    if executor not in ("compiled", "vm", "aot"):
-        raise ValueError(f"there is no executor '{executor}': 'compiled', 'vm' or 'aot'")
+    if executor not in ("compiled", "graph", "vm", "aot"):
+        raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
     if cache:
         if not isinstance(model, (str, os.PathLike)):
             raise wrong_input("only the model of a file is kept in the cache", "pass its path")
