@@ -249,3 +249,11 @@ def test_blessing_keeps_cuts():
     assert blessed(list("abcdef"), ["a", "...", "x"]) == ["a", "...", "f"]
     assert blessed(list("abcdef"), ["a", "...", "f"]) == ["a", "...", "f"]
     assert blessed(list("ab"), ["x"]) == ["a", "b"]
+
+
+def test_the_numbers_of_the_readme_are_the_measured_ones():
+    readme = (ROOT / "README.md").read_text()
+    numbers = re.search(r"^\| (\d\.\d\d(?: \| \d\.\d\d)+) \|$", readme, re.MULTILINE).group(1).split(" | ")
+    (page,) = re.findall(r"docs/benchmarks/[a-z0-9-]+\.md", readme)
+    measured = re.findall(r"\*\*(\d\.\d\d)\*\*", (ROOT / page).read_text())
+    assert len(numbers) == 10 and set(numbers) <= set(measured)
