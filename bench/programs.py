@@ -164,11 +164,65 @@ def cells(rng, length=256):
     return Case("RNN, GRU and LSTM cells", "token", 3 * length, module, [(inputs,)], peer, results)
 
 
+# --- an interpreter ------------------------------------------------------------------------------------------------------
+
+
+def interpreter(rng, n=10):
+    """The factorial of n, as a program of the little language: a function that is applied to itself."""
+    itself = ("Apply", ("Variable", 1), ("Variable", 1))
+    step = ("Multiply", ("Variable", 0), ("Apply", itself, ("Add", ("Variable", 0), ("Number", -1.0))))
+    factorial = ("Lambda", ("Lambda", ("IfPositive", ("Variable", 0), step, ("Number", 1.0))))
+    program = ("Let", factorial, ("Apply", ("Apply", ("Variable", 0), ("Variable", 0)), ("Number", float(n))))
+
+    def data(e):
+        return Data(e[0], *(data(part) if isinstance(part, tuple) else part for part in e[1:]))
+
+    def for_torch(e):
+        kind, *parts = e
+        return kind, *(
+            for_torch(p) if isinstance(p, tuple) else torch.tensor(p) if kind == "Number" else p for p in parts
+        )
+
+    count = 0
+
+    def run(e, scope):  # scope: (the last value, those before it)
+        nonlocal count
+        count += 1
+        kind = e[0]
+        if kind == "Number":
+            return e[1]
+        if kind == "Variable":
+            for _ in range(e[1]):
+                scope = scope[1]
+            return scope[0]
+        if kind == "Lambda":
+            return e[1], scope
+        if kind == "Let":
+            return run(e[2], (run(e[1], scope), scope))
+        if kind == "IfPositive":
+            return run(e[2] if run(e[1], scope) > 0 else e[3], scope)
+        a = run(e[1], scope)
+        b = run(e[2], scope)
+        return run(a[0], (b, a[1])) if kind == "Apply" else a + b if kind == "Add" else a * b
+
+    prepared = for_torch(program)
+    run(prepared, None)
+    nodes = count
+
+    def results(all_results):
+        (result,) = all_results
+        return [np.asarray(result if isinstance(result, torch.Tensor) else result.fields[0])]
+
+    module = relay.load(EXAMPLES / "interpreter.relay")
+    return Case("interpreter", "node", nodes, module, [(data(program),)], lambda: [run(prepared, None)], results)
+
+
 CASES = {
     "tree_lstm": lambda rng: tree_lstm("TreeLSTM, random trees", rng, [random_tree(rng, 40) for _ in range(8)]),
     "tree_lstm_parse": lambda rng: tree_lstm("TreeLSTM, parses", rng, [parse_tree(rng, 20) for _ in range(8)]),
     "char_rnn": char_rnn,
     "cells": cells,
+    "interpreter": interpreter,
 }
 
 

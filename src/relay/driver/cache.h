@@ -34,10 +34,6 @@ struct CachedModel {
   double made = 0, used = 0;  // seconds since 1970
 };
 
-// What the environment says: null if there is to be no cache.
-class Cache;
-Result<std::unique_ptr<Cache>> open_default_cache();
-
 // What an artifact is made of besides the model's files: the same text for the same options.
 std::string cache_request(const LoadOptions& load, const CompileOptions& options);
 
@@ -70,6 +66,9 @@ class Cache {
   int64_t most_bytes_;
   sqlite3* index_;
 };
+
+// The one that the environment names; null if there is to be none.
+Result<std::unique_ptr<Cache>> open_default_cache();
 
 // A model ready to run: from the cache, or read, compiled and put there.
 struct Ready {
