@@ -161,6 +161,16 @@ def test_damage_is_repaired(model, folder):
     assert from_cache(run("run", model))
 
 
+def test_a_locked_index_is_not_taken_for_a_damaged_one(model, folder):
+    run("run", model)
+    with sqlite3.connect(folder / "index.db", isolation_level=None) as index:
+        index.execute("BEGIN EXCLUSIVE")
+        result = run("run", model)
+        assert "cannot be used" in result.stderr and not from_cache(result)
+        index.execute("ROLLBACK")
+    assert from_cache(run("run", model))
+
+
 def test_a_cache_that_cannot_be_used_is_said_and_done_without(model, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RELAY_CACHE", str(tmp_path / "file"))

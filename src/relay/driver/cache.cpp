@@ -141,8 +141,8 @@ static const char* const schema =
     "CREATE TABLE IF NOT EXISTS models(key TEXT PRIMARY KEY, model TEXT, how TEXT, notes TEXT, bytes INTEGER,"
     " compile_ms REAL, made REAL, used REAL);";
 
-// The index of this version, or none when what is there is no such.
-static sqlite3* open_index(const std::string& path) {
+// The index of this version, or none; `useless`: what is there is none, or another version's.
+static sqlite3* open_index(const std::string& path, bool& useless) {
   sqlite3* index = nullptr;
   bool good = sqlite3_open_v2(path.c_str(), &index, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
                               nullptr) == SQLITE_OK;
@@ -154,6 +154,8 @@ static sqlite3* open_index(const std::string& path) {
     Statement ask(index, "PRAGMA user_version");
     if (ask.step()) version = ask.number(0);
   }
+  int code = sqlite3_errcode(index);  // one that is locked is none of these
+  useless = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || (version > 0 && version != index_version);
   if (version == index_version) return index;
   if (version == 0 && sqlite3_exec(index, schema, nullptr, nullptr, nullptr) == SQLITE_OK &&
       sqlite3_exec(index, format("PRAGMA user_version = {}", index_version).c_str(), nullptr, nullptr, nullptr) ==
@@ -167,11 +169,12 @@ Result<std::unique_ptr<Cache>> Cache::open(const std::string& folder, int64_t mo
   std::error_code error;
   fs::create_directories(folder, error);
   std::string path = folder + "/index.db";
-  sqlite3* index = error ? nullptr : open_index(path);
-  if (!index && !error && access(path.c_str(), W_OK) == 0) {  // damaged, or another version's
+  bool useless = false;
+  sqlite3* index = error ? nullptr : open_index(path, useless);
+  if (!index && useless && access(path.c_str(), W_OK) == 0) {
     fs::remove(path, error);
     fs::remove(path + "-journal", error);
-    index = open_index(path);
+    index = open_index(path, useless);
   }
   if (!index)
     return Diagnostic{DiagnosticKind::file_not_found,
@@ -265,8 +268,7 @@ static std::string for_people(const CompileOptions& options) {
                 options.threads > 0 ? ", " + plural(options.threads, "thread", "threads") : "");
 }
 
-Result<std::string> Cache::key_of(const std::string& model, const std::vector<std::string>& files,
-                                  const std::string& request) {
+Result<std::string> Cache::key_of(const std::vector<std::string>& files, const std::string& request) {
   std::string all = format("{}\n{}\n", compiler_identity(), request);
   for (const std::string& path : files) {
     struct stat about{};
@@ -318,7 +320,7 @@ Result<std::optional<CachedModel>> Cache::find(const std::string& given, const s
   for (ask.bind(model); ask.step();) files.push_back(ask.text(0));
   RELAY_RETURN_IF_ERROR(ask.status());
   if (files.empty()) files.push_back(model);
-  Result<std::string> key = key_of(model, files, request);
+  Result<std::string> key = key_of(files, request);
   if (!key) return std::optional<CachedModel>();  // reading the model will say what is wrong
   Statement look(index_, format("SELECT {} FROM models WHERE key = ?", columns).c_str());
   look.bind(*key);
@@ -351,7 +353,7 @@ Result<CachedModel> Cache::store(const Model& model, const std::string& request,
                            compiled.report.constant_bytes >> 20, most_bytes_ >> 20));
   CachedModel made;
   made.model = absolute(model.path);
-  RELAY_ASSIGN(made.key, key_of(made.model, files, request));
+  RELAY_ASSIGN(made.key, key_of(files, request));
   made.artifact = format("{}/{}.rart", folder_, made.key);
   RELAY_RETURN_IF_ERROR(save(compiled, FileForm::Artifact, made.artifact));
   std::error_code error;

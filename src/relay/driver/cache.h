@@ -60,8 +60,7 @@ class Cache {
 
  private:
   Cache(std::string folder, int64_t most_bytes, sqlite3* index);
-  Result<std::string> key_of(const std::string& model, const std::vector<std::string>& files,
-                             const std::string& request);
+  Result<std::string> key_of(const std::vector<std::string>& files, const std::string& request);
   std::string folder_;
   int64_t most_bytes_;
   sqlite3* index_;
