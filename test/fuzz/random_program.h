@@ -185,17 +185,20 @@ class ProgramGenerator {
                         return (*t)(at) * (*w)({i[1], r[0], r[1]});
                       });
   }
-  // A convolution in its form with fewer multiplications, which is exact on small integers for 2 x 2 outputs a tile.
+  // A convolution in its form with fewer multiplications, which is exact on small integers for 2 outputs along windows
+  // of 3.
   Program winograd() {
     dtype_ = DType::float32();
     auto size = [&](int64_t low, int64_t high) { return scalar::imm(random_.in(low, high)); };
     te::Tensor x = new_placeholder({size(1, 2), size(1, 10), size(3, 8), size(3, 6)});
     te::Tensor data = random_.chance(70) ? pad(x) : x;
-    te::Tensor w = new_weight({size(1, 20), scalar::simplify(data->shape[1]), scalar::imm(3), scalar::imm(3)});
+    const int64_t ky = random_.chance(80) ? 3 : 1, kx = ky == 1 || random_.chance(80) ? 3 : 1;
+    te::Tensor w = new_weight({size(1, 20), scalar::simplify(data->shape[1]), scalar::imm(ky), scalar::imm(kx)});
     Exprs shape = data->shape;
-    shape[1] = w->shape[0], shape[2] = scalar::simplify(shape[2] - 2), shape[3] = scalar::simplify(shape[3] - 2);
+    shape[1] = w->shape[0];
+    shape[2] = scalar::simplify(shape[2] - (ky - 1)), shape[3] = scalar::simplify(shape[3] - (kx - 1));
     te::Tensor conv =
-        te::reduce("conv", shape, {data->shape[1], scalar::imm(3), scalar::imm(3)}, te::Combiner::Sum,
+        te::reduce("conv", shape, {data->shape[1], scalar::imm(ky), scalar::imm(kx)}, te::Combiner::Sum,
                    [&](const Exprs& i, const Exprs& r) {
                      return (*data)({i[0], r[0], i[2] + r[1], i[3] + r[2]}) * (*w)({i[1], r[0], r[1], r[2]});
                    });

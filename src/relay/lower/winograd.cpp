@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
@@ -14,6 +15,7 @@ using scalar::floordiv;
 using scalar::floormod;
 using scalar::imm;
 using te::Axis;
+using Side = Winograd::Side;
 
 // --- the matrices ---------------------------------------------------------------------------------------------------------
 
@@ -29,9 +31,15 @@ static std::vector<double> product_of_roots(const std::vector<double>& points, s
 }
 
 // Evaluation at the points and at infinity; G carries the divisions of the interpolation.
-static WinogradMatrices cook_toom(const std::vector<double>& points, size_t m) {
-  const size_t n = m + 2, finite = points.size();
+static WinogradMatrices cook_toom(const std::vector<double>& points, Winograd::Side side) {
+  const size_t n = static_cast<size_t>(side.points()), finite = points.size();
+  auto powers = [](double point, int64_t count, double divisor) {
+    std::vector<double> row;
+    for (int64_t k = 0; k < count; ++k) row.push_back(std::pow(point, static_cast<double>(k)) / divisor);
+    return row;
+  };
   WinogradMatrices out;
+  out.output.resize(static_cast<size_t>(side.m));
   for (size_t i = 0; i < finite; ++i) {
     std::vector<double> row = product_of_roots(points, i);
     row.resize(n);
@@ -39,23 +47,27 @@ static WinogradMatrices cook_toom(const std::vector<double>& points, size_t m) {
     double divisor = 1;
     for (size_t j = 0; j < finite; ++j)
       if (j != i) divisor *= points[i] - points[j];
-    out.weight.push_back({1 / divisor, points[i] / divisor, points[i] * points[i] / divisor});
+    out.weight.push_back(powers(points[i], side.r, divisor));
+    const std::vector<double> column = powers(points[i], side.m, 1);
+    for (size_t k = 0; k < column.size(); ++k) out.output[k].push_back(column[k]);
   }
+  std::vector<double> last(static_cast<size_t>(side.r));
+  last.back() = 1;
   out.input.push_back(product_of_roots(points, finite));
-  out.weight.push_back({0, 0, 1});
-  for (size_t k = 0; k < m; ++k) {
-    std::vector<double> row;
-    for (double p : points) row.push_back(std::pow(p, static_cast<double>(k)));
-    row.push_back(k + 1 == m ? 1 : 0);
-    out.output.push_back(row);
-  }
+  out.weight.push_back(last);
+  for (std::vector<double>& row : out.output) row.push_back(&row == &out.output.back() ? 1 : 0);
   return out;
 }
 
-const WinogradMatrices& winograd_matrices(int64_t m) {
-  static const WinogradMatrices two = cook_toom({0, 1, -1}, 2);
-  static const WinogradMatrices four = cook_toom({0, 0.625, -0.625, 1.5, -1.5}, 4);
-  return m == 2 ? two : four;
+WinogradMatrices winograd_matrices(Winograd::Side side) {
+  switch (side.points()) {
+    case 1: return cook_toom({}, side);
+    case 4: return cook_toom({0, 1, -1}, side);
+    case 6: return cook_toom({0, 0.625, -0.625, 1.5, -1.5}, side);
+    default:
+      RELAY_CHECK(side.points() == 8, "no points for {} outputs of {} taps", side.m, side.r);
+      return cook_toom({0, 0.5, -0.5, 1, -1, 2, -2}, side);
+  }
 }
 
 // --- the convolution that is replaced -------------------------------------------------------------------------------------
@@ -69,7 +81,7 @@ struct Convolution {
   size_t n, o, y, x;  // axes of the result
   size_t data_n, data_c, data_y, data_x;
   Expr c, ky, kx;  // reduction variables
-  int64_t channels, outputs, height, width;
+  int64_t channels, outputs, height, width, taps_y, taps_x;
 };
 
 std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& var) {
@@ -111,9 +123,9 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
       slot = vars[v];
     }
     if (own && k) {
-      if (known(sum->reduce_axes, k) != 3) return std::nullopt;
-      if (windows == 0) conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d;
-      if (windows == 1) conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d;
+      int64_t taps = known(sum->reduce_axes, k);
+      if (windows == 0) conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d, conv.taps_y = taps;
+      if (windows == 1) conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d, conv.taps_x = taps;
       ++windows;
     } else if (own) {
       conv.n = *position(sum->axes, own), conv.data_n = d, ++plain;
@@ -141,7 +153,7 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
 // Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they lie.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
   double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
-  double macs = 9.0 * static_cast<double>(c.channels * c.height * c.width) *
+  double macs = static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) *
                 std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
   return macs / rate / 0.85;
 }
@@ -151,13 +163,14 @@ double streamed_ns(double bytes, const TargetDesc& t) {
   return bytes / (bytes < static_cast<double>(t.l3_bytes) * 3 / 4 ? t.l3_gbps : t.dram_gbps);
 }
 
-double winograd_ns(const Convolution& c, int64_t m, const TargetDesc& t) {
+double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
   double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
-  double positions = static_cast<double>((m + 2) * (m + 2));
-  double tiles = static_cast<double>(((c.height + m - 1) / m) * ((c.width + m - 1) / m));
+  double positions = static_cast<double>(y.points() * x.points());
+  double tiles = static_cast<double>(((c.height + y.m - 1) / y.m) * ((c.width + x.m - 1) / x.m));
   double in = static_cast<double>(c.channels), out = std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
   double multiply = tiles * positions * in * out / rate / 0.8;
-  double transforms = tiles * positions * (8 * in + 8 * out) / rate;
+  double directions = (y.r > 1) + (x.r > 1);
+  double transforms = tiles * positions * 4 * directions * (in + out) / rate;
   return multiply + transforms + streamed_ns(positions * in * out * 4, t);
 }
 
@@ -200,11 +213,12 @@ Expr transformed(const std::vector<std::vector<double>>& matrix, const Expr& row
 
 class Rewriter {
  public:
-  Rewriter(const Convolution& conv, int64_t m) : conv_(conv), m_(m), matrices_(winograd_matrices(m)) {
-    names_.m = m;
-    tiles_y_ = imm((conv.height + m - 1) / m), tiles_x_ = imm((conv.width + m - 1) / m);
+  Rewriter(const Convolution& conv, Side y, Side x)
+      : conv_(conv), y_(y), x_(x), along_y_(winograd_matrices(y)), along_x_(winograd_matrices(x)) {
+    names_.y = y, names_.x = x;
+    tiles_y_ = imm((conv.height + y.m - 1) / y.m), tiles_x_ = imm((conv.width + x.m - 1) / x.m);
     channels_ = imm(conv.channels), outputs_ = imm(conv.outputs), batch_ = conv.sum->axes[conv.n].extent;
-    side_ = imm(m + 2);
+    points_y_ = imm(y.points()), points_x_ = imm(x.points());
   }
 
   te::Tensor result() {
@@ -212,8 +226,8 @@ class Rewriter {
     te::TensorNode node = *conv_.sum;  // its own axes, so that readers stay as they are
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
     const Expr &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var;
-    node.body = (*tiles)({node.axes[conv_.n].var, floordiv(y, imm(m_)), floordiv(x, imm(m_)), floormod(y, imm(m_)),
-                          floormod(x, imm(m_)), node.axes[conv_.o].var});
+    node.body = (*tiles)({node.axes[conv_.n].var, floordiv(y, imm(y_.m)), floordiv(x, imm(x_.m)), floormod(y, imm(y_.m)),
+                          floormod(x, imm(x_.m)), node.axes[conv_.o].var});
     names_.result = node.name;
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
@@ -226,7 +240,8 @@ class Rewriter {
   // the border of the array behind it can replace it.
   te::Tensor whole_tiles() {
     te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
-    Expr height = scalar::simplify(tiles_y_ * m_ + 2), width = scalar::simplify(tiles_x_ * m_ + 2);
+    Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1)),
+         width = scalar::simplify(tiles_x_ * x_.m + (x_.r - 1));
     Expr given_height = scalar::simplify(data->shape[conv_.data_y]),
          given_width = scalar::simplify(data->shape[conv_.data_x]);
     std::optional<Guarded> guard = guarded(*data);
@@ -252,43 +267,43 @@ class Rewriter {
   }
 
   te::Tensor input_transform(const te::Tensor& data) {
-    Axis p = axis("p", side_), n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_),
-         j = axis("j", side_), c = axis("c", channels_);
+    Axis p = axis("p", points_y_), n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_),
+         j = axis("j", points_x_), c = axis("c", channels_);
     Exprs column;
-    for (int64_t i = 0; i < m_ + 2; ++i) {
+    for (int64_t i = 0; i < y_.points(); ++i) {
       Exprs at(4);
       at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
-      at[conv_.data_y] = ty.var * m_ + i, at[conv_.data_x] = tx.var * m_ + j.var;
+      at[conv_.data_y] = ty.var * y_.m + i, at[conv_.data_x] = tx.var * x_.m + j.var;
       column.push_back(scalar::load(data, at));
     }
     names_.rows = name("rows");
-    te::Tensor rows = stage(names_.rows, {p, n, ty, tx, j, c}, transformed(matrices_.input, p.var, column));
-    Axis p2 = axis("p", side_), q = axis("q", side_), n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_),
+    te::Tensor rows = stage(names_.rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
+    Axis p2 = axis("p", points_y_), q = axis("q", points_x_), n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_),
          tx2 = axis("tx", tiles_x_), c2 = axis("c", channels_);
     Exprs row;
-    for (int64_t i = 0; i < m_ + 2; ++i) row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
+    for (int64_t i = 0; i < x_.points(); ++i) row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
     names_.input = name("input");
-    return stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(matrices_.input, q.var, row));
+    return stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(along_x_.input, q.var, row));
   }
 
   te::Tensor weight_transform() {
-    Axis p = axis("p", side_), kx = axis("kx", imm(3)), c = axis("c", channels_), o = axis("o", outputs_);
+    Axis p = axis("p", points_y_), kx = axis("kx", imm(x_.r)), c = axis("c", channels_), o = axis("o", outputs_);
     const Expr& own_o = conv_.sum->axes[conv_.o].var;
     Exprs taps;
-    for (int64_t ky = 0; ky < 3; ++ky)
+    for (int64_t ky = 0; ky < y_.r; ++ky)
       taps.push_back(scalar::substitute(conv_.weight,
                                         {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}}));
     names_.half = name("half");
-    te::Tensor half = stage(names_.half, {p, kx, c, o}, transformed(matrices_.weight, p.var, taps));
-    Axis p2 = axis("p", side_), q = axis("q", side_), c2 = axis("c", channels_), o2 = axis("o", outputs_);
+    te::Tensor half = stage(names_.half, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
+    Axis p2 = axis("p", points_y_), q = axis("q", points_x_), c2 = axis("c", channels_), o2 = axis("o", outputs_);
     Exprs row;
-    for (int64_t k = 0; k < 3; ++k) row.push_back((*half)({p2.var, imm(k), c2.var, o2.var}));
+    for (int64_t k = 0; k < x_.r; ++k) row.push_back((*half)({p2.var, imm(k), c2.var, o2.var}));
     names_.weight = name("weight");
-    return stage(names_.weight, {p2, q, c2, o2}, transformed(matrices_.weight, q.var, row));
+    return stage(names_.weight, {p2, q, c2, o2}, transformed(along_x_.weight, q.var, row));
   }
 
   te::Tensor product(const te::Tensor& input, const te::Tensor& weight) {
-    Axis p = axis("p", side_), q = axis("q", side_), n = axis("n", batch_), ty = axis("ty", tiles_y_),
+    Axis p = axis("p", points_y_), q = axis("q", points_x_), n = axis("n", batch_), ty = axis("ty", tiles_y_),
          tx = axis("tx", tiles_x_), o = axis("o", outputs_), c = axis("c", channels_);
     te::TensorNode node;
     node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
@@ -299,25 +314,25 @@ class Rewriter {
   }
 
   te::Tensor output_transform(const te::Tensor& product) {
-    Axis n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_), i = axis("i", imm(m_)),
-         q = axis("q", side_), o = axis("o", outputs_);
+    Axis n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_), i = axis("i", imm(y_.m)),
+         q = axis("q", points_x_), o = axis("o", outputs_);
     Exprs column;
-    for (int64_t p = 0; p < m_ + 2; ++p) column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
+    for (int64_t p = 0; p < y_.points(); ++p) column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
     names_.columns = name("columns");
-    te::Tensor columns = stage(names_.columns, {n, ty, tx, i, q, o}, transformed(matrices_.output, i.var, column));
-    Axis n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_), tx2 = axis("tx", tiles_x_), i2 = axis("i", imm(m_)),
-         j = axis("j", imm(m_)), o2 = axis("o", outputs_);
+    te::Tensor columns = stage(names_.columns, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
+    Axis n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_), tx2 = axis("tx", tiles_x_), i2 = axis("i", imm(y_.m)),
+         j = axis("j", imm(x_.m)), o2 = axis("o", outputs_);
     Exprs row;
-    for (int64_t k = 0; k < m_ + 2; ++k) row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
+    for (int64_t k = 0; k < x_.points(); ++k) row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
     names_.tiles = name("tiles");
-    return stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(matrices_.output, j.var, row));
+    return stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(along_x_.output, j.var, row));
   }
 
   const Convolution& conv_;
-  int64_t m_;
-  const WinogradMatrices& matrices_;
+  Side y_, x_;
+  WinogradMatrices along_y_, along_x_;
   Winograd names_;
-  Expr tiles_y_, tiles_x_, channels_, outputs_, batch_, side_;
+  Expr tiles_y_, tiles_x_, channels_, outputs_, batch_, points_y_, points_x_;
 };
 
 }  // namespace
@@ -334,14 +349,35 @@ te::Tensor unusual_values(const te::Tensor& data) {
                      [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Ne, (*sum)(i), (*sum)(i)); });
 }
 
-// 0: the direct sum.
-static int64_t choose_m(const Convolution& conv, const TargetDesc& target) {
+// The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have a
+// window the transforms' errors multiply: then no more than six points.
+static std::vector<std::pair<Side, Side>> forms(const Convolution& conv, int64_t m) {
+  auto along = [&](int64_t taps, int64_t other) -> std::vector<Side> {
+    if (taps == 1) return {{1, 1}};
+    if (taps == 3) return m ? std::vector<Side>{{m, 3}} : std::vector<Side>{{2, 3}, {4, 3}};
+    if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps}};
+    return {};
+  };
+  std::vector<std::pair<Side, Side>> out;
+  if (conv.taps_y * conv.taps_x == 1) return out;
+  for (Side y : along(conv.taps_y, conv.taps_x))
+    for (Side x : along(conv.taps_x, conv.taps_y)) out.push_back({y, x});
+  return out;
+}
+
+// The fastest form. Nothing: the direct sum.
+static std::optional<std::pair<Side, Side>> choose(const Convolution& conv, const TargetDesc& target, int64_t m) {
   // Few channels leave lanes empty, or the transforms outweigh what is saved.
   const int64_t lanes = target.vector_bytes / 4;
-  if (conv.channels < lanes || conv.outputs < lanes) return 0;
-  double direct = direct_ns(conv, target), two = winograd_ns(conv, 2, target), four = winograd_ns(conv, 4, target);
-  if (std::min(two, four) > 0.85 * direct) return 0;  // within the estimate's error
-  return two < four ? 2 : 4;
+  if (m == 0 && (conv.channels < lanes || conv.outputs < lanes)) return std::nullopt;
+  // Not within the estimate's error.
+  double best_ns = m ? std::numeric_limits<double>::infinity() : 0.85 * direct_ns(conv, target);
+  std::optional<std::pair<Side, Side>> best;
+  for (const std::pair<Side, Side>& form : forms(conv, m)) {
+    double ns = winograd_ns(conv, form.first, form.second, target);
+    if (ns < best_ns) best_ns = ns, best = form;
+  }
+  return best;
 }
 
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
@@ -356,9 +392,9 @@ std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<st
   if (!sum || pointwise_end(outputs, sum, {}) != outputs[0]) return std::nullopt;
   std::optional<Convolution> conv = match(sum, constants);
   if (!conv) return std::nullopt;
-  if (m == 0) m = choose_m(*conv, target);
-  if (m == 0) return std::nullopt;
-  Rewriter rewriter(*conv, m);
+  std::optional<std::pair<Side, Side>> form = choose(*conv, target, m);
+  if (!form) return std::nullopt;
+  Rewriter rewriter(*conv, form->first, form->second);
   te::Tensor result = rewriter.result();
   outputs = te::replace(outputs, {{sum, result}});
   return rewriter.names();

@@ -1,11 +1,13 @@
-// Winograd's convolution: m x m outputs of a 3 x 3 window from (m + 2)^2 multiplications instead of 9 m^2.
+// Winograd's convolution: m outputs along a window of r taps from m + r - 1 multiplications instead of m r, along y and x:
+// F(4 x 4, 3 x 3) takes 36 instead of 144, F(2 x 2, 5 x 5) 36 instead of 100, F(1 x 2, 1 x 7) 8 instead of 14.
 //
-//   out tile = A^T [ (G w G^T) . (B^T d B) ] A        d: (m + 2) x (m + 2) of the data, . summed over channels
+//   out tile = A^T [ (G w G^T) . (B^T d B) ] A        d: the (m + r - 1)^2 data behind a tile, . summed over channels
 //
 // A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (rules/winograd.cpp). Formula:
 // Lavin & Gray, Fast Algorithms for Convolutional Neural Networks (2016); the matrices follow from interpolation points
-// (Toom, Cook). The points decide the error: for m = 4 these are 0, +-5/8, +-3/2, infinity, which are exact in binary and
-// round less than the customary 0, +-1, +-2 do. test/python/test_numerics.py bounds the error.
+// (Toom, Cook). The points decide the error: where there are six these are 0, +-5/8, +-3/2, infinity, which are exact in binary
+// and round less than the customary 0, +-1, +-2 do; where there are eight, 0, +-1/2, +-1, +-2, infinity, the best of all
+// triples of eighths. test/python/test_numerics.py bounds the error.
 #pragma once
 
 #include <optional>
@@ -19,7 +21,12 @@ namespace relay::lower {
 // The stages that stand for one convolution, by name, in the order of computation; axes in brackets. p, q: the position
 // in a transformed tile; ty, tx: which tile.
 struct Winograd {
-  int64_t m = 4;        // outputs of a tile along y and x
+  // One direction: m outputs of a tile, a window of r taps. r = 1: no window, one output a tile.
+  struct Side {
+    int64_t m = 1, r = 1;
+    int64_t points() const { return m + r - 1; }
+  };
+  Side y, x;
   std::string padded;   // [n, c, y, x], or empty: the data as read by whole tiles, zero outside
   std::string rows;     // [p, n, ty, tx, j, c]: B^T d
   std::string input;    // [p, q, n, ty, tx, c]: B^T d B
@@ -32,15 +39,16 @@ struct Winograd {
   te::Tensor data;      // what the convolution reads, before its padding
 };
 
-// Rows of B^T (m + 2 x m + 2), G (m + 2 x 3) and A^T (m x m + 2) for m = 2 or 4.
+// Rows of B^T (points x points), G (points x r) and A^T (m x points). 1, 4, 6 or 8 points.
 struct WinogradMatrices {
   std::vector<std::vector<double>> input, weight, output;
 };
-const WinogradMatrices& winograd_matrices(int64_t m);
+WinogradMatrices winograd_matrices(Winograd::Side side);
 
 // Replaces the convolution in a group by its Winograd form if the estimate for `target` says that it pays. Looks at
-// structure: one reduction, a contraction of float32 with a window of 3 along two axes at stride 1, weights constant, sizes
-// known, and only pointwise work behind it. Nothing: left as it is. `m` other than 0 is taken without an estimate.
+// structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 along two axes at stride 1, weights constant,
+// sizes known, and only pointwise work behind it. Nothing: left as it is. `m` other than 0, outputs a tile along windows of 3,
+// is taken without an estimate; wider windows have 2.
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
                                          const TargetDesc& target, int64_t m = 0);
 

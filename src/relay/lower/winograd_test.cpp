@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "relay/lower/nest.h"
 #include "relay/lower/rules.h"
 #include "relay/scalar/simplify.h"
@@ -28,40 +30,68 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 // A^T [(G g) . (B^T d)] is the correlation of d with g, for every unit vector d and g: the matrices are exact.
 TEST(Winograd, MatricesGiveTheCorrelation) {
-  for (int64_t m : {2, 4}) {
-    const WinogradMatrices& w = winograd_matrices(m);
-    for (size_t i = 0; i < static_cast<size_t>(m + 2); ++i)
-      for (size_t k = 0; k < 3; ++k) {
-        std::vector<double> d(static_cast<size_t>(m + 2)), g(3), products;
+  for (Winograd::Side side : {Winograd::Side{1, 1}, {2, 3}, {4, 3}, {2, 5}, {4, 5}, {2, 7}}) {
+    const WinogradMatrices w = winograd_matrices(side);
+    const size_t n = static_cast<size_t>(side.points()), r = static_cast<size_t>(side.r);
+    for (size_t i = 0; i < n; ++i)
+      for (size_t k = 0; k < r; ++k) {
+        std::vector<double> d(n), g(r), products;
         d[i] = 1, g[k] = 1;
-        for (size_t p = 0; p < w.input.size(); ++p) products.push_back(dot(w.input[p], d) * dot(w.weight[p], g));
-        for (size_t y = 0; y < static_cast<size_t>(m); ++y)
-          EXPECT_NEAR(dot(w.output[y], products), y + k == i ? 1 : 0, 1e-12) << m << ": " << i << " " << k << " " << y;
+        for (size_t p = 0; p < n; ++p) products.push_back(dot(w.input[p], d) * dot(w.weight[p], g));
+        for (size_t y = 0; y < static_cast<size_t>(side.m); ++y)
+          EXPECT_NEAR(dot(w.output[y], products), y + k == i ? 1 : 0, 1e-12)
+              << side.m << ", " << side.r << ": " << i << " " << k << " " << y;
       }
   }
 }
 
+// How much a transform with these rows can enlarge.
+double growth(const std::vector<std::vector<double>>& rows) {
+  double most = 0;
+  for (const std::vector<double>& row : rows) {
+    double sum = 0;
+    for (double f : row) sum += std::abs(f);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// unusual_values() finds what may overflow: values below 2^96 pass it, so all transforms and the sum of `most_weight` together
+// must enlarge by less than 2^32.
+TEST(Winograd, UsualValuesDoNotOverflow) {
+  auto all = [](Winograd::Side side) {
+    WinogradMatrices w = winograd_matrices(side);
+    return growth(w.input) * growth(w.weight) * growth(w.output);
+  };
+  const double six = std::max(all({4, 3}), all({2, 5}));
+  for (double both : {six * six, all({2, 7})}) EXPECT_LT(both * most_weight, 4294967296.0);
+}
+
 struct Conv {
-  int64_t channels = 16, outputs = 16, height = 9, width = 6, pad = 1, stride = 1, dilation = 1;
-  te::Tensor x, w, out;
+  int64_t channels = 16, outputs = 16, height = 9, width = 6, pad = 1, stride = 1, dilation = 1, ky = 3, kx = 3;
+  te::Tensor x{}, w{}, out{};
+
+  // `pad` is what a window of 3 has around; others keep the size too.
+  int64_t pad_y() const { return pad * (ky / 2); }
+  int64_t pad_x() const { return pad * (kx / 2); }
 
   void make() {
     x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, f32);
-    w = te::placeholder("w", {imm(outputs), imm(channels), imm(3), imm(3)}, f32);
+    w = te::placeholder("w", {imm(outputs), imm(channels), imm(ky), imm(kx)}, f32);
     te::Tensor data = x;
+    const int64_t py = pad_y(), px = pad_x();
     if (pad)
-      data = te::compute("padded", {imm(1), imm(channels), imm(height + 2 * pad), imm(width + 2 * pad)},
+      data = te::compute("padded", {imm(1), imm(channels), imm(height + 2 * py), imm(width + 2 * px)},
                          [&](const Exprs& i) {
                            Expr inside = scalar::logical_and(
-                               scalar::logical_and(scalar::le(imm(pad), i[2]), scalar::lt(i[2], imm(height + pad))),
-                               scalar::logical_and(scalar::le(imm(pad), i[3]), scalar::lt(i[3], imm(width + pad))));
-                           return scalar::select(inside, (*x)({i[0], i[1], i[2] - pad, i[3] - pad}), scalar::fimm(0));
+                               scalar::logical_and(scalar::le(imm(py), i[2]), scalar::lt(i[2], imm(height + py))),
+                               scalar::logical_and(scalar::le(imm(px), i[3]), scalar::lt(i[3], imm(width + px))));
+                           return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), scalar::fimm(0));
                          });
-    int64_t reach = 2 * dilation + 1;
-    Exprs shape{imm(1), imm(outputs), imm((height + 2 * pad - reach) / stride + 1),
-                imm((width + 2 * pad - reach) / stride + 1)};
+    Exprs shape{imm(1), imm(outputs), imm((height + 2 * py - (ky - 1) * dilation - 1) / stride + 1),
+                imm((width + 2 * px - (kx - 1) * dilation - 1) / stride + 1)};
     te::Tensor conv = te::reduce(
-        "conv", shape, {imm(channels), imm(3), imm(3)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+        "conv", shape, {imm(channels), imm(ky), imm(kx)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
           return (*data)({i[0], r[0], i[2] * stride + r[1] * dilation, i[3] * stride + r[2] * dilation}) *
                  (*w)({i[1], r[0], r[1], r[2]});
         });
@@ -70,7 +100,7 @@ struct Conv {
   }
 };
 
-TEST(Winograd, RewritesWindowsOfThreeAtStrideOne) {
+TEST(Winograd, RewritesWindowsAtStrideOne) {
   auto rewritten = [](Conv c, std::set<std::string> constants = {"w"}) {
     c.make();
     te::Tensors outputs{c.out};
@@ -78,6 +108,10 @@ TEST(Winograd, RewritesWindowsOfThreeAtStrideOne) {
   };
   EXPECT_TRUE(rewritten({}));
   EXPECT_TRUE(rewritten({.pad = 0}));
+  EXPECT_TRUE(rewritten({.ky = 1, .kx = 7}));
+  EXPECT_TRUE(rewritten({.ky = 5, .kx = 3}));
+  EXPECT_FALSE(rewritten({.ky = 7, .kx = 7}));  // errors multiply
+  EXPECT_FALSE(rewritten({.ky = 1, .kx = 1}));
   EXPECT_FALSE(rewritten({.stride = 2}));
   EXPECT_FALSE(rewritten({.dilation = 2}));
   EXPECT_FALSE(rewritten({}, {}));  // the weight is not constant
@@ -104,7 +138,7 @@ void check(Conv c, int64_t m, double tolerance) {
 
   std::map<std::string, Tensor> arrays;
   Tensor x = Tensor::empty({1, c.channels, c.height, c.width}, f32),
-         w = Tensor::empty({c.outputs, c.channels, 3, 3}, f32);
+         w = Tensor::empty({c.outputs, c.channels, c.ky, c.kx}, f32);
   for (int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i * 7 % 11 - 5));
   for (int64_t i = 0; i < w.elements(); ++i) w.set(i, static_cast<double>(i * 5 % 7 - 3));
   arrays["x"] = pack(x, plan.layouts.at("x")), arrays["w"] = pack(w, plan.layouts.at("w"));
@@ -134,8 +168,9 @@ void check(Conv c, int64_t m, double tolerance) {
       for (int64_t xx = 0; xx < shape[3]; ++xx, ++i) {
         double sum = 0;
         for (int64_t ch = 0; ch < c.channels; ++ch)
-          for (int64_t k = 0; k < 9; ++k)
-            sum += at(ch, y + k / 3 - c.pad, xx + k % 3 - c.pad) * w.at((o * c.channels + ch) * 9 + k);
+          for (int64_t k = 0; k < c.ky * c.kx; ++k)
+            sum += at(ch, y + k / c.kx - c.pad_y(), xx + k % c.kx - c.pad_x()) *
+                   w.at((o * c.channels + ch) * c.ky * c.kx + k);
         ASSERT_NEAR(got.at(i), std::max(sum, 0.0), tolerance) << o << " " << y << " " << xx;
       }
 }
@@ -148,6 +183,13 @@ TEST(Winograd, KernelsGiveTheDirectSum) {
   // m = 4: sums of up to 150 terms of at most 15, transforms up to 36 times as large in float32.
   check({}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 30, .width = 21}, 4, 2e-2);
+  // Windows in one direction, wider ones, two kinds of them: of up to 500 terms.
+  check({.height = 17, .width = 17, .ky = 1, .kx = 7}, 4, 2e-2);
+  check({.channels = 20, .outputs = 12, .height = 9, .width = 21, .ky = 7, .kx = 1}, 4, 2e-2);
+  check({.height = 8, .width = 8, .ky = 3, .kx = 1}, 2, 0);
+  check({.height = 11, .width = 14, .ky = 5, .kx = 5}, 4, 2e-2);
+  check({.channels = 20, .outputs = 12, .height = 10, .width = 13, .ky = 3, .kx = 5}, 4, 2e-2);
+  check({.pad = 0, .ky = 5, .kx = 1}, 4, 2e-2);
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 // stays in L2:
 //
 //   for each block of tiles                           (the tasks)
-//     input[36][tiles][C]                             transformed data
+//     input[points][tiles][C]                         transformed data
 //     for each block of output channels
-//       product[36][tiles][32]                        one register-tiled contraction a position
+//       product[points][tiles][32]                    one register-tiled contraction a position
 //       for each tile: columns, tiles, epilogue       inverse transform, bias, activation
 //
 // Where the image has too few tiles to make tasks of them, or reading the weights anew for each block would take longer than the
@@ -57,7 +57,7 @@ class Scheduler {
     const te::Tensor product = find(w_.product), input = find(w_.input);
     channels_ = extent_or(input->axes[5], 0), outputs_ = extent_or(product->axes[5], 0);
     tiles_y_ = extent_or(product->axes[3], 0), tiles_x_ = extent_or(product->axes[4], 0);
-    const int64_t positions = (w_.m + 2) * (w_.m + 2);
+    const int64_t positions = w_.y.points() * w_.x.points();
     const TargetDesc& target = *plan_.target;
     // About 28 tiles, two register tiles of 14.
     Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, 28, target.l2_bytes);
@@ -87,8 +87,8 @@ class Scheduler {
     product_stages(tile, level);
     input_stages(own_input_ ? 0 : level - 1);
     output_stages(level + 3);
-    plan_.note(format("{}: Winograd {} x {}, blocks of {} x {} tiles, register tile {} x {} vectors of {}{}", e_->name,
-                      w_.m, w_.m, block.rows, block.columns, tile.tx * tile.ty, tile.nb, lanes_,
+    plan_.note(format("{}: Winograd F({} x {}, {} x {}), blocks of {} x {} tiles, register tile {} x {} vectors of {}{}", e_->name,
+                      w_.y.m, w_.x.m, w_.y.r, w_.x.r, block.rows, block.columns, tile.tx * tile.ty, tile.nb, lanes_,
                       own_input_ ? ", input transformed first" : ""));
   }
 
@@ -182,7 +182,7 @@ class Scheduler {
     StageSchedule& s = schedule(e_->name);
     s = {};
     s.place = Place::Root;
-    const Loop rows{y_, w_.m * block.rows, LoopKind::Parallel}, columns{x_, w_.m * block.columns, LoopKind::Parallel};
+    const Loop rows{y_, w_.y.m * block.rows, LoopKind::Parallel}, columns{x_, w_.x.m * block.columns, LoopKind::Parallel};
     s.loops.push_back({n_, 1, LoopKind::Parallel});
     if (own_input_) s.loops.push_back({o_, o_block_, LoopKind::Parallel});
     for (Loop l : {rows, columns}) {
@@ -191,8 +191,8 @@ class Scheduler {
     }
     if (!own_input_) s.loops.push_back({o_, o_block_});
     const int level = 4;
-    s.loops.push_back({y_, w_.m});
-    s.loops.push_back({x_, w_.m});
+    s.loops.push_back({y_, w_.y.m});
+    s.loops.push_back({x_, w_.x.m});
     s.loops.push_back({o_, lanes_});
     s.loops.push_back({y_, 1, LoopKind::Unroll});
     s.loops.push_back({x_, 1, LoopKind::Unroll});
@@ -254,7 +254,7 @@ class Scheduler {
         {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
   }
 
-  // What `consumer` reads of `stage` within one step of its loop `level`, m + 2 vectors along `unrolled`, is loaded into
+  // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded into
   // registers once.
   void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
     te::Tensor from = find(stage), copy = copy_stage(from, stage + "_kept");
