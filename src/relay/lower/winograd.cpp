@@ -226,8 +226,8 @@ class Rewriter {
     te::TensorNode node = *conv_.sum;  // its own axes, so that readers stay as they are
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
     const Expr &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var;
-    node.body = (*tiles)({node.axes[conv_.n].var, floordiv(y, imm(y_.m)), floordiv(x, imm(x_.m)), floormod(y, imm(y_.m)),
-                          floormod(x, imm(x_.m)), node.axes[conv_.o].var});
+    node.body = (*tiles)({node.axes[conv_.n].var, floordiv(y, imm(y_.m)), floordiv(x, imm(x_.m)),
+                          floormod(y, imm(y_.m)), floormod(x, imm(x_.m)), node.axes[conv_.o].var});
     names_.result = node.name;
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
@@ -281,7 +281,8 @@ class Rewriter {
     Axis p2 = axis("p", points_y_), q = axis("q", points_x_), n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_),
          tx2 = axis("tx", tiles_x_), c2 = axis("c", channels_);
     Exprs row;
-    for (int64_t i = 0; i < x_.points(); ++i) row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
+    for (int64_t i = 0; i < x_.points(); ++i)
+      row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
     names_.input = name("input");
     return stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(along_x_.input, q.var, row));
   }
@@ -317,13 +318,15 @@ class Rewriter {
     Axis n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_), i = axis("i", imm(y_.m)),
          q = axis("q", points_x_), o = axis("o", outputs_);
     Exprs column;
-    for (int64_t p = 0; p < y_.points(); ++p) column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
+    for (int64_t p = 0; p < y_.points(); ++p)
+      column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
     names_.columns = name("columns");
     te::Tensor columns = stage(names_.columns, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
     Axis n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_), tx2 = axis("tx", tiles_x_), i2 = axis("i", imm(y_.m)),
          j = axis("j", imm(x_.m)), o2 = axis("o", outputs_);
     Exprs row;
-    for (int64_t k = 0; k < x_.points(); ++k) row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
+    for (int64_t k = 0; k < x_.points(); ++k)
+      row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
     names_.tiles = name("tiles");
     return stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(along_x_.output, j.var, row));
   }

@@ -81,13 +81,13 @@ struct Conv {
     te::Tensor data = x;
     const int64_t py = pad_y(), px = pad_x();
     if (pad)
-      data = te::compute("padded", {imm(1), imm(channels), imm(height + 2 * py), imm(width + 2 * px)},
-                         [&](const Exprs& i) {
-                           Expr inside = scalar::logical_and(
-                               scalar::logical_and(scalar::le(imm(py), i[2]), scalar::lt(i[2], imm(height + py))),
-                               scalar::logical_and(scalar::le(imm(px), i[3]), scalar::lt(i[3], imm(width + px))));
-                           return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), scalar::fimm(0));
-                         });
+      data = te::compute(
+          "padded", {imm(1), imm(channels), imm(height + 2 * py), imm(width + 2 * px)}, [&](const Exprs& i) {
+            Expr inside =
+                scalar::logical_and(scalar::logical_and(scalar::le(imm(py), i[2]), scalar::lt(i[2], imm(height + py))),
+                                    scalar::logical_and(scalar::le(imm(px), i[3]), scalar::lt(i[3], imm(width + px))));
+            return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), scalar::fimm(0));
+          });
     Exprs shape{imm(1), imm(outputs), imm((height + 2 * py - (ky - 1) * dilation - 1) / stride + 1),
                 imm((width + 2 * px - (kx - 1) * dilation - 1) / stride + 1)};
     te::Tensor conv = te::reduce(

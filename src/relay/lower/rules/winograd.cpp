@@ -87,9 +87,10 @@ class Scheduler {
     product_stages(tile, level);
     input_stages(own_input_ ? 0 : level - 1);
     output_stages(level + 3);
-    plan_.note(format("{}: Winograd F({} x {}, {} x {}), blocks of {} x {} tiles, register tile {} x {} vectors of {}{}", e_->name,
-                      w_.y.m, w_.x.m, w_.y.r, w_.x.r, block.rows, block.columns, tile.tx * tile.ty, tile.nb, lanes_,
-                      own_input_ ? ", input transformed first" : ""));
+    plan_.note(
+        format("{}: Winograd F({} x {}, {} x {}), blocks of {} x {} tiles, register tile {} x {} vectors of {}{}",
+               e_->name, w_.y.m, w_.x.m, w_.y.r, w_.x.r, block.rows, block.columns, tile.tx * tile.ty, tile.nb, lanes_,
+               own_input_ ? ", input transformed first" : ""));
   }
 
  private:
@@ -182,7 +183,8 @@ class Scheduler {
     StageSchedule& s = schedule(e_->name);
     s = {};
     s.place = Place::Root;
-    const Loop rows{y_, w_.y.m * block.rows, LoopKind::Parallel}, columns{x_, w_.x.m * block.columns, LoopKind::Parallel};
+    const Loop rows{y_, w_.y.m * block.rows, LoopKind::Parallel},
+        columns{x_, w_.x.m * block.columns, LoopKind::Parallel};
     s.loops.push_back({n_, 1, LoopKind::Parallel});
     if (own_input_) s.loops.push_back({o_, o_block_, LoopKind::Parallel});
     for (Loop l : {rows, columns}) {
