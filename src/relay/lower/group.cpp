@@ -159,19 +159,24 @@ Result<GroupTe> group_of(const ir::Call& call) {
     group.name =
         group.name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(group.name)));
 
-  // Unique names for parameters and constants first, then for the stages above them.
+  make_names_unique(group);
+  return group;
+}
+
+// Parameters and constants first, then the stages above them.
+void make_names_unique(GroupTe& group) {
   std::vector<std::pair<te::Tensor, te::Tensor>> fresh;
-  std::map<std::string, int> used;
+  std::set<std::string> used;
   auto rename = [&](te::Tensor& p) {
-    int n = used[p->name]++;
-    te::Tensor q = renamed_placeholder(p, n ? format("{}_{}", p->name, n) : p->name);
+    std::string name = p->name;
+    for (int n = 1; !used.insert(name).second; ++n) name = format("{}_{}", p->name, n);
+    te::Tensor q = renamed_placeholder(p, name);
     fresh.push_back({p, q});
     p = q;
   };
   for (te::Tensor& p : group.params) rename(p);
   for (auto& [p, value] : group.constants) rename(p);
   group.outputs = unique_names(te::replace(group.outputs, fresh));
-  return group;
 }
 
 // A copy of a stage under another name, with its own axes renamed where they clash.

@@ -19,6 +19,9 @@ struct GroupTe {
 // `callee`: a primitive function, or null for a call of an operator that no pass has fused.
 Result<GroupTe> group_of(const ir::Call& call);
 
+// Gives parameters, constants and stages names that are unique within the group.
+void make_names_unique(GroupTe& group);
+
 // The same tensors with stage names that are unique (conv, conv_1) and axis names unique within a stage.
 te::Tensors unique_names(const te::Tensors& outputs);
 

@@ -98,6 +98,7 @@ class Lowering {
     plan.outputs = g.te.outputs;
     plan.from_border = g.from_border;
     plan.winograd = g.winograd;
+    plan.slides = g.slides;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/lower/facts.h"
+#include "relay/lower/sliding.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -28,6 +29,7 @@ class Planner {
     add_outputs(values_.at(body.get()));
     choose_order();
     save_multiplications();
+    join_sliding(plan_, options_.target);
     choose_borders();
     split_outputs();
     return std::move(plan_);

@@ -3,6 +3,7 @@
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
 //   - a convolution that takes fewer multiplications in another form is rewritten (winograd.h); where its data holds a value
 //     that this form would spread, the direct form runs after it;
+//   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
 //   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
 #pragma once
@@ -22,6 +23,7 @@ struct PlannedGroup {
   std::set<std::string> from_border;  // padding stages that read the border of their input
   int when = -1;                      // an array: the group is computed only if it has a byte that is not zero
   bool prefers_channels_last = false;
+  bool slides = false;  // joined of several (sliding.h)
 };
 
 struct GraphPlan {

@@ -15,6 +15,7 @@ struct GroupPlan {
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::set<std::string> from_border;      // padding stages whose input has the border that they need
   std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
+  bool slides = false;                    // joined of groups to be computed row by row
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   Schedule schedule;
   const TargetDesc* target = nullptr;
@@ -44,6 +45,9 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
 bool rows_rule(GroupPlan& plan);
 // A convolution in Winograd's form and its epilogue: transforms and products of a block of tiles stay in cache.
 void winograd_rule(GroupPlan& plan);
+// Groups that were joined, after the other rules have scheduled each: they move into the last one's loop over rows. False, and
+// nothing done, if that has another form.
+bool sliding_rule(GroupPlan& plan);
 // A root without a reduction: elementwise work and data movement.
 void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
 

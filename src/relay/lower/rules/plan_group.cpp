@@ -181,6 +181,7 @@ void plan_group(GroupPlan& plan) {
     const StageSchedule& s = plan.schedule.stages[t->name];
     if (s.place == Place::Root && s.loops.empty()) elementwise_rule(plan, find_stage(plan, t->name));
   }
+  if (plan.slides) sliding_rule(plan);
   for (const te::Tensor& t : plan.stages())
     if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
 }

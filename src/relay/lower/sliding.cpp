@@ -1,0 +1,182 @@
+#include "relay/lower/sliding.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "relay/lower/facts.h"
+
+namespace relay::lower {
+
+namespace {
+
+// The only reduction of a group, with what is inlined into it.
+std::optional<StageFacts> only_reduction(const te::Tensors& outputs) {
+  const te::Tensors stages = te::topological(outputs);
+  Schedule reductions;
+  te::Tensor found;
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder()) continue;
+    StageSchedule& s = reductions.stages[t->name];
+    if (t->combiner == te::Combiner::None) continue;
+    if (found) return std::nullopt;
+    s.place = Place::Root, found = t;
+  }
+  if (!found || pointwise_end(outputs, found, {}) != outputs[0]) return std::nullopt;
+  return facts_of(found, expand(stages, reductions));
+}
+
+enum class Form : uint8_t { Other, Pointwise, Window };
+
+struct Candidate {
+  Form form = Form::Other;
+  int64_t window = 1;     // rows
+  int64_t stride = 1;     // of rows
+  double flops = 0;       // multiply-adds
+  int64_t row_bytes = 0;  // of the result
+  int64_t rows = 0;
+};
+
+Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
+  Candidate c;
+  if (g.winograd || g.when >= 0 || !g.prefers_channels_last || g.te.outputs.size() != 1) return c;
+  std::optional<StageFacts> facts = only_reduction(g.te.outputs);
+  if (!facts || facts->stage->axes.size() != 4 || facts->stage->dtype != DType::float32()) return c;
+  const te::TensorNode& r = *facts->stage;
+  int64_t results = 1, terms = 1;
+  for (const te::Axis& a : r.axes) results *= extent_or(a, 0);
+  for (const te::Axis& a : r.reduce_axes) terms *= extent_or(a, 0);
+  if (results * terms == 0) return c;  // sizes are not known
+  c.flops = static_cast<double>(results * terms);
+  c.rows = r.axes[2].extent->ivalue;
+  c.row_bytes = results / r.axes[0].extent->ivalue / c.rows * r.dtype.bytes();
+  if (!facts->contraction) return c;
+  auto owns = [&](const std::set<std::string>& own, const std::set<std::string>& other) {
+    return std::any_of(r.axes.begin(), r.axes.end(),
+                       [&](const te::Axis& a) { return own.count(a.var->name) && !other.count(a.var->name); });
+  };
+  const bool both = owns(facts->left, facts->right) && owns(facts->right, facts->left);
+  if (both && !facts->window && terms * extent_or(r.axes[1], 0) * r.dtype.bytes() <= target.l2_bytes / 2)
+    c.form = Form::Pointwise;
+  if (both || !facts->window || !facts->grouped.empty()) return c;
+  // Along the rows: o * stride + k.
+  const std::string& y = r.axes[2].var->name;
+  for (const LoadFact& l : facts->loads)
+    for (const auto& index : l.coefficients)
+      if (index && index->count(y) && index->size() == 2) {
+        c.stride = index->at(y);
+        for (const te::Axis& k : r.reduce_axes)
+          if (index->count(k.var->name)) c.window = (extent_or(k, 1) - 1) * index->at(k.var->name) + 1;
+        c.form = Form::Window;
+      }
+  return c;
+}
+
+// The consumer with its parameter number `param` computed by the producer.
+PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer, size_t param) {
+  PlannedGroup out = consumer;
+  out.te.name = producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0);
+  out.te.outputs = te::replace(consumer.te.outputs, {{consumer.te.params[param], producer.te.outputs[0]}});
+  out.te.params.erase(out.te.params.begin() + static_cast<int64_t>(param));
+  out.params.erase(out.params.begin() + static_cast<int64_t>(param));
+  auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(out.te.params, producer.te.params), append(out.params, producer.params);
+  append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
+  make_names_unique(out.te);
+  out.slides = true;
+  return out;
+}
+
+class Joiner {
+ public:
+  Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target) {
+    for (const PlannedGroup& g : plan_.groups) candidates_.push_back(candidate(g, target_));
+    for (size_t g = 0; g < plan_.groups.size(); ++g) {
+      for (int p : plan_.groups[g].params) readers_[p].push_back(g);
+      if (plan_.groups[g].when >= 0) readers_[plan_.groups[g].when].push_back(g);
+      for (int o : plan_.groups[g].outputs) writer_[o] = g;
+    }
+    for (const Array& a : plan_.arrays)
+      if (a.alias >= 0) readers_[a.alias].push_back(plan_.groups.size());
+  }
+
+  void run() {
+    std::vector<bool> gone(plan_.groups.size());
+    for (size_t w = 0; w < plan_.groups.size(); ++w) {
+      if (candidates_[w].form != Form::Window) continue;
+      std::optional<size_t> last = only_reader(w), first = only_writer(w);
+      if (!last || candidates_[*last].form != Form::Pointwise || plan_.groups[*last].slides) continue;
+      if (first && (candidates_[*first].form != Form::Pointwise || plan_.groups[*first].slides)) first.reset();
+      if (!pays(first, w, *last)) continue;
+      PlannedGroup window = plan_.groups[w];
+      if (first) window = joined(plan_.groups[*first], window, parameter(window, plan_.groups[*first]));
+      plan_.groups[*last] = joined(window, plan_.groups[*last], parameter(plan_.groups[*last], window));
+      gone[w] = true;
+      if (first) gone[*first] = true;
+    }
+    std::vector<PlannedGroup> left;
+    for (size_t g = 0; g < plan_.groups.size(); ++g)
+      if (!gone[g]) left.push_back(std::move(plan_.groups[g]));
+    plan_.groups = std::move(left);
+  }
+
+ private:
+  static size_t parameter(const PlannedGroup& reader, const PlannedGroup& writer) {
+    return static_cast<size_t>(std::find(reader.params.begin(), reader.params.end(), writer.outputs[0]) -
+                               reader.params.begin());
+  }
+  // The group that alone reads, once, what group g alone writes.
+  std::optional<size_t> only_reader(size_t g) const {
+    const int array = plan_.groups[g].outputs[0];
+    auto it = readers_.find(array);
+    if (plan_.arrays[array].kind != Array::Kind::Temporary || it == readers_.end() || it->second.size() != 1 ||
+        it->second[0] >= plan_.groups.size())
+      return std::nullopt;
+    return it->second[0];
+  }
+  // The group before w, if w is its only reader; of w's parameters, the one of that much data.
+  std::optional<size_t> only_writer(size_t w) const {
+    for (int p : plan_.groups[w].params)
+      if (auto it = writer_.find(p); it != writer_.end() && only_reader(it->second) == w) return it->second;
+    return std::nullopt;
+  }
+
+  // Nanoseconds: what is not written to L3 and read again, against rows that two tasks compute and those copied into a ring.
+  bool pays(std::optional<size_t> first, size_t w, size_t last) const {
+    const Candidate& window = candidates_[w];
+    double saved = 0, cost = 0;
+    auto passes = [&](const Candidate& c) {
+      const double bytes = static_cast<double>(c.row_bytes * c.rows);
+      if (bytes > static_cast<double>(target_.l2_bytes))
+        saved += 2 * bytes / (bytes > static_cast<double>(target_.l3_bytes) / 2 ? target_.dram_gbps : target_.l3_gbps);
+    };
+    passes(window);
+    if (first) {
+      const Candidate& c = candidates_[*first];
+      passes(c);
+      if (c.row_bytes * (window.window + 2) + window.row_bytes > target_.l2_bytes / 2) return false;
+      const double rate = target_.vector_bytes / 4.0 * target_.fma_per_cycle * target_.ghz;
+      const int64_t rows = rows_a_task(candidates_[last].rows, target_);
+      cost += c.flops / rate * static_cast<double>(window.window - window.stride) /
+              static_cast<double>(rows * window.stride);
+      cost += static_cast<double>(c.row_bytes * c.rows) / target_.l2_gbps;
+    }
+    return saved > cost;
+  }
+
+  GraphPlan& plan_;
+  const TargetDesc& target_;
+  std::vector<Candidate> candidates_;
+  std::unordered_map<int, std::vector<size_t>> readers_;  // of an array
+  std::unordered_map<int, size_t> writer_;
+};
+
+}  // namespace
+
+int64_t rows_a_task(int64_t rows, const TargetDesc& target) {
+  const int64_t tasks = std::max(2, target.cores);
+  return (rows + tasks - 1) / tasks;
+}
+
+void join_sliding(GraphPlan& plan, const TargetDesc& target) { Joiner(plan, target).run(); }
+
+}  // namespace relay::lower
