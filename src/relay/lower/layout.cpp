@@ -32,7 +32,9 @@ bool Layout::has_border() const {
   return false;
 }
 
-bool Layout::is_row_major() const { return dims == row_major(static_cast<int>(dims.size())).dims && !has_border(); }
+bool Layout::is_row_major() const {
+  return dims == row_major(static_cast<int>(dims.size())).dims && !has_border() && gap == 0;
+}
 
 static int64_t at(const std::vector<int64_t>& v, int d) { return v.empty() ? 0 : v[d]; }
 
@@ -47,6 +49,7 @@ Exprs Layout::physical_shape(const Exprs& logical) const {
     else
       shape.push_back(floordiv(extent + (l.block - 1), l.block));
   }
+  if (gap) shape.back() = shape.back() + gap;
   return shape;
 }
 
@@ -76,6 +79,7 @@ std::string Layout::str() const {
       if (low[d] || high[d]) out += format(" {}:{}+{}", d, low[d], high[d]);
     if (border_value != 0) out += format(" value {}", border_value);
   }
+  if (gap) out += format(" gap {}", gap);
   return out;
 }
 
@@ -97,6 +101,7 @@ Walk plan_walk(const Layout& layout, const Shape& logical) {
     int64_t e = logical[l.dim] + at(layout.low, l.dim) + at(layout.high, l.dim);
     extent[p] = l.block == 0 ? e : l.inner ? l.block : (e + l.block - 1) / l.block;
   }
+  if (n) extent[n - 1] += layout.gap;
   for (size_t p = n; p-- > 1;) stride[p - 1] = stride[p] * extent[p];
   walk.physical_elements = n ? stride[0] * extent[0] : 1;
   walk.offset.resize(logical.size());

@@ -25,17 +25,18 @@ struct Layout {
   std::vector<LayoutDim> dims;     // outermost first
   std::vector<int64_t> low, high;  // border before and after each logical dimension; empty: none
   double border_value = 0;         // what the border holds
+  int64_t gap = 0;                 // elements behind each row of the innermost dimension that nothing reads or writes
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major
   bool has_border() const;
-  bool is_row_major() const;  // and without a border
+  bool is_row_major() const;  // and without a border or gap
   bool operator==(const Layout&) const = default;
 
   Exprs physical_shape(const Exprs& logical_shape) const;
   // Indices into the physical array of logical `indices`, which may reach into the border.
   Exprs physical_indices(const Exprs& indices) const;
-  std::string str() const;  // "0,2,3,1 border 2:1+1 3:1+1"
+  std::string str() const;  // "0,2,3,1 border 2:1+1 3:1+1 gap 16"
 };
 
 // The physical image of a constant (borders and padding filled), and back.

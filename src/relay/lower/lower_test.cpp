@@ -89,6 +89,9 @@ TEST(Layout, PacksAndUnpacks) {
   EXPECT_EQ(image.at(0), -1);
   EXPECT_TRUE(equal(unpack(image, bordered, v.shape()), v));
   EXPECT_EQ(bordered.str(), "0,2,1 border 2:1+2 value -1");
+  bordered.gap = 3;
+  EXPECT_EQ(pack(v, bordered).shape(), (Shape{2, 6, 8}));
+  EXPECT_TRUE(equal(unpack(pack(v, bordered), bordered, v.shape()), v));
 }
 
 // A convolution and the pooling behind it in one loop over rows: the rows that the pooling still needs are kept in a ring.
@@ -398,6 +401,24 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
     ASSERT_TRUE(again) << render(again.errors());
     EXPECT_EQ(str(*again, g.stages), g.schedule);
   }
+}
+
+// Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
+TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
+  auto gaps = [](int64_t channels) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 14, 14}, f32));
+    x->type = x->annotation;
+    ir::Expr a = typed(op::make("nn.conv2d", {x, weight({channels, 32, 1, 1})}, {}));
+    ir::Expr b = typed(op::make("nn.conv2d", {a, weight({32, channels, 1, 1})}, {}));
+    Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    std::set<std::string> found;
+    for (const Array& array : l->arrays)
+      if (array.layout.gap) found.insert(array.layout.str());
+    return found;
+  };
+  EXPECT_EQ(gaps(512), std::set<std::string>{"0,2,3,1 gap 16"});
+  EXPECT_EQ(gaps(480), std::set<std::string>{});
 }
 
 // Lanes run along the channels, whatever order the caller's data is in: it is copied first.
