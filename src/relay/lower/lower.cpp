@@ -63,7 +63,13 @@ class Lowering {
     RELAY_ASSIGN(plan_, plan_graph(function, options_));
     out_.arrays = plan_.arrays;
     is_constant_.assign(out_.arrays.size(), false);
-    for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
+    size_t constant_bytes = 0;
+    for (size_t i = 0; i < out_.arrays.size(); ++i)
+      if (out_.arrays[i].kind == Array::Kind::Constant)
+        is_constant_[i] = true, constant_bytes += out_.arrays[i].value.bytes();
+    // Weights beyond L3 come from memory in each run.
+    streams_weights_ =
+        options_.target.prefetch_weights || constant_bytes > static_cast<size_t>(options_.target.l3_bytes);
     for (const PlannedGroup& g : plan_.groups) RELAY_RETURN_IF_ERROR(lower_group(g));
     return ok();
   }
@@ -99,6 +105,7 @@ class Lowering {
     plan.from_border = g.from_border;
     plan.winograd = g.winograd;
     plan.slides = g.slides;
+    plan.streams_weights = streams_weights_;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {
@@ -206,6 +213,7 @@ class Lowering {
   LoweredFunction& out_;
   GraphPlan plan_;
   std::vector<bool> is_constant_;
+  bool streams_weights_ = false;
   std::map<std::pair<int, std::string>, int> packed_;
   LowerNames own_names_;
   LowerNames& names_;

@@ -294,6 +294,7 @@ stage out: root
 stage pool: at out.2 registers
   loops k0/1:unroll k1/1:unroll i0/1 i1/1:unroll i2/1:vector
 stage conv: at out.2 stack
+  ahead w i2/16
   loops i0/1 i1/1 k0/1 k1/1 k2/1 i2/1:vector
 layout w: 3/16,0,1,2,3%16
 )";
@@ -332,7 +333,8 @@ TEST(Schedule, BadTextIsExplained) {
   EXPECT_NE(message("loops i0/1").find("'loops' stands before any stage"), std::string::npos);
   EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
   EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must be there once"), std::string::npos);
-  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops or layout, found 'tile'"), std::string::npos);
+  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, ahead or layout, found 'tile'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  ahead w").find("expected 'ahead TENSOR AXIS/STEP'"), std::string::npos);
 }
 
 TEST(Schedule, IllegalOnesAreRefused) {
@@ -357,6 +359,12 @@ TEST(Schedule, IllegalOnesAreRefused) {
   const std::string conv = "stage conv: root\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1\n";
   EXPECT_NE(refusal({g.out}, conv + out + "stage pool: at out.9 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
                 .find("inside 9 loops of 'out', which has 3"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, conv + pool + "stage out: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1")
+                .find("stage 'out' has no serial loop over a sum in which 'w' could be fetched"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
+                .find("stage 'pool' does not read 'w' from memory"),
             std::string::npos);
   EXPECT_NE(refusal({g.out}, conv + pool + "stage out: inline from_border")
                 .find("it has no guard that a border could replace"),
@@ -419,6 +427,25 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
   };
   EXPECT_EQ(gaps(512), std::set<std::string>{"0,2,3,1 gap 16"});
   EXPECT_EQ(gaps(480), std::set<std::string>{});
+}
+
+// Weights that do not fit L2 are fetched a block ahead where the machine's description says that it pays.
+TEST(Function, WeightsAreFetchedAhead) {
+  auto fetches = [](bool pays) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({1, 512, 7, 7}, f32));
+    x->type = x->annotation;
+    ir::Expr a = typed(op::make("nn.conv2d", {x, weight({512, 512, 3, 3})}, {{"strides", ir::Ints{2, 2}}}));
+    TargetDesc target = wide();
+    target.prefetch_weights = pays;
+    target.l3_bytes = 64 << 20;
+    Result<LoweredFunction> l = lower(ir::function({x}, a), "main", {.target = target, .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    bool found = false;
+    for (const loop::Kernel& k : l->kernels) found |= loop::str(k).find("prefetch weight") != std::string::npos;
+    return found;
+  };
+  EXPECT_TRUE(fetches(true));
+  EXPECT_FALSE(fetches(false));
 }
 
 // Lanes run along the channels, whatever order the caller's data is in: it is copied first.

@@ -199,8 +199,14 @@ class KernelBuilder {
     const te::Axis* axis = find_axis(*stage, l.axis);
     if (!axis) refuse("see the stage's axes with --emit te", "stage '{}' has no axis '{}'", stage->name, l.axis);
     bool reduce = is_reduce_axis(*stage, l.axis);
+    const bool fetches = !init && !s.ahead.empty() && innermost_sum(*stage, s) == static_cast<int>(level);
     auto inside = [&](const Ranges& r) {
-      return init ? one_loop(stage, level + 1, r, true) : loops(stage, level + 1, r);
+      if (init) return one_loop(stage, level + 1, r, true);
+      loop::Stmt body = loops(stage, level + 1, r);
+      if (!fetches) return body;
+      loop::Stmts parts = fetch_ahead(*stage, r);
+      parts.push_back(body);
+      return loop::block(std::move(parts));
     };
     if (init && reduce) return one_loop(stage, level + 1, ranges, true);
 
@@ -234,6 +240,32 @@ class KernelBuilder {
       out.push_back(with(range.min + full * l.step, imm(tail), range.limit));
     }
     return loop::block(std::move(out));
+  }
+
+  // Prefetches of the lines that the stage reads of `ahead` at the first point of the ranges, further along the axis.
+  loop::Stmts fetch_ahead(const TensorNode& stage, const Ranges& ranges) {
+    const StageSchedule& s = of(stage);
+    loop::Stmts out;
+    const te::Tensor* tensor = nullptr;
+    for (const te::Tensor& t : bodies_.loads_of(stage))
+      if (t->name == s.ahead) tensor = &t;
+    if (!tensor || !params_.count(tensor->get()))
+      refuse("name an array that the stage reads", "stage '{}' does not read '{}' from memory", stage.name, s.ahead);
+    const Range& along = ranges.at(find_axis(stage, s.ahead_axis)->var.get());
+    const int64_t line = std::max(1, 64 / (*tensor)->dtype.bytes());
+    for (int64_t at = 0; at < (scalar::is_int(along.extent) ? along.extent->ivalue : 1); at += line) {
+      std::vector<Binding> bindings;
+      for (const std::vector<te::Axis>* axes : {&stage.axes, &stage.reduce_axes})
+        for (const te::Axis& a : *axes)
+          bindings.push_back(
+              {a.var, a.var->name == s.ahead_axis ? along.min + (s.ahead_step + at) : ranges.at(a.var.get()).min});
+      Exprs place;
+      for (const Expr& index : bodies_.loads(stage, **tensor).front()->args)
+        place.push_back(scalar::simplify(scalar::substitute(index, bindings), bounds_));
+      auto [buffer, indices] = address(**tensor, place);
+      out.push_back(loop::prefetch(buffer, indices));
+    }
+    return out;
   }
 
   template <class F>

@@ -15,6 +15,7 @@ struct GroupPlan {
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::set<std::string> from_border;      // padding stages whose input has the border that they need
   std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
+  bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
   bool slides = false;                    // joined of groups to be computed row by row
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   Schedule schedule;

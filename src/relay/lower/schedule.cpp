@@ -22,6 +22,14 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
 static const char* const storage_names[] = {"registers", "stack", "scratch"};
 static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector"};
 
+int innermost_sum(const te::TensorNode& stage, const StageSchedule& schedule) {
+  int innermost = -1;
+  for (size_t i = 0; i < schedule.loops.size(); ++i)
+    if (schedule.loops[i].kind == LoopKind::Serial && is_reduce_axis(stage, schedule.loops[i].axis))
+      innermost = static_cast<int>(i);
+  return innermost;
+}
+
 std::string str(const Schedule& schedule, const te::Tensors& order) {
   std::string out = format("rule {}\n", schedule.rule);
   for (size_t i = order.size(); i-- > 0;) {  // consumers first: the way a reader thinks of it
@@ -40,6 +48,7 @@ std::string str(const Schedule& schedule, const te::Tensors& order) {
         break;
     }
     out += "\n";
+    if (!s.ahead.empty()) out += format("  ahead {} {}/{}\n", s.ahead, s.ahead_axis, s.ahead_step);
     if (s.loops.empty()) continue;
     out += "  loops";
     for (const Loop& l : s.loops) {
@@ -93,10 +102,13 @@ class Reader {
       } else if (head == "loops") {
         if (!current) return error(0, "'loops' stands before any stage");
         RELAY_RETURN_IF_ERROR(read_loops(*current, *stage));
+      } else if (head == "ahead") {
+        if (!current) return error(0, "'ahead' stands before any stage");
+        RELAY_RETURN_IF_ERROR(read_ahead(*current, *stage));
       } else if (head == "layout") {
         RELAY_RETURN_IF_ERROR(read_layout());
       } else {
-        return error(0, format("expected rule, stage, loops or layout, found '{}'", head));
+        return error(0, format("expected rule, stage, loops, ahead or layout, found '{}'", head));
       }
     }
     for (const te::Tensor& t : stages_)
@@ -194,6 +206,17 @@ class Reader {
       }
       s.loops.push_back(loop);
     }
+    return ok();
+  }
+
+  Status read_ahead(StageSchedule& s, const te::TensorNode& stage) {
+    const size_t slash = words_.size() == 3 ? words_[2].text.find('/') : std::string_view::npos;
+    if (slash == std::string_view::npos || !number(words_[2].text.substr(slash + 1), &s.ahead_step) || s.ahead_step < 1)
+      return error(0, "expected 'ahead TENSOR AXIS/STEP'");
+    s.ahead = std::string(words_[1].text), s.ahead_axis = std::string(words_[2].text.substr(0, slash));
+    if (!find_stage(s.ahead)) return unknown_stage(1, s.ahead);
+    if (!find_axis(stage, s.ahead_axis))
+      return error(2, format("stage '{}' has no axis '{}'", stage.name, s.ahead_axis));
     return ok();
   }
 

@@ -7,11 +7,13 @@
 //   stage conv: at relu.4 registers
 //     loops ky/1 kx/1 c/1 x/1:unroll o/16:unroll o/1:vector
 //   stage padded: inline
+//     ahead weight o/32
 //   layout weight: 0/32,2,3,1,0%32
 //
 // A loop `x/14` walks what is left of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size that does
 // not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). `at relu.4` means: computed
-// inside the first four loops of relu, as much as the loops below need.
+// inside the first four loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, the part
+// of weight that is 32 further along o is fetched into the cache.
 #pragma once
 
 #include <map>
@@ -48,6 +50,10 @@ struct StageSchedule {
   // Inline only: the stage is select(in range, load, value), and the loaded array has a border that holds the value where
   // the guard is false; the guard is dropped.
   bool from_border = false;
+  // While this is computed, what `ahead` (a stage or placeholder that it reads) holds `ahead_step` further along axis
+  // `ahead_axis` is fetched into the cache; at each step of the innermost serial loop over a reduction axis.
+  std::string ahead, ahead_axis;
+  int64_t ahead_step = 0;
   std::vector<Loop> loops;  // outermost first; parallel ones first of all, and only at Root
 };
 
@@ -64,5 +70,7 @@ Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stag
 // The name of an axis in schedules: its variable's name.
 const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name);
 bool is_reduce_axis(const te::TensorNode& stage, const std::string& name);
+// The innermost serial loop over a reduction axis; -1: none.
+int innermost_sum(const te::TensorNode& stage, const StageSchedule& schedule);
 
 }  // namespace relay::lower
