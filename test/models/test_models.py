@@ -157,3 +157,21 @@ def test_the_memory_plan_is_near_the_lower_bound(name):
     )
     for segment in json.loads(done.stdout)["segments"]:
         assert segment["lower_bound"] <= segment["arena_bytes"] <= 1.05 * segment["lower_bound"]
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e30, 1e-40], ids=str)
+@pytest.mark.parametrize("name", ["fr_detect", "mlsd_320x320_tiny", "resnet18", "mobilenet_v2"])
+def test_planted_values_come_out_where_float32_puts_them(name, value):
+    """One pixel of an input; the reference is the evaluator in single precision, which sums directly."""
+    file, module, _ = fetched(name)
+    ours = relay.compile(module)
+    inputs = draw_inputs(ours.inputs, 0)
+    middle = tuple(size // 2 for size in inputs[0].shape)
+    inputs[0][middle] = value
+    for got, want in zip(as_tuple(ours(*inputs)), as_tuple(relay.evaluate(module, inputs)), strict=True):
+        if got.dtype.kind != "f":
+            continue
+        assert (np.isnan(got) == np.isnan(want)).all() and (np.isinf(got) == np.isinf(want)).all()
+        finite = np.isfinite(want)
+        if finite.any():
+            assert np.abs(got[finite] - want[finite]).max() <= 1e-3 * np.abs(want[finite]).max()
