@@ -57,7 +57,7 @@ bench: build ## Measure models beside the peers
 bench-quick: build ## The same in a few minutes
 	@$(PYTHON) bench/run.py --quick
 
-bench-kernels: build ## Measure single kernels against the machine's ceilings
+bench-kernels: build ## Measure single kernels beside the machine's ceilings and those of oneDNN and OpenBLAS
 	@$(PYTHON) bench/run.py --kernels
 
 bench-programs: build ## Measure models that are programs beside PyTorch

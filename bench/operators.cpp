@@ -1,17 +1,24 @@
 // relay_operators: the operators' benchmark examples (op/op.h), each compiled as a program of its own and timed on one
-// thread, beside what one core can do at most.
+// thread, beside what one core can do at most and beside the best that a library has for the same (libraries.h).
 //
-//   relay_operators                                all of them; `make bench-kernels`
-//   relay_operators --benchmark_filter=conv2d      these
+//   relay_operators                                         all of them
+//   relay_operators --filter 'convolution.*stride'          those whose structure and call match a regular expression
+//   relay_operators --target haswell                        code and libraries with 32-byte vectors
+//   make bench-kernels                                      all for this machine, then what computes most with AVX2
 //
-// A time is the median of short bursts. It holds the whole program: where a kernel wants another storage order than the
-// caller's, the copies too. Weights are constants, as in a model. Operations are counted as the formula has them. The ceiling
-// is measured beside each entry, as shared machines change their speed.
-#include <benchmark/benchmark.h>
-
+// Ours is the whole program: where a kernel wants another storage order than the caller's, the copies too. A library gets its
+// inputs in the order that it wants. Weights are constants, as in a model. Both take turns in short bursts, and their results
+// are compared. Times are of the processor: others may have the core in between. Operations are counted as the formula has
+// them. The ceiling is measured beside each entry, as shared machines change their speed.
+#include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
+#include <ctime>
+#include <regex>
 
+#include "libraries.h"
 #include "relay/driver/compile.h"
+#include "relay/driver/contest.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/targets.h"
 #include "relay/eval/examples.h"
@@ -20,108 +27,295 @@ using namespace relay;
 
 namespace {
 
-struct Entry {
-  std::string name;
-  std::shared_ptr<runtime::Executable> executable;
-  std::vector<Tensor> inputs;
-  double flops = 0, bytes = 0;  // of a run; bytes of all inputs and outputs, once
+// What computations look like, in the order of the table.
+const std::vector<std::string> structures = {"convolution",   "depthwise convolution", "grouped convolution",
+                                             "contraction",   "batched contraction",   "pooling",
+                                             "row reduction", "elementwise",           "movement"};
+
+struct Options {
+  std::string target = "native";
+  std::string filter;
+  double seconds = 0.7;  // for each entry
 };
 
-Result<Entry> compile_entry(const op::OpDef& def, size_t example, const TargetDesc& target) {
-  RELAY_ASSIGN(eval::ExampleCase c, eval::example_case(def, example));
-  std::vector<Tensor> values = eval::example_inputs(c);
-  RELAY_CHECK(values.size() == def.inputs.size(), "{}: a benchmark entry takes no tuples", c.name);
+struct Entry {
+  std::string structure, name;
+  bench::OperatorCall call;
+  std::shared_ptr<runtime::Executable> executable;
+  std::vector<Tensor> inputs, outputs;  // of a run; inputs without the constants
+  double flops = 0, bytes = 0;          // of a run; bytes of inputs and outputs, once; what picks reads what it writes
+};
 
+struct Row {
+  const Entry* entry;
+  double us = 0, ceiling = 0;
+  std::string library;  // empty: none has it
+  double library_us = 0, ratio = 0;
+  std::vector<std::string> wrong;  // libraries whose results are not ours
+  double share() const { return entry->flops / us * 1e-3 / ceiling; }
+};
+
+bool is_convolution(const op::OpDef& def) { return starts_with(def.name, "nn.conv"); }
+
+int64_t channels(const bench::OperatorCall& call, const Shape& shape) {
+  return shape[call.get<std::string>("data_layout").find('C')];
+}
+
+std::string structure_of(const bench::OperatorCall& call) {
+  const std::string& name = call.def->name;
+  if (is_convolution(*call.def)) {
+    int64_t groups = call.get<int64_t>("groups");
+    if (groups == 1) return "convolution";
+    return groups == channels(call, call.inputs[0].shape()) ? "depthwise convolution" : "grouped convolution";
+  }
+  if (name == "nn.dense" || name == "nn.matmul") return "contraction";
+  if (name == "nn.batch_matmul") return "batched contraction";
+  if (name.find("pool") != std::string::npos) return "pooling";
+  switch (call.def->fusion) {
+    case op::Fusion::Elementwise:
+    case op::Fusion::Broadcast: return "elementwise";
+    case op::Fusion::Reduce:
+    case op::Fusion::OutputFusable: return "row reduction";
+    case op::Fusion::Injective:
+    case op::Fusion::Opaque: break;
+  }
+  return "movement";
+}
+
+bool is_heavy(const std::string& structure) {
+  return structure.ends_with("convolution") || structure.ends_with("contraction");
+}
+
+// Of convolutions and contractions: two for each element of the weight and each place that it is used at, whatever algorithm
+// computes them.
+double multiply_adds(const bench::OperatorCall& call) {
+  double weight = static_cast<double>(call.inputs[1].elements());
+  double results = static_cast<double>(element_count(call.output).value());
+  if (call.def->name == "nn.conv2d_transpose")
+    return 2 * weight * static_cast<double>(call.inputs[0].elements() / channels(call, call.inputs[0].shape()));
+  if (is_convolution(*call.def)) return 2 * weight * results / static_cast<double>(channels(call, call.output));
+  int64_t batch = call.def->name == "nn.batch_matmul" ? call.output[0] : 1;
+  return 2 * weight * results / static_cast<double>(batch * call.output.back());
+}
+
+Result<Entry> prepare(const op::OpDef& def, size_t example) {
+  RELAY_ASSIGN(eval::ExampleCase c, eval::example_case(def, example));
+  const ir::TensorType* output = ir::as<ir::TensorType>(c.output);
+  RELAY_CHECK(output, "{}: a benchmark entry has one result", c.name);
+  Shape shape;
+  for (const ir::Dim& d : output->shape) shape.push_back(d->ivalue);
   Entry entry;
+  entry.call = {&def, c.attrs, eval::example_inputs(c), shape};
+  entry.structure = structure_of(entry.call);
   entry.name = format("{} {}", def.name, join(c.example->inputs, " "));
   if (!c.example->attrs.empty()) entry.name += " " + c.example->attrs;
-  std::vector<ir::VarRef> params;
-  ir::Exprs args;
-  for (size_t i = 0; i < values.size(); ++i) {
-    entry.bytes += static_cast<double>(values[i].bytes());
-    if (def.inputs[i].name == "weight") {
-      args.push_back(ir::constant(values[i]));
-    } else {
-      params.push_back(ir::var(def.inputs[i].name, c.inputs[i]));
-      args.push_back(params.back());
-      entry.inputs.push_back(values[i]);
-    }
-  }
-  ir::Module module;
-  module.functions["main"] = ir::function(params, ir::call(op::node(def), args, c.attrs), c.output);
+  entry.outputs = {Tensor::empty(shape, output->dtype)};
+  size_t written = entry.outputs[0].bytes();
+  entry.bytes = static_cast<double>(written);
+  for (const Tensor& t : entry.call.inputs)
+    entry.bytes += static_cast<double>(entry.structure == "movement" ? std::min(t.bytes(), written) : t.bytes());
+  return entry;
+}
 
+// The call as a program: inputs are its parameters, but for weights.
+Result<ir::Module> program(const bench::OperatorCall& call, std::vector<Tensor>& given) {
+  std::vector<ir::VarRef> params;
+  ir::Exprs values;
+  for (const Tensor& t : call.inputs) {
+    if (call.def->inputs.size() == call.inputs.size() && call.def->inputs[values.size()].name == "weight") {
+      values.push_back(ir::constant(t));
+      continue;
+    }
+    ir::Dims dims;
+    for (int64_t d : t.shape()) dims.push_back(scalar::imm(d));
+    params.push_back(ir::var(format("in{}", params.size()), ir::tensor_type(dims, t.dtype())));
+    values.push_back(params.back());
+    given.push_back(t);
+  }
+  ir::Exprs args = call.def->inputs[0].is_tuple ? ir::Exprs{ir::tuple(values)} : values;
+  ir::Module module;
+  module.functions["main"] = ir::function(params, ir::call(op::node(*call.def), args, call.attrs));
+  return module;
+}
+
+Status compile(Entry& entry, const TargetDesc& target) {
+  RELAY_ASSIGN(ir::Module module, program(entry.call, entry.inputs));
   driver::CompileOptions options;
   options.target = target;
   options.threads = 1;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(module, options));
   entry.executable = compiled.executable;
-  for (const driver::GroupReport& group : compiled.report.groups) entry.flops += group.flops;
-  RELAY_ASSIGN(std::vector<Tensor> outputs, entry.executable->run(entry.inputs));
-  for (const Tensor& t : outputs) entry.bytes += static_cast<double>(t.bytes());
-  return entry;
+  if (is_heavy(entry.structure)) {
+    entry.flops = multiply_adds(entry.call);
+  } else {
+    for (const driver::GroupReport& group : compiled.report.groups) entry.flops += group.flops;
+  }
+  return entry.executable->run_into(entry.inputs, entry.outputs);
 }
 
-// One line an entry: the median of its bursts and what follows from it.
-class Table : public benchmark::BenchmarkReporter {
- public:
-  explicit Table(int vector_bytes) : vector_bytes_(vector_bytes) {}
+// Of this thread, so without the time in which others have the core.
+double processor_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
 
-  bool ReportContext(const Context&) override {
-    std::printf("%10s %9s %9s %8s %8s  %s\n", "median us", "GFLOP/s", "ceiling", "share", "GB/s", "operator");
-    return true;
-  }
+// The times of one run after the other, in microseconds. Asking for the time costs some 0.2, so that short runs are timed many at
+// once.
+driver::Contender contender(const std::string& name, const std::function<Status()>& run) {
+  return {name, [run](double seconds) -> Result<std::vector<double>> {
+            std::vector<double> us;
+            int64_t many = 1;
+            for (double end = driver::now() + seconds;;) {
+              double begin = processor_seconds();
+              for (int64_t i = 0; i < many; ++i) RELAY_RETURN_IF_ERROR(run());
+              double all = (processor_seconds() - begin) * 1e6;
+              bool enough = all >= 50;
+              if (enough) us.push_back(all / static_cast<double>(many));
+              if (!enough) many *= 2;
+              if (!us.empty() && driver::now() >= end) return us;
+            }
+          }};
+}
 
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      if (run.error_occurred) std::printf("%s: %s\n", run.run_name.function_name.c_str(), run.error_message.c_str());
-      if (run.aggregate_name != "median") continue;
-      double seconds = run.GetAdjustedRealTime() * 1e-9;
-      double gflops = run.counters.at("flops") / seconds * 1e-9, gbps = run.counters.at("bytes") / seconds * 1e-9;
-      double ceiling = driver::measure_fma_gflops(vector_bytes_);
-      std::printf("%10.1f %9.2f %9.1f %7.1f%% %8.2f  %s\n", seconds * 1e6, gflops, ceiling, 100 * gflops / ceiling,
-                  gbps, run.run_name.function_name.c_str());
-      std::fflush(stdout);
+Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
+  RELAY_RETURN_IF_ERROR(compile(entry, target));
+  Row row;
+  row.entry = &entry;
+  std::vector<driver::Contender> engines = {
+      contender("relay", [&] { return entry.executable->run_into(entry.inputs, entry.outputs); })};
+  for (const bench::LibraryCall& call : bench::library_calls(entry.call)) {
+    call.run();
+    double off = driver::difference({call.result()}, entry.outputs).largest;
+    if (off <= 1e-4) {
+      engines.push_back(contender(call.name, [run = call.run] {
+        run();
+        return ok();
+      }));
+    } else {
+      row.wrong.push_back(format("{} is off by {:.1e} of the largest value", call.name, off));
     }
   }
-
- private:
-  int vector_bytes_;
-};
-
-void time_entry(benchmark::State& state, const Entry& entry) {
-  for (auto _ : state) {
-    if (entry.executable->run(entry.inputs, {.threads = 1})) continue;
-    state.SkipWithError("the run failed");
-    break;
+  RELAY_RETURN_IF_ERROR(driver::contest(engines, seconds));
+  row.us = driver::median(engines[0].us);
+  row.ceiling = driver::measure_fma_gflops(target.vector_bytes);
+  for (size_t i = 1; i < engines.size(); ++i) {
+    double ratio = driver::time_ratio(engines[i], engines[0]).median;
+    if (i > 1 && ratio >= row.ratio) continue;
+    row.library = engines[i].name, row.library_us = driver::median(engines[i].us), row.ratio = ratio;
   }
-  state.counters["flops"] = entry.flops;
-  state.counters["bytes"] = entry.bytes;
+  return row;
 }
 
-int fail(const Diagnostics& errors) {
-  std::fputs(render(errors).c_str(), stderr);
-  return 1;
+void print(const Row& row) {
+  double flops = row.entry->flops;
+  std::string speed = flops > 0
+                          ? format("{:9.2f} {:9.1f} {:7.1f}%", flops / row.us * 1e-3, row.ceiling, 100 * row.share())
+                          : format("{:>9} {:9.1f} {:>8}", "-", row.ceiling, "-");
+  std::string library =
+      row.library.empty() ? format("{:>10} {:>6}", "-", "-") : format("{:10.1f} {:6.2f}", row.library_us, row.ratio);
+  std::printf("%10.1f %s %8.2f %s  %-38s %s\n", row.us, speed.c_str(), row.entry->bytes / row.us * 1e-3,
+              library.c_str(), row.library.empty() ? "-" : row.library.c_str(), row.entry->name.c_str());
+  for (const std::string& what : row.wrong) std::printf("error: %s\n", what.c_str());
+  std::fflush(stdout);
+}
+
+// The geometric means of the ratios and what stands out.
+void print_summary(const std::vector<Row>& rows) {
+  auto mean = [&](const std::string& title, const std::function<bool(const Row&)>& counts) {
+    double logs = 0, count = 0, below = 0;
+    for (const Row& row : rows)
+      if (!row.library.empty() && counts(row)) logs += std::log(row.ratio), count += 1, below += row.ratio < 1;
+    if (count > 0)
+      std::printf("%6.2f  %-24s %3.0f entries, %.0f below 1\n", std::exp(logs / count), title.c_str(), count, below);
+  };
+  auto list = [&](const char* title, const std::function<bool(const Row&)>& counts,
+                  const std::function<double(const Row&)>& value) {
+    std::vector<const Row*> found;
+    for (const Row& row : rows)
+      if (counts(row)) found.push_back(&row);
+    std::sort(found.begin(), found.end(), [&](const Row* a, const Row* b) { return value(*a) < value(*b); });
+    std::printf("\n%s\n", found.empty() ? format("{}: none", title).c_str() : title);
+    for (const Row* row : found)
+      std::printf("%6.2f  %s: %s\n", value(*row), row->entry->structure.c_str(), row->entry->name.c_str());
+  };
+  std::printf("\ngeometric mean of the library's time over ours, where a library has it\n");
+  for (const std::string& structure : structures)
+    mean(structure, [&](const Row& row) { return row.entry->structure == structure; });
+  mean("all", [](const Row&) { return true; });
+  list(
+      "slower than a library, its time over ours", [](const Row& row) { return !row.library.empty() && row.ratio < 1; },
+      [](const Row& row) { return row.ratio; });
+  list(
+      "convolutions and contractions of 100 MFLOP or more below 80 % of the ceiling, the share",
+      [](const Row& row) { return is_heavy(row.entry->structure) && row.entry->flops >= 1e8 && row.share() < 0.8; },
+      [](const Row& row) { return row.share(); });
+}
+
+Result<std::vector<Entry>> chosen_entries(const std::string& filter) {
+  std::regex pattern(filter);
+  std::vector<Entry> out;
+  for (const op::OpDef* def : op::all())
+    for (size_t i = 0; i < def->examples.size(); ++i) {
+      if (!def->examples[i].bench) continue;
+      RELAY_ASSIGN(Entry entry, prepare(*def, i));
+      if (std::regex_search(format("{}: {}", entry.structure, entry.name), pattern)) out.push_back(std::move(entry));
+    }
+  return out;
+}
+
+// Whether all results agreed.
+Result<bool> run(const Options& options, char** argv) {
+  RELAY_ASSIGN(TargetDesc target, driver::find_target(options.target));
+  RELAY_RETURN_IF_ERROR(driver::check_runs_here(target));
+  bench::prepare_libraries(options.target == "native" ? 0 : target.vector_bytes, argv);
+  RELAY_ASSIGN(std::vector<Entry> entries, chosen_entries(options.filter));
+  if (entries.empty())
+    return Diagnostic{DiagnosticKind::bad_option, format("no benchmark example matches '{}'", options.filter)};
+  std::printf("one thread, %s; %s\n", driver::short_description(target).c_str(), bench::libraries_text().c_str());
+  std::printf(
+      "libraries get their inputs in the order that they want; ours holds the copies from and to the caller's\n\n");
+  std::printf("%10s %9s %9s %8s %8s %10s %6s  %-38s %s\n", "median us", "GFLOP/s", "ceiling", "share", "GB/s",
+              "library us", "ratio", "library", "operator");
+  std::vector<Row> rows;
+  bool agreed = true;
+  for (const std::string& structure : structures) {
+    bool first = true;
+    for (Entry& entry : entries) {
+      if (entry.structure != structure) continue;
+      if (first) std::printf("%s\n", structure.c_str());
+      first = false;
+      RELAY_ASSIGN(Row row, measure(entry, target, options.seconds));
+      print(row);
+      agreed &= row.wrong.empty();
+      rows.push_back(std::move(row));
+    }
+  }
+  print_summary(rows);
+  return agreed;
+}
+
+// Empty if it can be used.
+std::string wrong_pattern(const std::string& text) {
+  try {
+    std::regex pattern(text);
+    return "";
+  } catch (const std::regex_error& e) {
+    return format("{} is no regular expression: {}", text, e.what());
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  Result<TargetDesc> target = driver::find_target("native");
-  if (!target) return fail(target.errors());
-  for (const op::OpDef* def : op::all()) {
-    for (size_t i = 0; i < def->examples.size(); ++i) {
-      if (!def->examples[i].bench) continue;
-      Result<Entry> entry = compile_entry(*def, i, *target);
-      if (!entry) return fail(entry.errors());
-      benchmark::RegisterBenchmark(entry->name.c_str(), time_entry, *entry)
-          ->UseRealTime()
-          ->MinTime(0.02)
-          ->Repetitions(15);
-    }
-  }
-  std::printf("one thread, %s\n", driver::short_description(*target).c_str());
-  Table table(target->vector_bytes);
-  benchmark::RunSpecifiedBenchmarks(&table);
+  Options options;
+  CLI::App app("Single operators beside what one core can do at most, and beside libraries");
+  app.add_option("--target", options.target, "What to compile for; the libraries are held to vectors of the same size");
+  app.add_option("--filter", options.filter, "Only where structure and call match this regular expression")
+      ->check(wrong_pattern);
+  app.add_option("--time", options.seconds, "Seconds for each entry")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  Result<bool> agreed = run(options, argv);
+  if (!agreed) std::fputs(render(agreed.errors()).c_str(), stderr);
+  return agreed && *agreed ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 # Unit tests: one program a layer, relay_test_<layer>, made of its *_test.cpp and linked to what the layer may use.
-# Fuzzers: one program a file of test/fuzz/, relay_<file>. Benchmarks: one program a file of bench/, relay_<file>. Tools of the
-# Python tests: one program a file of test/tools/, relay_<file>.
+# Fuzzers: one program a file of test/fuzz/, relay_<file>. Benchmarks: one program a file of bench/, relay_<file>;
+# libraries.cpp is a part of relay_operators. Tools of the Python tests: one program a file of test/tools/, relay_<file>.
 find_package(GTest REQUIRED)
 
 # test/test_main.cpp goes to the repository's root first, so that tests open golden files as "src/relay/..." from
@@ -40,17 +40,20 @@ endforeach()
 file(GLOB fuzzers CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/test/fuzz/*.cpp")
 file(GLOB tools CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/test/tools/*.cpp")
 file(GLOB benchmarks CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/bench/*.cpp")
-if(benchmarks)
-  find_package(benchmark REQUIRED)
-endif()
+list(REMOVE_ITEM benchmarks bench/libraries.cpp)
 foreach(file ${fuzzers} ${benchmarks} ${tools})
   get_filename_component(name "${file}" NAME_WE)
   add_executable(relay_${name} "${file}")
   target_link_libraries(relay_${name} PRIVATE relay_all)
-  if(file IN_LIST benchmarks)
-    target_link_libraries(relay_${name} PRIVATE benchmark::benchmark)
-  endif()
 endforeach()
+if(TARGET relay_functions)
+  find_package(benchmark REQUIRED)
+  target_link_libraries(relay_functions PRIVATE benchmark::benchmark)
+endif()
+if(TARGET relay_operators) # beside the kernels of libraries
+  target_sources(relay_operators PRIVATE bench/libraries.cpp)
+  target_link_libraries(relay_operators PRIVATE dnnl openblas)
+endif()
 
 # A tool in C that has the runtime without the virtual machine.
 add_executable(relay_without_vm test/tools/without_vm.c)

@@ -58,7 +58,9 @@ OpDef global_pool(const char* name, const char* doc, const char* torch_name, boo
                         torch_name),
        .examples = {{.inputs = {"(2, 3, 5, 7)"}, .symbolic = {"(n, c, h, w)"}},
                     {.inputs = {"(2, 5, 7, 3)"}, .attrs = "layout=\"NHWC\"", .symbolic = {"(n, h, w, 3)"}},
-                    {.inputs = {"(1, 512, 7, 7)"}, .bench = true}},
+                    {.inputs = {"(1, 512, 7, 7)"}, .bench = true},
+                    {.inputs = {"(1, 7, 7, 2048)"}, .attrs = "layout=\"NHWC\"", .bench = true},
+                    {.inputs = {"(1, 96, 56, 56)"}, .bench = true}},
        .rejects = {{{"(1, 3, 8, 8)"}, "layout=\"NCW\"", "C1"}, {{"(3, 8, 8)"}, "", "C2"}}},
       "GlobalPool2DAttrs");
 }

@@ -49,7 +49,8 @@ OpDef nn_instance_norm() {
        .oracle = "F.instance_norm(data.movedim(axis, 1), None, None, gamma if scale else None, beta if center else "
                  "None, eps=epsilon).movedim(1, axis)",
        .examples = {{.inputs = {"(2, 3, 4, 5)", "(3,)", "(3,)"}, .symbolic = {"(n, 3, h, w)", "(3,)", "(3,)"}},
-                    {.inputs = {"(2, 4, 5, 3)", "(3,)", "(3,)"}, .attrs = "axis=3, scale=False, center=False"}},
+                    {.inputs = {"(2, 4, 5, 3)", "(3,)", "(3,)"}, .attrs = "axis=3, scale=False, center=False"},
+                    {.inputs = {"(1, 64, 56, 56)", "(64,)", "(64,)"}, .bench = true}},
        .rejects = {{{"(2, 3)", "(3,)", "(3,)"}, "axis=2", "C1"},
                    {{"(2, 3) int32", "(3,) int32", "(3,) int32"}, "", "C2"},
                    {{"(2, 3, 4)", "(2,)", "(3,)"}, "", "C3"},

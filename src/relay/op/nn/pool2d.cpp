@@ -151,7 +151,12 @@ std::vector<Example> examples(const std::string& more) {
       {.inputs = {"(1, 8, 7, 3)"},
        .attrs = "pool_size=[3, 3], layout=\"NHWC\", padding=[1, 1]",
        .symbolic = {"(n, h, w, 3)"}},
-      {.inputs = {"(1, 64, 112, 112)"}, .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1]", .bench = true}};
+      {.inputs = {"(1, 64, 112, 112)"}, .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1]", .bench = true},
+      {.inputs = {"(1, 112, 112, 64)"},
+       .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1], layout=\"NHWC\"",
+       .bench = true},
+      {.inputs = {"(1, 35, 35, 192)"}, .attrs = "pool_size=[3, 3], padding=[1, 1], layout=\"NHWC\"", .bench = true},
+      {.inputs = {"(1, 128, 56, 56)"}, .attrs = "pool_size=[2, 2], strides=[2, 2]", .bench = true}};
   if (!more.empty()) {
     std::vector<Example> base(out.begin() + 1, out.begin() + 6);
     for (Example& e : base) e.attrs += more, out.push_back(e);

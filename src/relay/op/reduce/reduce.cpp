@@ -77,6 +77,9 @@ OpDef operator_of(const Row& row) {
        .ulps = 16}};  // 40 numbers of either sign, added in another order
   if (!logical(row) && !row.mean)
     def.examples.push_back({.inputs = {"(4, 6) int32"}, .attrs = "axis=[1]", .low = -9, .high = 9, .ulps = 0});
+  if (row.mean || (row.combiner == Combiner::Max && !logical(row)))
+    for (const char* axis : {"axis=[-1]", "axis=[0]"})
+      def.examples.push_back({.inputs = {"(197, 768)"}, .attrs = axis, .bench = true});
   def.rejects = {{{"(2, 3)" + t}, "axis=[2]", "C1"}, {{"(2, 3)" + t}, "axis=[1, -1]", "C1"}};
   if (logical(row) || sums(row))
     def.rejects.push_back({{logical(row) ? "(2,)" : "(2,) bool"}, "", "C2"});

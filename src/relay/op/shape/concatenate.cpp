@@ -85,24 +85,27 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
 }  // namespace
 
 OpDef concatenate() {
-  return define<ConcatenateAttrs>({.name = "concatenate",
-                                   .doc = "Joins tensors along an axis.",
-                                   .inputs = {{"data", "a tuple of tensors that differ at most along the axis", true}},
-                                   .fusion = Fusion::Injective,
-                                   .infer = infer,
-                                   .compute = compute,
-                                   .oracle = "torch.cat(data, axis)",
-                                   .examples = {{.inputs = {"[(2, 3), (4, 3)]"}, .symbolic = {"[(n, 3), (m, 3)]"}},
-                                                {.inputs = {"[(2, 3, 4), (2, 1, 4), (2, 5, 4)]"},
-                                                 .attrs = "axis=1",
-                                                 .symbolic = {"[(n, 3, w), (n, 1, w), (n, 5, w)]"}},
-                                                {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},
-                                                {.inputs = {"[(2, 3) int32]"}, .low = -9, .high = 9, .ulps = 0}},
-                                   .rejects = {{{"[(2, 3), (2, 3)]"}, "axis=2", "C1"},
-                                               {{"[(2, 3), (2, 3) int32]"}, "", "C2"},
-                                               {{"[(2, 3), (2, 4)]"}, "", "C3"},
-                                               {{"[(2, 3), (2,)]"}, "", "C3"}}},
-                                  "ConcatenateAttrs");
+  return define<ConcatenateAttrs>(
+      {.name = "concatenate",
+       .doc = "Joins tensors along an axis.",
+       .inputs = {{"data", "a tuple of tensors that differ at most along the axis", true}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.cat(data, axis)",
+       .examples = {{.inputs = {"[(2, 3), (4, 3)]"}, .symbolic = {"[(n, 3), (m, 3)]"}},
+                    {.inputs = {"[(2, 3, 4), (2, 1, 4), (2, 5, 4)]"},
+                     .attrs = "axis=1",
+                     .symbolic = {"[(n, 3, w), (n, 1, w), (n, 5, w)]"}},
+                    {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},
+                    {.inputs = {"[(2, 3) int32]"}, .low = -9, .high = 9, .ulps = 0},
+                    {.inputs = {"[(1, 256, 28, 28), (1, 32, 28, 28)]"}, .attrs = "axis=1", .bench = true},
+                    {.inputs = {"[(1, 28, 28, 256), (1, 28, 28, 32)]"}, .attrs = "axis=3", .bench = true}},
+       .rejects = {{{"[(2, 3), (2, 3)]"}, "axis=2", "C1"},
+                   {{"[(2, 3), (2, 3) int32]"}, "", "C2"},
+                   {{"[(2, 3), (2, 4)]"}, "", "C3"},
+                   {{"[(2, 3), (2,)]"}, "", "C3"}}},
+      "ConcatenateAttrs");
 }
 
 OpDef stack() {
