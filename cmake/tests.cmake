@@ -51,8 +51,10 @@ if(TARGET relay_functions)
   target_link_libraries(relay_functions PRIVATE benchmark::benchmark)
 endif()
 if(TARGET relay_operators) # beside the kernels of libraries
+  find_library(RELAY_DNNL dnnl REQUIRED)
+  find_library(RELAY_OPENBLAS openblas REQUIRED)
   target_sources(relay_operators PRIVATE bench/libraries.cpp)
-  target_link_libraries(relay_operators PRIVATE dnnl openblas)
+  target_link_libraries(relay_operators PRIVATE ${RELAY_DNNL} ${RELAY_OPENBLAS})
 endif()
 
 # A tool in C that has the runtime without the virtual machine.
