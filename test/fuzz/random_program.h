@@ -5,6 +5,7 @@
 #include <random>
 
 #include "relay/base/text.h"
+#include "relay/lower/strassen.h"
 #include "relay/lower/winograd.h"
 #include "relay/scalar/simplify.h"
 #include "relay/te/te.h"
@@ -39,7 +40,7 @@ class ProgramGenerator {
   explicit ProgramGenerator(Random& random) : random_(random) {}
 
   Program generate() {
-    if (random_.in(0, 199) == 0) return winograd();
+    if (random_.in(0, 199) == 0) return random_.chance(70) ? winograd() : strassen();
     dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
     if (random_.chance(30)) {
       Expr n = scalar::var("n");
@@ -204,6 +205,20 @@ class ProgramGenerator {
                    });
     program_.outputs = {random_.chance(50) ? bias(conv) : conv};
     lower::rewrite_winograd(program_.outputs, {w->name}, {}, 2);
+    return program_;
+  }
+  // A product in its form with fewer multiplications, which is exact on small integers.
+  Program strassen() {
+    dtype_ = DType::float32();
+    const Expr rows = scalar::imm(random_.in(2, 9)), k = scalar::imm(2 * random_.in(1, 9)), n = scalar::imm(64);
+    te::Tensor x = new_placeholder({rows, k}), w = new_weight({k, n});
+    te::Tensor product = te::reduce("product", {rows, n}, {k}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      return (*x)({i[0], r[0]}) * (*w)({r[0], i[1]});
+    });
+    program_.outputs = {product};
+    TargetDesc narrow;
+    narrow.vector_bytes = 16;
+    lower::rewrite_strassen(program_.outputs, {w->name}, narrow, true);
     return program_;
   }
   te::Tensor matmul(const te::Tensor& t) {

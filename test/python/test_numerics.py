@@ -115,3 +115,43 @@ def test_threads_do_not_change_bits(weights):
     x = data(3)
     results = [build(weights, threads=threads)(x) for threads in (1, 2, 3)]
     assert all((r == results[0]).all() for r in results)
+
+
+class TestProducts:
+    """Strassen's form of large products: the same statements. Rows that are odd, weights either way round, an activation."""
+
+    def build(self, transposed, rows=63, **options):
+        random = np.random.default_rng(2)
+        self.weight = (random.standard_normal((256, 512)) / 16).astype(np.float32)
+        x = relay.var("x", (1, rows, 256))
+        y = relay.op.nn.matmul(
+            x, relay.const(self.weight.T.copy() if transposed else self.weight), transpose_b=transposed
+        )
+        made = relay.compile(relay.module(relay.op.erf(y) if transposed else y), **options)
+        assert rules(made).count("Strassen") == 1
+        self.data = random.standard_normal((1, rows, 256)).astype(np.float32)
+        return made
+
+    def exact(self, transposed, dtype=np.float64):
+        y = self.data.astype(dtype) @ self.weight.astype(dtype)
+        return torch.erf(torch.from_numpy(y)).numpy() if transposed else y
+
+    @pytest.mark.parametrize("transposed", [False, True])
+    @pytest.mark.parametrize("rows", [63, 64])
+    def test_the_error_is_that_of_float32(self, transposed, rows):
+        model = self.build(transposed, rows)
+        exact = self.exact(transposed)
+        got = model(self.data, threads=1)
+        assert np.sqrt(np.mean((got - exact) ** 2)) <= 4 * 2.0**-23 * np.abs(exact).max()
+        assert all(np.array_equal(model(self.data, threads=n), got) for n in (2, 3))
+
+    @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e-40])
+    def test_planted_values_stay_where_float32_arithmetic_puts_them(self, value):
+        model = self.build(False)
+        self.data[0, 7, 9] = value
+        with np.errstate(all="ignore"):
+            want = self.exact(False, np.float32)
+        got = model(self.data)
+        assert (np.isnan(got) == np.isnan(want)).all() and (np.isinf(got) == np.isinf(want)).all()
+        finite = np.isfinite(want)
+        assert np.abs(got[finite] - want[finite]).max() <= 3e-6 * np.abs(want[finite]).max()

@@ -239,9 +239,9 @@ class Planner {
     std::vector<PlannedGroup> groups;
     for (PlannedGroup& g : plan_.groups) {
       PlannedGroup direct = g;
-      if (g.prefers_channels_last) g.winograd = rewrite_winograd(g.te.outputs, weights(g), options_.target);
-      const bool checked = g.winograd && options_.numerics == Numerics::Fp32;
-      if (checked) direct.when = unusual(g, *g.winograd, groups);
+      const te::Tensor data = with_fewer_multiplications(g);
+      const bool checked = data && options_.numerics == Numerics::Fp32;
+      if (checked) direct.when = unusual(g, data, groups);
       groups.push_back(std::move(g));
       if (!checked) continue;
       direct.te.name += "_direct";
@@ -250,27 +250,42 @@ class Planner {
     plan_.groups = std::move(groups);
   }
 
-  // The constants of a group that Winograd's form may have as a weight.
-  std::set<std::string> weights(const PlannedGroup& g) const {
-    std::set<std::string> names;
-    auto consider = [&](const te::Tensor& t, int array) {
-      const Array& a = plan_.arrays[array];
-      if (a.kind != Array::Kind::Constant || a.value.rank() != 4 || a.dtype != DType::float32()) return;
+  // What the rewritten product or convolution reads; null if the group is left as it is.
+  te::Tensor with_fewer_multiplications(PlannedGroup& g) const {
+    std::set<std::string> constants;
+    auto each_constant = [&](auto&& visit) {
+      for (size_t p = 0; p < g.params.size(); ++p) visit(g.te.params[p]->name, plan_.arrays[g.params[p]]);
+      for (size_t c = 0; c < g.constants.size(); ++c)
+        visit(g.te.constants[c].first->name, plan_.arrays[g.constants[c]]);
+    };
+    each_constant([&](const std::string& name, const Array& a) {
+      if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) constants.insert(name);
+    });
+    const te::Tensors direct = g.te.outputs;
+    if (g.prefers_channels_last)
+      g.winograd = rewrite_winograd(g.te.outputs, constants, options_.target);
+    else
+      g.strassen = rewrite_strassen(g.te.outputs, constants, options_.target);
+    if (!g.winograd && !g.strassen) return {};
+    // Weights so large that sums of them may overflow: as written.
+    bool large = false;
+    each_constant([&](const std::string&, const Array& a) {
+      if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
       double sum = 0;
       const float* values = static_cast<const float*>(a.value.data());
       for (int64_t i = 0; i < a.value.elements(); ++i) sum += std::abs(values[i]);
-      if (sum < most_weight) names.insert(t->name);  // false for NaN
-    };
-    for (size_t p = 0; p < g.params.size(); ++p) consider(g.te.params[p], g.params[p]);
-    for (size_t c = 0; c < g.constants.size(); ++c) consider(g.te.constants[c].first, g.constants[c]);
-    return names;
+      large |= !(sum < most_weight);  // true for NaN
+    });
+    if (!large) return g.winograd ? g.winograd->data : g.strassen->data;
+    g.te.outputs = direct, g.winograd.reset(), g.strassen.reset();
+    return {};
   }
 
-  // The array of flags for the data of a rewritten convolution; its group, unless another one made it, goes to `groups`.
-  int unusual(const PlannedGroup& g, const Winograd& winograd, std::vector<PlannedGroup>& groups) {
+  // The array of flags for the data of a rewritten group; the group that makes it, unless another one did, goes to `groups`.
+  int unusual(const PlannedGroup& g, const te::Tensor& data, std::vector<PlannedGroup>& groups) {
     PlannedGroup check;
     check.te.name = "unusual_values";
-    check.te.outputs = unique_names({unusual_values(winograd.data)});
+    check.te.outputs = unique_names({unusual_values(data)});
     te::Tensors used = te::topological(check.te.outputs);
     auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
     for (size_t p = 0; p < g.params.size(); ++p)
@@ -278,7 +293,7 @@ class Planner {
     for (size_t c = 0; c < g.constants.size(); ++c)
       if (is_used(g.te.constants[c].first))
         check.te.constants.push_back(g.te.constants[c]), check.constants.push_back(g.constants[c]);
-    int* known = winograd.data->is_placeholder() ? &unusual_.try_emplace(check.params[0], -1).first->second : nullptr;
+    int* known = data->is_placeholder() ? &unusual_.try_emplace(check.params[0], -1).first->second : nullptr;
     if (known && *known >= 0) return *known;
     const te::Tensor& flags = check.te.outputs[0];
     int array = new_array(Array::Kind::Temporary, "unusual", flags->shape, flags->dtype);

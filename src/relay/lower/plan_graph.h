@@ -10,6 +10,7 @@
 
 #include "relay/lower/group.h"
 #include "relay/lower/lower.h"
+#include "relay/lower/strassen.h"
 #include "relay/lower/winograd.h"
 
 namespace relay::lower {
@@ -20,6 +21,7 @@ struct PlannedGroup {
   std::vector<int> constants;         // arrays, one a constant of te
   std::vector<int> outputs;           // arrays
   std::optional<Winograd> winograd;   // if its convolution was rewritten
+  std::optional<Strassen> strassen;   // if its product was rewritten
   std::set<std::string> from_border;  // padding stages that read the border of their input
   int when = -1;                      // an array: the group is computed only if it has a byte that is not zero
   bool prefers_channels_last = false;

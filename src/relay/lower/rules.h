@@ -5,6 +5,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
+#include "relay/lower/strassen.h"
 #include "relay/lower/winograd.h"
 
 namespace relay::lower {
@@ -15,6 +16,7 @@ struct GroupPlan {
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::set<std::string> from_border;      // padding stages whose input has the border that they need
   std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
+  std::optional<Strassen> strassen;       // the stages of a product that was rewritten
   bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
   bool slides = false;                    // joined of groups to be computed row by row
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
@@ -46,6 +48,8 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
 bool rows_rule(GroupPlan& plan);
 // A convolution in Winograd's form and its epilogue: transforms and products of a block of tiles stay in cache.
 void winograd_rule(GroupPlan& plan);
+// A product in Strassen's form and its epilogue.
+void strassen_rule(GroupPlan& plan);
 // Groups that were joined, after the other rules have scheduled each: they move into the last one's loop over rows. False, and
 // nothing done, if that has another form.
 bool sliding_rule(GroupPlan& plan);

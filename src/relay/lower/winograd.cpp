@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "relay/lower/bilinear.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
 #include "relay/scalar/simplify.h"
@@ -176,41 +177,6 @@ double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
 
 // --- the stages -----------------------------------------------------------------------------------------------------------
 
-Axis axis(const char* name, Expr extent) { return {scalar::var(name), std::move(extent)}; }
-
-te::Tensor stage(const std::string& name, std::vector<Axis> axes, Expr body) {
-  te::TensorNode node;
-  node.name = name, node.dtype = DType::float32(), node.axes = std::move(axes), node.body = std::move(body);
-  for (const Axis& a : node.axes) node.shape.push_back(a.extent);
-  return te::Tensor(new te::TensorNode(std::move(node)));
-}
-
-// matrix[row] . values, as a choice by the row's variable, which the schedule unrolls. Even and odd terms are summed apart:
-// rows for a point and its negative share both sums.
-Expr transformed(const std::vector<std::vector<double>>& matrix, const Expr& row, const Exprs& values) {
-  auto sum_of = [&](const std::vector<double>& factors, size_t first, double sign) {
-    Expr sum;
-    for (bool negative : {false, true})
-      for (size_t i = first; i < factors.size(); i += 2) {
-        double f = sign * factors[i];
-        if (f == 0 || (f < 0) != negative) continue;
-        Expr term = std::abs(f) == 1 ? values[i] : values[i] * fimm(std::abs(f));
-        sum = !sum ? (negative ? fimm(0) - term : term) : negative ? sum - term : sum + term;
-      }
-    return sum;
-  };
-  Expr chosen;
-  for (size_t r = matrix.size(); r-- > 0;) {
-    double sign = 1;  // of the odd sum: its first factor is taken as positive
-    for (size_t i = matrix[r].size(); i-- > 0;)
-      if (i % 2 == 1 && matrix[r][i] != 0) sign = matrix[r][i] < 0 ? -1 : 1;
-    Expr even = sum_of(matrix[r], 0, 1), odd = sum_of(matrix[r], 1, sign);
-    Expr value = !odd ? even : !even ? (sign < 0 ? fimm(0) - odd : odd) : (sign < 0 ? even - odd : even + odd);
-    chosen = chosen ? scalar::select(scalar::eq(row, imm(static_cast<int64_t>(r))), value, chosen) : value;
-  }
-  return chosen;
-}
-
 class Rewriter {
  public:
   Rewriter(const Convolution& conv, Side y, Side x)
@@ -254,7 +220,11 @@ class Rewriter {
     std::vector<scalar::Binding> renamed;
     for (size_t d = 0; d < 4; ++d) {
       Expr extent = d == conv_.data_y ? height : d == conv_.data_x ? width : data->shape[d];
-      axes.push_back(axis(d == conv_.data_y ? "y" : d == conv_.data_x ? "x" : d == conv_.data_c ? "c" : "n", extent));
+      axes.push_back(new_axis(d == conv_.data_y   ? "y"
+                              : d == conv_.data_x ? "x"
+                              : d == conv_.data_c ? "c"
+                                                  : "n",
+                              extent));
       at.push_back(axes[d].var);
       if (guard) renamed.push_back({data->axes[d].var, axes[d].var});
     }
@@ -263,12 +233,12 @@ class Rewriter {
     if (guard) inside = scalar::logical_and(scalar::substitute(guard->condition, renamed), inside);
     Expr value = guard ? scalar::substitute(guard->value, renamed) : scalar::load(data, at);
     names_.padded = guard ? data->name : name("padded");
-    return stage(names_.padded, axes, scalar::select(inside, value, fimm(0)));
+    return new_stage(names_.padded, axes, scalar::select(inside, value, fimm(0)));
   }
 
   te::Tensor input_transform(const te::Tensor& data) {
-    Axis p = axis("p", points_y_), n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_),
-         j = axis("j", points_x_), c = axis("c", channels_);
+    Axis p = new_axis("p", points_y_), n = new_axis("n", batch_), ty = new_axis("ty", tiles_y_),
+         tx = new_axis("tx", tiles_x_), j = new_axis("j", points_x_), c = new_axis("c", channels_);
     Exprs column;
     for (int64_t i = 0; i < y_.points(); ++i) {
       Exprs at(4);
@@ -277,35 +247,38 @@ class Rewriter {
       column.push_back(scalar::load(data, at));
     }
     names_.rows = name("rows");
-    te::Tensor rows = stage(names_.rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
-    Axis p2 = axis("p", points_y_), q = axis("q", points_x_), n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_),
-         tx2 = axis("tx", tiles_x_), c2 = axis("c", channels_);
+    te::Tensor rows = new_stage(names_.rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
+    Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), n2 = new_axis("n", batch_),
+         ty2 = new_axis("ty", tiles_y_), tx2 = new_axis("tx", tiles_x_), c2 = new_axis("c", channels_);
     Exprs row;
     for (int64_t i = 0; i < x_.points(); ++i)
       row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
     names_.input = name("input");
-    return stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(along_x_.input, q.var, row));
+    return new_stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(along_x_.input, q.var, row));
   }
 
   te::Tensor weight_transform() {
-    Axis p = axis("p", points_y_), kx = axis("kx", imm(x_.r)), c = axis("c", channels_), o = axis("o", outputs_);
+    Axis p = new_axis("p", points_y_), kx = new_axis("kx", imm(x_.r)), c = new_axis("c", channels_),
+         o = new_axis("o", outputs_);
     const Expr& own_o = conv_.sum->axes[conv_.o].var;
     Exprs taps;
     for (int64_t ky = 0; ky < y_.r; ++ky)
       taps.push_back(scalar::substitute(conv_.weight,
                                         {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}}));
     names_.half = name("half");
-    te::Tensor half = stage(names_.half, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
-    Axis p2 = axis("p", points_y_), q = axis("q", points_x_), c2 = axis("c", channels_), o2 = axis("o", outputs_);
+    te::Tensor half = new_stage(names_.half, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
+    Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), c2 = new_axis("c", channels_),
+         o2 = new_axis("o", outputs_);
     Exprs row;
     for (int64_t k = 0; k < x_.r; ++k) row.push_back((*half)({p2.var, imm(k), c2.var, o2.var}));
     names_.weight = name("weight");
-    return stage(names_.weight, {p2, q, c2, o2}, transformed(along_x_.weight, q.var, row));
+    return new_stage(names_.weight, {p2, q, c2, o2}, transformed(along_x_.weight, q.var, row));
   }
 
   te::Tensor product(const te::Tensor& input, const te::Tensor& weight) {
-    Axis p = axis("p", points_y_), q = axis("q", points_x_), n = axis("n", batch_), ty = axis("ty", tiles_y_),
-         tx = axis("tx", tiles_x_), o = axis("o", outputs_), c = axis("c", channels_);
+    Axis p = new_axis("p", points_y_), q = new_axis("q", points_x_), n = new_axis("n", batch_),
+         ty = new_axis("ty", tiles_y_), tx = new_axis("tx", tiles_x_), o = new_axis("o", outputs_),
+         c = new_axis("c", channels_);
     te::TensorNode node;
     node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
     node.axes = {p, q, n, ty, tx, o}, node.reduce_axes = {c};
@@ -315,20 +288,20 @@ class Rewriter {
   }
 
   te::Tensor output_transform(const te::Tensor& product) {
-    Axis n = axis("n", batch_), ty = axis("ty", tiles_y_), tx = axis("tx", tiles_x_), i = axis("i", imm(y_.m)),
-         q = axis("q", points_x_), o = axis("o", outputs_);
+    Axis n = new_axis("n", batch_), ty = new_axis("ty", tiles_y_), tx = new_axis("tx", tiles_x_),
+         i = new_axis("i", imm(y_.m)), q = new_axis("q", points_x_), o = new_axis("o", outputs_);
     Exprs column;
     for (int64_t p = 0; p < y_.points(); ++p)
       column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
     names_.columns = name("columns");
-    te::Tensor columns = stage(names_.columns, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
-    Axis n2 = axis("n", batch_), ty2 = axis("ty", tiles_y_), tx2 = axis("tx", tiles_x_), i2 = axis("i", imm(y_.m)),
-         j = axis("j", imm(x_.m)), o2 = axis("o", outputs_);
+    te::Tensor columns = new_stage(names_.columns, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
+    Axis n2 = new_axis("n", batch_), ty2 = new_axis("ty", tiles_y_), tx2 = new_axis("tx", tiles_x_),
+         i2 = new_axis("i", imm(y_.m)), j = new_axis("j", imm(x_.m)), o2 = new_axis("o", outputs_);
     Exprs row;
     for (int64_t k = 0; k < x_.points(); ++k)
       row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
     names_.tiles = name("tiles");
-    return stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(along_x_.output, j.var, row));
+    return new_stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(along_x_.output, j.var, row));
   }
 
   const Convolution& conv_;
@@ -344,10 +317,14 @@ class Rewriter {
 // and result enlarge by at most 21 and 70, and a product's sum by `most_weight`: together less than the 4.3e9 left.
 te::Tensor unusual_values(const te::Tensor& data) {
   const Exprs& shape = data->shape;
-  te::Tensor sum = te::reduce("zeros", {shape[0], shape[2]}, {shape[3], shape[1]}, te::Combiner::Sum,
-                              [&](const Exprs& i, const Exprs& r) {
-                                return ((*data)({i[0], r[1], i[1], r[0]}) * fimm(4294967296.0)) * fimm(0);
-                              });
+  const bool images = shape.size() == 4;
+  const Exprs rows = images ? Exprs{shape[0], shape[2]} : Exprs(shape.begin(), shape.end() - 1),
+              along = images ? Exprs{shape[3], shape[1]} : Exprs{shape.back()};
+  te::Tensor sum = te::reduce("zeros", rows, along, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    Exprs at = images ? Exprs{i[0], r[1], i[1], r[0]} : i;
+    if (!images) at.push_back(r[0]);
+    return ((*data)(at)*fimm(4294967296.0)) * fimm(0);
+  });
   return te::compute("unusual", sum->shape,
                      [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Ne, (*sum)(i), (*sum)(i)); });
 }

@@ -14,7 +14,7 @@
 #include <set>
 
 #include "relay/base/target_desc.h"
-#include "relay/te/te.h"
+#include "relay/lower/bilinear.h"
 
 namespace relay::lower {
 
@@ -41,7 +41,7 @@ struct Winograd {
 
 // Rows of B^T (points x points), G (points x r) and A^T (m x points). 1, 4, 6 or 8 points.
 struct WinogradMatrices {
-  std::vector<std::vector<double>> input, weight, output;
+  Matrix input, weight, output;
 };
 WinogradMatrices winograd_matrices(Winograd::Side side);
 
@@ -52,10 +52,10 @@ WinogradMatrices winograd_matrices(Winograd::Side side);
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
                                          const TargetDesc& target, int64_t m = 0);
 
-// True where `data` [.., .., y, ..] holds a value for which Winograd's form differs from the direct sum by more than rounding:
-// an infinity, a NaN, or one so large that the transforms may overflow. One element a row of images; a reduction and its
-// epilogue. Its bound holds for weights whose
-// absolute values sum up to less than `most_weight`.
+// True where `data` holds a value for which Winograd's (or Strassen's) form differs from the direct sum by more than rounding:
+// an infinity, a NaN, or one so large that the transforms may overflow. One element a row of images, or of anything else along
+// its last dimension; a reduction and its epilogue. Its bound holds for weights whose absolute values sum up to less than
+// `most_weight`.
 constexpr double most_weight = 1e6;
 te::Tensor unusual_values(const te::Tensor& data);
 

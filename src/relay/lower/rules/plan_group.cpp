@@ -104,6 +104,7 @@ void plan_group(GroupPlan& plan) {
     if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
   {
     if (plan.winograd) return winograd_rule(plan);
+    if (plan.strassen) return strassen_rule(plan);
     GroupPlan rows = plan;
     if (rows_rule(rows)) {
       plan = std::move(rows);

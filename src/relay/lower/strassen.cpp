@@ -1,0 +1,184 @@
+#include "relay/lower/strassen.h"
+
+#include <algorithm>
+
+#include "relay/lower/facts.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+using te::Axis;
+
+const StrassenMatrices& strassen_matrices() {
+  static const StrassenMatrices matrices{
+      .left = {{1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, -1, -1}, {0, 0, 0, 1}, {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}},
+      .right = {{1, 0, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}, {1, -1, -1, 1}, {-1, 1, 0, 0}, {1, -1, 0, 1}, {0, -1, 0, 1}},
+      .out = {{1, 1, 0, 0, 0, 0, 0}, {1, 0, 1, 0, 1, 1, 0}, {1, 0, 0, -1, 0, 1, 1}, {1, 0, 0, 0, 1, 1, 1}}};
+  return matrices;
+}
+
+namespace {
+
+struct Product {
+  te::Tensor sum;
+  Expr data, weight;    // the loads
+  size_t m = 0, n = 0;  // axes of the result; the others have one element
+  Expr k;
+  int64_t rows = 0, columns = 0, terms = 0;
+};
+
+std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>& constants) {
+  if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->reduce_axes.size() != 1 ||
+      sum->body->kind != scalar::Kind::Binary || sum->body->binary != scalar::BinaryOp::Mul)
+    return std::nullopt;
+  Product out;
+  out.sum = sum, out.data = sum->body->args[0], out.weight = sum->body->args[1], out.k = sum->reduce_axes[0].var;
+  for (const Expr& load : {out.data, out.weight})
+    if (load->kind != scalar::Kind::Load) return std::nullopt;
+  if (!constants.count(out.weight->source->name)) std::swap(out.data, out.weight);
+  if (!constants.count(out.weight->source->name)) return std::nullopt;
+  // Each index is an axis, alone, or belongs to an axis of one element.
+  auto count = [](const Expr& load, const Expr& var) { return std::count(load->args.begin(), load->args.end(), var); };
+  if (count(out.data, out.k) != 1 || count(out.weight, out.k) != 1 || out.weight->args.size() != 2) return std::nullopt;
+  int found = 0;
+  for (size_t d = 0; d < sum->axes.size(); ++d) {
+    const Axis& a = sum->axes[d];
+    if (scalar::is_int(a.extent, 1)) continue;
+    if (count(out.data, a.var) == 1 && count(out.weight, a.var) == 0)
+      out.m = d, found += 1;
+    else if (count(out.data, a.var) == 0 && count(out.weight, a.var) == 1)
+      out.n = d, found += 10;
+    else
+      return std::nullopt;
+  }
+  if (found != 11 || out.n + 1 != sum->axes.size()) return std::nullopt;
+  for (const Expr& i : out.data->args)
+    if (!scalar::is_int(i) && i != out.k &&
+        std::none_of(sum->axes.begin(), sum->axes.end(), [&](const Axis& a) { return a.var == i; }))
+      return std::nullopt;
+  out.rows = extent_or(sum->axes[out.m], 0), out.columns = extent_or(sum->axes[out.n], 0);
+  out.terms = extent_or(sum->reduce_axes[0], 0);
+  return out;
+}
+
+// Cycles. Direct: multiply-adds at the measured share of the peak. Strassen: seven eighths of them; a vector of the data's sums
+// takes about 8 instructions, of the results' (a store and a load for each product, ten sums) about 24.
+double direct_cycles(const Product& p, const TargetDesc& t) {
+  const double lanes = t.vector_bytes / 4.0;
+  return static_cast<double>(p.rows * p.terms * p.columns) / lanes / t.fma_per_cycle / 0.93;
+}
+double strassen_cycles(const Product& p, const TargetDesc& t) {
+  const double lanes = t.vector_bytes / 4.0, rows = static_cast<double>((p.rows + 1) / 2),
+               terms = static_cast<double>(p.terms / 2), columns = static_cast<double>(p.columns / 2);
+  return 7 * rows * terms * columns / lanes / t.fma_per_cycle / 0.91 + rows * terms / lanes * 8 +
+         rows * columns / lanes * 24;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Product& given, int64_t block)
+      : given_(given), rows_(imm((given.rows + 1) / 2)), terms_(given.terms / 2) {
+    names_.block = block;
+    names_.data = te::Tensor(dynamic_cast<const te::TensorNode*>(given.data->source.get()));
+    pairs_ = imm(given.columns / (2 * block)), columns_ = imm(block), seven_ = imm(7);
+  }
+
+  te::Tensor result() {
+    const te::Tensor product = multiply(left(), weight());
+    const Axis t = new_axis("t", rows_), i = new_axis("i", imm(2)), j = new_axis("j", imm(2)),
+               b = new_axis("b", pairs_), r = new_axis("r", columns_);
+    Exprs products;
+    for (int64_t p = 0; p < 7; ++p) products.push_back((*product)({imm(p), t.var, b.var, r.var}));
+    names_.tiles = name("tiles");
+    const te::Tensor tiles =
+        new_stage(names_.tiles, {t, i, j, b, r}, transformed(strassen_matrices().out, i.var * 2 + j.var, products));
+    te::TensorNode node = *given_.sum;  // its own axes, so that readers stay as they are
+    node.combiner = te::Combiner::None, node.reduce_axes.clear();
+    const Expr &m = node.axes[given_.m].var, &n = node.axes[given_.n].var;
+    node.body = (*tiles)({floordiv(m, imm(2)), floormod(m, imm(2)), floormod(floordiv(n, columns_), imm(2)),
+                          floordiv(n, imm(2 * names_.block)), floormod(n, columns_)});
+    names_.result = node.name;
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+  const Strassen& names() const { return names_; }
+
+ private:
+  std::string name(const char* part) const { return format("{}_{}", given_.sum->name, part); }
+  Expr load(const Expr& given, const Expr& own, const Expr& at, const Expr& k) const {
+    std::vector<scalar::Binding> bindings{{given_.k, k}};
+    for (const Axis& a : given_.sum->axes) bindings.push_back({a.var, a.var == own ? at : imm(0)});
+    return scalar::substitute(given, bindings);
+  }
+
+  te::Tensor left() {
+    const Axis p = new_axis("p", seven_), t = new_axis("t", rows_), k = new_axis("k", imm(terms_));
+    Exprs quarters;
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t half = 0; half < 2; ++half) {
+        Expr row = t.var * 2 + i, value = load(given_.data, given_.sum->axes[given_.m].var, row, k.var + half * terms_);
+        // Of an odd number of rows the last one has no neighbour.
+        if (i == 1 && given_.rows % 2)
+          value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
+        quarters.push_back(value);
+      }
+    names_.left = name("left");
+    return new_stage(names_.left, {p, t, k}, transformed(strassen_matrices().left, p.var, quarters));
+  }
+
+  te::Tensor weight() {
+    const Axis p = new_axis("p", seven_), b = new_axis("b", pairs_), k = new_axis("k", imm(terms_)),
+               r = new_axis("r", columns_);
+    Exprs quarters;
+    for (int64_t half = 0; half < 2; ++half)
+      for (int64_t j = 0; j < 2; ++j)
+        quarters.push_back(load(given_.weight, given_.sum->axes[given_.n].var,
+                                b.var * (2 * names_.block) + j * names_.block + r.var, k.var + half * terms_));
+    names_.weight = name("weight");
+    return new_stage(names_.weight, {p, b, k, r}, transformed(strassen_matrices().right, p.var, quarters));
+  }
+
+  te::Tensor multiply(const te::Tensor& left, const te::Tensor& weight) {
+    const Axis p = new_axis("p", seven_), t = new_axis("t", rows_), b = new_axis("b", pairs_),
+               r = new_axis("r", columns_), k = new_axis("k", imm(terms_));
+    te::TensorNode node;
+    node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.axes = {p, t, b, r}, node.reduce_axes = {k};
+    for (const Axis& a : node.axes) node.shape.push_back(a.extent);
+    node.body = (*left)({p.var, t.var, k.var}) * (*weight)({p.var, b.var, k.var, r.var});
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+
+  const Product& given_;
+  Strassen names_;
+  Expr rows_, pairs_, columns_, seven_;
+  int64_t terms_;
+};
+
+}  // namespace
+
+std::optional<Strassen> rewrite_strassen(te::Tensors& outputs, const std::set<std::string>& constants,
+                                         const TargetDesc& target, bool always) {
+  if (outputs.size() != 1) return std::nullopt;
+  te::Tensor sum;
+  for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
+    if (sum) return std::nullopt;
+    sum = t;
+  }
+  if (!sum || pointwise_end(outputs, sum, {}) != outputs[0]) return std::nullopt;
+  std::optional<Product> product = match(sum, constants);
+  if (!product || product->rows < 2 || product->terms < 2 || product->terms % 2) return std::nullopt;
+  // Two vectors of columns in a register tile, as contractions have them.
+  const int64_t block = 2 * std::max(1, target.vector_bytes / 4);
+  if (product->columns < 2 * block || product->columns % (2 * block)) return std::nullopt;
+  if (!always && strassen_cycles(*product, target) > 0.95 * direct_cycles(*product, target)) return std::nullopt;
+  Rewriter rewriter(*product, block);
+  te::Tensor result = rewriter.result();
+  outputs = te::replace(outputs, {{sum, result}});
+  return rewriter.names();
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,44 @@
+// Strassen's product, one level: two matrices in quarters, multiplied by seven products of quarters instead of eight.
+//
+//   [ C00 C01 ]   [ A00 A01 ] [ B00 B01 ]      product[p] = (left[p] . A) (right[p] . B), p < 7;  C = out . product
+//   [ C10 C11 ] = [ A10 A11 ] [ B10 B11 ]
+//
+// In Winograd's variant (15 sums; four of them, of the weights, are made when the program is built). Rows 2 t and 2 t + 1 of A,
+// and neighbouring blocks of columns of B, are what quarters are made of, so that a tile of the result lies together; of the sum,
+// the halves. A rewrite from tensor expressions to tensor expressions as winograd.h is; rules/strassen.cpp schedules it.
+// The error is about twice that of direct sums: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 23.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "relay/base/target_desc.h"
+#include "relay/lower/bilinear.h"
+
+namespace relay::lower {
+
+// The stages that stand for one product, by name, in the order of computation; axes in brackets. p: which of the seven; t: pair of
+// rows; b: pair of blocks of columns; r: column of a block.
+struct Strassen {
+  int64_t block = 0;    // columns of a block
+  std::string left;     // [p, t, k]: sums of quarters of the data
+  std::string weight;   // [p, b, k, r]: sums of quarters of the weights, from constants only
+  std::string product;  // [p, t, b, r], summed over k
+  std::string tiles;    // [t, i, j, b, r]: two rows of two blocks
+  std::string result;   // the product's own name and axes
+  te::Tensor data;      // what the product reads
+};
+
+// Rows of four quarters 00, 01, 10, 11 for left and right; of seven products for out.
+struct StrassenMatrices {
+  Matrix left, right, out;
+};
+const StrassenMatrices& strassen_matrices();
+
+// Replaces the product in a group if the estimate for `target` says that it pays. Looks at structure: one reduction along one
+// axis, a contraction of float32 with constant weights, sizes known, and only pointwise work behind it. Nothing: left as it is.
+// `always`: without an estimate.
+std::optional<Strassen> rewrite_strassen(te::Tensors& outputs, const std::set<std::string>& constants,
+                                         const TargetDesc& target, bool always = false);
+
+}  // namespace relay::lower

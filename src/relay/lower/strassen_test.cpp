@@ -1,0 +1,68 @@
+// Strassen's product: its matrices, and what is rewritten. That kernels compute the same is tested by test/python/test_numerics.py and
+// by the fuzzer.
+#include "relay/lower/strassen.h"
+
+#include <gtest/gtest.h>
+
+#include "relay/lower/group.h"
+
+namespace relay::lower {
+namespace {
+
+using scalar::imm;
+
+const DType f32 = DType::float32();
+
+TargetDesc wide() {
+  TargetDesc t;
+  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
+  return t;
+}
+
+// Each quarter of C is the sum of the right two products of quarters, for every pair of quarters that are not zero.
+TEST(Strassen, MatricesGiveTheProduct) {
+  const StrassenMatrices& s = strassen_matrices();
+  for (size_t a = 0; a < 4; ++a)
+    for (size_t b = 0; b < 4; ++b)
+      for (size_t c = 0; c < 4; ++c) {
+        double sum = 0;
+        for (size_t p = 0; p < 7; ++p) sum += s.out[c][p] * s.left[p][a] * s.right[p][b];
+        const bool wanted = a % 2 == b / 2 && c / 2 == a / 2 && c % 2 == b % 2;
+        EXPECT_EQ(sum, wanted ? 1 : 0) << a << " " << b << " " << c;
+      }
+}
+
+struct Dense {
+  Expr rows = imm(128);
+  int64_t terms = 768, columns = 768;
+  bool transposed = false, constant = true;
+
+  bool rewritten() const {
+    te::Tensor x = te::placeholder("x", {imm(1), rows, imm(terms)}, f32);
+    te::Tensor w =
+        te::placeholder("w", transposed ? Exprs{imm(columns), imm(terms)} : Exprs{imm(terms), imm(columns)}, f32);
+    te::Tensor dense = te::reduce(
+        "dense", {imm(1), rows, imm(columns)}, {imm(terms)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+          return (*x)({i[0], i[1], r[0]}) * (transposed ? (*w)({i[2], r[0]}) : (*w)({r[0], i[2]}));
+        });
+    te::Tensors outputs = unique_names(
+        {te::compute("relu", dense->shape, [&](const Exprs& i) { return scalar::max((*dense)(i), scalar::fimm(0)); })});
+    return rewrite_strassen(outputs, constant ? std::set<std::string>{"w"} : std::set<std::string>{}, wide())
+        .has_value();
+  }
+};
+
+TEST(Strassen, RewritesLargeProductsWithConstantWeights) {
+  EXPECT_TRUE(Dense{}.rewritten());
+  EXPECT_TRUE(Dense{.transposed = true}.rewritten());
+  EXPECT_TRUE(Dense{.rows = imm(197)}.rewritten());
+  EXPECT_FALSE(Dense{.rows = scalar::var("n")}.rewritten());
+  EXPECT_FALSE(Dense{.rows = imm(1)}.rewritten());
+  EXPECT_FALSE(Dense{.terms = 767}.rewritten());
+  EXPECT_FALSE(Dense{.terms = 32}.rewritten()) << "the sums of quarters would cost more than is saved";
+  EXPECT_FALSE(Dense{.columns = 100}.rewritten());
+  EXPECT_FALSE(Dense{.constant = false}.rewritten());
+}
+
+}  // namespace
+}  // namespace relay::lower
