@@ -448,6 +448,23 @@ TEST(Function, WeightsAreFetchedAhead) {
   EXPECT_FALSE(fetches(false));
 }
 
+// Images that are given channels-last are stored so already: nothing is copied but what padding adds.
+TEST(Function, ChannelsLastStaysAsItIs) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 30, 30, 64}, f32));
+  x->type = x->annotation;
+  ir::Expr conv = typed(op::make("nn.conv2d", {x, weight({3, 3, 64, 64})},
+                                 {{"padding", ir::Ints{1, 1}}, {"data_layout", "NHWC"}, {"kernel_layout", "HWIO"}}));
+  ir::Expr pool = typed(op::make("nn.max_pool2d", {conv},
+                                 {{"pool_size", ir::Ints{2, 2}}, {"strides", ir::Ints{2, 2}}, {"layout", "NHWC"}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  std::string rules;
+  for (const Group& g : l->groups) rules += g.name + ": " + g.rule + "\n";
+  EXPECT_NE(rules.find("Winograd"), std::string::npos) << rules;
+  EXPECT_EQ(rules.find("turned around"), std::string::npos) << rules;
+  EXPECT_EQ(rules.find("to_row_major"), std::string::npos) << rules;
+}
+
 // Lanes run along the channels, whatever order the caller's data is in: it is copied first.
 TEST(Function, PoolingRunsOverChannels) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 40, 32, 32}, f32));

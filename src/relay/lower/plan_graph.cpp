@@ -157,8 +157,10 @@ class Planner {
     }
   }
 
-  // True if the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
-  static bool works_on_images(const PlannedGroup& g) {
+  // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them. Channels are
+  // dimension 1, or the last one where dimension 1 has a window.
+  enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
+  static Images images_of(const PlannedGroup& g) {
     Schedule none;
     te::Tensors stages = te::topological(g.te.outputs);
     for (const te::Tensor& t : stages)
@@ -172,23 +174,27 @@ class Planner {
       Exprs vars;
       for (const te::Axis& a : t->axes) vars.push_back(a.var);
       for (const te::Axis& a : t->reduce_axes) vars.push_back(a.var);
-      bool image = false;
+      Images found = Images::No;
       scalar::visit(t->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
         size_t spatial_reduced = 0;
-        bool window = false;
-        for (size_t d = 2; d < n->args.size(); ++d) {
+        bool first = false, window = false, last = false;
+        for (size_t d = 1; d < n->args.size(); ++d) {
           bool data = false, reduced = false;
           for (const Expr& v : scalar::free_vars(n->args[d])) (is_reduce_axis(*t, v->name) ? reduced : data) = true;
-          window |= data && reduced;
-          spatial_reduced += reduced && !data;
+          last = data && reduced;
+          (d == 1 ? first : window) |= last;
+          spatial_reduced += d > 1 && reduced && !data;
         }
         bool all = n->args.size() >= 4 && spatial_reduced + 2 == n->args.size();
-        image |= window || (all && t->axes.size() >= 2);
+        if (first && !last)
+          found = Images::ChannelsLast;
+        else if (window || (all && t->axes.size() >= 2))
+          found = Images::ChannelsFirst;
       });
-      if (image) return true;
+      if (found != Images::No) return found;
     }
-    return false;
+    return Images::No;
   }
 
   // Every same-rank load reads dimension d by axis d only: storage order does not matter to it.
@@ -221,7 +227,10 @@ class Planner {
 
   void choose_order() {
     for (PlannedGroup& g : plan_.groups) {
-      g.prefers_channels_last = works_on_images(g);
+      const Images images = images_of(g);
+      g.on_images = images != Images::No;
+      if (images == Images::ChannelsLast) continue;  // stored so as it is
+      g.prefers_channels_last = g.on_images;
       bool follows = false;
       if (!g.prefers_channels_last && keeps_dimensions(g))
         for (int p : g.params) follows |= channels_last(p);
@@ -229,7 +238,7 @@ class Planner {
         g.prefers_channels_last = true;
         for (int o : g.outputs) set_channels_last(o);
       }
-      if (works_on_images(g))
+      if (g.on_images)
         for (int p : g.params) set_channels_last(p);
     }
   }
@@ -262,7 +271,7 @@ class Planner {
       if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) constants.insert(name);
     });
     const te::Tensors direct = g.te.outputs;
-    if (g.prefers_channels_last)
+    if (g.on_images)
       g.winograd = rewrite_winograd(g.te.outputs, constants, options_.target);
     else
       g.strassen = rewrite_strassen(g.te.outputs, constants, options_.target);

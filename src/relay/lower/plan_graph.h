@@ -17,15 +17,16 @@ namespace relay::lower {
 
 struct PlannedGroup {
   GroupTe te;
-  std::vector<int> params;            // arrays, one a parameter of te
-  std::vector<int> constants;         // arrays, one a constant of te
-  std::vector<int> outputs;           // arrays
-  std::optional<Winograd> winograd;   // if its convolution was rewritten
-  std::optional<Strassen> strassen;   // if its product was rewritten
-  std::set<std::string> from_border;  // padding stages that read the border of their input
-  int when = -1;                      // an array: the group is computed only if it has a byte that is not zero
-  bool prefers_channels_last = false;
-  bool slides = false;  // joined of several (sliding.h)
+  std::vector<int> params;             // arrays, one a parameter of te
+  std::vector<int> constants;          // arrays, one a constant of te
+  std::vector<int> outputs;            // arrays
+  std::optional<Winograd> winograd;    // if its convolution was rewritten
+  std::optional<Strassen> strassen;    // if its product was rewritten
+  std::set<std::string> from_border;   // padding stages that read the border of their input
+  int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
+  bool on_images = false;              // has a window, or reduces whole images
+  bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves
+  bool slides = false;                 // joined of several (sliding.h)
 };
 
 struct GraphPlan {

@@ -181,7 +181,7 @@ class Rewriter {
  public:
   Rewriter(const Convolution& conv, Side y, Side x)
       : conv_(conv), y_(y), x_(x), along_y_(winograd_matrices(y)), along_x_(winograd_matrices(x)) {
-    names_.y = y, names_.x = x;
+    names_.y = y, names_.x = x, names_.channels = static_cast<int>(conv.data_c);
     tiles_y_ = imm((conv.height + y.m - 1) / y.m), tiles_x_ = imm((conv.width + x.m - 1) / x.m);
     channels_ = imm(conv.channels), outputs_ = imm(conv.outputs), batch_ = conv.sum->axes[conv.n].extent;
     points_y_ = imm(y.points()), points_x_ = imm(x.points());

@@ -36,6 +36,7 @@ struct Winograd {
   std::string columns;  // [n, ty, tx, i, q, o]: A^T product
   std::string tiles;    // [n, ty, tx, i, j, o]: A^T product A
   std::string result;   // the convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]
+  int channels = 1;     // the dimension of the data
   te::Tensor data;      // what the convolution reads, before its padding
 };
 

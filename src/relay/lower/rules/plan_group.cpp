@@ -82,19 +82,34 @@ class Inlining {
   std::unordered_map<const scalar::Source*, int64_t> nodes_;
 };
 
-// What `r` reads of `in` with its own channels (dimension 1 of the result) goes last, or in's dimension 1.
-Layout channels_last(const te::TensorNode& r, const te::TensorNode& in) {
-  int last = 1;
+// What `r` reads of `in` with its own channels (dimension `channels` of the result) goes last, or the same dimension of `in`.
+Layout channels_last(const te::TensorNode& r, const te::TensorNode& in, int channels) {
+  int last = channels;
   scalar::visit(r.body, [&](const Expr& n) {
     if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(&in)) return;
     for (size_t d = 0; d < n->args.size(); ++d)
-      if (n->args[d] == r.axes[1].var) last = static_cast<int>(d);
+      if (n->args[d] == r.axes[static_cast<size_t>(channels)].var) last = static_cast<int>(d);
   });
   Layout layout;
   for (int d = 0; d < static_cast<int>(in.shape.size()); ++d)
     if (d != last) layout.dims.push_back({d});
   layout.dims.push_back({last});
   return layout;
+}
+
+// Windows from dimension 1 on, and none along the last one: images that are given channels-last.
+bool lies_channels_last(const te::TensorNode& r) {
+  bool found = false;
+  scalar::visit(r.body, [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
+    auto is_window = [&](const Expr& index) {
+      bool data = false, reduced = false;
+      for (const Expr& v : scalar::free_vars(index)) (is_reduce_axis(r, v->name) ? reduced : data) = true;
+      return data && reduced;
+    };
+    found |= is_window(n->args[1]) && !is_window(n->args.back());
+  });
+  return found;
 }
 
 }  // namespace
@@ -154,11 +169,12 @@ void plan_group(GroupPlan& plan) {
     te::Tensor r = find_stage(plan, r_name), e = find_stage(plan, e_name);
     StageFacts facts = facts_of(r, expand(plan.stages(), plan.schedule));
     // A convolution or pooling reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
-    if ((facts.contraction || facts.window) && r->axes.size() >= 3 &&
-        plan.layout(e).dims == Layout::channels_last(static_cast<int>(e->shape.size())).dims) {
+    const int rank = static_cast<int>(e->shape.size());
+    const bool moved = plan.layout(e).dims == Layout::channels_last(rank).dims;
+    if (r->axes.size() >= 3 && (moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r))) {
       for (const te::Tensor& in : te::inputs(r)) {
         if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
-        const Layout wanted = channels_last(*r, *in);
+        const Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
         if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
           plan.schedule.stages[in->name].place = Place::Root;
           plan.layouts[in->name] = wanted;

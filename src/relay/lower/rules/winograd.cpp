@@ -127,7 +127,10 @@ class Scheduler {
 
   // The data is read channels-last and without a guard: from its border, or from a copy.
   void data() {
-    Layout channels_last = Layout::channels_last(4);
+    Layout channels_last;
+    for (int d = 0; d < 4; ++d)
+      if (d != w_.channels) channels_last.dims.push_back({d});
+    channels_last.dims.push_back({w_.channels});
     if (!w_.padded.empty()) {
       if (plan_.from_border.count(w_.padded)) {
         schedule(w_.padded).from_border = true;
