@@ -42,6 +42,7 @@ static Pipeline o2() {
               "fold_constant",            // what depends on weights only is computed now
               "simplify_expr",            // x * 1, transpose of transpose, a reshape of a reshape, ...
               "fold_scale_axis",          // scales of outputs go into weights
+              "transposed_to_conv2d",     // transposed convolutions with a stride become ordinary ones
               "fold_constant",            // the rewrites above leave arithmetic on weights: computed now
               "common_subexpr",           // what is computed twice is computed once
               "dead_code",                // and what nothing uses, never

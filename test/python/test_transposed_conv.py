@@ -1,0 +1,50 @@
+"""Transposed convolutions with constant weights become ordinary ones (transform/transposed_to_conv2d.cpp) and compute the same."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import relay
+from relay.op import nn
+
+# kernel, stride, padding, output padding, (height, width)
+CASES = [
+    ((4, 4), 2, 1, 0, (7, 9)),
+    ((2, 2), 2, 0, 0, (8, 8)),
+    ((3, 3), 2, 1, 1, (7, 6)),
+    ((3, 3), 2, 1, 0, (5, 5)),  # an odd number of rows: the last block is cut
+    ((5, 3), 2, 1, 1, (6, 6)),
+    ((3, 3), 3, 0, 2, (4, 5)),
+    ((1, 1), 2, 0, 0, (5, 4)),  # phases without any weight
+    ((7, 7), 4, 2, 3, (5, 5)),
+    ((2, 2), 2, 1, 0, (6, 6)),  # padding as wide as the kernel reaches
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_against_torch(case, symbolic):
+    kernel, stride, pad, extra, size = case
+    random = np.random.default_rng(0)
+    weight = random.standard_normal((20, 12, *kernel)).astype(np.float32)
+    data = random.standard_normal((2, 20, *size)).astype(np.float32)
+    bias = random.standard_normal(12).astype(np.float32)
+    x = relay.var("x", ("n", 20, "h", size[1]) if symbolic else data.shape)
+    y = nn.conv2d_transpose(
+        x,
+        relay.const(weight),
+        channels=12,
+        kernel_size=list(kernel),
+        strides=[stride] * 2,
+        padding=[pad] * 2,
+        output_padding=[extra] * 2,
+    )
+    model = relay.compile(relay.module(nn.relu(nn.bias_add(y, relay.const(bias)))))
+    want = F.conv_transpose2d(
+        *map(torch.from_numpy, (data, weight, bias)), stride=stride, padding=pad, output_padding=extra
+    ).relu()
+    # Sums of up to 180 products of two numbers around one.
+    np.testing.assert_allclose(model(data), want.numpy(), atol=5e-5)
+    if not symbolic:
+        assert not any("conv2d_transpose" in g["name"] for g in model.report["groups"])
