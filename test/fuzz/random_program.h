@@ -2,6 +2,7 @@
 // of summation gives the same bits and a schedule is right or wrong, never "close".
 #pragma once
 
+#include <limits>
 #include <random>
 
 #include "relay/base/text.h"
@@ -33,6 +34,9 @@ struct Program {
   te::Tensors outputs;
   std::vector<std::pair<Expr, int64_t>> symbols;  // shape variables and the values to run with
   std::vector<te::Tensor> weights;                // placeholders that a compiler may take for constants
+  // Attention, which has exponentials: `block` keys at a time, and results are close, not equal.
+  int64_t block = 0;
+  bool is_attention = false;
 };
 
 class ProgramGenerator {
@@ -40,7 +44,9 @@ class ProgramGenerator {
   explicit ProgramGenerator(Random& random) : random_(random) {}
 
   Program generate() {
-    if (random_.in(0, 199) == 0) return random_.chance(70) ? winograd() : strassen();
+    const int64_t kind = random_.in(0, 199);
+    if (kind == 0) return random_.chance(70) ? winograd() : strassen();
+    if (kind <= 4) return attention();
     dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
     if (random_.chance(30)) {
       Expr n = scalar::var("n");
@@ -219,6 +225,49 @@ class ProgramGenerator {
     TargetDesc narrow;
     narrow.vector_bytes = 16;
     lower::rewrite_strassen(program_.outputs, {w->name}, narrow, true);
+    return program_;
+  }
+  // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and perhaps a bias behind it.
+  Program attention() {
+    dtype_ = DType::float32();
+    program_.is_attention = true;
+    program_.block = random_.chance(50) ? 0 : random_.in(1, 3) * 16;
+    auto size = [&](int64_t high) -> Expr {
+      if (random_.chance(70)) return scalar::imm(random_.in(4, high));
+      program_.symbols.push_back({scalar::var(format("n{}", program_.symbols.size())), random_.in(1, high)});
+      return program_.symbols.back().first;
+    };
+    const Expr rows = size(70), keys = random_.chance(20) ? rows : size(90), batch = scalar::imm(random_.in(1, 3)),
+               depth = scalar::imm(random_.in(1, 20)), columns = scalar::imm(random_.in(8, 40));
+    const bool turned = random_.chance(50), causal = random_.chance(30), masked = random_.chance(50);
+    te::Tensor q = new_placeholder({batch, rows, depth}),
+               k = new_placeholder(turned ? Exprs{batch, depth, keys} : Exprs{batch, keys, depth}),
+               v = new_placeholder({batch, keys, columns}), mask = new_placeholder({batch, keys});
+    te::Tensor product =
+        te::reduce("product", {batch, rows, keys}, {depth}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+          return (*q)({i[0], i[1], r[0]}) * (*k)(turned ? Exprs{i[0], r[0], i[2]} : Exprs{i[0], i[2], r[0]});
+        });
+    const Expr none = scalar::fimm(-std::numeric_limits<double>::infinity());
+    te::Tensor score = te::compute("score", product->shape, [&](const Exprs& i) {
+      Expr s = (*product)(i)*scalar::fimm(0.125);
+      if (masked) s = s + scalar::select(scalar::lt((*mask)({i[0], i[2]}), number(-1)), none, number(0));
+      return causal ? scalar::select(scalar::le(i[2], i[1]), s, none) : s;
+    });
+    auto row = [](const Exprs& i, const Expr& k) { return Exprs{i[0], i[1], k}; };
+    te::Tensor max = te::reduce("max", {batch, rows}, {keys}, te::Combiner::Max,
+                                [&](const Exprs& i, const Exprs& r) { return (*score)(row(i, r[0])); });
+    te::Tensor exp = te::compute("exp", score->shape, [&](const Exprs& i) {
+      return scalar::unary(scalar::UnaryOp::Exp, (*score)(i) - (*max)({i[0], i[1]}));
+    });
+    te::Tensor sum = te::reduce("sum", {batch, rows}, {keys}, te::Combiner::Sum,
+                                [&](const Exprs& i, const Exprs& r) { return (*exp)(row(i, r[0])); });
+    te::Tensor weight = te::compute("weight", score->shape, [&](const Exprs& i) {
+      return scalar::binary(scalar::BinaryOp::Div, (*exp)(i), (*sum)({i[0], i[1]}));
+    });
+    te::Tensor out =
+        te::reduce("out", {batch, rows, columns}, {keys}, te::Combiner::Sum,
+                   [&](const Exprs& i, const Exprs& r) { return (*weight)(row(i, r[0])) * (*v)({i[0], r[0], i[2]}); });
+    program_.outputs = {random_.chance(30) ? bias(out) : out};
     return program_;
   }
   te::Tensor matmul(const te::Tensor& t) {

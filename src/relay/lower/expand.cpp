@@ -83,7 +83,7 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
       }
       if (n->kind != scalar::Kind::Load) return;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
-      if (!t) return;
+      if (!t || t == stage->before.get()) return;
       if (loads[t].empty()) tensors.push_back(te::Tensor(t));
       loads[t].push_back(n);
     });

@@ -180,11 +180,13 @@ void make_names_unique(GroupTe& group) {
 }
 
 // A copy of a stage under another name, with its own axes renamed where they clash.
-static te::Tensor named(const te::Tensor& stage, const std::string& name, const std::vector<scalar::Binding>& axes_map,
-                        std::vector<te::Axis> axes, std::vector<te::Axis> reduce_axes, Expr body) {
+static te::Tensor named(const te::Tensor& stage, const std::string& name, const te::Tensor& before,
+                        const std::vector<scalar::Binding>& axes_map, std::vector<te::Axis> axes,
+                        std::vector<te::Axis> reduce_axes, Expr body) {
   te::TensorNode node = *stage;
-  node.name = name;
+  node.name = name, node.before = before;
   node.axes = std::move(axes), node.reduce_axes = std::move(reduce_axes);
+  for (te::Axis& a : node.reduce_axes) a.extent = scalar::substitute(a.extent, axes_map);
   node.body = scalar::substitute(body, axes_map);
   return te::Tensor(new te::TensorNode(std::move(node)));
 }
@@ -216,12 +218,14 @@ te::Tensors unique_names(const te::Tensors& outputs) {
       return axes;
     };
     std::vector<te::Axis> axes = rename(t->axes), reduce_axes = rename(t->reduce_axes);
+    const te::Tensor before = t->before ? te::placeholder(name, t->shape, t->dtype) : te::Tensor();
     Expr body = scalar::rewrite(t->body, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* source = dynamic_cast<const te::TensorNode*>(n->source.get());
+      if (source && source == t->before.get()) return scalar::load(before, n->args);
       return source ? scalar::load(done.at(source), n->args) : n;
     });
-    done[t.get()] = named(t, name, axes_map, axes, reduce_axes, body);
+    done[t.get()] = named(t, name, before, axes_map, axes, reduce_axes, body);
   }
   te::Tensors out;
   for (const te::Tensor& t : outputs) out.push_back(done.at(t.get()));

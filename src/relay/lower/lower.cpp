@@ -103,7 +103,7 @@ class Lowering {
     plan.target = &options_.target;
     plan.outputs = g.te.outputs;
     plan.from_border = g.from_border;
-    plan.winograd = g.winograd, plan.strassen = g.strassen;
+    plan.winograd = g.winograd, plan.strassen = g.strassen, plan.attention = g.attention;
     plan.slides = g.slides;
     plan.streams_weights = streams_weights_;
     std::unordered_map<std::string, int> array_of;  // by te name

@@ -488,5 +488,102 @@ TEST(Function, UnknownScheduleNameIsReported) {
   EXPECT_NE(render(l.errors()).find("did you mean 'nn_relu'?"), std::string::npos) << render(l.errors());
 }
 
+// last[y] = the running total after the last step; a step adds a ragged sum of up to 4 of the 10 terms.
+struct Totals {
+  te::Tensor x = te::placeholder("x", {imm(3), imm(10)}, f32);
+  te::Tensor part, total, last;
+  Totals() {
+    part = te::reduce("part", {imm(3), imm(3)}, {imm(4)}, te::Combiner::Sum,
+                      [&](const Exprs& i, const Exprs& k) { return (*x)({i[0], i[1] * 4 + k[0]}); });
+    te::TensorNode ragged = *part;
+    ragged.reduce_axes[0].extent = scalar::min(imm(4), imm(10) - ragged.axes[1].var * 4);
+    part = te::Tensor(new te::TensorNode(std::move(ragged)));
+    total = te::scan("total", {imm(3), imm(3)}, f32, [&](const Exprs& i, const te::Tensor& self) {
+      return scalar::select(scalar::eq(i[1], imm(0)), (*part)(i),
+                            (*self)({i[0], i[1] - 1}) * scalar::fimm(10) + (*part)(i));
+    });
+    last = te::reduce("last", {imm(3)}, {imm(3)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+      return scalar::select(scalar::eq(k[0], imm(2)), (*total)({i[0], k[0]}), scalar::fimm(0));
+    });
+  }
+};
+
+TEST(Nest, ScansAndRaggedSums) {
+  for (const char* loops : {"i0/1 k0/1", "i0/1 k0/1:peeled", "i0/2:parallel k0/1 i0/1", "k0/1:peeled i0/1"}) {
+    const Totals t;
+    const bool rows_inside = loops[0] == 'k';
+    Result<std::vector<BuiltKernel>> kernels =
+        build({t.last}, format("rule none\nstage last: root\n  loops {}\nstage total: at last.{} stack fold i1\n"
+                               "  loops i0/1 i1/1\nstage part: at total.2 registers\n  loops k0/1 i0/1 i1/1\n",
+                               loops, rows_inside ? 1 : 2));
+    ASSERT_TRUE(kernels) << loops << render(kernels.errors());
+    std::map<std::string, std::vector<float>> arrays{{"x", ramp(30, 5)}};
+    run(*kernels, arrays);
+    for (size_t y = 0; y < 3; ++y) {
+      float want = 0, sum = 0;
+      for (size_t k = 0; k < 10; ++k) {
+        sum += arrays["x"][y * 10 + k];
+        if (k % 4 == 3 || k == 9) want = want * 10 + sum, sum = 0;
+      }
+      EXPECT_EQ(arrays["last"][y], want) << loops;
+    }
+  }
+}
+
+TEST(Nest, RefusesScansWithoutTheStepBefore) {
+  const Totals t;
+  const char* rest = "stage part: at total.2 registers\n  loops k0/1 i0/1 i1/1\n";
+  auto refused = [&](const std::string& last, const std::string& total) {
+    return refusal({t.last}, "rule none\nstage last: root\n  loops " + last + "\nstage total: " + total +
+                                 "\n  loops i0/1 i1/1\n" + rest);
+  };
+  EXPECT_NE(refused("i0/1 k0/1", "at last.2 stack").find("is a scan"), std::string::npos);
+  EXPECT_NE(refused("i0/1 k0/1", "root").find("is a scan"), std::string::npos);
+  EXPECT_NE(refused("i0/1 k0/1", "at last.2 stack fold i0").find("is a scan"), std::string::npos);
+  EXPECT_NE(refused("k0/1 i0/1", "at last.2 stack fold i1").find("does not walk"), std::string::npos);
+  EXPECT_NE(refused("i0/1 k0/2 k0/1", "at last.3 stack fold i1").find("does not walk"), std::string::npos);
+}
+
+// The scores of a long row are never an array: not even of a block of rows.
+TEST(Attention, ScoresHaveNoArray) {
+  const int64_t length = 4096;
+  te::Tensor q = te::placeholder("q", {imm(length), imm(64)}, f32), k = te::placeholder("k", q->shape, f32),
+             v = te::placeholder("v", q->shape, f32);
+  const Exprs square{imm(length), imm(length)}, row{imm(length)};
+  te::Tensor score = te::reduce("score", square, {imm(64)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return (*q)({i[0], r[0]}) * (*k)({i[1], r[0]});
+  });
+  te::Tensor max = te::reduce("max", row, {imm(length)}, te::Combiner::Max,
+                              [&](const Exprs& i, const Exprs& r) { return (*score)({i[0], r[0]}); });
+  te::Tensor exp = te::compute(
+      "exp", square, [&](const Exprs& i) { return scalar::unary(scalar::UnaryOp::Exp, (*score)(i) - (*max)({i[0]})); });
+  te::Tensor sum = te::reduce("sum", row, {imm(length)}, te::Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& r) { return (*exp)({i[0], r[0]}); });
+  te::Tensor out = te::reduce("out", v->shape, {imm(length)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    const Expr weight = scalar::binary(scalar::BinaryOp::Div, (*exp)({i[0], r[0]}), (*sum)({i[0]}));
+    return weight * (*v)({r[0], i[1]});
+  });
+  const TargetDesc target = wide();
+  GroupPlan plan;
+  plan.target = &target, plan.outputs = {out};
+  plan.attention = rewrite_attention(plan.outputs, target);
+  ASSERT_TRUE(plan.attention);
+  plan_group(plan);
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "attention");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  ASSERT_EQ(kernels->size(), 2u);  // the keys packed, and the rest
+  for (const BuiltKernel& b : *kernels)
+    loop::visit(
+        b.kernel.body,
+        [&](const loop::Stmt& s) {
+          if (!s->buffer) return;
+          int64_t elements = 1;
+          for (const Expr& e : s->buffer->shape) elements *= e->ivalue;
+          EXPECT_LE(elements, length * 64) << s->buffer->name;
+        },
+        [](const Expr&) {});
+}
+
 }  // namespace
 }  // namespace relay::lower

@@ -47,11 +47,13 @@ class KernelBuilder {
   KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
                 const TargetDesc& target)
       : stages_(stages),
-
         layouts_(layouts),
         target_(target),
         bodies_(expand(stages, schedule)),
-        regions_(stages, schedule, bodies_, bounds_) {}
+        regions_(stages, schedule, bodies_, bounds_) {
+    for (const te::Tensor& t : stages)
+      if (t->before) scans_[t->before.get()] = t.get();
+  }
 
   BuiltKernel build(const te::Tensor& root, const std::string& name) {
     root_ = root;
@@ -158,7 +160,7 @@ class KernelBuilder {
       if (scalar::is_int(digits[i].count))
         bounds_.set(digits[i].var, 0, digits[i].count->ivalue);
       else
-        bounds_.set(digits[i].var, {0, std::nullopt});
+        bounds_.set_range(digits[i].var, imm(0), digits[i].count);
     }
     kernel.tasks = scalar::simplify(kernel.tasks);
     for (const Digit& d : digits) parallel_digits_.push_back(d.var);
@@ -210,7 +212,7 @@ class KernelBuilder {
     };
     if (init && reduce) return one_loop(stage, level + 1, ranges, true);
 
-    Range range = ranges.at(axis->var.get());
+    Range range = regions_.left_of(*axis, *stage, ranges);
     auto with = [&](Expr min, Expr extent, Expr limit = {}) {
       Ranges inner = ranges;
       inner[axis->var.get()] = {scalar::simplify(min, bounds_), std::move(extent), std::move(limit)};
@@ -218,6 +220,7 @@ class KernelBuilder {
     };
     if (l.kind == LoopKind::Vector) return vector_loop(stage, l, range, with);
     if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
+    if (l.kind == LoopKind::Peeled && !scalar::is_int(range.extent, 1)) return peeled_loop(l, range, with);
     if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
     int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
@@ -276,14 +279,49 @@ class KernelBuilder {
     return s;
   }
 
-  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or single steps.
+  // The extent of tile `var`: the last one may be smaller.
+  Expr rest(const Range& range, const Expr& var, int64_t step) {
+    return scalar::simplify(scalar::min(imm(step), range.extent - var * step), bounds_);
+  }
+  // True if a later loop of the stage cuts the tiles of loop `level` again.
+  bool is_cut_again(const TensorNode& stage, size_t level) const {
+    const std::vector<Loop>& l = of(stage).loops;
+    return std::any_of(l.begin() + static_cast<int64_t>(level) + 1, l.end(), [&](const Loop& later) {
+      return later.axis == l[level].axis && later.step > 1 && later.kind == LoopKind::Serial;
+    });
+  }
+
+  template <class With>
+  loop::Stmt peeled_loop(const Loop& l, const Range& range, With with) {
+    if (l.step != 1) refuse("give it the step 1", "loop {}/{} is peeled", l.axis, l.step);
+    const Expr last = scalar::simplify(range.extent - 1);
+    Expr var = scalar::var(fresh(l.axis));
+    bounds_.set_range(var, imm(0), last);
+    loop::Stmt others = loop::for_(var, imm(0), last, loop::ForKind::Serial,
+                                   in_loop(var, [&] { return with(range.min + var, imm(1), range.limit); }));
+    if (scalar::is_int(last)) return loop::block({others, with(range.min + last, imm(1), range.limit)});
+    Expr at_last = scalar::var(fresh(l.axis));
+    bounds_.set_range(at_last, imm(0), range.extent);
+    return loop::block({others, loop::if_(lt(imm(0), range.extent),
+                                          loop::let(at_last, last, with(range.min + at_last, imm(1), range.limit)))});
+  }
+
+  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or single steps. Tiles that
+  // are cut again take what is left.
   template <class With>
   loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, With with) {
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set(var, {0, std::nullopt});
     loop::ForKind serial = loop::ForKind::Serial;
-    if (l.step == 1)
+    if (l.step == 1) {
+      bounds_.set_range(var, imm(0), range.extent);
       return loop::for_(var, imm(0), range.extent, serial, in_loop(var, [&] { return with(range.min + var, imm(1)); }));
+    }
+    if (is_cut_again(*stage, level)) {
+      bounds_.set_range(var, imm(0), scalar::simplify(floordiv(range.extent + (l.step - 1), l.step)));
+      return loop::for_(var, imm(0), scalar::simplify(floordiv(range.extent + (l.step - 1), l.step)), serial,
+                        in_loop(var, [&] { return with(range.min + var * l.step, rest(range, var, l.step)); }));
+    }
     Expr full = scalar::simplify(floordiv(range.extent, l.step));
     loop::Stmt tiles = loop::for_(var, imm(0), full, serial,
                                   in_loop(var, [&] { return with(range.min + var * l.step, imm(l.step)); }));
@@ -313,6 +351,7 @@ class KernelBuilder {
       return loop::if_(lt(var, imm(full)), with(range.min + var * l.step, imm(l.step)),
                        with(range.min + full * l.step, imm(tail)));
     }
+    if (is_cut_again(*stage, level)) return with(range.min + var * l.step, rest(range, var, l.step));
     Expr full = scalar::simplify(floordiv(range.extent, l.step));
     bool lanes_follow = false;
     for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
@@ -420,9 +459,12 @@ class KernelBuilder {
     int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, t->dtype.bytes()));
     for (int d : local.order) {
       Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
+      // The most that it can be.
+      if (std::optional<int64_t> most = scalar::interval(extent, bounds_).max; most && *most <= int64_t{1} << 24)
+        extent = imm(std::max<int64_t>(*most, 0));
       if (!scalar::is_int(extent))
         refuse("place it at the root, or inside a loop that leaves a constant extent",
-               "local storage of stage '{}' would have the extent {} along '{}', which is not a constant", t->name,
+               "local storage of stage '{}' would have the extent {} along '{}', which has no constant bound", t->name,
                scalar::str(extent), t->axes[d].var->name);
       b.shape.push_back(
           d == vector_dim
@@ -430,6 +472,13 @@ class KernelBuilder {
                              std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue)))))
               : extent);
     }
+    // Rows that lie 1024 bytes apart would meet in a few sets of the L1 cache.
+    constexpr int64_t apart = 1024, line = 64;
+    int64_t rows = 1;
+    for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
+    if (s.storage != Storage::Registers && !b.shape.empty() && rows >= 4 &&
+        b.shape.back()->ivalue * b.dtype.bytes() % apart == 0)
+      b.shape.back() = imm(b.shape.back()->ivalue + line / b.dtype.bytes());
     for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
     local.ring_dim = ring_dim, local.ring_size = ring_size;
     loop::BufferRef made(new loop::Buffer(std::move(b)));
@@ -481,13 +530,19 @@ class KernelBuilder {
   // Allocates the ring of a stage that slides in loop `level` of the consumer. Its size is what one iteration needs.
   loop::BufferRef open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) {
     const StageSchedule& s = of(*consumer);
-    if (level >= s.loops.size() || s.loops[level].kind != LoopKind::Serial)
+    if (level >= s.loops.size() || (s.loops[level].kind != LoopKind::Serial && s.loops[level].kind != LoopKind::Peeled))
       refuse("fold along a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name, level,
              consumer->name);
     const te::Axis* axis = find_axis(*consumer, s.loops[level].axis);
     Ranges one = ranges;
+    const Range all = regions_.left_of(*axis, *consumer, ranges);
+    if (t->before && !(scalar::is_int(all.min, 0) && scalar::prove_equal(all.extent, axis->extent).value_or(false)))
+      refuse("place it in a loop over all its steps",
+             "stage '{}' is a scan, and loop {} of '{}' does not walk over its steps", t->name, level, consumer->name);
+    const Expr first = scalar::var("first");
+    bounds_.set_range(first, all.min, all.extent);
     one[axis->var.get()].extent = imm(s.loops[level].step);
-    one[axis->var.get()].min = scalar::var("first");
+    one[axis->var.get()].min = first;
     Region region = regions_.required(t, consumer, level + 1, one);
     int d = fold_dim(t);
     for (const Loop& l : of(*t).loops)
@@ -517,8 +572,15 @@ class KernelBuilder {
     for (size_t d = 0; d < t->axes.size(); ++d)
       if (static_cast<int>(d) != local.ring_dim) local.origin[d] = region.dims[d].min;
     Range& rows = region.dims[local.ring_dim];
+    if (t->before) {
+      const te::Axis* step = find_axis(*consumer, of(*consumer).loops[level - 1].axis);
+      const Expr now = regions_.region_ranges(t, region).at(t->axes[local.ring_dim].var.get()).min;
+      if (!step || !scalar::prove_equal(now, ranges.at(step->var.get()).min, bounds_).value_or(false))
+        refuse("place it in a loop over its steps, one by one",
+               "stage '{}' is a scan, and '{}' does not walk over its steps", t->name, consumer->name);
+    }
     // A loop of one iteration is not there, and the ring is empty in each iteration of the loops around it.
-    if (open_.size() > local.loops_around && depends_on(rows.min, open_.back())) {
+    if (!t->before && open_.size() > local.loops_around && depends_on(rows.min, open_.back())) {
       Expr v = open_.back();
       Expr before_min = scalar::substitute(rows.min, {{v, v - 1}});
       if (!scalar::prove(scalar::le(before_min, rows.min), bounds_).value_or(false))
@@ -561,13 +623,24 @@ class KernelBuilder {
     if (init) {
       value = te::identity(stage->combiner, stage->dtype);
     } else {
-      value = resolve(scalar::substitute(bodies_.body(*stage), bindings));
+      value = resolve(decided(scalar::substitute(bodies_.body(*stage), bindings)));
       if (stage->combiner != te::Combiner::None) value = te::combine(stage->combiner, read(buffer, indices), value);
     }
     loop::Stmt element = store(buffer, indices, value);
     for (const te::Axis& a : stage->axes)  // of an unrolled tile whose last rows may not exist
       if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
     return element;
+  }
+
+  // Without choices that are the same in all iterations of the loops around.
+  Expr decided(const Expr& body) {
+    return scalar::rewrite(body, [&](const Expr& e) -> Expr {
+      if (e->kind != scalar::Kind::Select) return e;
+      bool on_values = false;
+      scalar::visit(e->args[0], [&](const Expr& n) { on_values |= n->kind == scalar::Kind::Load; });
+      const std::optional<bool> known = on_values ? std::nullopt : scalar::prove(e->args[0], bounds_);
+      return known ? e->args[*known ? 1 : 2] : e;
+    });
   }
 
   loop::Stmt store(const loop::BufferRef& buffer, const Exprs& indices, const Expr& value) {
@@ -586,7 +659,9 @@ class KernelBuilder {
     return per_lane ? scalar::select(mask_, value, imm(0, value->dtype)) : value;
   }
 
-  std::pair<loop::BufferRef, Exprs> address(const TensorNode& t, const Exprs& at) {
+  std::pair<loop::BufferRef, Exprs> address(const TensorNode& tensor, const Exprs& at) {
+    auto scan = scans_.find(&tensor);
+    const TensorNode& t = scan == scans_.end() ? tensor : *scan->second;
     Exprs indices;
     if (auto it = locals_.find(&t); it != locals_.end()) {
       const Local& local = it->second;
@@ -640,6 +715,7 @@ class KernelBuilder {
   Regions regions_;
   te::Tensor root_;
   std::unordered_map<const TensorNode*, loop::BufferRef> params_;
+  std::unordered_map<const TensorNode*, const TensorNode*> scans_;  // what stands for a scan in its own body
   std::unordered_map<const TensorNode*, Local> locals_;
   std::map<std::string, int> counter_;
   Exprs parallel_digits_;

@@ -6,6 +6,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/lower/facts.h"
+#include "relay/lower/join_attention.h"
 #include "relay/lower/sliding.h"
 #include "relay/scalar/simplify.h"
 
@@ -27,6 +28,7 @@ class Planner {
     }
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
+    join_attention(plan_, options_.target);
     choose_order();
     save_multiplications();
     join_sliding(plan_, options_.target);
@@ -161,6 +163,7 @@ class Planner {
   // dimension 1, or the last one where dimension 1 has a window.
   enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
   static Images images_of(const PlannedGroup& g) {
+    if (g.attention) return Images::No;  // blocks of keys look like windows
     Schedule none;
     te::Tensors stages = te::topological(g.te.outputs);
     for (const te::Tensor& t : stages)
@@ -417,6 +420,25 @@ class Planner {
 };
 
 }  // namespace
+
+PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) {
+  PlannedGroup out = consumer;
+  out.te.name = producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0);
+  out.te.params.clear(), out.params.clear();
+  std::vector<std::pair<te::Tensor, te::Tensor>> now;
+  for (size_t p = 0; p < consumer.params.size(); ++p) {
+    if (consumer.params[p] == producer.outputs[0])
+      now.push_back({consumer.te.params[p], producer.te.outputs[0]});
+    else
+      out.te.params.push_back(consumer.te.params[p]), out.params.push_back(consumer.params[p]);
+  }
+  out.te.outputs = te::replace(consumer.te.outputs, now);
+  auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(out.te.params, producer.te.params), append(out.params, producer.params);
+  append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
+  make_names_unique(out.te);
+  return out;
+}
 
 Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options) {
   return Planner(options).run(function);

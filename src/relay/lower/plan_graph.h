@@ -4,10 +4,12 @@
 //   - a convolution that takes fewer multiplications in another form is rewritten (winograd.h); where its data holds a value
 //     that this form would spread, the direct form runs after it;
 //   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);
+//   - groups between which the scores of attention would go through memory become one (join_attention.h);
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
 //   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
 #pragma once
 
+#include "relay/lower/attention.h"
 #include "relay/lower/group.h"
 #include "relay/lower/lower.h"
 #include "relay/lower/strassen.h"
@@ -21,6 +23,7 @@ struct PlannedGroup {
   std::vector<int> constants;          // arrays, one a constant of te
   std::vector<int> outputs;            // arrays
   std::optional<Winograd> winograd;    // if its convolution was rewritten
+  std::optional<Attention> attention;  // if it is attention, put together of several groups
   std::optional<Strassen> strassen;    // if its product was rewritten
   std::set<std::string> from_border;   // padding stages that read the border of their input
   int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
@@ -33,6 +36,9 @@ struct GraphPlan {
   std::vector<Array> arrays;
   std::vector<PlannedGroup> groups;  // in execution order
 };
+
+// The consumer with what it reads of the producer, which has one result, computed in it.
+PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer);
 
 Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options);
 

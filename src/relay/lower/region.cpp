@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace relay::lower {
 
@@ -85,11 +86,29 @@ bool Regions::is_inside(const te::Tensor& stage, const te::Tensor& consumer, siz
   refuse("", "stage '{}' is placed inside itself", stage->name);
 }
 
+Range Regions::left_of(const te::Axis& axis, const TensorNode& stage, const Ranges& ranges) const {
+  Range range = ranges.at(axis.var.get());
+  std::vector<scalar::Binding> now;
+  for (const Expr& v : scalar::free_vars(range.extent))
+    for (const te::Axis& a : stage.axes) {
+      if (a.var != v) continue;
+      const Range& other = ranges.at(v.get());
+      if (!scalar::is_int(other.extent, 1))
+        refuse(format("end its loops over {} first", v->name),
+               "the extent {} of axis '{}' of stage '{}' depends on '{}'", scalar::str(range.extent), axis.var->name,
+               stage.name, v->name);
+      now.push_back({v, other.min});
+    }
+  if (!now.empty()) range.extent = scalar::simplify(scalar::substitute(range.extent, now), bounds_);
+  return range;
+}
+
 // The box of t that one load touches while the user's axes run over their ranges.
 Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& ranges, const TensorNode& t) const {
   Exprs vars;
-  for (const te::Axis& a : user.axes) vars.push_back(a.var);
-  for (const te::Axis& a : user.reduce_axes) vars.push_back(a.var);
+  std::vector<const te::Axis*> axes;
+  for (const std::vector<te::Axis>* of_user : {&user.axes, &user.reduce_axes})
+    for (const te::Axis& a : *of_user) vars.push_back(a.var), axes.push_back(&a);
   Region region;
   for (size_t d = 0; d < t.shape.size(); ++d) {
     Range whole{imm(0), scalar::simplify(t.shape[d])};
@@ -110,7 +129,7 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
     for (size_t v = 0; v < vars.size(); ++v) {
       int64_t c = affine->coefficients[v];
       if (c == 0) continue;
-      const Range& r = ranges.at(vars[v].get());
+      const Range r = left_of(*axes[v], user, ranges);
       (c > 0 ? limited : below) |= static_cast<bool>(r.limit);
       min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
       extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
@@ -130,8 +149,11 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
     }
     extent = scalar::simplify(extent, bounds_);
     if (scalar::is_int(extent) && extent->ivalue < 0) extent = imm(0);  // of an empty range nothing is read
+    // What an axis as long as the dimension reads is there, guarded or not.
+    bool exists = false;
+    for (const te::Axis* a : axes) exists |= index == a->var && scalar::equal(a->extent, t.shape[d]);
     region.dims.push_back({scalar::simplify(min, bounds_), extent, limited ? scalar::simplify(t.shape[d]) : Expr{},
-                           below || bodies_.is_guarded(load, load->args[d])});
+                           below || (!exists && bodies_.is_guarded(load, index))});
   }
   return region;
 }
@@ -149,7 +171,8 @@ void Regions::merge(Region& into, Region more, const TensorNode& t) const {
               high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
       a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit,
            a.guarded || b.guarded};
-    } else if (scalar::is_int(shift, 0) && scalar::equal(a.extent, b.extent)) {
+    } else if (scalar::is_int(shift, 0)) {
+      if (!scalar::equal(a.extent, b.extent)) a.extent = scalar::simplify(scalar::max(a.extent, b.extent), bounds_);
       a.limit = a.limit ? a.limit : b.limit, a.guarded |= b.guarded;
     } else {
       a = {imm(0), scalar::simplify(t.shape[d])};
@@ -159,8 +182,30 @@ void Regions::merge(Region& into, Region more, const TensorNode& t) const {
 
 Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
   Ranges r = full_ranges(*t);
-  for (size_t d = 0; d < t->axes.size(); ++d) r[t->axes[d].var.get()] = within(region.dims[d], *t, d);
+  for (size_t d = 0; d < t->axes.size(); ++d) {
+    const Range& dim = region.dims[d];
+    const bool step =
+        t->before && t->axes[d].var->name == of(*t).fold;  // the last one; those before have been computed
+    r[t->axes[d].var.get()] =
+        step ? Range{scalar::simplify(dim.min + dim.extent - 1, bounds_), imm(1)} : within(dim, *t, d);
+  }
   return r;
+}
+
+// A scan keeps the step before in its ring; what it loads of itself is one step back along the axis that it folds along.
+static void check_scan(const TensorNode& scan, const StageSchedule& s) {
+  bool follows = s.place == Place::At && !s.fold.empty();
+  scalar::visit(scan.body, [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(scan.before.get()))
+      return;
+    for (size_t d = 0; d < n->args.size(); ++d) {
+      const Expr& var = scan.axes[d].var;
+      follows &= scalar::equal(scalar::simplify(n->args[d]), var->name == s.fold ? scalar::simplify(var - 1) : var);
+    }
+  });
+  if (!follows)
+    refuse("place it at a loop of its reader, with 'fold' along the axis of its steps",
+           "stage '{}' is a scan: a step of it needs the one before", scan.name);
 }
 
 // What can be said of a schedule before any loop is built.
@@ -181,6 +226,7 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
     if (!s->ahead.empty() && innermost_sum(*t, *s) < 0)
       refuse("leave 'ahead' out", "stage '{}' has no serial loop over a sum in which '{}' could be fetched", t->name,
              s->ahead);
+    if (t->before) check_scan(*t, *s);
     if (s->place != Place::At) continue;
     const StageSchedule* c = schedule_of(s->consumer);
     if (!c || c->place == Place::Inline)

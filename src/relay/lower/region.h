@@ -48,6 +48,8 @@ class Regions {
   Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const;
   // The ranges of t's axes that compute a region: the part of it that exists.
   Ranges region_ranges(const te::Tensor& t, const Region& region) const;
+  // What is left of `axis` of `stage`: of a ragged one, where the axes that its extent depends on stand now.
+  Range left_of(const te::Axis& axis, const te::TensorNode& stage, const Ranges& ranges) const;
 
  private:
   Range within(const Range& range, const te::TensorNode& t, size_t d) const;

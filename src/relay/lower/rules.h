@@ -3,6 +3,7 @@
 #pragma once
 
 #include "relay/base/target_desc.h"
+#include "relay/lower/attention.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
 #include "relay/lower/strassen.h"
@@ -19,6 +20,7 @@ struct GroupPlan {
   std::optional<Strassen> strassen;       // the stages of a product that was rewritten
   bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
   bool slides = false;                    // joined of groups to be computed row by row
+  std::optional<Attention> attention;     // the stages of attention, in its form by blocks of rows
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   Schedule schedule;
   const TargetDesc* target = nullptr;
@@ -53,6 +55,8 @@ void strassen_rule(GroupPlan& plan);
 // Groups that were joined, after the other rules have scheduled each: they move into the last one's loop over rows. False, and
 // nothing done, if that has another form.
 bool sliding_rule(GroupPlan& plan);
+// Attention in the form of attention.h: a block of rows goes through all stages in cache.
+void attention_rule(GroupPlan& plan);
 // A root without a reduction: elementwise work and data movement.
 void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
 

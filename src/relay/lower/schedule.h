@@ -11,9 +11,10 @@
 //   layout weight: 0/32,2,3,1,0%32
 //
 // A loop `x/14` walks what is left of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size that does
-// not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). `at relu.4` means: computed
-// inside the first four loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, the part
-// of weight that is 32 further along o is fetched into the cache.
+// not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled the last iteration
+// is a copy of its own, and the others need no test of what only it lacks. `at relu.4` means: computed inside the first four
+// loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, the part of weight that is 32
+// further along o is fetched into the cache.
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@
 
 namespace relay::lower {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector };
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled };
 
 struct Loop {
   std::string axis;

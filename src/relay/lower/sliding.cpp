@@ -71,21 +71,6 @@ Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
   return c;
 }
 
-// The consumer with its parameter number `param` computed by the producer.
-PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer, size_t param) {
-  PlannedGroup out = consumer;
-  out.te.name = producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0);
-  out.te.outputs = te::replace(consumer.te.outputs, {{consumer.te.params[param], producer.te.outputs[0]}});
-  out.te.params.erase(out.te.params.begin() + static_cast<int64_t>(param));
-  out.params.erase(out.params.begin() + static_cast<int64_t>(param));
-  auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  append(out.te.params, producer.te.params), append(out.params, producer.params);
-  append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
-  make_names_unique(out.te);
-  out.slides = true;
-  return out;
-}
-
 class Joiner {
  public:
   Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target) {
@@ -108,8 +93,9 @@ class Joiner {
       if (first && (candidates_[*first].form != Form::Pointwise || plan_.groups[*first].slides)) first.reset();
       if (!pays(first, w, *last)) continue;
       PlannedGroup window = plan_.groups[w];
-      if (first) window = joined(plan_.groups[*first], window, parameter(window, plan_.groups[*first]));
-      plan_.groups[*last] = joined(window, plan_.groups[*last], parameter(plan_.groups[*last], window));
+      if (first) window = joined(plan_.groups[*first], window);
+      plan_.groups[*last] = joined(window, plan_.groups[*last]);
+      plan_.groups[*last].slides = true;
       gone[w] = true;
       if (first) gone[*first] = true;
     }
@@ -120,10 +106,6 @@ class Joiner {
   }
 
  private:
-  static size_t parameter(const PlannedGroup& reader, const PlannedGroup& writer) {
-    return static_cast<size_t>(std::find(reader.params.begin(), reader.params.end(), writer.outputs[0]) -
-                               reader.params.begin());
-  }
   // The group that alone reads, once, what group g alone writes.
   std::optional<size_t> only_reader(size_t g) const {
     const int array = plan_.groups[g].outputs[0];

@@ -104,12 +104,22 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
   return t;
 }
 
+Tensor scan(std::string name, Exprs shape, DType dtype,
+            const std::function<Expr(const Exprs& axes, const Tensor& self)>& body) {
+  const Tensor before = placeholder(name, shape, dtype);
+  const Tensor stage = compute(name, shape, [&](const Exprs& i) { return body(i, before); });
+  TensorNode node = *stage;
+  node.before = before;
+  return Tensor(new TensorNode(std::move(node)));
+}
+
 Tensors inputs(const Tensor& stage) {
   Tensors found;
   if (stage->is_placeholder()) return found;
   scalar::visit(stage->body, [&](const Expr& e) {
     if (e->kind != Kind::Load) return;
     const TensorNode* source = static_cast<const TensorNode*>(e->source.get());
+    if (source == stage->before.get()) return;
     if (std::none_of(found.begin(), found.end(), [&](const Tensor& t) { return t.get() == source; }))
       found.push_back(Tensor(source));
   });

@@ -4,6 +4,11 @@
 // a scalar body that loads other tensors by index expressions:
 //
 //   C[y, x] = sum(k < K) A[y, k] * B[k, x]
+// A stage may be a *scan*, which loads its own elements of one step earlier along one axis (`before`), and a sum may be
+// ragged: run to an extent that depends on its axes.
+//
+//   total[y, t] = select(t == 0, x[y, 0], total[y, t - 1] * decay[t] + x[y, t])
+//   B[y, t] = sum(k < min(64, n - t * 64)) x[y, t * 64 + k]
 //
 // compute("C", {M, N}, f32, [&](Exprs i) { ... }) and reduce(...) build them. Padding is a guard: select(0 <= y && y < H,
 // A[y], 0.0f); only the chosen side is evaluated. Indices and extents are int64 scalar expressions, extents over constants
@@ -43,6 +48,9 @@ struct TensorNode : scalar::Source {
   std::vector<Axis> reduce_axes;  // empty unless combiner != None
   Combiner combiner = Combiner::None;
   Expr body;
+  // A scan: a placeholder of the same name, shape and type, which stands for the stage itself in its body. What is loaded from
+  // it is computed earlier: one step back along an axis of which the first step loads nothing.
+  Ref<const TensorNode> before;
 
   bool is_placeholder() const { return !body; }
   // self[indices]
@@ -54,7 +62,11 @@ Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Exp
 Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner combiner,
               const std::function<Expr(const Exprs& axes, const Exprs& reduce_axes)>& body);
 
-// The tensors a stage loads, each once, in order of first use.
+// out[axes] = body(axes, self), where self is the stage itself, read one step back.
+Tensor scan(std::string name, Exprs shape, DType dtype,
+            const std::function<Expr(const Exprs& axes, const Tensor& self)>& body);
+
+// The tensors a stage loads, each once, in order of first use; not itself.
 Tensors inputs(const Tensor& stage);
 // All tensors that outputs depend on, producers before consumers, placeholders included.
 Tensors topological(const Tensors& outputs);

@@ -1,0 +1,119 @@
+#include "relay/lower/join_attention.h"
+
+#include <set>
+#include <unordered_map>
+
+namespace relay::lower {
+
+namespace {
+
+// What a group reduces with, one a reduction.
+std::vector<te::Combiner> combiners(const PlannedGroup& g) {
+  std::vector<te::Combiner> out;
+  for (const te::Tensor& t : te::topological(g.te.outputs))
+    if (t->combiner != te::Combiner::None) out.push_back(t->combiner);
+  return out;
+}
+
+class Joiner {
+ public:
+  Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target) {
+    std::unordered_map<int, int> readers;
+    for (const PlannedGroup& g : plan_.groups)
+      for (int a : std::set<int>(g.params.begin(), g.params.end())) ++readers[a];
+    for (size_t i = 0; i < plan_.groups.size(); ++i)
+      if (const PlannedGroup& g = plan_.groups[i]; g.outputs.size() == 1 && readers[g.outputs[0]] == 1 &&
+                                                   plan_.arrays[g.outputs[0]].kind == Array::Kind::Temporary)
+        makers_[g.outputs[0]] = i;
+  }
+
+  void run() {
+    std::vector<bool> gone(plan_.groups.size(), false);
+    for (size_t last = 0; last < plan_.groups.size(); ++last) {
+      std::vector<size_t> members = chain(last);
+      if (members.empty()) continue;
+      PlannedGroup g = plan_.groups[members[0]];
+      for (size_t i = 1; i < members.size(); ++i) g = joined(g, plan_.groups[members[i]]);
+      te::Tensors outputs = g.te.outputs;
+      std::optional<Attention> attention = rewrite_attention(outputs, target_);
+      if (!attention) continue;
+      while (std::optional<size_t> mover = maker_of_keys(g, outputs, *attention)) {
+        g = joined(plan_.groups[*mover], g);
+        members.push_back(*mover);
+        outputs = g.te.outputs;
+        attention = rewrite_attention(outputs, target_);
+        RELAY_CHECK(attention.has_value(), "attention is lost when its keys are moved inside");
+      }
+      g.te.outputs = outputs, g.attention = attention;
+      for (size_t m : members) gone[m] = m != last;
+      plan_.groups[last] = std::move(g);
+    }
+    std::vector<PlannedGroup> left;
+    for (size_t i = 0; i < gone.size(); ++i)
+      if (!gone[i]) left.push_back(std::move(plan_.groups[i]));
+    plan_.groups = std::move(left);
+  }
+
+ private:
+  // Groups that lead from a product through a softmax to the sum `last`, in order; empty: none do.
+  std::vector<size_t> chain(size_t last) const {
+    constexpr size_t longest = 8;
+    const std::vector<te::Combiner> sum{te::Combiner::Sum}, softmax{te::Combiner::Max, te::Combiner::Sum};
+    if (combiners(plan_.groups[last]) != sum) return {};
+    struct Step {
+      std::vector<size_t> groups;  // from the last one backwards
+      bool behind_softmax;
+    };
+    std::vector<Step> work{{{last}, false}};
+    while (!work.empty()) {
+      const Step step = work.back();
+      work.pop_back();
+      for (int array : plan_.groups[step.groups.back()].params) {
+        const auto it = makers_.find(array);
+        if (it == makers_.end() || step.groups.size() == longest) continue;
+        const std::vector<te::Combiner> found = combiners(plan_.groups[it->second]);
+        Step next = step;
+        next.groups.push_back(it->second);
+        if (found.empty()) {
+          work.push_back(next);
+        } else if (!step.behind_softmax && found == softmax) {
+          next.behind_softmax = true;
+          work.push_back(next);
+        } else if (step.behind_softmax && found == sum) {
+          return {next.groups.rbegin(), next.groups.rend()};
+        }
+      }
+    }
+    return {};
+  }
+
+  // The group that only moves what `attention` reads as keys, and nothing else of it: it does so while they are packed.
+  std::optional<size_t> maker_of_keys(const PlannedGroup& g, const te::Tensors& outputs,
+                                      const Attention& attention) const {
+    std::set<std::string> by_keys, elsewhere;  // what is read
+    for (const te::Tensor& t : te::topological(outputs))
+      if (t->name == attention.keys)
+        for (const te::Tensor& in : te::topological({t})) by_keys.insert(in->name);
+    for (const te::Tensor& t : te::topological(outputs))
+      if (!t->is_placeholder() && !by_keys.count(t->name))
+        for (const te::Tensor& in : te::inputs(t)) elsewhere.insert(in->name);
+    for (size_t p = 0; p < g.params.size(); ++p) {
+      const std::string& name = g.te.params[p]->name;
+      const auto it = makers_.find(g.params[p]);
+      if (by_keys.count(name) && !elsewhere.count(name) && it != makers_.end() &&
+          combiners(plan_.groups[it->second]).empty())
+        return it->second;
+    }
+    return std::nullopt;
+  }
+
+  GraphPlan& plan_;
+  const TargetDesc& target_;
+  std::unordered_map<int, size_t> makers_;  // of an array that one group alone reads
+};
+
+}  // namespace
+
+void join_attention(GraphPlan& plan, const TargetDesc& target) { Joiner(plan, target).run(); }
+
+}  // namespace relay::lower

@@ -1,0 +1,257 @@
+// Attention (lower/attention.h). The tasks are blocks of rows of each batch; their scores stay in cache:
+//
+//   keys packed for the register tile                    (a kernel of its own: each block of rows reads them)
+//   for each block of rows                               (the tasks)
+//     for each block of keys                             (all of them, if they are few)
+//       scores[rows][keys]                               a register-tiled contraction, scale and mask on the tile
+//       maximum, exponentials, sum                       rows in lanes
+//       values[rows][columns]                            the second contraction, added to the mean so far
+//     results
+#include <algorithm>
+
+#include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+namespace {
+
+class Scheduler {
+ public:
+  explicit Scheduler(GroupPlan& plan) : plan_(plan), a_(*plan.attention), lanes_(plan.lanes(DType::float32())) {}
+
+  void run() {
+    for (const te::Tensor& t : plan_.stages())
+      if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
+    b_ = static_cast<size_t>(a_.batches);
+    const te::Tensor part = find(a_.part), scores = find(a_.scores);
+    const te::Axis &rows = part->axes[b_], &columns = part->axes[b_ + 1], &keys = scores->axes[b_ + 1];
+    const bool rows_known = scalar::is_int(scalar::simplify(rows.extent));
+    const int64_t row_count = extent_or(rows, 256), at_once = a_.block ? a_.block : extent_or(keys, 256);
+    choose_rows(row_count, at_once);
+    const TileRows tile_rows{std::min(block_rows_, row_count), rows_known};
+    of_scores_ = choose_tile(*plan_.target, lanes_, at_once, 4, tile_rows, {});
+    of_values_ = choose_tile(*plan_.target, lanes_, extent_or(columns, 64), 4, tile_rows, {});
+
+    pack_keys();
+    if (a_.block)
+      blocks();
+    else
+      whole();
+    plan_.note(format("{}: attention, {} rows{}, register tiles of {} x {} and {} x {} vectors of {}", e_name_,
+                      block_rows_, a_.block ? format(" and {} keys at a time", a_.block) : "", of_scores_.tx,
+                      of_scores_.nb, of_values_.tx, of_values_.nb, lanes_));
+    for (const te::Tensor& t : plan_.stages())
+      if (t->is_placeholder() || plan_.schedule.stages[t->name].place == Place::Root) plan_.layout(t);
+  }
+
+ private:
+  te::Tensor find(const std::string& name) const {
+    const te::Tensors stages = plan_.stages();
+    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == name; });
+  }
+  // The name of axis d of a stage, behind the batches.
+  static std::string axis(const te::Tensor& t, size_t d) { return t->axes[d].var->name; }
+
+  // Scores and weights of a block of rows fill a part of L2; even blocks.
+  void choose_rows(int64_t rows, int64_t keys) {
+    const int64_t most = std::clamp<int64_t>(plan_.target->l2_bytes / 8 / 8 / keys, 16, 64),
+                  blocks = (rows + most - 1) / most;
+    block_rows_ = std::min<int64_t>(most, ((rows + blocks - 1) / blocks + 7) / 8 * 8);
+  }
+
+  // A stage at `level` loops of `home_`, its loops over batches (and the block of keys) first.
+  StageSchedule& place(const std::string& name, Storage storage, size_t single) {
+    StageSchedule& s = plan_.schedule.stages[name];
+    s = {};
+    s.place = Place::At, s.consumer = home_, s.level = home_level_, s.storage = storage;
+    const te::Tensor t = find(name);
+    for (size_t d = 0; d < b_; ++d) s.loops.push_back({axis(t, d), 1});
+    if (single) s.loops.push_back({axis(t, single), 1});
+    return s;
+  }
+  // One value a row, lanes along rows; with blocks [b, i, t].
+  StageSchedule& place_row_values(const std::string& name) {
+    StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
+    const std::string row = axis(find(name), b_);
+    s.loops.push_back({row, lanes_});
+    s.loops.push_back({row, 1, LoopKind::Vector});
+    return s;
+  }
+  void place_scan(StageSchedule& s, const std::string& name) { s.fold = find(name)->axes.back().var->name; }
+  void add_tile(std::vector<Loop>& loops, const std::string& row, const std::string& column) {
+    loops.push_back({row, 1, LoopKind::Unroll});
+    add_vector(loops, column, lanes_);
+  }
+
+  // The contraction `name` on registers inside all loops of `consumer` but those of the tile.
+  void place_contraction(const std::string& name, const std::string& consumer, size_t row, size_t column) {
+    StageSchedule& s = plan_.schedule.stages[name];
+    s = {};
+    s.place = Place::At, s.consumer = consumer, s.storage = Storage::Registers;
+    s.level = static_cast<int>(plan_.schedule.stages[consumer].loops.size()) - 3;
+    const te::Tensor t = find(name);
+    s.loops.push_back({t->reduce_axes[0].var->name, 1});
+    for (size_t d = 0; d < t->axes.size(); ++d)
+      if (d != row && d != column) s.loops.push_back({axis(t, d), 1});
+    add_tile(s.loops, axis(t, row), axis(t, column));
+  }
+
+  // A reduction of each row in lanes, one row after the other.
+  void place_reduction(const std::string& name) {
+    Schedule now;  // everything that is read has a place
+    for (const te::Tensor& t : plan_.stages())
+      if (!t->is_placeholder()) now.stages[t->name].place = Place::Root;
+    te::Tensor r = find(name);
+    const StageFacts facts = facts_of(r, expand(plan_.stages(), now));
+    const int64_t keys = extent_or(r->reduce_axes[0], 256);
+    const LaneParts parts = split_lanes(plan_, r, facts, keys >= 8 * lanes_ ? 4 : 1);
+    StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
+    s.loops.push_back({axis(r, b_), 1});
+    const int level = static_cast<int>(s.loops.size());
+    r = find(name);
+    s.loops.push_back({r->reduce_axes[0].var->name, 1, parts.acc ? LoopKind::Unroll : LoopKind::Serial});
+    auto inside = [&](const te::Tensor& stage, bool reduces) {
+      StageSchedule& in = plan_.schedule.stages[stage->name];
+      in = {};
+      in.place = Place::At, in.consumer = name, in.level = level, in.storage = Storage::Registers;
+      if (reduces) in.loops.push_back({stage->reduce_axes[0].var->name, 1});
+      for (size_t d = 0; d + 1 < stage->axes.size(); ++d) in.loops.push_back({axis(stage, d), 1});
+      if (extent_or(stage->axes.back(), 0) > lanes_)
+        add_vector(in.loops, stage->axes.back().var->name, lanes_);
+      else
+        in.loops.push_back({stage->axes.back().var->name, 1, LoopKind::Vector});
+    };
+    if (parts.acc) inside(parts.acc, true);
+    for (const te::Tensor& half : parts.halves) inside(half, false);
+  }
+
+  // [b, j, k] as [b][j / block][k][j % block], a kernel of its own.
+  void pack_keys() {
+    const te::Tensor keys = find(a_.keys);
+    const int64_t block = static_cast<int64_t>(of_scores_.nb) * lanes_;
+    const int j = static_cast<int>(b_), k = j + 1;
+    Layout packed;
+    for (int d = 0; d < j; ++d) packed.dims.push_back({d});
+    packed.dims.push_back({j, block, false}), packed.dims.push_back({k}), packed.dims.push_back({j, block, true});
+    plan_.layouts[keys->name] = packed;
+
+    StageSchedule& s = plan_.schedule.stages[keys->name];
+    s.place = Place::Root;
+    for (size_t d = 0; d < b_; ++d) s.loops.push_back({axis(keys, d), 1, LoopKind::Parallel});
+    s.loops.push_back({axis(keys, b_), block, LoopKind::Parallel});
+    bool along_depth = true;  // squares are turned around in registers
+    for (const LoadFact& l : facts_of(keys, expand(plan_.stages(), plan_.schedule)).loads) {
+      if (!l.axes.count(axis(keys, b_))) continue;
+      const int last = contiguous_dim(*l.tensor, plan_.layout(l.tensor));
+      const auto* c = last < 0 ? nullptr : &l.coefficients[static_cast<size_t>(last)];
+      along_depth &= c && *c && (*c)->count(axis(keys, b_ + 1)) && (*c)->at(axis(keys, b_ + 1)) == 1;
+    }
+    if (!along_depth) {
+      s.loops.push_back({axis(keys, b_ + 1), 1});
+      add_vector(s.loops, axis(keys, b_), lanes_);
+      return;
+    }
+    s.loops.push_back({axis(keys, b_), lanes_});
+    s.loops.push_back({axis(keys, b_ + 1), lanes_});
+    te::TensorNode inside = *keys;
+    inside.name = keys->name + "_tile";
+    const te::Tensor tile(new te::TensorNode(std::move(inside)));
+    StageSchedule t;
+    t.place = Place::At, t.consumer = keys->name, t.level = static_cast<int>(s.loops.size());
+    for (size_t d = 0; d < b_; ++d) t.loops.push_back({axis(tile, d), 1});
+    t.loops.push_back({axis(tile, b_), 1, LoopKind::Unroll});
+    t.loops.push_back({axis(tile, b_ + 1), 1, LoopKind::Vector});
+    s.loops.push_back({axis(keys, b_ + 1), 1, LoopKind::Unroll});
+    s.loops.push_back({axis(keys, b_), 1, LoopKind::Vector});
+    plan_.schedule.stages[tile->name] = t;
+    plan_.outputs = redirect(plan_.outputs, keys, copy_stage(tile, keys->name));
+  }
+
+  // The loops of the epilogue down to the rows of a task.
+  StageSchedule& epilogue() {
+    const te::Tensor result = find(a_.result), e = plan_.outputs[0];
+    e_name_ = e->name;
+    row_ = axis(e, a_.row), column_ = axis(e, a_.column);
+    StageSchedule& s = plan_.schedule.stages[e_name_];
+    s.place = Place::Root;
+    for (const std::string& name : storage_order(*e, plan_.layout(e)))
+      if (name != row_ && name != column_) s.loops.push_back({name, 1, LoopKind::Parallel});
+    s.loops.push_back({row_, block_rows_, LoopKind::Parallel});
+    return s;
+  }
+
+  void scores_and_weights() {
+    StageSchedule& s = place(a_.scores, Storage::Scratch, 0);
+    const te::Tensor scores = find(a_.scores);
+    s.loops.push_back({axis(scores, b_ + 1), of_scores_.nb * lanes_});
+    s.loops.push_back({axis(scores, b_), of_scores_.tx});
+    add_tile(s.loops, axis(scores, b_), axis(scores, b_ + 1));
+    place_contraction(a_.product, a_.scores, b_, b_ + 1);
+    place_reduction(a_.top);
+    if (a_.block) place_scan(place_row_values(a_.max), a_.max);
+    place_row_values(a_.base);
+    StageSchedule& w = place(a_.weights, Storage::Scratch, a_.block ? b_ + 1 : 0);
+    const te::Tensor weights = find(a_.weights);
+    w.loops.push_back({axis(weights, b_), 1});
+    w.loops.push_back({weights->axes.back().var->name, lanes_});
+    w.loops.push_back({weights->axes.back().var->name, 1, LoopKind::Vector});
+    place_reduction(a_.total);
+    place_row_values(a_.share);
+  }
+
+  void whole() {
+    StageSchedule& s = epilogue();
+    home_ = e_name_, home_level_ = static_cast<int>(s.loops.size());
+    scores_and_weights();
+    StageSchedule& e = plan_.schedule.stages[e_name_];
+    e.loops.push_back({row_, of_values_.tx});
+    e.loops.push_back({column_, of_values_.nb * lanes_});
+    add_tile(e.loops, row_, column_);
+    place_contraction(a_.part, e_name_, b_, b_ + 1);
+  }
+
+  void blocks() {
+    StageSchedule& e = epilogue();
+    StageSchedule& last = plan_.schedule.stages[a_.last];
+    last.place = Place::At, last.consumer = e_name_, last.level = static_cast<int>(e.loops.size()),
+    last.storage = Storage::Scratch;
+    e.loops.push_back({row_, 8});
+    e.loops.push_back({row_, 1});
+    add_vector(e.loops, column_, lanes_);
+    const te::Tensor t = find(a_.last);
+    const bool divides = scalar::is_int(find(a_.part)->reduce_axes[0].extent);
+    last.loops.push_back({t->reduce_axes[0].var->name, 1, divides ? LoopKind::Serial : LoopKind::Peeled});
+    for (size_t d = 0; d <= b_; ++d) last.loops.push_back({axis(t, d), 1});
+    add_vector(last.loops, axis(t, b_ + 1), lanes_);
+
+    home_ = a_.last, home_level_ = 1;
+    scores_and_weights();
+    place_row_values(a_.fade);
+    place_scan(place_row_values(a_.sum), a_.sum);
+    place_row_values(a_.keep);
+    StageSchedule& s = place(a_.mean, Storage::Scratch, b_ + 2);
+    const te::Tensor mean = find(a_.mean);
+    place_scan(s, a_.mean);
+    s.loops.push_back({axis(mean, b_), of_values_.tx});
+    s.loops.push_back({axis(mean, b_ + 1), of_values_.nb * lanes_});
+    add_tile(s.loops, axis(mean, b_), axis(mean, b_ + 1));
+    place_contraction(a_.part, a_.mean, b_, b_ + 1);
+  }
+
+  GroupPlan& plan_;
+  const Attention a_;
+  const int lanes_;
+  size_t b_ = 0;  // batches
+  int64_t block_rows_ = 1;
+  RegisterTile of_scores_, of_values_;
+  std::string home_;  // where the stages of a block of rows are placed
+  int home_level_ = 0;
+  std::string e_name_, row_, column_;
+};
+
+}  // namespace
+
+void attention_rule(GroupPlan& plan) { Scheduler(plan).run(); }
+
+}  // namespace relay::lower
