@@ -5,6 +5,7 @@
 Each fit is of the smooth rest that is left when the leading terms are kept exact, e.g. exp(r) = 1 + r + r*r * fit(r).
 """
 
+import numpy as np
 from mpmath import atan, chebyfit, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt, tanh
 
 mp.dps = 60
@@ -14,6 +15,25 @@ def fit(name, f, low, high, terms, single):
     coefficients, error = chebyfit(f, [mpf(low), mpf(high)], terms, error=True)
     digits = ", ".join(mp.nstr(c, 10 if single else 18) for c in reversed(coefficients))  # constant first
     print(f"// {name}: error {mp.nstr(error, 2)}\nconstexpr double {name}[] = {{{digits}}};")
+
+
+def fit_weighted(name, f, weight, high, terms):
+    """Near-minimax of weight * error, by least squares with more and more weight where the error is large (Lawson)."""
+    x = np.concatenate(
+        [high * (0.5 - 0.5 * np.cos(np.pi * (np.arange(700) + 0.5) / 700)), np.geomspace(1e-4, high, 300)]
+    )
+    values = np.array([float(f(mpf(v))) for v in x])
+    weights = np.array([float(weight(mpf(v))) for v in x])
+    powers = np.vander(x / high, terms, increasing=True)
+    share, best = np.ones_like(x), (np.inf, None)
+    for _ in range(400):
+        scale = np.sqrt(share) * weights
+        c = np.linalg.lstsq(powers * scale[:, None], values * scale, rcond=None)[0]
+        error = np.abs(powers @ c - values) * weights
+        best = min(best, (error.max(), tuple(c / high ** np.arange(terms))))
+        share *= error / error.max() + 1e-3
+        share /= share.sum()
+    print(f"// {name}: error {best[0]:.1e}\nconstexpr double {name}[] = {{{', '.join(f'{c:.10g}' for c in best[1])}}};")
 
 
 def exp_rest(r):
@@ -66,9 +86,8 @@ s = (sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)
 fit("log64", atanh_rest, 0, s * s * mpf("1.0001"), 8, False)
 fit("tanh32", odd_rest(tanh, mpf(-1) / 3, mpf(2) / 15), 0, mpf("0.625") ** 2, 5, True)
 fit("tanh64", odd_rest(tanh, mpf(-1) / 3, mpf(2) / 15), 0, mpf("0.625") ** 2, 13, False)
-fit("erf32_small", erf_rest, 0, 1, 7, True)
+fit_weighted("erf32", lambda t: -log(erfc(t)) / t - 1, lambda t: t * erfc(t) / erf(t), 3.93, 9)
 fit("erf64_small", erf_rest, 0, 1, 14, False)
-fit("erf32_large", lambda t: -log(erfc(t)), 1, 4, 8, True)
 fit("erf64_middle", lambda t: -log(erfc(t)), 1, 2.25, 15, False)
 fit("erf64_large", lambda t: -log(erfc(t)), 2.25, 6, 20, False)
 fit("sin32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 4, False)

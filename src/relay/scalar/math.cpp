@@ -37,16 +37,14 @@ constexpr double tanh64_terms[] = {  // error 1.4e-19
     -0.00886323549980199257,  0.00359212750759925223,   -0.00145582839983032459,   0.000589981815838823207,
     -0.000238889446367511739, 0.0000960410915702626599, -0.0000370810692154423339, 0.0000122099217901627817,
     -2.4388316314720878e-6};
-constexpr double erf32_small_terms[] = {  // error 1.2e-9
-    0.1283791658, -0.3761262667, 0.1128359472, -0.02685421201, 0.005189087423, -0.0008016864287, 7.875875063e-5};
+constexpr double erf32_terms[] = {  // error 4.0e-9, of erf
+    0.1283791716,   0.6366193822,     0.1027778275,   -0.01915304958,  -0.0001604266838,
+    0.001667061353, -0.0006328568789, 0.000117647233, -9.256964781e-06};
 constexpr double erf64_small_terms[] = {  // error 2.2e-21
     0.128379167095512574,    -0.376126389031837524,   0.112837916709551202,    -0.0268661706451298408,
     0.00522397762542329831,  -0.00085483270219348296, 0.000120553329028887354, -0.0000149256475675193321,
     1.64620454414684189e-6,  -1.63646421581676153e-7, 1.4792401209404813e-8,   -1.21645600572834501e-9,
     8.70904512905310669e-11, -4.23094582429533782e-12};
-constexpr double erf32_large_terms[] = {  // error 3.4e-7
-    0.0007658977797, 1.125893652,    0.6391412576,     0.1032811176,
-    -0.02260477224,  0.003432351381, -0.0003169370225, 1.327236181e-5};
 constexpr double erf64_middle_terms[] = {  // error 3.8e-17
     7.92281363066938497e-7,  1.12837103483504435,       0.636658598566291117,   0.102658224713638432,
     -0.018896004348512385,   -0.000554031068279847841,  0.00208105804922742679, -0.000917264294429862662,
@@ -92,7 +90,7 @@ class Build {
     Power p = reduced_exp(bounded);
     // Two factors: 2^n alone can be too small or too large for the type.
     Expr half = binary(BinaryOp::Shr, p.n, k(1));
-    return p.mantissa * power_of_two(half) * power_of_two(p.n - half);
+    return (p.less_one + c(1)) * power_of_two(half) * power_of_two(p.n - half);
   }
 
   Expr log(const Expr& x) const {
@@ -128,13 +126,18 @@ class Build {
     return with_sign_of(select(lt(a, c(0.625)), small, large), x);
   }
 
+  // 1 - exp(-q), q = -log(erfc(|x|)). In float32 exp is kept as 2^n * (1 + less_one), so that this is exact enough near 0 too.
   Expr erf(const Expr& x) const {
     Expr a = magnitude(x), z = a * a;
-    Expr small = a + a * (wide_ ? horner(erf64_small_terms, z) : horner(erf32_small_terms, z));
-    // 1 - exp(log(erfc(a)))
-    Expr t = clamp_above(a, wide_ ? 6 : 4);
-    Expr q = wide_ ? select(lt(a, c(2.25)), horner(erf64_middle_terms, t), horner(erf64_large_terms, t))
-                   : horner(erf32_large_terms, t);
+    if (!wide_) {
+      Expr t = clamp_above(a, 3.93);
+      Power p = reduced_exp(c(0) - (t + t * horner(erf32_terms, t)));
+      Expr power = power_of_two(p.n);
+      return with_sign_of((c(1) - power) - p.less_one * power, x);
+    }
+    Expr small = a + a * horner(erf64_small_terms, z);
+    Expr t = clamp_above(a, 6);
+    Expr q = select(lt(a, c(2.25)), horner(erf64_middle_terms, t), horner(erf64_large_terms, t));
     return with_sign_of(select(lt(a, c(1)), small, c(1) - moderate_exp(c(0) - q)), x);
   }
 
@@ -219,22 +222,22 @@ class Build {
   }
 
   struct Power {
-    Expr mantissa, n;  // mantissa * 2^n
+    Expr less_one, n;  // (1 + less_one) * 2^n
   };
   Power reduced_exp(const Expr& x) const {
     Expr shifted = x * c(1.44269504088896341) + c(magic());
     Expr n = shifted - c(magic());
     Expr r = (x - n * c(wide_ ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1)) -
              n * c(wide_ ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20);
-    Expr mantissa = r * r * (wide_ ? horner(exp64_terms, r) : horner(exp32_terms, r)) + r + c(1);
-    return {mantissa, reinterpret(integer_, shifted) - reinterpret_magic()};
+    Expr less_one = r * r * (wide_ ? horner(exp64_terms, r) : horner(exp32_terms, r)) + r;
+    return {less_one, reinterpret(integer_, shifted) - reinterpret_magic()};
   }
   Expr reinterpret_magic() const { return k(wide_ ? 0x4338000000000000 : 0x4B400000); }
 
   // exp(x) for |x| < 80.
   Expr moderate_exp(const Expr& x) const {
     Power p = reduced_exp(x);
-    return p.mantissa * power_of_two(p.n);
+    return (p.less_one + c(1)) * power_of_two(p.n);
   }
 
   DType real_, integer_;
