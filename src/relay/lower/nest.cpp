@@ -306,7 +306,7 @@ class KernelBuilder {
                                           loop::let(at_last, last, with(range.min + at_last, imm(1), range.limit)))});
   }
 
-  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or single steps. Tiles that
+  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or a partial one. Tiles that
   // are cut again take what is left.
   template <class With>
   loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, With with) {
@@ -331,10 +331,35 @@ class KernelBuilder {
       lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
     Expr begin = range.min + full * l.step, end = scalar::simplify(range.min + range.extent, bounds_);
     if (lanes_follow) return loop::block({tiles, loop::if_(lt(imm(0), tail), with(begin, imm(l.step), end))});
-    Expr step = scalar::var(fresh(l.axis));
-    bounds_.set(step, {0, l.step - 1});
-    return loop::block(
-        {tiles, loop::for_(step, imm(0), tail, serial, in_loop(step, [&] { return with(begin + step, imm(1)); }))});
+    return loop::block({tiles, partial_tile(stage, l, level, begin, tail, with)});
+  }
+
+  // `tail` < step elements from `begin` on. Of a register tile they are tiles of half the size, a quarter, and so on to four, and
+  // one of three, two or one, so that what all rows read is read a few times and not for each; others are single steps.
+  template <class With>
+  loop::Stmt partial_tile(const te::Tensor& stage, const Loop& l, size_t level, const Expr& begin, const Expr& tail,
+                          With with) {
+    bool tile = l.step > 2 && of_fold_at(stage, level + 1).empty(), unrolled = false;
+    for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
+      unrolled |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Unroll;
+    if (!tile || !unrolled) {
+      Expr step = scalar::var(fresh(l.axis));
+      bounds_.set(step, {0, l.step - 1});
+      return loop::for_(step, imm(0), tail, loop::ForKind::Serial,
+                        in_loop(step, [&] { return with(begin + step, imm(1)); }));
+    }
+    loop::Stmts out;
+    Expr done = imm(0);
+    int64_t size = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(l.step - 1)));
+    for (; size >= 4; size /= 2) {
+      Expr after = scalar::simplify(floordiv(tail, size) * size, bounds_);
+      out.push_back(loop::if_(lt(done, after), with(begin + done, imm(size))));
+      done = after;
+    }
+    Expr few = scalar::simplify(tail - done, bounds_);
+    for (size = std::min<int64_t>(3, l.step - 1); size > 0; --size)
+      out.push_back(loop::if_(scalar::eq(few, imm(size)), with(begin + done, imm(size))));
+    return loop::block(std::move(out));
   }
 
   template <class With>
@@ -361,12 +386,8 @@ class KernelBuilder {
       return loop::if_(
           lt(var, full), whole,
           with(range.min + full * l.step, imm(l.step), scalar::simplify(range.min + range.extent, bounds_)));
-    Expr step = scalar::var(fresh(l.axis));
-    bounds_.set(step, {0, l.step - 1});
-    loop::Stmt singles =
-        loop::for_(step, imm(0), scalar::simplify(floormod(range.extent, l.step)), loop::ForKind::Serial,
-                   in_loop(step, [&] { return with(range.min + full * l.step + step, imm(1)); }));
-    return loop::if_(lt(var, full), whole, singles);
+    Expr tail = scalar::simplify(floormod(range.extent, l.step));
+    return loop::if_(lt(var, full), whole, partial_tile(stage, l, level, range.min + full * l.step, tail, with));
   }
 
   template <class With>
