@@ -71,6 +71,13 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
+# Groups for several calls at once.
+if(TARGET relay_fuzz_schedules)
+  add_test(NAME fuzz_schedules.batched COMMAND relay_fuzz_schedules --batched --cases 500
+           WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(fuzz_schedules.batched PROPERTIES TIMEOUT 900)
+endif()
+
 # Cases that it once failed.
 if(TARGET relay_fuzz_schedules)
   foreach(seed 5550 7772 23450 65419 68161 83559 85231)

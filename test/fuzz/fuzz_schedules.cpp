@@ -2,6 +2,7 @@
 //
 //   relay_fuzz_schedules --cases 2000             2,000 cases from seed 1; exit status 1 and the case's seed on a difference
 //   relay_fuzz_schedules --seed 77 --cases 1 -v   one case again, with its te, schedule and loops
+//   relay_fuzz_schedules --batched --cases 500    the same for several calls at once (lower/batch.h), against one call after the other
 //   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
 //
 // This one test covers placing, rings, tails, masks, borders, vectors and parallel splits together. Values are small
@@ -17,6 +18,7 @@
 #include "random_schedule.h"
 #include "relay/codegen/codegen.h"
 #include "relay/eval/te.h"
+#include "relay/lower/batch.h"
 #include "relay/lower/border.h"
 #include "relay/lower/nest.h"
 #include "relay/target/x86/x86.h"
@@ -47,10 +49,11 @@ struct Physical {
 
 class Case {
  public:
-  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool verbose)
+  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool batched, bool verbose)
       : random_(seed * 0x9E3779B97F4A7C15ull + 1), verbose_(verbose) {
     program_ = ProgramGenerator(random_).generate();
     program_.outputs = lower::unique_names(program_.outputs);
+    if (batched) batch();
     target_ = targets[static_cast<size_t>(random_.in(0, static_cast<int64_t>(targets.size()) - 1))];
   }
 
@@ -94,6 +97,59 @@ class Case {
   }
 
  private:
+  // Makes the program one for several calls, in which most inputs vary and most weights do not.
+  void batch() {
+    calls_ = random_.in(1, 20);
+    Expr count = scalar::imm(calls_);
+    if (random_.chance(60)) {
+      count = scalar::var("calls");
+      program_.symbols.push_back({count, calls_});
+    }
+    lower::GroupTe group;
+    group.outputs = program_.outputs;
+    std::vector<bool> varies;
+    for (const te::Tensor& t : te::topological(program_.outputs)) {
+      if (!t->is_placeholder()) continue;
+      group.params.push_back(t);
+      bool is_weight = std::find(program_.weights.begin(), program_.weights.end(), t) != program_.weights.end();
+      varies.push_back(random_.chance(is_weight ? 20 : 85));
+      if (varies.back()) std::erase(program_.weights, t), varying_.insert(t->name);
+    }
+    single_ = group.outputs;
+    output_varies_ = lower::batch(group, varies, count);
+    program_.outputs = lower::unique_names(group.outputs);
+  }
+
+  // What the program gives; of several calls, those of each one after the other.
+  Result<std::vector<Tensor>> expected() {
+    if (calls_ == 0) return eval::evaluate(program_.outputs, values_, program_.symbols);
+    std::vector<Tensor> all;
+    for (const te::Tensor& o : program_.outputs) all.push_back(Tensor::empty(concrete(o->shape), o->dtype));
+    for (int64_t call = 0; call < calls_; ++call) {
+      eval::TensorBindings own;
+      for (const te::Tensor& t : te::topological(single_)) {
+        if (!t->is_placeholder()) continue;
+        for (const auto& [batched, value] : values_) {
+          if (batched->name != t->name) continue;
+          Tensor one = Tensor::empty(concrete(t->shape), t->dtype);
+          size_t skip = varying_.count(t->name) ? static_cast<size_t>(call) * one.bytes() : 0;
+          if (one.bytes() > 0)
+            std::memcpy(one.mutable_data(), static_cast<const char*>(value.data()) + skip, one.bytes());
+          own.push_back({t, one});
+        }
+      }
+      RELAY_ASSIGN(std::vector<Tensor> results, eval::evaluate(single_, own, program_.symbols));
+      for (size_t o = 0; o < results.size(); ++o) {
+        if (!output_varies_[o] && call > 0) continue;
+        size_t bytes = results[o].bytes();
+        if (bytes > 0)
+          std::memcpy(static_cast<char*>(all[o].mutable_data()) + static_cast<size_t>(call) * bytes, results[o].data(),
+                      bytes);
+      }
+    }
+    return all;
+  }
+
   void schedule(GroupPlan& plan, bool by_rules) {
     for (const te::Tensor& w : program_.weights) {
       bool plain = true;
@@ -164,7 +220,7 @@ class Case {
         if (m[i] != pattern || m[m.size() - 1 - i] != pattern)
           return {Outcome::Different, format("a store outside of '{}'", name)};
 
-    Result<std::vector<Tensor>> expected = eval::evaluate(program_.outputs, values_, program_.symbols);
+    Result<std::vector<Tensor>> expected = this->expected();
     if (!expected) return {Outcome::Different, "the evaluator refuses:\n" + render(expected.errors())};
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
       const te::Tensor& t = plan.outputs[o];
@@ -211,6 +267,11 @@ class Case {
   Program program_;
   TargetDesc target_;
   std::vector<std::pair<te::Tensor, Tensor>> values_;
+  // Of a program for several calls (else calls_ is 0): the program of one, and what differs from call to call.
+  int64_t calls_ = 0;
+  te::Tensors single_;
+  std::set<std::string> varying_;
+  std::vector<bool> output_varies_;
 };
 
 struct Tally {
@@ -218,21 +279,21 @@ struct Tally {
 };
 
 // True if all cases agree; prints the first that does not.
-bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool verbose, bool quiet,
-               Tally& tally, uint64_t* found = nullptr) {
+bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool batched, bool verbose,
+               bool quiet, Tally& tally, uint64_t* found = nullptr) {
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < cases; ++i) {
     Outcome outcome;
     try {
-      outcome = Case(seed + i, targets, verbose).run();
+      outcome = Case(seed + i, targets, batched, verbose).run();
     } catch (const std::exception& e) {
       outcome = {Outcome::Different, e.what()};
     }
     if (outcome.kind == Outcome::Different) {
       if (found) *found = seed + i;
       if (!quiet)
-        std::printf("seed %llu: %s\nagain: relay_fuzz_schedules --seed %llu --cases 1 -v\n",
-                    static_cast<unsigned long long>(seed + i), outcome.detail.c_str(),
+        std::printf("seed %llu: %s\nagain: relay_fuzz_schedules%s --seed %llu --cases 1 -v\n",
+                    static_cast<unsigned long long>(seed + i), outcome.detail.c_str(), batched ? " --batched" : "",
                     static_cast<unsigned long long>(seed + i));
       return false;
     }
@@ -264,7 +325,7 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
     lower::plant(bug.mutation);
     Tally tally;
     uint64_t seed = 0;
-    bool missed = run_cases(1, cases, targets, false, true, tally, &seed);
+    bool missed = run_cases(1, cases, targets, false, false, true, tally, &seed);
     lower::plant(lower::Mutation::None);
     if (missed)
       std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
@@ -281,7 +342,7 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
 int main(int argc, char** argv) {
   int64_t cases = 2000;
   uint64_t seed = 1;
-  bool verbose = false, planting = false;
+  bool verbose = false, planting = false, batched = false;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (arg == "--cases" && i + 1 < argc)
@@ -290,10 +351,13 @@ int main(int argc, char** argv) {
       seed = std::strtoull(argv[++i], nullptr, 10);
     else if (arg == "--power")
       planting = true;
+    else if (arg == "--batched")
+      batched = true;
     else if (arg == "-v")
       verbose = true;
     else
-      return std::printf("usage: relay_fuzz_schedules [--cases N] [--seed S] [-v] | --power [--cases N]\n"), 2;
+      return std::printf("usage: relay_fuzz_schedules [--batched] [--cases N] [--seed S] [-v] | --power [--cases N]\n"),
+             2;
   }
   // The machine's own features, and what it would be with less: other widths, other register counts.
   std::vector<TargetDesc> targets;
@@ -302,7 +366,7 @@ int main(int argc, char** argv) {
   if (targets.empty()) return std::printf("no target\n"), 2;
   if (planting) return power(targets, cases);
   Tally tally;
-  bool good = run_cases(seed, cases, targets, verbose, false, tally);
+  bool good = run_cases(seed, cases, targets, batched, verbose, false, tally);
   std::printf("%lld cases: %lld equal, %lld refused as illegal\n",
               static_cast<long long>(tally.equal + tally.refused + !good), static_cast<long long>(tally.equal),
               static_cast<long long>(tally.refused));

@@ -252,6 +252,7 @@ Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string
           if (std::find(out.shape_vars.begin(), out.shape_vars.end(), v) == out.shape_vars.end())
             out.shape_vars.push_back(v);
   }
+  if (options.calls) out.shape_vars.push_back(options.calls);
   out.output_type = function->body->type;
   RELAY_RETURN_IF_ERROR(Lowering(options, out).run(function));
   if (!options.names) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));

@@ -9,6 +9,13 @@
 
 namespace relay::lower {
 
+// Of a function that is lowered for many calls at once (batch.h): whether an array has a row for each call, and how.
+enum class Rows : uint8_t {
+  None,   // it is the same for all calls
+  First,  // in the place of a first dimension of one element
+  Added,  // as a dimension in front
+};
+
 // An array of the lowered function. `shape` is the logical shape, over shape variables.
 struct Array {
   enum class Kind : uint8_t { Input, Output, Constant, Temporary };
@@ -18,7 +25,8 @@ struct Array {
   DType dtype;
   Layout layout;
   int index = -1;  // Input: of the parameter; Output: of the result
-  Tensor value;    // Constant: the logical value (exec packs it into `layout`)
+  Rows rows = Rows::None;
+  Tensor value;  // Constant: the logical value (exec packs it into `layout`)
   // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is: then
   // `alias` is that array and no kernel writes this one.
   int alias = -1;
@@ -75,6 +83,8 @@ struct LowerOptions {
   // Schedules given by hand, by group name: the text replaces the rule's.
   std::map<std::string, std::string> schedules;
   LowerNames* names = nullptr;  // null: the function is the whole program
+  // For so many calls at once, a variable: every parameter has a row for each. Null: for one, as it is written.
+  Expr calls{};
 };
 
 // A schedule is given for a group that the program does not have: a diagnostic.

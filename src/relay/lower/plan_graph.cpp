@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
+#include "relay/lower/batch.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/join_attention.h"
 #include "relay/lower/sliding.h"
@@ -28,7 +29,7 @@ class Planner {
     }
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
-    join_attention(plan_, options_.target);
+    if (!options_.calls) join_attention(plan_, options_.target);
     choose_order();
     save_multiplications();
     join_sliding(plan_, options_.target);
@@ -59,8 +60,10 @@ class Planner {
                         {},
                         {},
                         "pass the tensors one by one, or use the debug executor"};
-    int id = new_array(Array::Kind::Input, param->name, t->shape, t->dtype);
+    const Exprs shape = options_.calls ? with_rows(t->shape, options_.calls) : t->shape;
+    int id = new_array(Array::Kind::Input, param->name, shape, t->dtype);
     plan_.arrays[id].index = index;
+    if (options_.calls) plan_.arrays[id].rows = rows_for(t->shape);
     values_[param.get()] = {id};
     return ok();
   }
@@ -140,8 +143,19 @@ class Planner {
       plan_.arrays[id].value = value;
       g.constants.push_back(id);
     }
-    for (const te::Tensor& o : g.te.outputs)
-      g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, o->shape, o->dtype));
+    te::Tensors outputs = g.te.outputs;
+    std::vector<bool> varies;
+    for (int p : g.params) varies.push_back(plan_.arrays[p].rows != Rows::None);
+    if (options_.calls) varies = batch(g.te, varies, options_.calls);
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      const te::Tensor& t = g.te.outputs[o];
+      g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, t->shape, t->dtype));
+      if (options_.calls && varies[o]) plan_.arrays[g.outputs[o]].rows = rows_for(outputs[o]->shape);
+    }
+    // A small result that depends on nothing, such as zeros, is computed when the program is built.
+    if (g.params.empty())
+      for (int o : g.outputs)
+        if (is_small(plan_.arrays[o])) computed_ahead_.insert(o);
     values_[&call] = g.outputs;
     plan_.groups.push_back(std::move(g));
     return ok();
@@ -150,13 +164,21 @@ class Planner {
   void add_outputs(const std::vector<int>& results) {
     for (size_t i = 0; i < results.size(); ++i) {
       Array& a = plan_.arrays[results[i]];
-      if (a.kind == Array::Kind::Temporary) {
+      if (a.kind == Array::Kind::Temporary && !computed_ahead_.count(results[i])) {
         a.kind = Array::Kind::Output, a.index = static_cast<int>(i);
       } else {
         int id = new_array(Array::Kind::Output, format("output_{}", i), a.shape, a.dtype);
         plan_.arrays[id].index = static_cast<int>(i), plan_.arrays[id].alias = results[i];
+        plan_.arrays[id].rows = plan_.arrays[results[i]].rows;
       }
     }
+  }
+
+  static bool is_small(const Array& a) {
+    int64_t bytes = a.dtype.bytes();
+    for (const Expr& e : a.shape)
+      if (!scalar::is_int(e) || (bytes *= e->ivalue) > 4096) return false;
+    return true;
   }
 
   // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them. Channels are
@@ -247,7 +269,9 @@ class Planner {
   }
 
   // After choose_order(), which looks for windows; before choose_borders(), since whole tiles read further.
+  // Not for many calls at once: whether the other form runs is decided for the whole array, and one call must not see another.
   void save_multiplications() {
+    if (options_.calls) return;
     std::vector<PlannedGroup> groups;
     for (PlannedGroup& g : plan_.groups) {
       PlannedGroup direct = g;
@@ -415,6 +439,7 @@ class Planner {
   const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
+  std::set<int> computed_ahead_;          // results that are constants
   std::unordered_map<int, int> unusual_;  // arrays that were checked, and their flags
   int constants_ = 0;
 };
