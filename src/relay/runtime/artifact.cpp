@@ -18,7 +18,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 3;
+static constexpr uint32_t format_version = 4;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -106,6 +106,7 @@ class Writer {
   }
   void segment(const Segment& s) {
     text(s.name);
+    number(static_cast<uint8_t>(s.batching));
     texts(s.variables);
     indices(s.inputs);
     indices(s.outputs);
@@ -119,6 +120,7 @@ class Writer {
       sizes(a.shape);
       size(a.bytes);
       number(a.index);
+      number(static_cast<uint8_t>(a.rows));
     });
     sizes(s.sizes);
     indices(s.operands);
@@ -323,6 +325,7 @@ class Reader {
     a.shape = sizes(Limits::rank);
     a.bytes = size();
     a.index = number<uint32_t>();
+    a.rows = one_of<Rows>(rows_count);
     return a;
   }
   VariableBinding binding() {
@@ -365,13 +368,14 @@ class Reader {
   Segment segment() {
     Segment s;
     s.name = text();
+    s.batching = one_of<Batching>(batching_count);
     s.variables = texts(Limits::variables);
     s.inputs = indices(Limits::arrays);
     s.outputs = indices(Limits::arrays);
     s.output_names = texts(Limits::arrays);
     s.bindings = bindings();
     s.checks = checks();
-    s.arrays = list<Array>(Limits::arrays, 19, [&] { return array(); });
+    s.arrays = list<Array>(Limits::arrays, 20, [&] { return array(); });
     s.sizes = sizes(Limits::sizes);
     s.operands = indices(Limits::operands);
     s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
@@ -508,7 +512,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     if (!sound) return r.fail(), Tensor();
     return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
   });
-  program->segments = r.list<Segment>(Limits::segments, 44, [&] { return r.segment(); });
+  program->segments = r.list<Segment>(Limits::segments, 45, [&] { return r.segment(); });
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
   program->signature = r.signature();

@@ -1,5 +1,6 @@
 #include "relay/runtime/context.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,7 +10,11 @@
 namespace relay::runtime {
 
 RunContext::RunContext(const LinkedProgram& linked) : linked_(linked), bound_(linked.program->segments.size()) {
-  for (uint32_t segment : linked.sites) sites_.push_back({segment});
+  for (uint32_t segment : linked.sites) {
+    bool batched = linked.program->segments[segment].batching != Batching::None;
+    sites_.push_back({segment, batched});
+    if (batched && !queue_) queue_ = std::make_unique<CallQueue>(*this);
+  }
 }
 
 void RunContext::begin(ThreadPool::Session& session, Report* report) {
@@ -19,6 +24,12 @@ void RunContext::begin(ThreadPool::Session& session, Report* report) {
 }
 
 void RunContext::end() {
+  if (queue_ && !queue_->empty()) {  // the run failed; references that outlive it may hold what waits
+    if (linked_.uses_references)
+      queue_->flush();
+    else
+      queue_->drop();
+  }
   if (references_.live() > 0) {
     references_.collect();
     references_.rest();
@@ -130,15 +141,7 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   if (!variables) return fail(variables.errors()), nullptr;
   Result<Plan> made = plan_within_limit(linked_, segment, std::move(*variables));
   if (!made) return fail(made.errors()), nullptr;
-  if (made->arena_bytes > arena_bytes_) {
-    std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(made->arena_bytes)));
-    if (memory == nullptr) {
-      fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", made->arena_bytes));
-      return nullptr;
-    }
-    arena_ = {memory, [](std::byte* p) { std::free(p); }};
-    arena_bytes_ = made->arena_bytes;
-  }
+  if (!reserve_arena(made->arena_bytes)) return nullptr;
   if (report_) report_->planned = true;
   if (known.size() >= bound_limit) {
     for (Site& site : sites_)
@@ -151,8 +154,33 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
       .first->second.get();
 }
 
+bool RunContext::reserve_arena(int64_t bytes) {
+  if (bytes <= arena_bytes_) return true;
+  std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
+  if (memory == nullptr)
+    return fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes));
+  arena_ = {memory, [](std::byte* p) { std::free(p); }};
+  arena_bytes_ = bytes;
+  return true;
+}
+
+Status RunContext::run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs,
+                       std::span<void* const> outputs) {
+  if (report_) {
+    ++report_->segments;
+    report_->arena_bytes = std::max(report_->arena_bytes, plan.arena_bytes);
+    report_->lower_bound = std::max(report_->lower_bound, plan.lower_bound);
+  }
+  return runner.run({*session_, arena_.get(), inputs, outputs, report_});
+}
+
 bool RunContext::run_segment(uint32_t number, Object* const* args, Object** results) {
   Site& site = sites_[number];
+  if (site.batched) return queue_->call(site.segment, args, results);
+  if (queue_ && !queue_->empty()) {
+    size_t inputs = linked_.program->segments[site.segment].inputs.size();
+    if (std::any_of(args, args + inputs, CallQueue::waits) && !queue_->flush()) return false;
+  }
   if (site.last == nullptr || !fits(*site.last, args)) {
     site.last = bind(site.segment, args);
     if (site.last == nullptr) return false;
@@ -178,17 +206,11 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
       results[i] = made;
     }
   }
-  if (report_) {
-    ++report_->segments;
-    report_->arena_bytes = std::max(report_->arena_bytes, bound.plan.arena_bytes);
-    report_->lower_bound = std::max(report_->lower_bound, bound.plan.lower_bound);
-  }
-  RunState state{*session_, arena_.get(), inputs_, outputs_, report_};
   auto give_back = [&] {
     for (size_t i = 0; i < bound.outputs.size(); ++i) release(results[i]);
   };
   try {
-    Status status = bound.runner.run(state);
+    Status status = run(bound.runner, bound.plan, inputs_, outputs_);
     if (status) return true;
     give_back();
     return fail(status.errors());

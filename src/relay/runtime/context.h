@@ -7,8 +7,8 @@
 
 #include <map>
 
+#include "relay/runtime/call_queue.h"
 #include "relay/runtime/references.h"
-#include "relay/runtime/segment_runner.h"
 
 namespace relay::runtime {
 
@@ -19,11 +19,17 @@ class RunContext {
 
   // Around each run.
   void begin(ThreadPool::Session& session, Report* report);
+  // Computes what waits: then the result of the run may be read. False after fail().
+  bool finish() { return !queue_ || queue_->flush(); }
   void end();
 
   // Segment `linked.sites[site]`: as many arguments and results as it has. The results have counts of their own. False, and
   // no result, after fail().
   bool run_segment(uint32_t site, Object* const* args, Object** results);
+
+  // A segment with its arrays at these places.
+  Status run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs, std::span<void* const> outputs);
+  bool reserve_arena(int64_t bytes);
 
   // The first error of the run counts. Always false.
   bool fail(DiagnosticKind kind, std::string message);
@@ -60,6 +66,7 @@ class RunContext {
   };
   struct Site {
     uint32_t segment;
+    bool batched;
     Bound* last = nullptr;
   };
   static bool fits(const Bound& bound, Object* const* args);
@@ -73,6 +80,7 @@ class RunContext {
   std::vector<void*> inputs_, outputs_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> arena_{nullptr, nullptr};
   int64_t arena_bytes_ = 0;
+  std::unique_ptr<CallQueue> queue_;  // null: no call waits
   ReferenceHeap references_;
   ThreadPool::Session* session_ = nullptr;
   Report* report_ = nullptr;

@@ -372,6 +372,7 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
     context.begin(session, options.report);
     for (Object* o : objects) retain(o);
     if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
+    if (result && !context.finish()) result = Value();
     context.end();
   }
   Diagnostics errors = std::move(context.errors());

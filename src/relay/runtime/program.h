@@ -41,6 +41,14 @@ struct Range {
 
 // --- segments ----------------------------------------------------------------------------------------------------------
 
+// Whether an array of a segment whose calls are batched has a row for each call, which are then its first dimension.
+enum class Rows : uint8_t {
+  None,   // it is the same for all calls
+  First,  // the array of one call has 1 there
+  Added,  // the array of one call does not have this dimension
+};
+constexpr int rows_count = static_cast<int>(Rows::Added) + 1;
+
 struct Array {
   enum class Kind : uint8_t { Input, Output, Constant, Temporary };
   Kind kind = Kind::Temporary;
@@ -49,6 +57,7 @@ struct Array {
   std::vector<SizeExpr> shape;  // logical
   SizeExpr bytes;               // as stored: borders and padding included
   uint32_t index = 0;           // Input: of the input; Constant: of Program::constants
+  Rows rows = Rows::None;       // of inputs and outputs
 };
 
 struct Step {
@@ -79,8 +88,22 @@ struct Check {
   std::string message;  // what it means, for people
 };
 
+// When a segment takes many calls at once (call_queue.h). Then it has one shape variable, the number of calls; every input has
+// a row for each; all other sizes are constants.
+enum class Batching : uint8_t {
+  None,    // it is run when it is called
+  Joins,   // a call waits if an argument does
+  Begins,  // a call waits
+};
+// What instructions may read the contents of: conditions and shapes.
+constexpr bool is_read_by_code(DType dtype, size_t rank) {
+  return (dtype.is_bool() && rank == 0) || (dtype == DType::int64() && rank == 1);
+}
+constexpr int batching_count = static_cast<int>(Batching::Begins) + 1;
+
 struct Segment {
   std::string name;
+  Batching batching = Batching::None;
   std::vector<std::string> variables;
   std::vector<uint32_t> inputs;           // arrays of kind Input
   std::vector<uint32_t> outputs;          // arrays of any kind but Temporary; an Input or Constant is returned as it is

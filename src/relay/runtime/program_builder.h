@@ -59,6 +59,9 @@ class SegmentBuilder {
   // Stored in `bytes` bytes, where that is not the product of the shape.
   void set_bytes(uint32_t array, SizeExpr bytes) { s_.arrays[array].bytes = std::move(bytes); }
 
+  void set_rows(uint32_t array, Rows rows) { s_.arrays[array].rows = rows; }
+  void batch(Batching batching) { s_.batching = batching; }
+
   // With `when`: only if that array has a byte that is not zero.
   void kernel(uint32_t kernel, std::vector<uint32_t> args, const std::vector<SizeExpr>& sizes, SizeExpr tasks,
               std::optional<uint32_t> when = {}) {

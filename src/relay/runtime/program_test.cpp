@@ -98,6 +98,34 @@ TEST(Program, ValidateFindsWhatIsWrong) {
   }
 }
 
+TEST(Program, ValidateFindsWhatCannotWait) {
+  struct Case {
+    const char* what;
+    void (*spoil)(Segment&);
+  };
+  const Case cases[] = {
+      {"an input without rows", [](Segment& s) { s.arrays[s.inputs[0]].rows = Rows::None; }},
+      {"rows of a segment that does not wait", [](Segment& s) { s.batching = Batching::None; }},
+      {"rows that are no dimension", [](Segment& s) { s.arrays[s.inputs[1]].shape.clear(); }},
+      {"another size", [](Segment& s) { s.arrays[s.outputs[0]].shape.push_back(SizeExpr::variable(0)); }},
+      {"a constant number of rows", [](Segment& s) { s.arrays[s.inputs[1]].shape = {SizeExpr::constant(1)}; }},
+      {"a factor", [](Segment& s) { s.bindings[0].factor = 2; }},
+      {"a check", [](Segment& s) { s.checks.push_back({SizeExpr::constant(1), "always"}); }},
+      {"a condition", [](Segment& s) { s.arrays[s.outputs[0]].dtype = DType::boolean(); }},
+      {"a second variable", [](Segment& s) { s.variables.push_back("n"), s.bindings.push_back({1, 1, 0}); }},
+  };
+  EXPECT_TRUE(validate(*tree_program()));
+  for (const Case& c : cases) {
+    std::shared_ptr<Program> p = tree_program();
+    c.spoil(p->segments[4]);
+    EXPECT_FALSE(validate(*p)) << c.what;
+  }
+  std::shared_ptr<Program> graph = tree_program();
+  graph->functions.clear();
+  graph->segments = {graph->segments[4]};
+  EXPECT_FALSE(validate(*graph));
+}
+
 TEST(Program, Text) {
   EXPECT_EQ(str(*chain_program(1)), R"(segment main(x: float32[m, n], y: float32[m, n]) {
   output out: float32[m, n], m * n * 4 bytes

@@ -22,7 +22,8 @@ static std::string typed(const Segment& f, uint32_t index) {
 static std::string str(const Program& program, const Segment& f) {
   std::vector<std::string> inputs;
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
-  std::string out = format("segment {}({}) {{\n", f.name, join(inputs, ", "));
+  static constexpr const char* batched[] = {"", ", whose calls join those that wait", ", whose calls wait"};
+  std::string out = format("segment {}({}){} {{\n", f.name, join(inputs, ", "), batched[static_cast<int>(f.batching)]);
   static constexpr const char* kinds[] = {"input", "output", "constant", "temporary"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)

@@ -22,10 +22,11 @@ struct Report {
   double us = 0;    // of the whole run
   int threads = 1;  // of the session
   int64_t kernel_calls = 0;
-  int64_t segments = 0;     // runs of segments and ...
-  int64_t calls = 0;        // ... calls of functions, of a program that has functions
-  int64_t arena_bytes = 0;  // temporaries; the most of any segment
-  int64_t lower_bound = 0;  // the most bytes alive at one time: no plan needs less
+  int64_t segments = 0;                    // runs of segments and ...
+  int64_t calls = 0;                       // ... calls of functions, of a program that has functions
+  int64_t batched_calls = 0, batches = 0;  // calls of segments that may wait, and how many runs they took
+  int64_t arena_bytes = 0;                 // temporaries; the most of any segment
+  int64_t lower_bound = 0;                 // the most bytes alive at one time: no plan needs less
   int64_t constant_bytes = 0;
   bool planned = false;         // the first run of these input shapes
   bool time_steps = false;      // asks for `steps`; costs two clock readings a step

@@ -98,6 +98,21 @@ inline uint32_t scalar_segment(Program& p, const std::string& name, uint32_t ker
   p.segments.push_back(s.finish());
   return static_cast<uint32_t>(p.segments.size()) - 1;
 }
+// The same for many calls at once: scalars are rows of one element.
+inline uint32_t batched_segment(Program& p, const std::string& name, uint32_t kernel, uint32_t inputs,
+                                Batching batching) {
+  SegmentBuilder s(name);
+  SizeExpr calls = s.variable("calls");
+  std::vector<uint32_t> args;
+  for (uint32_t i = 0; i < inputs; ++i) args.push_back(s.input("a" + std::to_string(i), DType::float32(), {calls}));
+  args.push_back(s.output("out", DType::float32(), {calls}));
+  for (uint32_t arg : args) s.set_rows(arg, Rows::Added);
+  s.bind(0, 0, 0);
+  s.kernel(kernel, args, {}, calls);
+  s.batch(batching);
+  p.segments.push_back(s.finish());
+  return static_cast<uint32_t>(p.segments.size()) - 1;
+}
 inline Port scalar_port(std::string name) {
   return {std::move(name), "Tensor[(), float32]", true, DType::float32(), {}};
 }
@@ -224,9 +239,56 @@ inline std::shared_ptr<Program> every_instruction_program() {
   g.tail_call_closure(last(adder), {last(1)});
   p->functions.push_back(g.finish());
   FunctionBuilder h("sum", 2);
-  h.ret(last(h.segment(1, {last(0), last(1)}, 1)[0]));
+  uint32_t together = batched_segment(*p, "add_together", Add, 2, Batching::Begins);
+  h.ret(last(h.segment(together, {last(0), last(1)}, 1)[0]));
   p->functions.push_back(h.finish());
   return p;
+}
+
+inline DataType tree_type() { return {"Tree", {{"Leaf", 1}, {"Node", 2}}}; }
+
+// fn main(tree, limit) {
+//   sum = total(tree)
+//   if (sum + 1 < limit) { (sum, sum + 1, total(tree)) } else { fail }
+// }
+// fn total(tree) { match (tree) { Leaf(x) => x + 1, Node(l, r) => total(l) + total(r) } }
+// Calls of + 1 and + wait: segments 3 and 4.
+inline std::shared_ptr<Program> tree_program(Batching add_one = Batching::Begins) {
+  std::shared_ptr<Program> p = scalar_program();
+  batched_segment(*p, "add_one_together", AddOne, 1, add_one);
+  batched_segment(*p, "add_together", Add, 2, Batching::Begins);
+  p->types = {tree_type()};
+  takes(*p, 2);
+  FunctionBuilder m("main", 2);
+  FunctionBuilder::Label failed = m.label();
+  uint32_t sum = m.call(1, {use(0)}), more = m.segment(3, {use(sum)}, 1)[0];
+  uint32_t again = m.call(1, {last(0)});
+  m.branch_if_false(last(m.segment(2, {use(more), last(1)}, 1)[0]), failed);
+  m.ret(last(m.tuple({last(sum), last(more), last(again)})));
+  m.place(failed);
+  m.fail("the sum is too large");
+  p->functions.push_back(m.finish());
+  FunctionBuilder f("total", 1);
+  FunctionBuilder::Label leaf = f.label(), node = f.label();
+  f.switch_tag(use(0), 0, {leaf, node});
+  f.place(leaf);
+  f.ret(last(f.segment(3, {last(f.field(last(0), 0))}, 1)[0]));
+  f.place(node);
+  uint32_t left = f.call(1, {last(f.field(use(0), 0))}), right = f.call(1, {last(f.field(last(0), 1))});
+  f.ret(last(f.segment(4, {last(left), last(right)}, 1)[0]));
+  p->functions.push_back(f.finish());
+  return p;
+}
+
+// So many leaves 0, 1, 2, ...: as even as it can be, or each to the left of the next.
+inline Value tree_of(int leaves, bool even = true, int first = 0) {
+  TypeId type = intern_type(tree_type());
+  if (even && leaves > 1)
+    return Value::data(type, 1,
+                       {tree_of(leaves / 2, true, first), tree_of(leaves - leaves / 2, true, first + leaves / 2)});
+  Value tree = Value::data(type, 0, {scalar(first)});
+  for (int i = 1; i < leaves; ++i) tree = Value::data(type, 1, {std::move(tree), Value::data(type, 0, {scalar(i)})});
+  return tree;
 }
 
 }  // namespace relay::runtime

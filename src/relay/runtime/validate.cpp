@@ -92,6 +92,29 @@ class Validator {
     for (const SizeExpr& e : f.sizes) size(e, f.variables.size(), "a size");
     for (uint32_t operand : f.operands) check(operand < f.arrays.size(), "an operand is no array");
     for (size_t i = 0; i < f.steps.size() && !failed_; ++i) step(f, f.steps[i]);
+    if (!failed_) batching(f);
+  }
+
+  // What call_queue.h relies on: arrays are rows of constant sizes, and nothing that code reads is left to wait.
+  void batching(const Segment& f) {
+    bool batched = f.batching != Batching::None;
+    for (const Array& a : f.arrays) check(batched || a.rows == Rows::None, "an array has rows, but no call waits");
+    if (!batched || failed_) return;
+    check(!program_.is_graph(), "the calls of a graph wait");
+    check(f.variables.size() == 1 && f.bindings.size() == 1 && f.bindings[0].dim == 0 && f.bindings[0].factor == 1 &&
+              f.bindings[0].offset == 0 && f.checks.empty(),
+          "its calls wait, but its sizes depend on more than their number");
+    for (const Array& a : f.arrays) {
+      if (a.kind != Array::Kind::Input && a.kind != Array::Kind::Output) continue;
+      size_t rank = a.shape.size() - (a.rows == Rows::Added && !a.shape.empty());
+      check(a.rows != Rows::None || a.kind == Array::Kind::Output, "its calls wait, but an input has no rows");
+      for (size_t d = 0; d < a.shape.size(); ++d)
+        check(d == 0 && a.rows != Rows::None ? a.shape[d] == SizeExpr::variable(0) : a.shape[d].as_constant() >= 0,
+              "its calls wait, but an array is not made of rows of constant size");
+      check(a.rows == Rows::None || !a.shape.empty(), "rows have no dimension");
+      check(a.kind != Array::Kind::Output || !is_read_by_code(a.dtype, rank),
+            "its calls wait, but code reads a result");
+    }
   }
 
   void array(const Segment& f, size_t i) {

@@ -83,6 +83,23 @@ TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t 
   return t;
 }
 
+// Of a tensor whose data lies elsewhere.
+static TensorObject* make_head(uint32_t dtype, std::span<const int64_t> dims, TensorObject::Storage storage) {
+  void* memory = std::malloc(sizeof(TensorObject) + dims.size() * sizeof(int64_t));
+  if (memory == nullptr) return nullptr;
+  TensorObject* t = new (memory) TensorObject;
+  t->kind = ObjectKind::Tensor;
+  t->id = dtype;
+  t->tag = storage;
+  t->size = static_cast<uint32_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), t->dims());
+  return t;
+}
+
+TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims) {
+  return make_head(dtype, dims, TensorObject::Row);
+}
+
 Object* share_tensor(const Tensor& tensor) {
   size_t bytes = tensor.bytes();
   bool aligned = reinterpret_cast<uintptr_t>(tensor.data()) % static_cast<size_t>(tensor.dtype().bytes()) == 0;
@@ -91,15 +108,8 @@ Object* share_tensor(const Tensor& tensor) {
     if (t && bytes > 0) std::memcpy(t->data, tensor.data(), bytes);
     return t;
   }
-  size_t rank = tensor.shape().size();
-  void* memory = std::malloc(sizeof(TensorObject) + rank * sizeof(int64_t));
-  if (memory == nullptr) return nullptr;
-  TensorObject* t = new (memory) TensorObject;
-  t->kind = ObjectKind::Tensor;
-  t->id = dtype_id(tensor.dtype());
-  t->tag = TensorObject::Shared;
-  t->size = static_cast<uint32_t>(rank);
-  for (size_t d = 0; d < rank; ++d) t->dims()[d] = tensor.shape()[d];
+  TensorObject* t = make_head(dtype_id(tensor.dtype()), tensor.shape(), TensorObject::Shared);
+  if (t == nullptr) return nullptr;
   t->data = const_cast<void*>(tensor.data());
   t->owner = new std::shared_ptr<const void>(std::make_shared<Tensor>(tensor));
   return t;
@@ -126,6 +136,7 @@ void destroy(Object* first) {
         TensorObject* t = as_tensor(o);
         if (t->tag == TensorObject::Array) std::free(t->data);
         if (t->tag == TensorObject::Shared) delete t->owner;
+        if (t->tag == TensorObject::Row && t->rows) drop(t->rows);
         break;
       }
       case ObjectKind::Reference:

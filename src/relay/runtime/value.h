@@ -60,9 +60,17 @@ struct TensorObject : Object {
     Inside,  // in the same block of memory
     Array,   // of allocate_array()
     Shared,  // kept alive by `owner`
+    Row,     // a part of the data of `rows`, a tensor that nobody else sees
   };
-  void* data = nullptr;  // aligned to 64, or within the object when it is small
-  std::shared_ptr<const void>* owner = nullptr;
+  // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data then.
+  static constexpr int call_shift = 2;
+  uint32_t waits_for() const { return tag >> call_shift; }  // a call, from 1 on
+
+  void* data = nullptr;  // aligned to 64, or within the object when it is small; a Row: to an element
+  union {
+    std::shared_ptr<const void>* owner = nullptr;
+    Object* rows;
+  };
   int64_t* dims() { return reinterpret_cast<int64_t*>(this + 1); }
   const int64_t* dims() const { return reinterpret_cast<const int64_t*>(this + 1); }
 };
@@ -89,6 +97,8 @@ inline Object* const* fields(const Object* o) { return reinterpret_cast<Object* 
 Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> fields);
 // Uninitialised. `bytes` is what the shape and dtype say.
 TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes);
+// A Row without data yet.
+TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims);
 Object* share_tensor(const Tensor& tensor);
 
 inline Object* retain(Object* o) {
