@@ -70,10 +70,15 @@ def numpy(value: _core.Array) -> np.ndarray:
     return value._numpy()
 
 
+def torch_tensor(value: _core.Array):
+    """As a torch tensor that shares memory."""
+    import torch
+
+    return torch.from_dlpack(value)
+
+
 def like(values: list, example) -> list:
     """Results in the framework of the inputs: torch tensors for torch tensors, else NumPy arrays."""
     if type(example).__module__.partition(".")[0] == "torch":
-        import torch
-
-        return [torch.from_dlpack(value) for value in values]
+        return [torch_tensor(value) for value in values]
     return [numpy(value) for value in values]

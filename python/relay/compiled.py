@@ -40,6 +40,8 @@ def _ports(ports) -> list[Port]:
 
 def _in_order(names: list[str], args: tuple, named: dict) -> list:
     """The arguments, given by position or name, in the order of the inputs."""
+    if not named and len(args) == len(names):
+        return list(args)
     listed = ", ".join(names) or "none"
     if len(args) > len(names):
         raise wrong_input(f"{len(args)} inputs are given, the model has {len(names)}", f"the inputs are: {listed}")
@@ -83,9 +85,10 @@ class Compiled:
     def __call__(self, *args, threads: int = 0, **named):
         values = _in_order(self._names, args, named)
         if not self._core.is_graph:
-            types = self._core.types
             inputs = [
-                to_value(checked(value, port.name), types, port.dtype or None)
+                value
+                if isinstance(value, _core.Value)
+                else to_value(checked(value, port.name), self._core.types, port.dtype or None)
                 for value, port in zip(values, self.inputs, strict=True)
             ]
             return from_value(self._core.call(inputs, threads), values, self)
@@ -165,6 +168,7 @@ def compile(
     verify: bool = False,
     cache: bool = False,
     memory_limit: int | None = None,
+    batch_calls: bool = True,
 ) -> Compiled:
     """Compiles a module, or the model of a file, for this machine.
 
@@ -174,6 +178,7 @@ def compile(
     every pass. cache: look for the model of a file among those that were compiled before, and keep it there (see
     `relay cache --help`); what is found there has no program and no report any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
+    batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
@@ -183,7 +188,7 @@ def compile(
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
         given = {name: list(shape) for name, shape in (shapes or {}).items()}
-        how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0)
+        how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0, batch_calls)
         core, notes = _core.compile_file(os.fspath(model), given, *how)
         for note in notes:
             warnings.warn(note, stacklevel=2)
@@ -194,7 +199,7 @@ def compile(
             return model
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
-    how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0)
+    how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0, batch_calls)
     return Compiled(_core.compile(model, *how))
 
 

@@ -16,7 +16,7 @@ import functools
 import numpy as np
 
 from . import _core
-from .arrays import array, like
+from .arrays import array, numpy, torch_tensor
 from .errors import wrong_input
 
 __all__ = ["Closure", "Data", "Ref", "as_list"]
@@ -221,13 +221,13 @@ def _plain(value) -> str | None:
 
 def from_value(value: _core.Value, examples=(), compiled=None):
     """The Python object for a value. `examples`: the inputs, whose framework the tensors get."""
-    example = next((e for e in examples if type(e).__module__.partition(".")[0] == "torch"), None)
+    of_torch = any(type(e).__module__.partition(".")[0] == "torch" for e in examples)
     made: list = []  # by step
     stack: list = []
     for step in value.steps():
         kind = step[0]
         if kind == "tensor":
-            item = like([step[1]], example)[0]
+            item = torch_tensor(step[1]) if of_torch else numpy(step[1])
         elif kind == "again":
             item = made[step[1]]
         elif kind == "closure":

@@ -41,19 +41,24 @@ Result<eval::Value> evaluated_after_passes(const ir::Module& module, const eval:
   return eval::run(optimised, "main", args);
 }
 
-Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor) {
+int64_t batched_calls = 0, batches = 0;  // of all runs
+
+Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
+                             driver::BatchCalls batch = driver::BatchCalls::WhereItPays) {
   static const Result<TargetDesc> target = driver::find_target("native");
   driver::CompileOptions options;
   RELAY_ASSIGN(options.target, target);
   options.threads = 1, options.opt_level = 1, options.verify = true;
-  options.executor = executor;
+  options.executor = executor, options.batch_calls = batch;
   RELAY_ASSIGN(driver::Compiled program, driver::compile(module, options));
   std::vector<runtime::Value> inputs;
   for (const eval::Value& arg : args) {
     RELAY_ASSIGN(runtime::Value input, driver::to_runtime(arg, module));
     inputs.push_back(std::move(input));
   }
-  RELAY_ASSIGN(runtime::Value result, program.executable->call(inputs));
+  runtime::Report report;
+  RELAY_ASSIGN(runtime::Value result, program.executable->call(inputs, {.report = &report}));
+  batched_calls += report.batched_calls, batches += report.batches;
   return driver::to_eval(result, module);
 }
 
@@ -63,11 +68,32 @@ Result<eval::Value> on_the_vm(const ir::Module& module, const eval::Values& args
 Result<eval::Value> as_machine_code(const ir::Module& module, const eval::Values& args) {
   return compiled(module, args, runtime::Executor::Aot);
 }
+Result<eval::Value> batched_on_the_vm(const ir::Module& module, const eval::Values& args) {
+  return compiled(module, args, runtime::Executor::Vm, driver::BatchCalls::WhereverLegal);
+}
+Result<eval::Value> batched_as_machine_code(const ir::Module& module, const eval::Values& args) {
+  return compiled(module, args, runtime::Executor::Aot, driver::BatchCalls::WhereverLegal);
+}
 
 const Executor executors[] = {{"eval", evaluated},
                               {"eval after the passes", evaluated_after_passes},
                               {"the VM", on_the_vm},
                               {"machine code", as_machine_code}};
+// Of the program three times over, so that calls come together.
+const Executor batched_executors[] = {{"eval, three times", evaluated},
+                                      {"the VM with every call batched that can be", batched_on_the_vm},
+                                      {"machine code with every call batched that can be", batched_as_machine_code}};
+
+// def @main(%x, %n) { (@once(%x, %n), @once(negative(%x), %n), @once(abs(%x), %n)) }, where @once is the @main of `module`.
+Result<ir::Module> three_times(const ir::Module& module) {
+  std::string text = text::str(module);
+  for (size_t at = 0; (at = text.find("@main(", at)) != std::string::npos;) text.replace(at, 6, "@once(");
+  text.insert(text.find("def @once("),
+              "def @main(%x: Tensor[(2, 3), float32], %n: int32) {\n"
+              "  (@once(%x, %n), @once(negative(%x), %n), @once(abs(%x), %n))\n}\n\n");
+  RELAY_ASSIGN(ir::Module read, text::parse(text));
+  return typing::infer(read);
+}
 
 // Equal values; references by what they hold. There are no functions in the results of programs.
 bool same(const eval::Value& a, const eval::Value& b) {
@@ -125,14 +151,21 @@ std::string check(uint64_t seed, bool verbose, Tally* tally) {
   Tensor x = Tensor::empty({2, 3}, DType::float32());
   for (int64_t i = 0; i < 6; ++i) x.set(i, static_cast<double>(std::uniform_int_distribution<int>(-3, 3)(random)));
   eval::Values args = {x, Tensor::scalar(static_cast<double>(seed % 5), DType::int32())};
-  eval::Value expected;
-  for (const Executor& executor : executors) {
-    Result<eval::Value> value = executor.run(*typed, args);
-    if (!value) return failure(format("{}: {}", executor.name, render(value.errors())));
-    if (!expected) expected = *value;
-    if (!same(expected, *value))
-      return failure(format("{} gives {} instead of {}", executor.name, eval::str(*value), eval::str(expected)));
-  }
+  auto agree = [&](const ir::Module& program, std::span<const Executor> all) -> std::string {
+    eval::Value expected;
+    for (const Executor& executor : all) {
+      Result<eval::Value> value = executor.run(program, args);
+      if (!value) return failure(format("{}: {}", executor.name, render(value.errors())));
+      if (!expected) expected = *value;
+      if (!same(expected, *value))
+        return failure(format("{} gives {} instead of {}", executor.name, eval::str(*value), eval::str(expected)));
+    }
+    return "";
+  };
+  if (std::string wrong = agree(*typed, executors); !wrong.empty()) return wrong;
+  Result<ir::Module> thrice = three_times(*typed);
+  if (!thrice) return failure("three times over: " + render(thrice.errors()));
+  if (std::string wrong = agree(*thrice, batched_executors); !wrong.empty()) return wrong;
   for (int i = 0; i < 3; ++i) {
     bool surely = false;
     ir::Module mutant = generator.mutate(module, &surely);
@@ -205,6 +238,9 @@ int main(int argc, char** argv) {
   std::printf("%lld programs of %lld nodes; of their mutants %lld were refused, %lld typed\n",
               static_cast<long long>(tally.programs), static_cast<long long>(tally.nodes),
               static_cast<long long>(tally.refused), static_cast<long long>(tally.accepted));
+  std::printf("%lld calls of segments waited, and took %lld runs\n", static_cast<long long>(batched_calls),
+              static_cast<long long>(batches));
+  if (cases >= 500 && batches * 10 > batched_calls * 9) return std::printf("few calls came together\n"), 1;
   int missing = missing_pairs(tally.coverage, cases >= 500);
   return cases >= 500 && missing > 0 ? 1 : 0;
 }

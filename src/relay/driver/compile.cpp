@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/codegen/codegen.h"
+#include "relay/driver/batch_calls.h"
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/targets.h"
@@ -181,11 +182,16 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOpti
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
   lower::LowerOptions how{
       .target = options.target, .numerics = numerics, .schedules = options.schedules, .names = &names};
+  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, how));
   std::vector<lower::LoweredFunction> all;
-  for (const ir::FunctionRef& s : segments) {
-    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(s, format("segment {}", out.segments.size()), how));
+  for (size_t i = 0; i < segments.size(); ++i) {
+    static constexpr const char* words[] = {"none", "joins", "begins"};
+    std::string name = format("segment {}", i);
+    how.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
+    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, how));
     all.push_back(lowered);
-    out.segments.push_back({s, std::move(lowered)});
+    out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
+    out.batching.push_back({name, words[static_cast<int>(choices[i].batching)], choices[i].why});
   }
   RELAY_RETURN_IF_ERROR(lower::check_schedules(options.schedules, all));
   return out;
@@ -244,6 +250,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
       report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0});
     out.lowered.push_back(s.lowered);
   }
+  report.batching = lowered.batching;
 
   // Work on constants, done now.
   RELAY_ASSIGN(out.built, build_program(lowered, out.module, options));

@@ -13,13 +13,17 @@
 
 namespace relay::driver {
 
+// Whether calls of segments wait, to be run together (batch_calls.h).
+enum class BatchCalls : uint8_t { Never, WhereItPays, WhereverLegal };
+
 struct CompileOptions {
   TargetDesc target;
   int threads = 0;                // of the program that comes out; 0: all cores this process may use
   std::string numerics = "fp32";  // the arithmetic class: fp32 or fast (docs/numerics.md)
   int opt_level = default_opt_level;
-  std::optional<runtime::Executor> executor{};   // none: graphs are run as such, functions by the VM
-  int64_t memory_limit = 0;                      // of a run, in bytes (runtime/executable.h); 0: none
+  std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
+  int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
+  BatchCalls batch_calls = BatchCalls::WhereItPays;
   bool run_here = true;                          // make the executable; without: only what a file needs
   bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
@@ -43,6 +47,10 @@ struct GroupReport {
   bool scheduled_by_hand = false;
 };
 
+struct SegmentReport {
+  std::string name, batching, why;  // batching: "none", "joins", "begins"
+};
+
 struct CompileReport {
   TargetDesc target;
   int threads = 1;
@@ -51,6 +59,7 @@ struct CompileReport {
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
+  std::vector<SegmentReport> batching;  // of a program with functions, by segment
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
   double constant_ms = 0;      // compiling and running the work on constants
   int64_t constant_steps = 0;  // kernel calls on weights that were done once
@@ -80,6 +89,7 @@ struct LoweredProgram {
   bool graph = true;  // @main is one segment and nothing else
   ir::Module module;  // else: after the passes of program_passes()
   std::vector<exec::LoweredSegment> segments;
+  std::vector<SegmentReport> batching;
 };
 Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOptions& options);
 // The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what was

@@ -10,7 +10,7 @@ namespace relay::driver {
 using Json = nlohmann::ordered_json;
 
 std::string json(const CompileReport& report) {
-  Json passes = Json::array(), kernels = Json::array(), groups = Json::array();
+  Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", pass.ms}});
   for (const KernelReport& kernel : report.kernels) kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}});
   for (const GroupReport& group : report.groups)
@@ -18,6 +18,8 @@ std::string json(const CompileReport& report) {
                       {"rule", group.rule},
                       {"flops", group.flops},
                       {"scheduled_by_hand", group.scheduled_by_hand}});
+  for (const SegmentReport& s : report.batching)
+    batching.push_back({{"segment", s.name}, {"calls", s.batching}, {"why", s.why}});
   const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},
@@ -34,6 +36,7 @@ std::string json(const CompileReport& report) {
       {"passes", passes},
       {"groups", groups},
       {"kernels", kernels},
+      {"batching", batching},
       {"constants", {{"steps", report.constant_steps}, {"bytes", report.constant_bytes}}},
       {"ms",
        {{"passes", report.passes_ms},

@@ -41,6 +41,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
   }
   for (const LoweredSegment& s : segments) {
     RELAY_ASSIGN(runtime::Segment made, write_segment(s.lowered, options, parts));
+    made.batching = s.batching;
     parts.program.segments.push_back(std::move(made));
   }
   RELAY_ASSIGN(parts.program.signature, signature(main, output_names, parts.program.types));

@@ -42,6 +42,7 @@ Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOp
 struct LoweredSegment {
   ir::FunctionRef function;
   lower::LoweredFunction lowered;
+  runtime::Batching batching = runtime::Batching::None;  // else it is lowered for many calls
 };
 // A program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its segments.
 // `output_names`: of @main's results; those that have none get names.

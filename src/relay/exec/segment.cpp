@@ -193,6 +193,15 @@ class SegmentWriter {
     return out;
   }
 
+  static runtime::Rows rows(const lower::Array& a) {
+    switch (a.rows) {
+      case lower::Rows::None: break;
+      case lower::Rows::First: return runtime::Rows::First;
+      case lower::Rows::Added: return runtime::Rows::Added;
+    }
+    return runtime::Rows::None;
+  }
+
   // Every parameter is an input, read or not.
   Status inputs() {
     input_shapes_.resize(lowered_.input_types.size());
@@ -211,7 +220,7 @@ class SegmentWriter {
       input_shapes_[i] = a ? a->shape : type->shape;
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(input_shapes_[i]));
       uint32_t made = builder_.input(name, a ? a->dtype : type->dtype, std::move(shape));
-      if (a) id_[array_of[i]] = made;
+      if (a) id_[array_of[i]] = made, builder_.set_rows(made, rows(*a));
     }
     return ok();
   }
@@ -259,6 +268,7 @@ class SegmentWriter {
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
       uint32_t made = builder_.output(names.back(), a.dtype, std::move(shape));
       id_[output] = made;
+      builder_.set_rows(made, rows(a));
       if (holder == output) continue;
       RELAY_CHECK(h.layout.is_row_major(), "output {} is {}, whose storage is not row-major", a.name, h.name);
       RELAY_ASSIGN(uint32_t from, array(holder));

@@ -27,6 +27,8 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
   verb.add_option("--schedule", options.schedules,
                   "Schedule text for a group, as `relay opt --emit schedule` prints it: GROUP=FILE")
       ->type_name("GROUP=FILE");
+  verb.add_flag("--no-batch-calls", options.no_batch_calls,
+                "Run every call of a program's segments by itself, none together with others");
 }
 
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor) {
@@ -54,6 +56,7 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
   out.numerics = options.numerics;
   out.opt_level = options.opt_level;
   out.output_names = output_names;
+  if (options.no_batch_calls) out.batch_calls = driver::BatchCalls::Never;
   for (const std::string& text : options.schedules) {
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)

@@ -15,6 +15,7 @@ struct ModelOptions {
   int opt_level = driver::default_opt_level;
   std::string numerics = "fp32";
   std::vector<std::string> schedules;  // GROUP=FILE
+  bool no_batch_calls = false;
 };
 
 void add_model(CLI::App& verb, ModelOptions& options, const char* what = "ONNX file or Relay program");

@@ -73,7 +73,12 @@ static Result<std::string> program_text(const OptOptions& options, const driver:
                                         const ir::Module& module, driver::CompileOptions how) {
   how.run_here = false;
   RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, how));
-  if (options.emit == "program") return runtime::str(*built.program);
+  if (options.emit == "program") {
+    std::string text = runtime::str(*built.program);
+    for (const driver::SegmentReport& s : lowered.batching)
+      text += format("# {}: {}: {}\n", s.name, s.batching == "none" ? "not batched" : "batched", s.why);
+    return text;
+  }
   if (lowered.graph)
     return Diagnostic{DiagnosticKind::bad_option, "the program is one segment and has no functions", {}, {}, {},
                       "leave out --functions"};
