@@ -28,14 +28,19 @@ class Scheduler {
     const te::Axis &rows = part->axes[b_], &columns = part->axes[b_ + 1], &keys = scores->axes[b_ + 1];
     const bool rows_known = scalar::is_int(scalar::simplify(rows.extent));
     const int64_t row_count = extent_or(rows, 256), at_once = a_.block ? a_.block : extent_or(keys, 256);
-    choose_rows(row_count, at_once);
-    const TileRows tile_rows{std::min(block_rows_, row_count), rows_known};
+    // Scores and weights of a block of rows fill a part of L2; even blocks, of whole tiles where the
+    // rest of a tile would be single rows.
+    const int64_t most = std::clamp<int64_t>(plan_.target->l2_bytes / 8 / 8 / at_once, 16, 64),
+                  blocks = (row_count + most - 1) / most, even = (row_count + blocks - 1) / blocks;
+    const TileRows tile_rows{even, rows_known};
     of_scores_ = choose_tile(*plan_.target, lanes_, at_once, 4, tile_rows, {});
     of_values_ = choose_tile(*plan_.target, lanes_, extent_or(columns, 64), 4, tile_rows, {});
 
+    block_rows_ = rows_known ? even : (even + of_scores_.tx - 1) / of_scores_.tx * of_scores_.tx;
+
     pack_keys();
     if (a_.block)
-      blocks();
+      in_blocks();
     else
       whole();
     plan_.note(format("{}: attention, {} rows{}, register tiles of {} x {} and {} x {} vectors of {}", e_name_,
@@ -52,13 +57,6 @@ class Scheduler {
   }
   // The name of axis d of a stage, behind the batches.
   static std::string axis(const te::Tensor& t, size_t d) { return t->axes[d].var->name; }
-
-  // Scores and weights of a block of rows fill a part of L2; even blocks.
-  void choose_rows(int64_t rows, int64_t keys) {
-    const int64_t most = std::clamp<int64_t>(plan_.target->l2_bytes / 8 / 8 / keys, 16, 64),
-                  blocks = (rows + most - 1) / most;
-    block_rows_ = std::min<int64_t>(most, ((rows + blocks - 1) / blocks + 7) / 8 * 8);
-  }
 
   // A stage at `level` loops of `home_`, its loops over batches (and the block of keys) first.
   StageSchedule& place(const std::string& name, Storage storage, size_t single) {
@@ -211,7 +209,7 @@ class Scheduler {
     place_contraction(a_.part, e_name_, b_, b_ + 1);
   }
 
-  void blocks() {
+  void in_blocks() {
     StageSchedule& e = epilogue();
     StageSchedule& last = plan_.schedule.stages[a_.last];
     last.place = Place::At, last.consumer = e_name_, last.level = static_cast<int>(e.loops.size()),
