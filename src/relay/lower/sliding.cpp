@@ -3,26 +3,22 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "relay/lower/bilinear.h"
 #include "relay/lower/facts.h"
 
 namespace relay::lower {
 
 namespace {
 
-// The only reduction of a group, with what is inlined into it.
-std::optional<StageFacts> only_reduction(const te::Tensors& outputs) {
+// Facts of the only reduction of a group, with what is inlined into it.
+std::optional<StageFacts> reduction_facts(const te::Tensors& outputs) {
+  const te::Tensor found = only_reduction(outputs);
+  if (!found) return std::nullopt;
   const te::Tensors stages = te::topological(outputs);
-  Schedule reductions;
-  te::Tensor found;
-  for (const te::Tensor& t : stages) {
-    if (t->is_placeholder()) continue;
-    StageSchedule& s = reductions.stages[t->name];
-    if (t->combiner == te::Combiner::None) continue;
-    if (found) return std::nullopt;
-    s.place = Place::Root, found = t;
-  }
-  if (!found || pointwise_end(outputs, found, {}) != outputs[0]) return std::nullopt;
-  return facts_of(found, expand(stages, reductions));
+  Schedule places;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder()) places.stages[t->name].place = t == found ? Place::Root : Place::Inline;
+  return facts_of(found, expand(stages, places));
 }
 
 enum class Form : uint8_t { Other, Pointwise, Window };
@@ -39,7 +35,7 @@ struct Candidate {
 Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
   Candidate c;
   if (g.winograd || g.when >= 0 || !g.prefers_channels_last || g.te.outputs.size() != 1) return c;
-  std::optional<StageFacts> facts = only_reduction(g.te.outputs);
+  std::optional<StageFacts> facts = reduction_facts(g.te.outputs);
   if (!facts || facts->stage->axes.size() != 4 || facts->stage->dtype != DType::float32()) return c;
   const te::TensorNode& r = *facts->stage;
   int64_t results = 1, terms = 1;

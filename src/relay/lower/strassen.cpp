@@ -161,14 +161,8 @@ class Rewriter {
 
 std::optional<Strassen> rewrite_strassen(te::Tensors& outputs, const std::set<std::string>& constants,
                                          const TargetDesc& target, bool always) {
-  if (outputs.size() != 1) return std::nullopt;
-  te::Tensor sum;
-  for (const te::Tensor& t : te::topological(outputs)) {
-    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    if (sum) return std::nullopt;
-    sum = t;
-  }
-  if (!sum || pointwise_end(outputs, sum, {}) != outputs[0]) return std::nullopt;
+  const te::Tensor sum = only_reduction(outputs);
+  if (!sum) return std::nullopt;
   std::optional<Product> product = match(sum, constants);
   if (!product || product->rows < 2 || product->terms < 2 || product->terms % 2) return std::nullopt;
   // Two vectors of columns in a register tile, as contractions have them.

@@ -362,14 +362,8 @@ static std::optional<std::pair<Side, Side>> choose(const Convolution& conv, cons
 
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
                                          const TargetDesc& target, int64_t m) {
-  if (outputs.size() != 1) return std::nullopt;
-  te::Tensor sum;
-  for (const te::Tensor& t : te::topological(outputs)) {
-    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    if (sum) return std::nullopt;
-    sum = t;
-  }
-  if (!sum || pointwise_end(outputs, sum, {}) != outputs[0]) return std::nullopt;
+  const te::Tensor sum = only_reduction(outputs);
+  if (!sum) return std::nullopt;
   std::optional<Convolution> conv = match(sum, constants);
   if (!conv) return std::nullopt;
   std::optional<std::pair<Side, Side>> form = choose(*conv, target, m);
