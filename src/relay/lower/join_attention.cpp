@@ -38,11 +38,12 @@ class Joiner {
       std::optional<Attention> attention = rewrite_attention(outputs, target_);
       if (!attention) continue;
       while (std::optional<size_t> mover = maker_of_keys(g, outputs, *attention)) {
-        g = joined(plan_.groups[*mover], g);
+        PlannedGroup with_mover = joined(plan_.groups[*mover], g);
+        te::Tensors rewritten = with_mover.te.outputs;
+        std::optional<Attention> again = rewrite_attention(rewritten, target_);
+        if (!again) break;  // what it moves is read in another form then: it stays a group of its own
+        g = std::move(with_mover), outputs = std::move(rewritten), attention = std::move(again);
         members.push_back(*mover);
-        outputs = g.te.outputs;
-        attention = rewrite_attention(outputs, target_);
-        RELAY_CHECK(attention.has_value(), "attention is lost when its keys are moved inside");
       }
       g.te.outputs = outputs, g.attention = attention;
       for (size_t m : members) gone[m] = m != last;
