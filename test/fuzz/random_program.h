@@ -224,7 +224,9 @@ class ProgramGenerator {
     program_.outputs = {product};
     TargetDesc narrow;
     narrow.vector_bytes = 16;
-    lower::rewrite_strassen(program_.outputs, {w->name}, narrow, true);
+    const lower::StrassenForms forms =
+        *lower::rewrite_strassen(program_.outputs, {w->name}, narrow, /*with_direct=*/true, /*always=*/true);
+    program_.outputs = te::replace(random_.chance(70) ? forms.seven : forms.direct, {{forms.weight, forms.sums}});
     return program_;
   }
   // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and perhaps a bias behind it.

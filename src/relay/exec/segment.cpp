@@ -162,7 +162,9 @@ class SegmentWriter {
           RELAY_CHECK(scalar::is_int(extent), "a step on constants makes {} of symbolic size", a.name);
           shape.push_back(extent->ivalue);
         }
-        t = Tensor::full(shape, a.dtype, a.layout.border_value);
+        // Without a border the step writes every element.
+        t = a.layout.is_row_major() ? Tensor::empty(shape, a.dtype)
+                                    : Tensor::full(shape, a.dtype, a.layout.border_value);
       }
       params.push_back(t.mutable_data());
       computed_[arg] = true;

@@ -145,8 +145,10 @@ Tensor pack(const Tensor& logical, const Layout& layout) {
   for (int64_t e : logical.shape()) extents.push_back(imm(e));
   Shape physical;
   for (const Expr& e : layout.physical_shape(extents)) physical.push_back(e->ivalue);
-  Tensor out = Tensor::full(physical, logical.dtype(), layout.border_value);
   Walk walk = plan_walk(layout, logical.shape());
+  Tensor out = walk.physical_elements == logical.elements()
+                   ? Tensor::empty(physical, logical.dtype())
+                   : Tensor::full(physical, logical.dtype(), layout.border_value);
   switch (logical.dtype().bytes()) {
     case 1: pack_words<uint8_t>(logical, walk, out); break;
     case 2: pack_words<uint16_t>(logical, walk, out); break;

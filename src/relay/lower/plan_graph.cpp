@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -273,65 +274,100 @@ class Planner {
   void save_multiplications() {
     if (options_.calls) return;
     std::vector<PlannedGroup> groups;
+    const bool checked = options_.numerics == Numerics::Fp32;
     for (PlannedGroup& g : plan_.groups) {
       PlannedGroup direct = g;
-      const te::Tensor data = with_fewer_multiplications(g);
-      const bool checked = data && options_.numerics == Numerics::Fp32;
-      if (checked) direct.when = unusual(g, data, groups);
+      const te::Tensor data = g.on_images ? with_winograd(g) : with_strassen(g, direct, groups);
+      if (data && checked) direct.when = unusual(direct, data, groups);
       groups.push_back(std::move(g));
-      if (!checked) continue;
+      if (!data || !checked) continue;
       direct.te.name += "_direct";
       groups.push_back(std::move(direct));
     }
     plan_.groups = std::move(groups);
   }
 
-  // What the rewritten product or convolution reads; null if the group is left as it is.
-  te::Tensor with_fewer_multiplications(PlannedGroup& g) const {
-    std::set<std::string> constants;
-    auto each_constant = [&](auto&& visit) {
-      for (size_t p = 0; p < g.params.size(); ++p) visit(g.te.params[p]->name, plan_.arrays[g.params[p]]);
-      for (size_t c = 0; c < g.constants.size(); ++c)
-        visit(g.te.constants[c].first->name, plan_.arrays[g.constants[c]]);
-    };
-    each_constant([&](const std::string& name, const Array& a) {
-      if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) constants.insert(name);
-    });
+  // What the rewritten convolution reads; null if the group is left as it is.
+  te::Tensor with_winograd(PlannedGroup& g) const {
     const te::Tensors direct = g.te.outputs;
-    if (g.on_images)
-      g.winograd = rewrite_winograd(g.te.outputs, constants, options_.target);
-    else
-      g.strassen = rewrite_strassen(g.te.outputs, constants, options_.target);
-    if (!g.winograd && !g.strassen) return {};
-    // Weights so large that sums of them may overflow: as written.
-    bool large = false;
-    each_constant([&](const std::string&, const Array& a) {
-      if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
-      double sum = 0;
-      const float* values = static_cast<const float*>(a.value.data());
-      for (int64_t i = 0; i < a.value.elements(); ++i) sum += std::abs(values[i]);
-      large |= !(sum < most_weight);  // true for NaN
-    });
-    if (!large) return g.winograd ? g.winograd->data : g.strassen->data;
-    g.te.outputs = direct, g.winograd.reset(), g.strassen.reset();
+    g.winograd = rewrite_winograd(g.te.outputs, float_constants(g), options_.target);
+    if (!g.winograd) return {};
+    if (!has_large_weights(g)) return g.winograd->data;
+    g.te.outputs = direct, g.winograd.reset();
     return {};
+  }
+
+  // The same of a product. The sums of its weights, which both forms read, are a group of their own, which goes to `groups`.
+  te::Tensor with_strassen(PlannedGroup& g, PlannedGroup& direct, std::vector<PlannedGroup>& groups) {
+    std::optional<StrassenForms> forms =
+        rewrite_strassen(g.te.outputs, float_constants(g), options_.target, options_.numerics == Numerics::Fp32);
+    if (!forms || has_large_weights(g)) return {};
+    PlannedGroup sums = part_of(g, g.te.name + "_weights", {forms->sums});
+    sums.outputs = {new_array(Array::Kind::Temporary, sums.te.name, forms->sums->shape, forms->sums->dtype)};
+    sums.strassen.emplace().weight = forms->names.weight;
+    auto reads = [&](const te::Tensors& outputs) {
+      PlannedGroup out = part_of(g, g.te.name, outputs);
+      out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
+      out.te.params.push_back(forms->weight), out.params.push_back(sums.outputs[0]);
+      out.strassen = forms->names;
+      return out;
+    };
+    if (!forms->direct.empty()) direct = reads(forms->direct);
+    g = reads(forms->seven);
+    groups.push_back(std::move(sums));
+    return forms->data;
+  }
+
+  std::set<std::string> float_constants(const PlannedGroup& g) const {
+    std::set<std::string> out;
+    each_array(g, [&](const te::Tensor& t, const Array& a) {
+      if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) out.insert(t->name);
+    });
+    return out;
+  }
+
+  // Weights so large that sums of them may overflow, or NaN.
+  bool has_large_weights(const PlannedGroup& g) const {
+    bool large = false;
+    each_array(g, [&](const te::Tensor&, const Array& a) {
+      if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
+      double sums[8] = {};  // apart, so that they are vectors
+      const float* values = static_cast<const float*>(a.value.data());
+      const int64_t count = a.value.elements();
+      for (int64_t i = 0; i + 8 <= count; i += 8)
+        for (int64_t j = 0; j < 8; ++j) sums[j] += std::abs(values[i + j]);
+      for (int64_t i = count / 8 * 8; i < count; ++i) sums[0] += std::abs(values[i]);
+      large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
+    });
+    return large;
+  }
+
+  template <class Visit>
+  void each_array(const PlannedGroup& g, Visit visit) const {
+    for (size_t p = 0; p < g.params.size(); ++p) visit(g.te.params[p], plan_.arrays[g.params[p]]);
+    for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan_.arrays[g.constants[c]]);
+  }
+
+  // A group that computes `outputs` from what they read of the parameters and constants of another.
+  static PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs) {
+    PlannedGroup out;
+    out.te.name = std::move(name), out.te.outputs = outputs;
+    const te::Tensors used = te::topological(out.te.outputs);
+    auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
+    for (size_t p = 0; p < g.params.size(); ++p)
+      if (is_used(g.te.params[p])) out.te.params.push_back(g.te.params[p]), out.params.push_back(g.params[p]);
+    for (size_t c = 0; c < g.constants.size(); ++c)
+      if (is_used(g.te.constants[c].first))
+        out.te.constants.push_back(g.te.constants[c]), out.constants.push_back(g.constants[c]);
+    return out;
   }
 
   // The array of flags for the data of a rewritten group; the group that makes it, unless another one did, goes to `groups`.
   int unusual(const PlannedGroup& g, const te::Tensor& data, std::vector<PlannedGroup>& groups) {
-    PlannedGroup check;
-    check.te.name = "unusual_values";
-    check.te.outputs = unique_names({unusual_values(data)});
-    te::Tensors used = te::topological(check.te.outputs);
-    auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
-    for (size_t p = 0; p < g.params.size(); ++p)
-      if (is_used(g.te.params[p])) check.te.params.push_back(g.te.params[p]), check.params.push_back(g.params[p]);
-    for (size_t c = 0; c < g.constants.size(); ++c)
-      if (is_used(g.te.constants[c].first))
-        check.te.constants.push_back(g.te.constants[c]), check.constants.push_back(g.constants[c]);
+    const te::Tensor flags = unusual_values(data);
+    PlannedGroup check = part_of(g, "unusual_values", unique_names({flags}));
     int* known = data->is_placeholder() ? &unusual_.try_emplace(check.params[0], -1).first->second : nullptr;
     if (known && *known >= 0) return *known;
-    const te::Tensor& flags = check.te.outputs[0];
     int array = new_array(Array::Kind::Temporary, "unusual", flags->shape, flags->dtype);
     check.outputs = {array};
     groups.push_back(std::move(check));

@@ -12,12 +12,33 @@ using scalar::floormod;
 using scalar::imm;
 using te::Axis;
 
-const StrassenMatrices& strassen_matrices() {
-  static const StrassenMatrices matrices{
-      .left = {{1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, -1, -1}, {0, 0, 0, 1}, {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}},
-      .right = {{1, 0, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}, {1, -1, -1, 1}, {-1, 1, 0, 0}, {1, -1, 0, 1}, {0, -1, 0, 1}},
-      .out = {{1, 1, 0, 0, 0, 0, 0}, {1, 0, 1, 0, 1, 1, 0}, {1, 0, 0, -1, 0, 1, 1}, {1, 0, 0, 0, 1, 1, 1}}};
-  return matrices;
+const Matrix& weight_sums() {
+  static const Matrix sums{{1, -1, -1, 1}, {-1, 1, 0, 0}, {1, -1, 0, 1}, {0, -1, 0, 1},
+                           {1, 0, 0, 0},   {0, 0, 1, 0},  {0, 0, 0, 1},  {0, 1, 0, 0}};
+  return sums;
+}
+const QuarterProducts& strassen_products() {
+  static const QuarterProducts products{
+      .left = {{0, 0, 0, 1}, {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, -1, -1}},
+      .out = {{0, 0, 0, 0, 1, 1, 0}, {0, 1, 1, 0, 1, 0, 1}, {-1, 0, 1, 1, 1, 0, 0}, {0, 1, 1, 1, 1, 0, 0}},
+      .first = 0,
+      .slots = 7};
+  return products;
+}
+const QuarterProducts& direct_products() {
+  static const QuarterProducts products{
+      .left = {{1, 0, 0, 0},
+               {0, 1, 0, 0},
+               {0, 1, 0, 0},
+               {1, 0, 0, 0},
+               {0, 0, 1, 0},
+               {0, 0, 0, 1},
+               {0, 0, 0, 1},
+               {0, 0, 1, 0}},
+      .out = {{1, 1, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 1, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 1, 0, 0}, {0, 0, 0, 0, 0, 0, 1, 1}},
+      .first = 4,
+      .slots = 4};
+  return products;
 }
 
 namespace {
@@ -81,26 +102,37 @@ class Rewriter {
  public:
   Rewriter(const Product& given, int64_t block)
       : given_(given), rows_(imm((given.rows + 1) / 2)), terms_(given.terms / 2) {
-    names_.block = block;
-    names_.data = te::Tensor(dynamic_cast<const te::TensorNode*>(given.data->source.get()));
-    pairs_ = imm(given.columns / (2 * block)), columns_ = imm(block), seven_ = imm(7);
+    names_ = {block, name("weight"), name("left"), name("product"), name("tiles"), given.sum->name};
+    pairs_ = imm(given.columns / (2 * block)), columns_ = imm(block);
   }
 
-  te::Tensor result() {
-    const te::Tensor product = multiply(left(), weight());
+  // The first `slots` of weight_sums().
+  te::Tensor sums(int64_t slots) const {
+    const Axis p = new_axis("p", imm(slots)), b = new_axis("b", pairs_), k = new_axis("k", imm(terms_)),
+               r = new_axis("r", columns_);
+    Exprs quarters;
+    for (int64_t half = 0; half < 2; ++half)
+      for (int64_t j = 0; j < 2; ++j)
+        quarters.push_back(load(given_.weight, given_.sum->axes[given_.n].var,
+                                b.var * (2 * names_.block) + j * names_.block + r.var, k.var + half * terms_));
+    const Matrix rows(weight_sums().begin(), weight_sums().begin() + slots);
+    return new_stage(names_.weight, {p, b, k, r}, transformed(rows, p.var, quarters));
+  }
+
+  te::Tensor result(const QuarterProducts& products, const te::Tensor& weight) const {
+    const te::Tensor product = multiply(products, left(products), weight);
     const Axis t = new_axis("t", rows_), i = new_axis("i", imm(2)), j = new_axis("j", imm(2)),
                b = new_axis("b", pairs_), r = new_axis("r", columns_);
-    Exprs products;
-    for (int64_t p = 0; p < 7; ++p) products.push_back((*product)({imm(p), t.var, b.var, r.var}));
-    names_.tiles = name("tiles");
+    Exprs values;
+    for (size_t p = 0; p < products.left.size(); ++p)
+      values.push_back((*product)({imm(static_cast<int64_t>(p)), t.var, b.var, r.var}));
     const te::Tensor tiles =
-        new_stage(names_.tiles, {t, i, j, b, r}, transformed(strassen_matrices().out, i.var * 2 + j.var, products));
+        new_stage(names_.tiles, {t, i, j, b, r}, transformed(products.out, i.var * 2 + j.var, values));
     te::TensorNode node = *given_.sum;  // its own axes, so that readers stay as they are
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
     const Expr &m = node.axes[given_.m].var, &n = node.axes[given_.n].var;
     node.body = (*tiles)({floordiv(m, imm(2)), floormod(m, imm(2)), floormod(floordiv(n, columns_), imm(2)),
                           floordiv(n, imm(2 * names_.block)), floormod(n, columns_)});
-    names_.result = node.name;
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
   const Strassen& names() const { return names_; }
@@ -112,9 +144,12 @@ class Rewriter {
     for (const Axis& a : given_.sum->axes) bindings.push_back({a.var, a.var == own ? at : imm(0)});
     return scalar::substitute(given, bindings);
   }
+  static Axis each(const QuarterProducts& products) {
+    return new_axis("p", imm(static_cast<int64_t>(products.left.size())));
+  }
 
-  te::Tensor left() {
-    const Axis p = new_axis("p", seven_), t = new_axis("t", rows_), k = new_axis("k", imm(terms_));
+  te::Tensor left(const QuarterProducts& products) const {
+    const Axis p = each(products), t = new_axis("t", rows_), k = new_axis("k", imm(terms_));
     Exprs quarters;
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t half = 0; half < 2; ++half) {
@@ -124,43 +159,31 @@ class Rewriter {
           value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
         quarters.push_back(value);
       }
-    names_.left = name("left");
-    return new_stage(names_.left, {p, t, k}, transformed(strassen_matrices().left, p.var, quarters));
+    return new_stage(names_.left, {p, t, k}, transformed(products.left, p.var, quarters));
   }
 
-  te::Tensor weight() {
-    const Axis p = new_axis("p", seven_), b = new_axis("b", pairs_), k = new_axis("k", imm(terms_)),
-               r = new_axis("r", columns_);
-    Exprs quarters;
-    for (int64_t half = 0; half < 2; ++half)
-      for (int64_t j = 0; j < 2; ++j)
-        quarters.push_back(load(given_.weight, given_.sum->axes[given_.n].var,
-                                b.var * (2 * names_.block) + j * names_.block + r.var, k.var + half * terms_));
-    names_.weight = name("weight");
-    return new_stage(names_.weight, {p, b, k, r}, transformed(strassen_matrices().right, p.var, quarters));
-  }
-
-  te::Tensor multiply(const te::Tensor& left, const te::Tensor& weight) {
-    const Axis p = new_axis("p", seven_), t = new_axis("t", rows_), b = new_axis("b", pairs_),
-               r = new_axis("r", columns_), k = new_axis("k", imm(terms_));
+  te::Tensor multiply(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& weight) const {
+    const Axis p = each(products), t = new_axis("t", rows_), b = new_axis("b", pairs_), r = new_axis("r", columns_),
+               k = new_axis("k", imm(terms_));
     te::TensorNode node;
-    node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.name = names_.product, node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
     node.axes = {p, t, b, r}, node.reduce_axes = {k};
     for (const Axis& a : node.axes) node.shape.push_back(a.extent);
-    node.body = (*left)({p.var, t.var, k.var}) * (*weight)({p.var, b.var, k.var, r.var});
+    const Expr slot = scalar::simplify(floormod(p.var, imm(products.slots)) + products.first);
+    node.body = (*left)({p.var, t.var, k.var}) * (*weight)({slot, b.var, k.var, r.var});
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
 
   const Product& given_;
   Strassen names_;
-  Expr rows_, pairs_, columns_, seven_;
+  Expr rows_, pairs_, columns_;
   int64_t terms_;
 };
 
 }  // namespace
 
-std::optional<Strassen> rewrite_strassen(te::Tensors& outputs, const std::set<std::string>& constants,
-                                         const TargetDesc& target, bool always) {
+std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                              const TargetDesc& target, bool with_direct, bool always) {
   const te::Tensor sum = only_reduction(outputs);
   if (!sum) return std::nullopt;
   std::optional<Product> product = match(sum, constants);
@@ -169,10 +192,15 @@ std::optional<Strassen> rewrite_strassen(te::Tensors& outputs, const std::set<st
   const int64_t block = 2 * std::max(1, target.vector_bytes / 4);
   if (product->columns < 2 * block || product->columns % (2 * block)) return std::nullopt;
   if (!always && strassen_cycles(*product, target) > 0.95 * direct_cycles(*product, target)) return std::nullopt;
-  Rewriter rewriter(*product, block);
-  te::Tensor result = rewriter.result();
-  outputs = te::replace(outputs, {{sum, result}});
-  return rewriter.names();
+  const Rewriter rewriter(*product, block);
+  StrassenForms forms;
+  forms.names = rewriter.names();
+  forms.data = te::Tensor(dynamic_cast<const te::TensorNode*>(product->data->source.get()));
+  forms.sums = rewriter.sums(with_direct ? 8 : 7);
+  forms.weight = te::placeholder(forms.names.weight, forms.sums->shape, DType::float32());
+  forms.seven = te::replace(outputs, {{sum, rewriter.result(strassen_products(), forms.weight)}});
+  if (with_direct) forms.direct = te::replace(outputs, {{sum, rewriter.result(direct_products(), forms.weight)}});
+  return forms;
 }
 
 }  // namespace relay::lower

@@ -17,28 +17,40 @@
 
 namespace relay::lower {
 
-// The stages that stand for one product, by name, in the order of computation; axes in brackets. p: which of the seven; t: pair of
-// rows; b: pair of blocks of columns; r: column of a block.
+// product[p] = (left[p] . A) (weight_sums()[first + p % slots] . B);  C = out . product. Rows of four quarters 00, 01, 10, 11.
+struct QuarterProducts {
+  Matrix left, out;
+  int64_t first = 0, slots = 0;
+};
+// Strassen's seven read the first seven sums. The direct form's eight read the last four, which are the quarters themselves: it
+// sums nothing that the product as written does not sum, and shares the stored weights.
+const Matrix& weight_sums();
+const QuarterProducts& strassen_products();
+const QuarterProducts& direct_products();
+
+// The stages that stand for one product, by name, in the order of computation; axes in brackets. p: which of the products; t: pair
+// of rows; b: pair of blocks of columns; r: column of a block.
 struct Strassen {
   int64_t block = 0;    // columns of a block
-  std::string left;     // [p, t, k]: sums of quarters of the data
-  std::string weight;   // [p, b, k, r]: sums of quarters of the weights, from constants only
+  std::string weight;   // [slot, b, k, r]: sums of quarters of the weights, from constants only
+  std::string left;     // [p, t, k]: sums of quarters of the data; empty: the group makes the weights
   std::string product;  // [p, t, b, r], summed over k
   std::string tiles;    // [t, i, j, b, r]: two rows of two blocks
   std::string result;   // the product's own name and axes
-  te::Tensor data;      // what the product reads
 };
 
-// Rows of four quarters 00, 01, 10, 11 for left and right; of seven products for out.
-struct StrassenMatrices {
-  Matrix left, right, out;
+// A group's product in both forms. They read the weights from a parameter, which is what `sums` computes.
+struct StrassenForms {
+  te::Tensor data;            // what the product reads
+  te::Tensor weight, sums;    // the parameter and its value
+  te::Tensors seven, direct;  // outputs of the group
+  Strassen names;             // of both, in groups of their own
 };
-const StrassenMatrices& strassen_matrices();
 
-// Replaces the product in a group if the estimate for `target` says that it pays. Looks at structure: one reduction along one
-// axis, a contraction of float32 with constant weights, sizes known, and only pointwise work behind it. Nothing: left as it is.
-// `always`: without an estimate.
-std::optional<Strassen> rewrite_strassen(te::Tensors& outputs, const std::set<std::string>& constants,
-                                         const TargetDesc& target, bool always = false);
+// Nothing if the group is left as it is: the estimate for `target` says that it does not pay, or the structure is another than one
+// reduction along one axis, a contraction of float32 with constant weights, sizes known, and only pointwise work behind it.
+// `with_direct`: store what the direct form needs. `always`: without an estimate.
+std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                              const TargetDesc& target, bool with_direct, bool always = false);
 
 }  // namespace relay::lower

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "relay/lower/group.h"
 
 namespace relay::lower {
@@ -21,15 +23,27 @@ TargetDesc wide() {
 
 // Each quarter of C is the sum of the right two products of quarters, for every pair of quarters that are not zero.
 TEST(Strassen, MatricesGiveTheProduct) {
-  const StrassenMatrices& s = strassen_matrices();
-  for (size_t a = 0; a < 4; ++a)
-    for (size_t b = 0; b < 4; ++b)
-      for (size_t c = 0; c < 4; ++c) {
-        double sum = 0;
-        for (size_t p = 0; p < 7; ++p) sum += s.out[c][p] * s.left[p][a] * s.right[p][b];
-        const bool wanted = a % 2 == b / 2 && c / 2 == a / 2 && c % 2 == b % 2;
-        EXPECT_EQ(sum, wanted ? 1 : 0) << a << " " << b << " " << c;
-      }
+  for (const QuarterProducts* s : {&strassen_products(), &direct_products()})
+    for (size_t a = 0; a < 4; ++a)
+      for (size_t b = 0; b < 4; ++b)
+        for (size_t c = 0; c < 4; ++c) {
+          double sum = 0;
+          for (size_t p = 0; p < s->left.size(); ++p)
+            sum += s->out[c][p] * s->left[p][a] * weight_sums()[static_cast<size_t>(s->first) + p % s->slots][b];
+          const bool wanted = a % 2 == b / 2 && c / 2 == a / 2 && c % 2 == b % 2;
+          EXPECT_EQ(sum, wanted ? 1 : 0) << a << " " << b << " " << c;
+        }
+}
+
+// An infinity in one row or column must not reach another.
+TEST(Strassen, DirectFormSumsNoQuarters) {
+  auto one_each = [](const std::vector<double>& row) {
+    return std::count(row.begin(), row.end(), 1) == 1 && std::count(row.begin(), row.end(), 0) == 3;
+  };
+  const QuarterProducts& direct = direct_products();
+  for (const std::vector<double>& row : direct.left) EXPECT_TRUE(one_each(row));
+  for (int64_t slot = 0; slot < direct.slots; ++slot)
+    EXPECT_TRUE(one_each(weight_sums()[static_cast<size_t>(direct.first + slot)]));
 }
 
 struct Dense {
@@ -47,7 +61,7 @@ struct Dense {
         });
     te::Tensors outputs = unique_names(
         {te::compute("relu", dense->shape, [&](const Exprs& i) { return scalar::max((*dense)(i), scalar::fimm(0)); })});
-    return rewrite_strassen(outputs, constant ? std::set<std::string>{"w"} : std::set<std::string>{}, wide())
+    return rewrite_strassen(outputs, constant ? std::set<std::string>{"w"} : std::set<std::string>{}, wide(), true)
         .has_value();
   }
 };

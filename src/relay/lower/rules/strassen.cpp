@@ -1,11 +1,11 @@
 // A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own; then
 //
 //   for each pair of blocks of columns            (the tasks)
-//     product[7][pairs of rows][block]            one register-tiled contraction for each of the seven
+//     product[7][pairs of rows][block]            one register-tiled contraction for each of them
 //     for each pair of rows: tiles, epilogue      sums of products, bias, activation
 //
-// The sums of the weights depend on constants only: they are computed when the program is built, and each task reads its part
-// once, in one stream.
+// The sums of the weights depend on constants only: they are a group of their own, computed when the program is built. The direct
+// form, of eight products, is scheduled in the same way and reads the same array.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -19,19 +19,24 @@ class Scheduler {
   Scheduler(GroupPlan& plan) : plan_(plan), s_(*plan.strassen), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
+    if (s_.left.empty()) {
+      weight();
+      plan_.note(format("{}: sums of quarters of weights", s_.weight));
+      return;
+    }
     e_ = pointwise_end(plan_.outputs, find(s_.result), {});
     m_ = axis_of(find(s_.result)->body->args[0]), n_ = axis_of(find(s_.result)->body->args[4]);
     for (const te::Tensor& t : plan_.stages())
       if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
     left();
-    weight();
     const int level = epilogue();
     const RegisterTile tile = choose_tile(*plan_.target, lanes_, s_.block, static_cast<int>(s_.block / lanes_),
                                           {extent_or(find(s_.product)->axes[1], 1), true}, {});
     products(tile, level);
     sums(level + 1);
-    plan_.note(
-        format("{}: Strassen, register tile {} x {} vectors of {}", e_->name, tile.tx, s_.block / lanes_, lanes_));
+    const int64_t products = extent_or(find(s_.product)->axes[0], 0);
+    plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name,
+                      products == 7 ? "Strassen" : "by quarters", tile.tx, s_.block / lanes_, lanes_));
   }
 
  private:
