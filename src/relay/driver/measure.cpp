@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
+
+#include "relay/runtime/thread_pool.h"
 
 namespace relay::driver {
 
@@ -74,6 +77,21 @@ double measure_read_gbps(int64_t bytes) {
     best = std::min(best, now() - begin);
   }
   return static_cast<double>(count) * 64 * repeat / best * 1e-9;
+}
+
+double measure_region_us() {
+  runtime::ThreadPool& pool = runtime::ThreadPool::global();
+  runtime::ThreadPool::Session session(pool);
+  constexpr int regions = 20;
+  double best = std::numeric_limits<double>::infinity();
+  for (double end = now() + 0.2; now() < end;) {
+    const int64_t stolen = pool.stolen();
+    double begin = now();
+    for (int i = 0; i < regions; ++i) session.parallel(pool.size(), [](int64_t, int64_t, int) {});
+    double took = now() - begin;
+    if (pool.stolen() == stolen) best = std::min(best, took);  // else a worker was not there
+  }
+  return best / regions * 1e6;
 }
 
 // Not getrusage(): a process begins with the peak of the one that started it there.

@@ -12,6 +12,10 @@ double measure_fma_gflops(int vector_bytes);
 // Reading `bytes` of memory again and again with one core.
 double measure_read_gbps(int64_t bytes);
 
+// A parallel region in which nothing is done, by all threads of the pool, inside a run: handing out the ranges and waiting for them.
+// Infinity if the other threads never came, since the machine is busy.
+double measure_region_us();
+
 // The most memory that this process has had resident until now; 0 where the system does not say.
 int64_t peak_memory_bytes();
 

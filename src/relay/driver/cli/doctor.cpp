@@ -1,11 +1,13 @@
 // relay doctor: what this machine is, what the compiler believes of it, and whether that is so.
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <thread>
 
 #include "relay/driver/cli/cli.h"
+#include "relay/driver/measure.h"
 #include "relay/driver/profile.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/version.h"
@@ -73,6 +75,12 @@ static Status doctor(const DoctorOptions& options) {
   off += compare("L2 read", "GB/s", measured.l2_gbps, target.l2_gbps);
   off += compare("L3 read", "GB/s", measured.l3_gbps, target.l3_gbps);
   off += compare("memory read", "GB/s", measured.memory_gbps, target.dram_gbps);
+  const int threads = runtime::ThreadPool::global().size();
+  if (threads > 1) {
+    const double us = driver::measure_region_us();
+    row("threads", std::isfinite(us) ? format("{:8.2f} us       an empty parallel region of {} threads", us, threads)
+                                     : "not measured: the machine is busy");
+  }
   say(off == 0
           ? "the description fits this machine"
           : format(
