@@ -196,7 +196,7 @@ TEST(Rules, ProductsOfTwoInputs) {
   EXPECT_EQ(uses(rule_of_product(41, 2, 70, true), "inner products, 4 x 2 sums"), "inner products, 4 x 2 sums");
   EXPECT_EQ(uses(rule_of_product(1, 41, 70, false), "weights outermost"), "weights outermost");
   // Rows 4096 bytes apart, which meet in one set of the cache.
-  EXPECT_EQ(uses(rule_of_product(20, 33, 1024, true), "rows copied"), "rows copied");
+  EXPECT_EQ(uses(rule_of_product(28, 32, 1024, true), "rows copied"), "rows copied");
 }
 
 // What is one value a row is computed once a row, beside the reductions.

@@ -5,10 +5,10 @@
 
 namespace relay::lower {
 
-// Multiply-adds a tile of `rows` x `nb` takes, in vector operations: at least the latency of the chain of each
-// accumulator, plus the loads of the weights.
+// What a step of a tile of `rows` x `nb` takes, in vector multiply-adds: at least the latency of the chain of each accumulator,
+// and the loads, of which a cycle does as many as of multiply-adds; plus the loads of the weights.
 static double tile_cost(int64_t rows, int nb, double latency) {
-  return std::max<double>(static_cast<double>(rows * nb), latency) + 0.5 * nb + 1;
+  return std::max({static_cast<double>(rows * nb), static_cast<double>(rows + nb), latency}) + 0.5 * nb + 1;
 }
 
 // Tiles of `t` over `extent`: how many whole ones and what is left.
