@@ -79,6 +79,10 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
 //   r_part[m, n, ko] = sum(ki < 128) a[m, ko * 128 + ki] * b[..]      on registers
 //   r[m, n] = sum(ko) r_part[m, n, ko]
 //
+// Of several loops over the sum, the outer ones stay outside of the parts: factors are read in the same order as by one sum.
+//
+//   r_part[y, x, o, ky, kx] = sum(c < 128) a[y + ky, x + kx, c] * w[o, ky, kx, c]
+//
 // The rounding error of a sum of K terms grows with sqrt(K); so it grows with sqrt(128) + sqrt(K / 128). Costs an addition for
 // every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as it is.
 void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);

@@ -10,26 +10,39 @@ namespace relay::lower {
 using scalar::imm;
 
 namespace {
+// A part: `inner` steps of the axis `at`, in the order of loops, and all of those inside of it.
 struct Split {
-  size_t axis = 0;    // of the reduction axes
-  int64_t inner = 0;  // terms along it in a part; 0: no split
+  size_t at = 0;
+  int64_t inner = 0;  // 0: no split
 };
 
-// The axis and the divisor of its extent that come closest to `terms` for a part; the other axes belong to every part.
-Split choose(const te::TensorNode& r, int64_t terms) {
+// The reduction axes of more than one element in the order of the stage's loops.
+std::vector<te::Axis> summed(const te::TensorNode& r, const StageSchedule& s) {
+  std::vector<te::Axis> out;
+  for (const Loop& l : s.loops) {
+    const bool known = std::any_of(out.begin(), out.end(), [&](const te::Axis& a) { return a.var->name == l.axis; });
+    if (is_reduce_axis(r, l.axis) && !known && extent_or(*find_axis(r, l.axis), 0) != 1)
+      out.push_back(*find_axis(r, l.axis));
+  }
+  return out;
+}
+
+// The one that comes closest to `terms` for a part.
+Split choose(const std::vector<te::Axis>& axes, int64_t terms) {
   double all = 1;
-  for (const te::Axis& a : r.reduce_axes) all *= static_cast<double>(extent_or(a, 0));
+  for (const te::Axis& a : axes) all *= static_cast<double>(extent_or(a, 0));
   Split best;
   if (all < 2 * static_cast<double>(terms)) return best;
   double best_distance = std::log(4.0);  // further away than four times: not worth it
-  for (size_t k = 0; k < r.reduce_axes.size(); ++k) {
-    int64_t extent = extent_or(r.reduce_axes[k], 0);
+  double inside = 1;                     // terms of the loops inside of the axis
+  for (size_t k = axes.size(); k-- > 0;) {
+    const int64_t extent = extent_or(axes[k], 0);
     for (int64_t inner = 1; inner < extent; ++inner) {
       if (extent % inner != 0) continue;
-      double part = all / static_cast<double>(extent) * static_cast<double>(inner);
-      double distance = std::abs(std::log(part / static_cast<double>(terms)));
+      double distance = std::abs(std::log(inside * static_cast<double>(inner) / static_cast<double>(terms)));
       if (distance < best_distance) best_distance = distance, best = {k, inner};
     }
+    inside *= static_cast<double>(extent);
   }
   return best;
 }
@@ -37,39 +50,52 @@ Split choose(const te::TensorNode& r, int64_t terms) {
 
 void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
   if (r->combiner != te::Combiner::Sum || !r->dtype.is_float()) return;
-  const Split split = choose(*r, terms);
+  StageSchedule& of_total = plan.schedule.stages[r->name];
+  const std::vector<te::Axis> axes = summed(*r, of_total);
+  const Split split = choose(axes, terms);
   if (split.inner == 0) return;
-  const te::Axis whole = r->reduce_axes[split.axis];
-  const te::Axis outer{scalar::var(whole.var->name + "_part"),
-                       scalar::simplify(floordiv(whole.extent, imm(split.inner)))},
-      inner{scalar::var(whole.var->name), imm(split.inner)};
 
-  te::TensorNode part = *r;
+  // Axes outside of the parts: data axes of the part, summed over by the total.
+  te::TensorNode part = *r, total = *r;
   part.name = r->name + "_part";
-  part.axes.push_back(outer), part.shape.push_back(outer.extent);
-  part.reduce_axes[split.axis] = inner;
-  part.body = scalar::substitute(r->body, {{whole.var, outer.var * split.inner + inner.var}});
-  te::Tensor part_t(new te::TensorNode(std::move(part)));
-
-  te::TensorNode total = *r;
-  const te::Axis ko{scalar::var(outer.var->name), outer.extent};
-  total.reduce_axes = {ko};
+  total.reduce_axes.clear();
   Exprs at;
   for (const te::Axis& a : total.axes) at.push_back(a.var);
-  at.push_back(ko.var);
+  std::vector<Loop> outer;
+  auto leave_part = [&](const te::Axis& a) {
+    const te::Axis summed{scalar::var(a.var->name), a.extent};
+    part.axes.push_back(a), part.shape.push_back(a.extent);
+    total.reduce_axes.push_back(summed), at.push_back(summed.var), outer.push_back({a.var->name, 1});
+  };
+  for (size_t k = 0; k <= split.at; ++k) {
+    auto whole = std::find_if(part.reduce_axes.begin(), part.reduce_axes.end(),
+                              [&](const te::Axis& a) { return a.var == axes[k].var; });
+    if (k < split.at || split.inner == 1) {
+      leave_part(*whole);
+      part.reduce_axes.erase(whole);
+      continue;
+    }
+    const te::Axis inner{scalar::var(whole->var->name), imm(split.inner)},
+        steps{scalar::var(whole->var->name + "_part"), scalar::simplify(floordiv(whole->extent, imm(split.inner)))};
+    part.body = scalar::substitute(r->body, {{whole->var, steps.var * split.inner + inner.var}});
+    *whole = inner;
+    leave_part(steps);
+  }
+  const te::Tensor part_t(new te::TensorNode(std::move(part)));
   total.body = scalar::load(part_t, at);
   plan.outputs = redirect(plan.outputs, r, te::Tensor(new te::TensorNode(std::move(total))));
 
   // The part keeps the schedule of the sum; the total adds it up in the same places.
-  StageSchedule& of_total = plan.schedule.stages[r->name];
   StageSchedule of_part = of_total;
-  of_part.consumer = r->name, of_part.level = 1;
+  of_part.consumer = r->name, of_part.level = static_cast<int>(outer.size());
+  std::erase_if(of_part.loops,
+                [&](const Loop& l) { return is_reduce_axis(*r, l.axis) && !is_reduce_axis(*part_t, l.axis); });
   size_t results = 0;  // where the loops over the results begin
   while (results < of_part.loops.size() && is_reduce_axis(*r, of_part.loops[results].axis)) ++results;
-  of_part.loops.insert(of_part.loops.begin() + static_cast<int64_t>(results), {outer.var->name, 1});
+  of_part.loops.insert(of_part.loops.begin() + static_cast<int64_t>(results), outer.begin(), outer.end());
   of_total.storage = Storage::Stack;
-  of_total.loops.erase(of_total.loops.begin(), of_total.loops.begin() + static_cast<int64_t>(results));
-  of_total.loops.insert(of_total.loops.begin(), {ko.var->name, 1});
+  std::erase_if(of_total.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
+  of_total.loops.insert(of_total.loops.begin(), outer.begin(), outer.end());
   plan.schedule.stages[part_t->name] = of_part;
 }
 
