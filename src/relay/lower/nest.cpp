@@ -334,15 +334,24 @@ class KernelBuilder {
     return loop::block({tiles, partial_tile(stage, l, level, begin, tail, with)});
   }
 
+  // True if loops [level, end) of the stage, or of what is placed there, unroll the axis: that is a register tile. What is
+  // computed of a tile before it is stored has the axes of the result.
+  bool unrolls(const te::Tensor& stage, size_t level, const std::string& axis) const {
+    const std::vector<Loop>& l = of(*stage).loops;
+    for (size_t i = level; i < l.size(); ++i)
+      if (l[i].axis == axis && l[i].kind == LoopKind::Unroll) return true;
+    return std::any_of(stages_.begin(), stages_.end(), [&](const te::Tensor& t) {
+      return is_at(*t) && of(*t).consumer == stage->name && of(*t).level >= static_cast<int>(level) &&
+             unrolls(t, 0, axis);
+    });
+  }
+
   // `tail` < step elements from `begin` on. Of a register tile they are tiles of half the size, a quarter, and so on to four, and
   // one of three, two or one, so that what all rows read is read a few times and not for each; others are single steps.
   template <class With>
   loop::Stmt partial_tile(const te::Tensor& stage, const Loop& l, size_t level, const Expr& begin, const Expr& tail,
                           With with) {
-    bool tile = l.step > 2 && of_fold_at(stage, level + 1).empty(), unrolled = false;
-    for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
-      unrolled |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Unroll;
-    if (!tile || !unrolled) {
+    if (l.step <= 2 || !of_fold_at(stage, level + 1).empty() || !unrolls(stage, level + 1, l.axis)) {
       Expr step = scalar::var(fresh(l.axis));
       bounds_.set(step, {0, l.step - 1});
       return loop::for_(step, imm(0), tail, loop::ForKind::Serial,
