@@ -47,7 +47,7 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
 
 // `alone`: the caller has the only value. Then the array may be written, unless its memory is that of an input or a constant.
 static Array array_of(const Value& v, bool alone) {
-  return {v.tensor(), alone && v.get()->tag != runtime::TensorObject::Shared};
+  return {v.tensor(), alone && !runtime::as_tensor(v.get())->is_shared()};
 }
 
 // How Python builds the value with a stack, step by step; parts come first:

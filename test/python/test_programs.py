@@ -527,6 +527,65 @@ def @main(%t: Rose, %w: Tensor[(96, 64), float32], %u: Tensor[(96, 96), float32]
         close(compiled(data(t)), state(t))
 
 
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_work_that_needs_some_arguments_only_is_a_segment_of_its_own(executor):
+    # %x and the state of the left child meet in one segment: each product needs one of them. So do two results of a first one.
+    text = """#[version = "0.0.5"]
+type Tree { Leaf, Node(Tensor[(1, 160), float32], Tree, Tree) }
+def @state(%t: Tree, %w: Tensor[(480, 160), float32], %u: Tensor[(480, 160), float32])
+    -> (Tensor[(1, 160), float32], Tensor[(1, 160), float32]) {
+  match (%t) {
+    Leaf => (zeros(shape=[1, 160], dtype="float32"), ones(shape=[1, 160], dtype="float32")),
+    Node(%x, %l, %r) => {
+      let %left = @state(%l, %w, %u);
+      let %right = @state(%r, %w, %u);
+      let %i = split(nn.dense(%x, %w), indices_or_sections=3, axis=1);
+      let %h = split(nn.dense(%left.0, %u), indices_or_sections=3, axis=1);
+      let %first = tanh(add(%i.0, %h.1));
+      let %g = split(nn.dense(%first, %w), indices_or_sections=3, axis=1);
+      (add(multiply(tanh(add(%i.2, %g.0)), %right.1), %h.0), add(sigmoid(add(%i.1, %h.2)), multiply(%right.0, %g.1)))
+    },
+  }
+}
+def @main(%t: Tree, %w: Tensor[(480, 160), float32], %u: Tensor[(480, 160), float32]) { @state(%t, %w, %u) }
+"""
+    module, rng = relay.parse(text), np.random.default_rng(7)
+    w, u = weights(rng, (480, 160), (480, 160))
+    main = module["main"]
+    module["main"] = relay.bind(main, {main.params[1]: relay.const(w), main.params[2]: relay.const(u)})
+    compiled = relay.compile(module, executor=executor)
+    assert sorted(batching(compiled)) == ["begins", "begins", "begins", "joins", "none"]  # none: what a leaf gives
+    single = relay.compile(module, executor=executor, batch_calls=False)
+    assert batching(single) == ["none", "none"]
+
+    def tree(nodes):
+        if nodes == 0:
+            return None
+        left = int(rng.integers(nodes))
+        return rng.standard_normal((1, 160)).astype(np.float32), tree(left), tree(nodes - 1 - left)
+
+    def data(t):
+        return Data("Node", t[0], data(t[1]), data(t[2])) if t else Data("Leaf")
+
+    def state(t):
+        if t is None:
+            return np.zeros((1, 160), np.float32), np.ones((1, 160), np.float32)
+        (h, _), (k, c) = state(t[1]), state(t[2])
+        i, s = np.split(t[0] @ w.T, 3, axis=1), np.split(h @ u.T, 3, axis=1)
+        g = np.split(np.tanh(i[0] + s[1]) @ w.T, 3, axis=1)
+        return np.tanh(i[2] + g[0]) * c + s[0], 1 / (1 + np.exp(-i[1] - s[2])) + k * g[1]
+
+    for nodes in (1, 2, 3, 40):
+        t = tree(nodes)
+        expected = state(t)
+        for _ in range(2):
+            got = compiled(data(t))
+            for a, b, c in zip(got, expected, single(data(t)), strict=True):
+                close(a, b)
+                close(a, c)
+            got[0][:] = 7  # a result is its reader's own
+
+
 def test_batched_calls_in_a_file(tmp_path):
     binary = Binary()
     tree = binary.random(50)

@@ -124,15 +124,8 @@ class CallGraph {
   std::vector<int> component_;
 };
 
-// Of one call.
-struct Cost {
-  std::string illegal;         // why no call can wait
-  int64_t bytes = 0;           // of arguments and results
-  int64_t constant_bytes = 0;  // that are read and used once or a few times
-};
-
-Cost cost_of(const lower::LoweredFunction& f) {
-  Cost cost;
+CallCost cost_of(const lower::LoweredFunction& f) {
+  CallCost cost;
   bool takes = false;
   if (!f.shape_vars.empty()) cost.illegal = "sizes are not constants";
   for (const lower::Array& a : f.arrays) {
@@ -183,39 +176,53 @@ std::string kilobytes(int64_t bytes) { return format("{:.1f} kB", static_cast<do
 
 }  // namespace
 
+ir::NodeSet repeated_segments(const ir::Module& module) {
+  ir::NodeSet out;
+  for (const ir::FunctionRef& f : CallGraph(module).repeated())
+    ir::visit(f->body, [&](const ir::Expr& e) {
+      if (const ir::Function* s = ir::as<ir::Function>(e); s && s->attrs.count("Segment")) out.insert(s);
+    });
+  return out;
+}
+
+bool CallCost::pays() const {
+  constexpr int64_t worth_waiting = 32 << 10;  // bytes of constants: more than L1 keeps while a call does other things
+  return illegal.empty() && constant_bytes >= worth_waiting && bytes <= constant_bytes / 4;
+}
+
+bool CallCost::may_wait() const {
+  constexpr int64_t most_copied = 16 << 10;  // bytes of a call that only joins
+  return pays() || (illegal.empty() && bytes <= most_copied);
+}
+
+Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& how) {
+  lower::LowerOptions trial = how;
+  trial.schedules.clear(), trial.names = nullptr;
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segment, "trial", trial));
+  return cost_of(lowered);
+}
+
 Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const std::vector<ir::FunctionRef>& segments,
                                                  BatchCalls batch, const lower::LowerOptions& how) {
-  constexpr int64_t worth_waiting = 32 << 10;  // bytes of constants: more than L1 keeps while a call does other things
-  constexpr int64_t most_copied = 16 << 10;    // bytes of a call that only joins
   std::vector<BatchChoice> choices(segments.size());
   if (batch == BatchCalls::Never) {
     for (BatchChoice& c : choices) c.why = "calls are not to be batched";
     return choices;
   }
-  ir::NodeSet repeated;
-  for (const ir::FunctionRef& f : CallGraph(module).repeated())
-    ir::visit(f->body, [&](const ir::Expr& e) {
-      if (const ir::Function* s = ir::as<ir::Function>(e); s && s->attrs.count("Segment")) repeated.insert(s);
-    });
+  ir::NodeSet repeated = repeated_segments(module);
   bool any = false;
-  lower::LowerOptions trial = how;
-  trial.schedules.clear(), trial.names = nullptr;
-  std::vector<int64_t> bytes(segments.size());
   for (size_t i = 0; i < segments.size(); ++i) {
     BatchChoice& c = choices[i];
     if (batch == BatchCalls::WhereItPays && !repeated.contains(segments[i].get())) {
       c.why = "its calls follow each other";
       continue;
     }
-    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], "trial", trial));
-    Cost cost = cost_of(lowered);
-    bytes[i] = cost.bytes;
-    bool pays = cost.constant_bytes >= worth_waiting && cost.bytes <= cost.constant_bytes / 4;
+    RELAY_ASSIGN(CallCost cost, cost_of_call(segments[i], how));
     if (!cost.illegal.empty())
       c.why = cost.illegal;
-    else if (pays || batch == BatchCalls::WhereverLegal)
+    else if (cost.pays() || batch == BatchCalls::WhereverLegal)
       c = {Batching::Begins, format("a call reads {} of constants", kilobytes(cost.constant_bytes))}, any = true;
-    else if (cost.bytes > most_copied)
+    else if (!cost.may_wait())
       c.why = format("a call would copy {}", kilobytes(cost.bytes));
     else
       c = {Batching::Joins, format("a call copies {}", kilobytes(cost.bytes))};

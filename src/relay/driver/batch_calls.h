@@ -12,8 +12,23 @@
 #pragma once
 
 #include "relay/driver/compile.h"
+#include "relay/ir/node_map.h"
 
 namespace relay::driver {
+
+// The segments that are called by functions of which many calls may go on without one waiting for the other, as @tree.
+ir::NodeSet repeated_segments(const ir::Module& module);
+
+// What one call of a segment takes.
+struct CallCost {
+  std::string illegal;         // why no call can wait
+  int64_t bytes = 0;           // of arguments and results
+  int64_t constant_bytes = 0;  // that are read and used once or a few times
+  bool pays() const;           // to wait
+  bool may_wait() const;       // it pays, or it does no harm where an argument waits
+};
+// `how`: as segments are lowered, each for one call.
+Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& how);
 
 struct BatchChoice {
   runtime::Batching batching = runtime::Batching::None;

@@ -6,6 +6,7 @@
 #include "relay/driver/batch_calls.h"
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"
+#include "relay/driver/split_segments.h"
 #include "relay/driver/targets.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
@@ -168,6 +169,11 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOpti
   RELAY_ASSIGN(out.module, transform::run_passes(module, program_passes(), context));
   if (ir::FunctionRef one = as_segment(out.module.functions.at("main"))) return lower_graph(one, output_names, options);
   out.graph = false;
+  lower::LowerNames names;
+  RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
+  lower::LowerOptions how{
+      .target = options.target, .numerics = numerics, .schedules = options.schedules, .names = &names};
+  RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, how));
   std::vector<ir::FunctionRef> segments;
   ir::NodeSet seen;
   auto collect = [&](const ir::FunctionRef& f) {
@@ -178,10 +184,6 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOpti
   };
   collect(out.module.functions.at("main"));
   for (const auto& [name, f] : out.module.functions) collect(f);
-  lower::LowerNames names;
-  RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
-  lower::LowerOptions how{
-      .target = options.target, .numerics = numerics, .schedules = options.schedules, .names = &names};
   RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, how));
   std::vector<lower::LoweredFunction> all;
   for (size_t i = 0; i < segments.size(); ++i) {

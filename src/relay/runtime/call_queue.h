@@ -12,6 +12,9 @@
 // any other value. Contents are read by segments that do not wait, and when the run ends: they ask for flush(). Instructions
 // read conditions and shapes only, which never wait.
 //
+// A call whose arguments are constants of the program, a state to begin with, gives the same each time: the first such call of
+// a segment runs at once, and the others get its results.
+//
 // A row is computed as if it were alone, with the same kernel for any number of rows, so results are the same bits however calls
 // come together. At most most_calls wait, and as many as have most_bytes of rows. A result that is kept keeps the rows of at most
 // most_rows calls.
@@ -72,6 +75,7 @@ class CallQueue {
     std::vector<uint32_t> made;  // the outputs that are made: not inputs, constants or others again
     int64_t bytes = 0;           // of a call
     int64_t rows = 0;            // at most at once; 0: nothing is known yet
+    std::vector<Value> known;    // arguments and results of the first call that was given constants only
     std::vector<std::unique_ptr<Rows>> by_rows;
     std::vector<uint32_t> ready;  // calls, while flush() runs
   };

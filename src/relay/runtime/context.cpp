@@ -102,7 +102,7 @@ RunContext::Bound::Bound(const LinkedProgram& linked, const Segment& segment, Pl
       for (output.index = 0; segment.outputs[output.index] != array;) ++output.index;
     if (a.kind == Array::Kind::Constant) {
       void* data = const_cast<void*>(linked.program->constants[a.index].data());
-      output.constant = Value::tensor(Tensor::view(data, shape, a.dtype, linked.program));
+      output.constant = Value::constant(Tensor::view(data, shape, a.dtype, linked.program));
     }
     outputs.push_back(std::move(output));
   }

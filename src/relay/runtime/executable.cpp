@@ -493,7 +493,7 @@ Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> o
       if (from.bytes() > 0) std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
       continue;
     }
-    if (options.owned) (*options.owned)[i] = is_unique(t) && t->tag != TensorObject::Shared;
+    if (options.owned) (*options.owned)[i] = is_unique(t) && !t->is_shared();
     outputs[i] = results[i].tensor();
   }
   return ok();

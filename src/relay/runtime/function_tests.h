@@ -206,6 +206,33 @@ TEST_P(Functions, AResultThatWaitsMayBeReturnedTwice) {
   EXPECT_TRUE(is_unique(x.get()));
 }
 
+// fn main(x) = (1 + 1, 1 + 1, (1 + 2) + x, 2 + 1): of calls that are given constants only, the first is remembered from run to run.
+TEST_P(Functions, CallsOfConstantsAreRunOnce) {
+  std::shared_ptr<Program> p = scalar_program();
+  uint32_t together = batched_segment(*p, "add_together", Add, 2, Batching::Begins);
+  p->constants = {Tensor::scalar(1, DType::float32()), Tensor::scalar(2, DType::float32())};
+  takes(*p, 1);
+  FunctionBuilder m("main", 1);
+  auto sum = [&](uint32_t a, uint32_t b) { return m.segment(together, {use(a), use(b)}, 1)[0]; };
+  uint32_t one = m.constant(0), two = m.constant(1), first = sum(one, one), second = sum(one, one),
+           third = sum(sum(one, two), 0), fourth = sum(two, one);
+  m.ret(last(m.tuple({use(first), use(second), use(third), use(fourth)})));
+  p->functions.push_back(m.finish());
+  std::shared_ptr<Executable> e = make(p);
+  const Object* known = nullptr;
+  for (int run = 0; run < 3; ++run) {
+    Report report;
+    Result<Value> out = run_reported(e, {scalar(4)}, report);
+    ASSERT_TRUE(out) << render(out.errors());
+    EXPECT_EQ(str(*out), "(2, 2, 7, 3)");
+    EXPECT_EQ(out->field(0).get(), out->field(1).get());
+    EXPECT_EQ(report.batched_calls, run == 0 ? 4 : 3);
+    EXPECT_EQ(report.batches, run == 0 ? 3 : 2);  // those that are not remembered wait for each other
+    if (run > 0) EXPECT_EQ(out->field(0).get(), known);
+    known = out->field(0).get();
+  }
+}
+
 // A run that fails leaves in references what they would hold if no call had waited.
 TEST_P(Functions, ReferencesKeepWhatWaited) {
   std::shared_ptr<Program> p = scalar_program();

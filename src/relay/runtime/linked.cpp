@@ -17,7 +17,8 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
 
   // The program is kept as long as a value lies in its constants.
   for (const Tensor& c : program->constants)
-    linked.constants.push_back(Value::tensor(Tensor::view(const_cast<void*>(c.data()), c.shape(), c.dtype(), program)));
+    linked.constants.push_back(
+        Value::constant(Tensor::view(const_cast<void*>(c.data()), c.shape(), c.dtype(), program)));
   for (const DataType& type : program->types) linked.types.push_back(intern_type(type));
   static std::atomic<uint64_t> next_function{0};
   uint64_t first = next_function.fetch_add(program->functions.size());

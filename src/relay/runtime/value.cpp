@@ -135,7 +135,7 @@ void destroy(Object* first) {
       case ObjectKind::Tensor: {
         TensorObject* t = as_tensor(o);
         if (t->tag == TensorObject::Array) std::free(t->data);
-        if (t->tag == TensorObject::Shared) delete t->owner;
+        if (t->is_shared()) delete t->owner;
         if (t->tag == TensorObject::Row && t->rows) drop(t->rows);
         break;
       }
@@ -172,6 +172,11 @@ static Value make(ObjectKind kind, uint32_t id, uint32_t tag, std::vector<Value>
 }
 
 Value Value::tensor(const Tensor& tensor) { return made(share_tensor(tensor)); }
+Value Value::constant(const Tensor& tensor) {
+  Value v = Value::tensor(tensor);
+  if (as_tensor(v.get())->tag != TensorObject::Array) v.get()->tag = TensorObject::Constant;
+  return v;
+}
 Value Value::tuple(std::vector<Value> fields) { return make(ObjectKind::Tuple, 0, 0, std::move(fields)); }
 
 Value Value::data(TypeId type, uint32_t tag, std::vector<Value> fields) {

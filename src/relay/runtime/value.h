@@ -57,14 +57,16 @@ constexpr size_t small_tensor_bytes = 64;
 
 struct TensorObject : Object {
   enum Storage : uint16_t {
-    Inside,  // in the same block of memory
-    Array,   // of allocate_array()
-    Shared,  // kept alive by `owner`
-    Row,     // a part of the data of `rows`, a tensor that nobody else sees
+    Inside,    // in the same block of memory
+    Array,     // of allocate_array()
+    Shared,    // kept alive by `owner`
+    Row,       // a part of the data of `rows`, a tensor that nobody else sees
+    Constant,  // of a program: in the same block of memory, or kept alive by `owner`
   };
   // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data then.
-  static constexpr int call_shift = 2;
-  uint32_t waits_for() const { return tag >> call_shift; }  // a call, from 1 on
+  static constexpr int call_shift = 3;
+  uint32_t waits_for() const { return tag >> call_shift; }             // a call, from 1 on
+  bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be somebody else's
 
   void* data = nullptr;  // aligned to 64, or within the object when it is small; a Row: to an element
   union {
@@ -117,8 +119,9 @@ inline bool is_unique(const Object* o) { return o->count.load(std::memory_order_
 
 class Value {
  public:
-  Value() = default;                          // no value; !value
-  static Value tensor(const Tensor& tensor);  // shares its memory
+  Value() = default;                            // no value; !value
+  static Value tensor(const Tensor& tensor);    // shares its memory
+  static Value constant(const Tensor& tensor);  // the same, of a program's constant
   static Value tuple(std::vector<Value> fields);
   static Value data(TypeId type, uint32_t tag, std::vector<Value> fields);
   // By name; wrong_input says what there is when there is no such constructor or it takes another number of fields.
