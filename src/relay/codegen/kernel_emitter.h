@@ -56,7 +56,7 @@ class KernelEmitter {
 
   // --- statements (llvm_kernel.cpp)
   void stmt(const loop::Stmt& s);
-  void for_stmt(const scalar::Expr& var, Value* begin, Value* end, bool runs, scalar::Interval range,
+  void for_stmt(const scalar::Expr& var, Value* begin, Value* end, scalar::Interval extent, scalar::Interval range,
                 function_ref<void()> body);
   void if_stmt(const loop::Stmt& s);
   void alloc_stmt(const loop::Stmt& s);

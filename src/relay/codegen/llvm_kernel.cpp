@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -63,7 +64,7 @@ void KernelEmitter::run() {
   b_.SetInsertPoint(start);
 
   Interval tasks = scalar::interval(kernel_.tasks);
-  for_stmt(kernel_.task, function_->getArg(2), function_->getArg(3), false,
+  for_stmt(kernel_.task, function_->getArg(2), function_->getArg(3), {},
            {0, tasks.max ? std::optional<int64_t>(*tasks.max - 1) : std::nullopt}, [&] { stmt(kernel_.body); });
   b_.CreateRetVoid();
 
@@ -87,7 +88,7 @@ void KernelEmitter::stmt(const Stmt& s) {
       Interval range{scalar::interval(s->min, bounds_).min, scalar::interval(last, bounds_).max};
       Interval extent = scalar::interval(s->extent, bounds_);
       Value *begin = emit(s->min), *end = emit(scalar::simplify(s->min + s->extent, bounds_));
-      for_stmt(s->var, begin, end, extent.min && *extent.min > 0, range, [&] { stmt(s->body[0]); });
+      for_stmt(s->var, begin, end, extent, range, [&] { stmt(s->body[0]); });
       break;
     }
     case StmtKind::Store: store(s); break;
@@ -110,9 +111,11 @@ void KernelEmitter::stmt(const Stmt& s) {
   locals_.clear(), local_index_.clear();
 }
 
-// for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom.
-void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, bool runs, Interval range,
+// for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom. LLVM takes some
+// thirty iterations for every loop that it does not know, and gives registers to the deepest one; it is told what is known.
+void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, Interval extent, Interval range,
                              function_ref<void()> body) {
+  const bool runs = extent.min && *extent.min > 0;
   BasicBlock* before = b_.GetInsertBlock();
   BasicBlock* loop = BasicBlock::Create(context_, var->name, function_);
   BasicBlock* exit = BasicBlock::Create(context_, "end_" + var->name, function_);
@@ -128,7 +131,11 @@ void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, bool run
   scopes_.pop_back();
   Value* next = b_.CreateAdd(phi, b_.getInt64(1), "", range.min && *range.min >= 0, true);
   phi->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, exit);
+  llvm::MDNode* weights = nullptr;
+  if (runs && extent.max == extent.min)
+    weights = llvm::MDBuilder(context_).createBranchWeights(
+        static_cast<uint32_t>(std::min<int64_t>(*extent.min - 1, 1 << 30)), 1);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, exit, weights);
   b_.SetInsertPoint(exit);
 }
 
