@@ -57,9 +57,15 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   std::string x;
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] != v && x.empty() && extent_or(*find_axis(*e, order[i]), 64) > 1) x = order[i];
+  // Of larger windows: if neighbours share what they read.
+  const bool slides =
+      is_static && !x.empty() && std::any_of(facts.loads.begin(), facts.loads.end(), [&](const LoadFact& l) {
+        return std::any_of(l.coefficients.begin(), l.coefficients.end(),
+                           [&](const auto& c) { return c && c->size() > 1 && c->count(in_r(x)); });
+      });
   int64_t tx = 1, nb = 1;
   int64_t v_extent = extent_or(*find_axis(*e, v), 64);
-  if ((small || grouped) && !x.empty()) {
+  if ((small || grouped || slides) && !x.empty()) {
     const int64_t extent = extent_or(*find_axis(*e, x), 64), most = plan.target->vector_registers / 4,
                   tiles = (extent + most - 1) / most;
     tx = (extent + tiles - 1) / tiles;
@@ -96,7 +102,7 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   int64_t unrolled = 1;
   for (size_t k = r->reduce_axes.size(); k-- > 0;) {
     const te::Axis& a = r->reduce_axes[k];
-    const bool unroll = small || (grouped && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= 25);
+    const bool unroll = (grouped || is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= 25;
     sr.loops.insert(sr.loops.begin(), {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
   }
   for (const te::Axis& a : r->axes)
