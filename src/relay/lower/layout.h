@@ -29,6 +29,9 @@ struct Layout {
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major
+  // A register tile reads a column of such rows at once. Where these lie 2048 bytes apart or a multiple of it, they meet in a few
+  // sets of the L1 cache, more so at a stride; a cache line between them spreads them.
+  void spread_rows(const Expr& row_elements, DType dtype);
   bool has_border() const;
   bool is_row_major() const;  // and without a border or gap
   bool operator==(const Layout&) const = default;

@@ -414,16 +414,12 @@ class Planner {
     }
   }
 
-  // A register tile reads a column of pixels at once. Where these lie 2048 bytes apart or a multiple of it, they meet in a few
-  // sets of the L1 cache, more so at a stride; a cache line between them spreads them.
   void choose_gaps() {
-    constexpr int64_t meet = 2048, line = 64;
     for (const PlannedGroup& g : plan_.groups) {
       if (!g.prefers_channels_last) continue;
       for (int p : g.params) {
         Array& a = plan_.arrays[p];
-        if (a.kind != Array::Kind::Temporary || !channels_last(p) || !scalar::is_int(a.shape[1])) continue;
-        if (a.shape[1]->ivalue * a.dtype.bytes() % meet == 0) a.layout.gap = line / a.dtype.bytes();
+        if (a.kind == Array::Kind::Temporary && channels_last(p)) a.layout.spread_rows(a.shape[1], a.dtype);
       }
     }
   }
