@@ -3,6 +3,9 @@
  *   relay compile examples/tree_lstm.relay --aot -o tree.rart
  *   tree_lstm tree.rart weights < trees > states
  *
+ * A model that has its weights inside takes no file of them. Then nodes that do not depend on each other are computed together, and
+ * it says how many.
+ *
  * All files are numbers one after the other. `weights`: w, u, uf and b, float32. `trees`: of each node, before its children,
  * their number (int32) and its 300 floats. `states`: of each tree the 150 floats of h and the 150 of c. */
 #include <stdio.h>
@@ -59,15 +62,17 @@ static relay_value* tree(const relay_model* model, FILE* file) {
 int main(int argc, char** argv) {
   static const int64_t shapes[4][2] = {{600, INPUT}, {450, MEMORY}, {MEMORY, MEMORY}, {600, 0}};
   FILE* weights = argc == 3 ? fopen(argv[2], "rb") : NULL;
-  if (weights == NULL) return fprintf(stderr, "usage: tree_lstm MODEL WEIGHTS < TREES > STATES\n"), 2;
+  if (argc < 2 || argc > 3 || (argc == 3 && weights == NULL))
+    return fprintf(stderr, "usage: tree_lstm MODEL [WEIGHTS] < TREES > STATES\n"), 2;
   relay_model* model;
   check(relay_model_load(argv[1], NULL, &model));
   relay_value* args[5];
-  for (int i = 0; i < 4; ++i) args[i + 1] = tensor(weights, shapes[i], i < 3 ? 2 : 1);
-  fclose(weights);
+  size_t count = weights ? 5 : 1;
+  for (size_t i = 0; i + 1 < count; ++i) args[i + 1] = tensor(weights, shapes[i], i < 3 ? 2 : 1);
+  if (weights) fclose(weights);
   while ((args[0] = tree(model, stdin)) != NULL) {
     relay_value* result;
-    check(relay_model_call(model, args, 5, &result));
+    check(relay_model_call(model, args, count, &result));
     for (size_t i = 0; i < 2; ++i) {
       relay_value* state;
       relay_tensor floats;
@@ -79,7 +84,10 @@ int main(int argc, char** argv) {
     relay_value_free(result);
     relay_value_free(args[0]);
   }
-  for (int i = 1; i < 5; ++i) relay_value_free(args[i]);
+  for (size_t i = 1; i < count; ++i) relay_value_free(args[i]);
+  int64_t calls, runs;
+  check(relay_model_batching(model, &calls, &runs));
+  if (calls > 0) fprintf(stderr, "%lld calls in %lld runs\n", (long long)calls, (long long)runs);
   relay_model_free(model);
   return 0;
 }

@@ -1,5 +1,6 @@
 """Whole programs: the examples against NumPy, values in and out, on the debug executor and compiled."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -71,11 +72,21 @@ def test_tree_lstm(runner):
                 close(got, expected)
 
 
-def test_tree_lstm_in_c_with_the_runtime_alone(tmp_path):
+@pytest.mark.parametrize("bound", [False, True])
+def test_tree_lstm_in_c_with_the_runtime_alone(tmp_path, bound):
     rng = np.random.default_rng(4)
     all_weights = weights(rng, *TREE_WEIGHTS)
-    (tmp_path / "weights").write_bytes(b"".join(w.tobytes() for w in all_weights))
-    done = cli("compile", EXAMPLES / "tree_lstm.relay", "--aot", "-o", tmp_path / "tree.rart")
+    program, files = EXAMPLES / "tree_lstm.relay", []
+    if bound:  # then calls wait
+        module = relay.load(program)
+        values = dict(zip(module["main"].params[1:], map(relay.const, all_weights), strict=True))
+        module["main"] = relay.bind(module["main"], values)
+        program = tmp_path / "bound.relay"
+        module.save(program)
+    else:
+        files.append(tmp_path / "weights")
+        files[0].write_bytes(b"".join(w.tobytes() for w in all_weights))
+    done = cli("compile", program, "--aot", "-o", tmp_path / "tree.rart")
     assert "for the aot executor" in done.stderr
 
     def tree(depth):
@@ -85,14 +96,23 @@ def test_tree_lstm_in_c_with_the_runtime_alone(tmp_path):
     def written(tree):
         return np.int32(len(tree[1])).tobytes() + tree[0].tobytes() + b"".join(map(written, tree[1]))
 
+    def nodes(tree):
+        return 1 + sum(map(nodes, tree[1]))
+
     trees = [tree(3) for _ in range(1000)]
     done = subprocess.run(
-        [PROGRAM.parent / "tree_lstm", tmp_path / "tree.rart", tmp_path / "weights"],
+        [PROGRAM.parent / "tree_lstm", tmp_path / "tree.rart", *files],
         input=b"".join(map(written, trees)),
         capture_output=True,
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+    if bound:
+        calls, runs = [int(n) for n in re.fullmatch(rb"(\d+) calls in (\d+) runs\n", done.stderr).groups()]
+        assert calls >= 3 * sum(map(nodes, trees)) - len(trees)  # of all nodes two, and one more of all but the roots
+        assert runs < calls / 2
+    else:
+        assert done.stderr == b""
     states = np.frombuffer(done.stdout, np.float32).reshape(1000, 2, 1, 150)
     for t, got in zip(trees, states, strict=True):
         close(got, tree_lstm(t, *all_weights))

@@ -212,6 +212,8 @@ TEST(CApi, SaysWhatIsWrong) {
   EXPECT_NE(std::string(relay_last_error()).find("code"), std::string::npos);
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(relay_model_run(nullptr, nullptr, 0, nullptr, 0), RELAY_BAD_ARGUMENT);
+  int64_t calls, runs;
+  EXPECT_EQ(relay_model_batching(nullptr, &calls, &runs), RELAY_BAD_ARGUMENT);
   relay_model_free(nullptr);
   relay_tensor_release(nullptr);
 }

@@ -1,4 +1,5 @@
 // relay_c.h over Executable. Nothing is thrown across this edge.
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -24,6 +25,12 @@ struct PortTexts {
 struct relay_model {
   std::shared_ptr<Executable> executable;
   std::vector<PortTexts> inputs, outputs;
+  std::atomic<int64_t> batched_calls{0}, batches{0};
+
+  void add(const Report& report) {
+    batched_calls.fetch_add(report.batched_calls, std::memory_order_relaxed);
+    batches.fetch_add(report.batches, std::memory_order_relaxed);
+  }
 };
 
 namespace {
@@ -318,7 +325,10 @@ relay_status relay_model_call(relay_model* model, relay_value* const* given, siz
   return guarded([&] {
     std::vector<Value> args;
     if (model == nullptr || result == nullptr || !from_c(given, count, args)) return null_pointer();
-    return give(model->executable->call(args), result);
+    Report report;
+    Result<Value> made = model->executable->call(args, {.report = &report});
+    model->add(report);
+    return give(std::move(made), result);
   });
 }
 
@@ -327,8 +337,18 @@ relay_status relay_value_call(relay_model* model, const relay_value* function, r
   return guarded([&] {
     std::vector<Value> args;
     if (!model || !function || !result || !from_c(given, count, args)) return null_pointer();
-    return give(model->executable->call_closure(Value::share(from_c(function)), args), result);
+    Report report;
+    Result<Value> made = model->executable->call_closure(Value::share(from_c(function)), args, {.report = &report});
+    model->add(report);
+    return give(std::move(made), result);
   });
+}
+
+relay_status relay_model_batching(const relay_model* model, int64_t* calls, int64_t* runs) {
+  if (model == nullptr || calls == nullptr || runs == nullptr) return null_pointer();
+  *calls = model->batched_calls.load(std::memory_order_relaxed);
+  *runs = model->batches.load(std::memory_order_relaxed);
+  return RELAY_OK;
 }
 
 const char* relay_model_executor(const relay_model* model) {

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define RELAY_C_VERSION 3
+#define RELAY_C_VERSION 4
 #if defined(__GNUC__)
 #define RELAY_C_API __attribute__((visibility("default")))
 #else
@@ -157,6 +157,11 @@ RELAY_C_API relay_status relay_value_call(relay_model* model, const relay_value*
 /* What runs the model: "graph", "vm", or "aot", where functions are machine code. A runtime that is built without the virtual
  * machine refuses models for "vm" with RELAY_INCOMPATIBLE. */
 RELAY_C_API const char* relay_model_executor(const relay_model* model);
+
+/* --- version 4 --- */
+/* Calls of parts of a program that may wait for each other to be run together, and the runs that they took: of all calls of this
+ * model, and of functions that it gave, that have ended. */
+RELAY_C_API relay_status relay_model_batching(const relay_model* model, int64_t* calls, int64_t* runs);
 
 #ifdef __cplusplus
 }
