@@ -96,6 +96,7 @@ class KernelEmitter {
   Value* guarded(Value* pointer);
   void store(const loop::Stmt& s);
   void store_memory(const loop::Buffer* buffer, const Address& at, Value* value, Value* mask, DType t);
+  void store_first(const loop::Buffer* buffer, Value* v, Value* pointer, llvm::Align align, unsigned count);
   Value* mask_of(int lanes);
   bool has_masked_access(int bytes) const;
   Value* lane_by_lane(llvm::Type* type, Value* pointer, Value* mask, Value* stored);

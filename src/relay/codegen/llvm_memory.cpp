@@ -36,6 +36,12 @@ static int64_t constant_elements(const Buffer& b) {
   return scalar::is_int(n) ? n->ivalue : -1;
 }
 
+static llvm::SmallVector<int, 64> lane_list(int begin, int count) {
+  llvm::SmallVector<int, 64> lanes;
+  for (int i = 0; i < count; ++i) lanes.push_back(begin + i);
+  return lanes;
+}
+
 // --- buffers ---------------------------------------------------------------------------------------------------------
 
 // Different params are different arrays, and a local array is none of them: alias scopes say so.
@@ -390,6 +396,32 @@ void KernelEmitter::store(const Stmt& s) {
   guard_ = nullptr, guard_expr_ = {};
 }
 
+// How many of the first lanes a constant mask lets through; nothing if it is not constant, or lets others through.
+static std::optional<unsigned> first_lanes(Value* mask, unsigned lanes) {
+  const llvm::Constant* constant = mask ? llvm::dyn_cast<llvm::Constant>(mask) : nullptr;
+  if (!constant) return std::nullopt;
+  unsigned count = 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    const llvm::Constant* on = constant->getAggregateElement(l);
+    if (!on || !(on->isOneValue() || on->isNullValue()) || (on->isOneValue() && l > count)) return std::nullopt;
+    count += on->isOneValue();
+  }
+  return count;
+}
+
+// The first `count` lanes as vectors of 8, 4, 2 and one lane: without predicate registers, some processors take tens of cycles
+// for a store under a mask.
+void KernelEmitter::store_first(const Buffer* buffer, Value* v, Value* pointer, Align align, unsigned count) {
+  Type* one = v->getType()->getScalarType();
+  for (unsigned done = 0, size; done < count; done += size) {
+    size = std::bit_floor(count - done);
+    Value* part = size == 1 ? b_.CreateExtractElement(v, done)
+                            : b_.CreateShuffleVector(v, lane_list(static_cast<int>(done), static_cast<int>(size)));
+    Value* at = done ? b_.CreateGEP(one, pointer, b_.getInt64(done)) : pointer;
+    annotate(b_.CreateAlignedStore(part, at, align), buffer);
+  }
+}
+
 void KernelEmitter::store_memory(const Buffer* buffer, const Address& at, Value* value, Value* mask, DType t) {
   Align align(static_cast<uint64_t>(t.bytes()));
   Type* one = values_.memory_type(t.element());
@@ -404,6 +436,8 @@ void KernelEmitter::store_memory(const Buffer* buffer, const Address& at, Value*
       v = b_.CreateVectorReverse(v);
       if (mask) mask = b_.CreateVectorReverse(mask);
     }
+    const std::optional<unsigned> first = first_lanes(mask, static_cast<unsigned>(t.lanes));
+    if (first && at.stride == 1 && !target_.has_masks) return store_first(buffer, v, pointer, align, *first);
     if (mask && !has_masked_access(t.bytes())) {
       lane_by_lane(v->getType(), pointer, mask, v);
       return;
@@ -444,12 +478,6 @@ std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(co
       values.push_back(entry.CreateAlloca(values_.type(buffer->dtype.with_lanes(group.lanes)), nullptr, buffer->name));
   }
   return {&groups[g], values[g]};
-}
-
-static llvm::SmallVector<int, 64> lane_list(int begin, int count) {
-  llvm::SmallVector<int, 64> lanes;
-  for (int i = 0; i < count; ++i) lanes.push_back(begin + i);
-  return lanes;
 }
 
 // The rows of a tile are registers; a column of it. Where a row lies outside of the buffer, the lane is of no interest.

@@ -125,5 +125,16 @@ TEST(X86, TextForPeople) {
   EXPECT_NE(haswell->find("vmaskmovps"), std::string::npos) << *haswell;
 }
 
+// Without predicate registers, a tail of constant size is stored as vectors of fewer lanes.
+TEST(X86, KnownTailsAreStoredInParts) {
+  Result<loop::Kernel> k = loop::parse_kernel(R"(kernel tail(y: float32[n, 7]), shape (n), task i < n {
+  for l in 0..8 vectorised { if l < 7 { y[i, l] = 1f } }
+})");
+  ASSERT_TRUE(k) << render(k.errors());
+  Result<std::string> haswell = codegen::assembly_text(*k, describe("haswell"));
+  ASSERT_TRUE(haswell);
+  EXPECT_EQ(haswell->find("vmaskmov"), std::string::npos) << *haswell;
+}
+
 }  // namespace
 }  // namespace relay::target
