@@ -50,7 +50,7 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
   const int lanes = plan.lanes(e->dtype);
   if (e->dtype.bits != 32 && e->dtype.bits != 64) return false;
   const std::string u = contiguous_in_inputs(plan, e, v);
-  if (u.empty() || extent_or(*find_axis(*e, u), 1024) < lanes / 2) return false;
+  if (u.empty() || extent_or(*find_axis(*e, u), 1024) < 3) return false;
   te::TensorNode inside = *e;
   inside.name = e->name + "_tile";
   const te::Tensor tile(new te::TensorNode(std::move(inside)));
