@@ -87,6 +87,9 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
 // every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as it is.
 void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
 
+// Sums over axes that lie side by side in memory become sums over one.
+void merge_sums(GroupPlan& plan);
+
 // A reduction along a row in lanes: partial results, combined by halves (row_reduction.cpp).
 struct LaneParts {
   te::Tensor acc;  // null when the reduction is too short for lanes

@@ -18,6 +18,29 @@ TargetDesc vectors(int bytes, int registers, double fma_per_cycle) {
   return t;
 }
 
+// Kernels of the plan, run on ramps; arrays by name.
+std::map<std::string, std::vector<float>> results(const GroupPlan& plan) {
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(plan.stages(), plan.schedule, plan.layouts, *plan.target, "kernel");
+  RELAY_CHECK(kernels, "{}", render(kernels.errors()));
+  std::map<std::string, std::vector<float>> arrays;
+  for (const BuiltKernel& built : *kernels) {
+    std::vector<void*> params;
+    std::vector<int64_t> bytes;
+    for (const loop::BufferRef& p : built.kernel.params) {
+      int64_t n = 1;
+      for (const Expr& e : p->shape) n *= e->ivalue;
+      std::vector<float>& values = arrays[p->name];
+      for (int64_t i = static_cast<int64_t>(values.size()); i < n; ++i)
+        values.push_back(static_cast<float>(i * 7 % 5 - 2));
+      params.push_back(values.data()), bytes.push_back(n * 4);
+    }
+    Status s = loop::interpret(built.kernel, params, bytes, {}, 0, built.kernel.tasks->ivalue);
+    RELAY_CHECK(s, "{}", render(s.errors()));
+  }
+  return arrays;
+}
+
 // Where a tile of one vector would wait for its loads, narrower ones of more vectors are better, and rows are cut evenly.
 TEST(RegisterTile, LoadsAndRows) {
   auto text = [](const TargetDesc& target, int64_t n, int64_t rows) {
@@ -51,27 +74,42 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
   EXPECT_TRUE(scalar::is_int((*part)->reduce_axes[0].extent, channels / 2));
   EXPECT_EQ(plan.schedule.stages.at("c_part").level, 2);
 
-  Result<std::vector<BuiltKernel>> kernels = build_kernels(stages, plan.schedule, plan.layouts, target, "conv");
-  ASSERT_TRUE(kernels) << render(kernels.errors());
-  ASSERT_EQ(kernels->size(), 1u);
-  std::map<std::string, std::vector<float>> arrays;
-  std::vector<void*> params;
-  std::vector<int64_t> bytes;
-  for (const loop::BufferRef& p : kernels->front().kernel.params) {
-    int64_t n = 1;
-    for (const Expr& e : p->shape) n *= e->ivalue;
-    std::vector<float>& values = arrays[p->name];
-    for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(i * 7 % 5 - 2));
-    params.push_back(values.data()), bytes.push_back(n * 4);
-  }
-  Status s = loop::interpret(kernels->front().kernel, params, bytes, {}, 0, kernels->front().kernel.tasks->ivalue);
-  ASSERT_TRUE(s) << render(s.errors());
+  std::map<std::string, std::vector<float>> arrays = results(plan);
   for (int64_t i = 0; i < pixels; ++i)
     for (int64_t o = 0; o < outputs; ++o) {
       float sum = 0;
       for (int64_t k = 0; k < 3 * channels; ++k) sum += arrays["x"][i * channels + k] * arrays["w"][k * outputs + o];
       EXPECT_EQ(arrays[plan.outputs[0]->name][i * outputs + o], sum) << i << ", " << o;
     }
+}
+
+// Height and width are one axis; what else reads the data reads it so too.
+TEST(MergeSums, HeightAndWidth) {
+  const int64_t channels = 3, height = 5, width = 7;
+  te::Tensor x = te::placeholder("x", {imm(channels), imm(height), imm(width)}, f32);
+  te::Tensor sum = te::reduce("sum", {imm(channels)}, {imm(height), imm(width)}, te::Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0], r[1]}); });
+  te::Tensor rows = te::reduce("rows", {imm(channels), imm(height)}, {imm(width)}, te::Combiner::Sum,
+                               [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], i[1], r[0]}); });
+  const TargetDesc target = vectors(32, 16, 2);
+  GroupPlan plan;
+  plan.target = &target, plan.outputs = {sum, rows};
+  plan_group(plan);
+  bool merged = false;
+  for (const te::Tensor& t : plan.stages())
+    if (t->is_placeholder()) merged = t->shape.size() == 2 && scalar::is_int(t->shape[1], height * width);
+  EXPECT_TRUE(merged) << str(plan.schedule, plan.stages());
+  std::map<std::string, std::vector<float>> arrays = results(plan);
+  for (int64_t c = 0; c < channels; ++c) {
+    float all = 0;
+    for (int64_t h = 0; h < height; ++h) {
+      float row = 0;
+      for (int64_t w = 0; w < width; ++w) row += arrays["x"][(c * height + h) * width + w];
+      EXPECT_EQ(arrays[plan.outputs[1]->name][c * height + h], row);
+      all += row;
+    }
+    EXPECT_EQ(arrays[plan.outputs[0]->name][c], all);
+  }
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ void plan_group(GroupPlan& plan) {
     if (plan.winograd) return winograd_rule(plan);
     if (plan.strassen) return strassen_rule(plan);
     if (plan.attention) return attention_rule(plan);
+    if (!plan.slides) merge_sums(plan);
     GroupPlan rows = plan;
     if (rows_rule(rows)) {
       plan = std::move(rows);

@@ -108,7 +108,12 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
   const int lanes = plan.lanes(parts.result->dtype);
   // The registers of the parts are free again when the result is there.
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
-  for (const te::Axis& a : parts.acc->reduce_axes) acc.loops.push_back({a.var->name, 1});
+  // A few steps are written out: each knows whether it is whole.
+  const te::Axis& first = parts.acc->reduce_axes[0];
+  const bool few =
+      tile.empty() && parts.acc->reduce_axes.size() == 1 && scalar::is_int(first.extent) && first.extent->ivalue <= 8;
+  for (const te::Axis& a : parts.acc->reduce_axes)
+    acc.loops.push_back({a.var->name, 1, few ? LoopKind::Unroll : LoopKind::Serial});
   end_axes(acc.loops, *parts.acc);
   add_vector(acc.loops, "lane", lanes);
   for (const te::Tensor& half : parts.halves) {
