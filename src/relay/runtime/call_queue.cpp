@@ -199,6 +199,8 @@ Value CallQueue::memory_for(Value* kept, int64_t bytes) {
   if (made && !*kept && kept_bytes_ + bytes <= most_kept) {
     kept_bytes_ += bytes;
     *kept = made;
+  } else if (made && *kept) {
+    *kept = made;  // whoever has the other keeps it
   }
   return made;
 }
@@ -219,6 +221,7 @@ bool CallQueue::run(Batched& b, std::span<const uint32_t> firsts) {
   }
   std::fill(outputs_.begin(), outputs_.end(), nullptr);
   made_.clear();
+  if (r->flush != flushes_) r->flush = flushes_, r->turn = 0;
   Value* kept = r->kept.data() + r->turn * b.made.size();
   r->turn = (r->turn + 1) % Rows::turns;
   for (uint32_t o : b.made) {
@@ -281,6 +284,7 @@ bool CallQueue::run_all() {
 }
 
 bool CallQueue::flush() {
+  ++flushes_;
   bool ran = run_all();
   drop();
   return ran;

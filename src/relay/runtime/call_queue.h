@@ -63,10 +63,12 @@ class CallQueue {
         : plan(std::move(made)), runner(linked, segment, plan) {}
     Plan plan;
     SegmentRunner runner;
-    // Memory of results, some for each that is made, in turns: used again when nobody else has it any more.
+    // Memory of results, some for each that is made, in turns: used again when nobody else has it any more. A flush begins with
+    // the first, which is more likely in cache than what was used longest ago.
     static constexpr size_t turns = 8;
     std::vector<Value> kept;
     size_t turn = 0;
+    uint64_t flush = 0;
   };
   struct Batched {
     uint32_t segment = 0;
@@ -109,6 +111,7 @@ class CallQueue {
   std::vector<Value> made_;                                                    // the rows of each result of a run
   std::unique_ptr<std::byte, void (*)(std::byte*)> memory_{nullptr, nullptr};  // rows of arguments
   int64_t memory_bytes_ = 0, kept_bytes_ = 0;
+  uint64_t flushes_ = 0;
   Value zeros_;  // as many as the largest result of a call has bytes: for results that could not be computed
 };
 
