@@ -90,6 +90,7 @@ class KernelEmitter {
   Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
   std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;
   Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
+  Value* load_runs(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
   Value* load(const scalar::Expr& e);
   Value* load_memory(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <set>
 
 #include "relay/codegen/kernel_emitter.h"
 #include "relay/codegen/transpose.h"
@@ -274,62 +273,6 @@ llvm::Value* KernelEmitter::lane_by_lane(Type* type, Value* pointer, Value* mask
   b_.CreateCondBr(b_.CreateICmpULT(following, b_.getInt64(lanes)), loop, after);
   b_.SetInsertPoint(after);
   return stored ? nullptr : b_.CreateLoad(type, copy);
-}
-
-// The offsets, if what the active lanes read lies within two vectors or at few places; those of other lanes become one of
-// these. Empty if not.
-std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int bytes) const {
-  const llvm::Constant* mask = guard_ ? llvm::dyn_cast<llvm::Constant>(guard_) : nullptr;
-  if (guard_ && (!mask || !mask->getType()->isVectorTy())) return {};
-  auto is_active = [&](size_t l) { return !mask || mask->getAggregateElement(static_cast<unsigned>(l))->isOneValue(); };
-  std::optional<int64_t> first, last;
-  for (size_t l = 0; l < offsets.size(); ++l)
-    if (is_active(l))
-      first = std::min(first.value_or(offsets[l]), offsets[l]), last = std::max(last.value_or(offsets[l]), offsets[l]);
-  if (!first) return {};
-  for (size_t l = 0; l < offsets.size(); ++l)
-    if (!is_active(l)) offsets[l] = *first;
-  const int64_t count = *last - *first + 1, lanes = static_cast<int64_t>(offsets.size());
-  constexpr size_t most_places = 6;  // read one by one
-  const bool near = count <= 2 * lanes && (count >= lanes || has_masked_access(bytes));
-  if (!near && std::set<int64_t>(offsets.begin(), offsets.end()).size() > most_places) return {};
-  return offsets;
-}
-
-// Lanes that lie within two vectors: these are loaded, and their elements put into place. Else the few places one by one.
-llvm::Value* KernelEmitter::load_near(Type* type, Value* pointer, const std::vector<int64_t>& offsets, Align align) {
-  Type* one = type->getScalarType();
-  const auto [first, last] = std::minmax_element(offsets.begin(), offsets.end());
-  const int64_t lanes = static_cast<int64_t>(offsets.size()), count = *last - *first + 1;
-  auto at = [&](int64_t offset) { return b_.CreateGEP(one, pointer, b_.getInt64(static_cast<uint64_t>(offset))); };
-  Value *low = nullptr, *high = nullptr;
-  if (count > 2 * lanes || (count < lanes && !has_masked_access(static_cast<int>(align.value())))) {
-    std::vector<int64_t> places = offsets;
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    for (int64_t place : places) {
-      Value* there = values_.splat(b_.CreateAlignedLoad(one, at(place), align), static_cast<int>(lanes));
-      std::vector<llvm::Constant*> here;
-      for (int64_t offset : offsets) here.push_back(b_.getInt1(offset == place));
-      low = low ? b_.CreateSelect(llvm::ConstantVector::get(here), there, low) : there;
-    }
-    return low;
-  }
-  if (count < lanes) {  // what lies behind need not exist
-    std::vector<llvm::Constant*> exists;
-    for (int64_t l = 0; l < lanes; ++l) exists.push_back(b_.getInt1(l < count));
-    low = b_.CreateMaskedLoad(type, at(*first), align, llvm::ConstantVector::get(exists),
-                              llvm::Constant::getNullValue(type));
-  } else {
-    low = b_.CreateAlignedLoad(type, at(*first), align);
-    if (count > lanes) high = b_.CreateAlignedLoad(type, at(*last - lanes + 1), align);
-  }
-  llvm::SmallVector<int, 64> from;
-  for (int64_t offset : offsets) {
-    const int64_t i = offset - *first;
-    from.push_back(static_cast<int>(i < lanes ? i : lanes + i - (count - lanes)));
-  }
-  return high ? b_.CreateShuffleVector(low, high, from) : b_.CreateShuffleVector(low, from);
 }
 
 llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indices, DType t) {

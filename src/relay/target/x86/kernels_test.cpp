@@ -143,6 +143,18 @@ TEST(Kernels, ColumnsOfRegisters) {
         }
 }
 
+// Lanes that read a few runs: two or four rows in turn, every fourth element, and a tail of either.
+TEST(Kernels, RunsOfLanes) {
+  for (const char* lanes : {"l < 16", "l < 11"})
+    for (const char* at :
+         {"i, l % 2, l // 2 + 3", "i, l % 4, l // 4", "i, 1, l * 4", "i, 3, 63 - l * 4", "i, l // 8, l % 8 * 5"})
+      compare_everywhere(format(R"(kernel runs(x: float32[n, 4, 64] read, y: float32[n, 16]), shape (n), task i < n {{
+  for l in 0..16 vectorised {{ if {0} {{ y[i, l] = select({0}, x[{1}], 0f) }} }}
+}})",
+                                lanes, at),
+                         {.shape = {3}, .tolerance = 0});
+}
+
 TEST(Kernels, MaskedRegisters) {
   compare_everywhere(R"(kernel masked(x: float32[k, n] read, y: float32[n]), shape (k, n), task t < (n + 15) // 16 {
   alloc acc: float32[16] in register
