@@ -72,6 +72,11 @@ Exprs Layout::physical_indices(const Exprs& indices) const {
   return out;
 }
 
+int64_t gap_behind(int64_t channels, DType dtype) {
+  constexpr int64_t meet = 2048, line = 64;
+  return channels * dtype.bytes() % meet == 0 ? line / dtype.bytes() : 0;
+}
+
 std::string Layout::str() const {
   std::string out;
   for (const LayoutDim& l : dims) {

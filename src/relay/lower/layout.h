@@ -42,6 +42,10 @@ struct Layout {
   std::string str() const;  // "0,2,3,1 border 2:1+1 3:1+1 gap 16"
 };
 
+// The gap that pixels of so many channels want. A register tile reads a column of pixels at once; where these lie 2048 bytes
+// apart or a multiple of it, they meet in a few sets of the L1 cache, more so at a stride. A cache line spreads them.
+int64_t gap_behind(int64_t channels, DType dtype);
+
 // The physical image of a constant (borders and padding filled), and back.
 Tensor pack(const Tensor& logical, const Layout& layout);
 Tensor unpack(const Tensor& physical, const Layout& layout, const Shape& logical_shape);

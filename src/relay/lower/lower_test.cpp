@@ -413,20 +413,21 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
 
 // Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
 TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
-  auto gaps = [](int64_t channels) {
-    ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 14, 14}, f32));
+  auto gaps = [](int64_t given, int64_t channels) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({1, given, 14, 14}, f32));
     x->type = x->annotation;
-    ir::Expr a = typed(op::make("nn.conv2d", {x, weight({channels, 32, 1, 1})}, {}));
+    ir::Expr a = typed(op::make("nn.conv2d", {x, weight({channels, given, 1, 1})}, {}));
     ir::Expr b = typed(op::make("nn.conv2d", {a, weight({32, channels, 1, 1})}, {}));
     Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
     RELAY_CHECK(l, "{}", render(l.errors()));
     std::set<std::string> found;
     for (const Array& array : l->arrays)
-      if (array.layout.gap) found.insert(array.layout.str());
+      if (array.layout.gap) found.insert(format("{} {}", scalar::str(array.shape[1]), array.layout.str()));
     return found;
   };
-  EXPECT_EQ(gaps(512), std::set<std::string>{"0,2,3,1 gap 16"});
-  EXPECT_EQ(gaps(480), std::set<std::string>{});
+  EXPECT_EQ(gaps(32, 512), std::set<std::string>{"512 0,2,3,1 gap 16"});
+  EXPECT_EQ(gaps(1024, 32), std::set<std::string>{"1024 0,2,3,1 gap 16"});  // a copy of what is given
+  EXPECT_EQ(gaps(32, 480), std::set<std::string>{});
 }
 
 // Weights that do not fit L2 are fetched a block ahead where the machine's description says that it pays.

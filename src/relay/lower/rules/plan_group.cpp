@@ -176,7 +176,9 @@ void plan_group(GroupPlan& plan) {
     if (r->axes.size() >= 3 && (moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r))) {
       for (const te::Tensor& in : te::inputs(r)) {
         if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
-        const Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
+        Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
+        const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
+        if (facts.contraction && scalar::is_int(channels)) wanted.gap = gap_behind(channels->ivalue, in->dtype);
         if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
           plan.schedule.stages[in->name].place = Place::Root;
           plan.layouts[in->name] = wanted;
