@@ -1,12 +1,13 @@
-// transposed_to_conv2d: a transposed convolution with a stride and constant weights becomes an ordinary one.
+// transposed_to_conv2d: a transposed convolution with a stride and constant weights becomes ordinary ones.
 //
-//   nn.conv2d_transpose(%x, W, strides=[s, s], ...)    becomes    nn.depth_to_space(nn.conv2d(%x, W', ...), block_size=s)
+//   nn.conv2d_transpose(%x, W, strides=[s, s], ...)    becomes    nn.depth_to_space(<s^2 phases>, block_size=s)
 //
 // Row y = s q + r of the result reads, of the data, rows q + j - (b - r) // s with weights' rows k = s j + (b - r) % s, where b is
-// the number of rows that the kernel reaches before (extent - 1 - padding). So for each of the s phases r there is a convolution
-// at stride 1; together they are one with s^2 times the channels, W', zero where a phase reads less than the others. That
-// computes few products with zero or none (kernel 2 or 4 at stride 2), where spreading the data computes s^2 - 1 of s^2. Left
-// as they are: groups, dilation, different strides, other layouts.
+// the number of rows that the kernel reaches before (extent - 1 - padding). So each of the s phases r is a convolution at stride 1
+// with some of the weights, where spreading the data would multiply s^2 - 1 of s^2 times by zero. Phases that read the same rows
+// and columns (kernel 2 at stride 2) are one convolution with s^2 times the channels; others (kernel 4, padding 1) are side by side,
+// since one window for all would hold zeros, and zero times infinity is NaN. Left as they are: groups, dilation, different
+// strides, other layouts, phases without weights, data that would have to be cut.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/scalar/simplify.h"
@@ -21,52 +22,44 @@ namespace {
 
 int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
-// One direction. Phase r reads data from row q + first(r) on, with weights k = tap(r) + s j.
-struct Phases {
-  int64_t stride, extent, before;
-  int64_t low = 0;     // rows that the window of all phases begins before q
-  int64_t window = 0;  // its rows
-  int64_t high = 0;    // padding after
-  int64_t first(int64_t r) const { return -floor_div(before - r, stride); }
-  int64_t tap(int64_t r) const { return before - r + stride * first(r); }
+// Of one direction: a phase reads `taps` rows of data from row q + first on, with weights tap + stride * j.
+struct Phase {
+  int64_t first = 0, taps = 0, tap = 0;
+  int64_t high = 0;  // rows of padding after the data; before it there are -first
+  bool same_window(const Phase& other) const { return first == other.first && taps == other.taps; }
 };
 
-// Nothing if the padding is not known, or the data would have to be cut.
-std::optional<Phases> phases(int64_t stride, int64_t extent, int64_t pad, const Dim& rows, const Dim& results) {
-  Phases p{stride, extent, extent - 1 - pad};
-  p.low = -p.first(0);
-  int64_t end = 0;
+std::optional<std::vector<Phase>> phases(int64_t stride, int64_t extent, int64_t pad, const Dim& rows,
+                                         const Dim& results) {
+  const int64_t before = extent - 1 - pad;
+  const Dim blocks = scalar::floordiv(results + (stride - 1), scalar::imm(stride));
+  std::vector<Phase> out;
   for (int64_t r = 0; r < stride; ++r) {
-    const int64_t taps = (extent - p.tap(r) + stride - 1) / stride;
-    end = std::max(end, p.first(r) + taps);
+    Phase p;
+    p.first = -floor_div(before - r, stride), p.tap = before - r + stride * p.first;
+    p.taps = (extent - p.tap + stride - 1) / stride;
+    const Dim high = scalar::simplify(blocks + (p.taps - 1 + p.first) - rows);
+    if (p.taps < 1 || p.first > 0 || !scalar::is_int(high) || high->ivalue < 0) return std::nullopt;
+    p.high = high->ivalue;
+    out.push_back(p);
   }
-  p.window = end + p.low;
-  Dim blocks = scalar::floordiv(results + (stride - 1), scalar::imm(stride));
-  Dim high = scalar::simplify(blocks + (p.window - 1 - p.low) - rows);
-  if (!scalar::is_int(high) || high->ivalue < 0 || p.low < 0 || p.window < 1) return std::nullopt;
-  p.high = high->ivalue;
-  return p;
+  return out;
 }
 
-// W'[(ry s + rx) O + o, c, ty, tx] = W[c, o, ky, kx] turned around, of the tap that a phase has there.
-Tensor rearranged(const Tensor& w, const Phases& y, const Phases& x) {
-  const int64_t in = w.shape()[0], out = w.shape()[1], s = y.stride;
-  Tensor made = Tensor::full({s * s * out, in, y.window, x.window}, w.dtype(), 0);
-  auto tap_at = [](const Phases& p, int64_t r, int64_t t) {
-    const int64_t k = p.tap(r) + p.stride * (t - p.low - p.first(r));
-    return k >= 0 && k < p.extent && t - p.low >= p.first(r) ? p.extent - 1 - k : -1;
-  };
-  for (int64_t ry = 0; ry < s; ++ry)
-    for (int64_t rx = 0; rx < s; ++rx)
-      for (int64_t ty = 0; ty < y.window; ++ty)
-        for (int64_t tx = 0; tx < x.window; ++tx) {
-          const int64_t ky = tap_at(y, ry, ty), kx = tap_at(x, rx, tx);
-          if (ky < 0 || kx < 0) continue;
-          for (int64_t o = 0; o < out; ++o)
-            for (int64_t c = 0; c < in; ++c)
-              made.set(((((ry * s + rx) * out + o) * in + c) * y.window + ty) * x.window + tx,
-                       w.at(((c * out + o) * y.extent + ky) * x.extent + kx));
-        }
+// W'[n O + o, c, j, i] = W[c, o, ky, kx] turned around, for phases n that have windows of one size.
+Tensor weights_of(const Tensor& w, int64_t stride, const std::vector<std::pair<Phase, Phase>>& of) {
+  const int64_t in = w.shape()[0], out = w.shape()[1], rows = w.shape()[2], columns = w.shape()[3];
+  const auto [y0, x0] = of[0];
+  Tensor made = Tensor::empty({static_cast<int64_t>(of.size()) * out, in, y0.taps, x0.taps}, w.dtype());
+  int64_t at = 0;
+  for (const auto& [y, x] : of)
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t c = 0; c < in; ++c)
+        for (int64_t j = 0; j < y.taps; ++j)
+          for (int64_t i = 0; i < x.taps; ++i) {
+            const int64_t ky = rows - 1 - (y.tap + stride * j), kx = columns - 1 - (x.tap + stride * i);
+            made.set(at++, w.at(((c * out + o) * rows + ky) * columns + kx));
+          }
   return made;
 }
 
@@ -89,12 +82,32 @@ Expr as_conv2d(const Expr& e, const Type& type) {
       attribute<std::string>(*call, "kernel_layout", "IOHW") != "IOHW" || (out_layout != "" && out_layout != "NCHW"))
     return e;
   const Tensor& w = weight->value;
-  std::optional<Phases> y = phases(strides[0], w.shape()[2], padding[0], data->shape[2], out->shape[2]),
-                        x = phases(strides[1], w.shape()[3], padding[1], data->shape[3], out->shape[3]);
+  const std::optional<std::vector<Phase>> y = phases(strides[0], w.shape()[2], padding[0], data->shape[2],
+                                                     out->shape[2]),
+                                          x = phases(strides[1], w.shape()[3], padding[1], data->shape[3],
+                                                     out->shape[3]);
   if (!y || !x) return e;
-  Expr conv = op::make("nn.conv2d", {call->args[0], constant(rearranged(w, *y, *x), call->args[1]->span)},
-                       {{"padding", Ints{y->low, x->low, y->high, x->high}}}, e->span);
-  Expr result = op::make("nn.depth_to_space", {conv}, {{"block_size", strides[0]}}, e->span);
+  auto convolution = [&](const std::vector<std::pair<Phase, Phase>>& of) {
+    const auto [py, px] = of[0];
+    return op::make("nn.conv2d", {call->args[0], constant(weights_of(w, strides[0], of), call->args[1]->span)},
+                    {{"padding", Ints{-py.first, -px.first, py.high, px.high}}}, e->span);
+  };
+  std::vector<std::pair<Phase, Phase>> all;
+  bool same = true;
+  for (const Phase& py : *y)
+    for (const Phase& px : *x) {
+      all.emplace_back(py, px);
+      same &= py.same_window(all[0].first) && px.same_window(all[0].second);
+    }
+  Expr joined;
+  if (same) {
+    joined = convolution(all);
+  } else {
+    Exprs parts;
+    for (const std::pair<Phase, Phase>& one : all) parts.push_back(convolution({one}));
+    joined = op::make("concatenate", {tuple(parts)}, {{"axis", int64_t{1}}}, e->span);
+  }
+  Expr result = op::make("nn.depth_to_space", {joined}, {{"block_size", strides[0]}}, e->span);
   // What the last block of rows has too many.
   Dims blocks;
   for (size_t d = 2; d < 4; ++d)
