@@ -1,5 +1,7 @@
 """The arithmetic classes (docs/numerics.md): planted infinities, NaN, huge and tiny values; accuracy; threads."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -51,7 +53,7 @@ def model(weights):
     return made
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e30, 1e-40])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e30])
 def test_planted_values_stay_where_float32_arithmetic_puts_them(model, weights, value):
     x = data()
     x[0, 5, 7, 9] = value
@@ -60,6 +62,14 @@ def test_planted_values_stay_where_float32_arithmetic_puts_them(model, weights, 
     finite = np.isfinite(want)
     # Both are float32 sums in another order: 3e-6 of the largest value.
     assert np.abs(got[finite] - want[finite]).max() <= 3e-6 * np.abs(want[finite]).max()
+
+
+def test_denormals_are_not_flushed(model, weights):
+    """Data below the smallest normal number, 1.2e-38: results are multiples of 1.4e-45, a few of them off."""
+    x = data() * np.float32(1e-40)
+    got, want = model(x), by_torch(x, weights, torch.float64)
+    assert want.max() > 1e-40
+    assert np.abs(got - want).max() <= 600 * 1.4e-45
 
 
 def test_fast_does_not_check(weights):
@@ -145,13 +155,32 @@ class TestProducts:
         assert np.sqrt(np.mean((got - exact) ** 2)) <= 4 * 2.0**-23 * np.abs(exact).max()
         assert all(np.array_equal(model(self.data, threads=n), got) for n in (2, 3))
 
-    @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e-40])
-    def test_planted_values_stay_where_float32_arithmetic_puts_them(self, value):
+    @pytest.mark.parametrize("row", [7, 62])  # of 63: the last one has no neighbour
+    @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38])
+    def test_planted_values_stay_where_float32_arithmetic_puts_them(self, value, row):
         model = self.build(False)
-        self.data[0, 7, 9] = value
+        self.data[0, row, 9] = value
         with np.errstate(all="ignore"):
             want = self.exact(False, np.float32)
         got = model(self.data)
         assert (np.isnan(got) == np.isnan(want)).all() and (np.isinf(got) == np.isinf(want)).all()
         finite = np.isfinite(want)
         assert np.abs(got[finite] - want[finite]).max() <= 3e-6 * np.abs(want[finite]).max()
+
+
+@pytest.mark.parametrize("rows, terms, columns", [*itertools.product((0, 1, 5, 70), (0, 3, 64), (0, 2, 96))])
+def test_empty_arrays(rows, terms, columns):
+    """Sums of nothing are zero, and nothing has no elements."""
+    x, y = (np.ones((2, n, terms), np.float32) for n in (rows, columns))
+    a, b = relay.var("x", x.shape), relay.var("y", y.shape)
+    product = relay.op.nn.batch_matmul(a, b)
+    model = relay.compile(
+        relay.module(relay.Tuple([product, relay.op.nn.softmax(product), relay.op.sum(product, axis=1)]))
+    )
+    got = model(x=x, y=y)
+    want = x @ y.transpose(0, 2, 1)
+    np.testing.assert_array_equal(got[0], want)
+    assert got[1].shape == want.shape
+    np.testing.assert_array_equal(got[2], want.sum(1))
+    dense = relay.compile(relay.module(relay.op.nn.dense(a, relay.const(y[0]))))
+    np.testing.assert_array_equal(dense(x=x), want)

@@ -100,6 +100,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
       extent > 0 ? bounds.set(a.var, 0, extent) : bounds.set(a.var, {0, std::nullopt});
     }
   f.key_var = r.reduce_axes[0].var, f.keys = scalar::simplify(r.reduce_axes[0].extent);
+  if (scalar::is_int(f.keys) && f.keys->ivalue < 1) return std::nullopt;  // an empty sum is zero, without a softmax
 
   // The softmax, and that its three places agree on the scores.
   const Exprs& factors = bodies.body(r)->args;
@@ -133,9 +134,10 @@ std::optional<Found> find(const te::Tensors& outputs) {
   for (size_t d = 0; d < r.axes.size(); ++d) {
     const Expr& var = r.axes[d].var;
     const bool in_score = uses(score, var), in_value = uses(f.value, var);
-    if (in_score && !in_value && extent_or(r.axes[d], 2) > 1)
-      f.row = d, has_row = true;
-    else if (in_value && !in_score && extent_or(r.axes[d], 2) > 1 && !has_column)
+    if (in_score && !in_value && extent_or(r.axes[d], 2) > 1) {
+      if (!has_row || extent_or(r.axes[d], 256) > extent_or(r.axes[f.row], 256)) f.row = d;  // others are batches
+      has_row = true;
+    } else if (in_value && !in_score && extent_or(r.axes[d], 2) > 1 && !has_column)
       f.column = d, has_column = true;
     else if (in_value && !in_score)
       return std::nullopt;
@@ -169,12 +171,27 @@ class Rewriter {
     names.batches = static_cast<int64_t>(f_.batch.size()), names.block = block_;
     names.row = f_.row, names.column = f_.column, names.result = f_.result->name;
     const size_t b = f_.batch.size();
-    te::Tensor keys = te::compute(names.keys = unused("keys"), shape({f_.keys, f_.depth}),
-                                  [&](const Exprs& i) { return at(f_.key, i, {}, {}, i[b], i[b + 1]); });
-    te::Tensor product = te::reduce(names.product = unused("product"), shape({rows_, f_.keys}), {f_.depth},
-                                    te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
-                                      return at(f_.query, i, i[b], {}, {}, k[0]) * (*keys)(of(i, {i[b + 1], k[0]}));
-                                    });
+    // Keys for all heads, or rows of images, are packed once: without the batches that they do not have.
+    std::vector<size_t> batches_of_keys;
+    for (size_t d = 0; d < b; ++d)
+      if (uses(f_.key, f_.result->axes[f_.batch[d]].var)) batches_of_keys.push_back(d);
+    auto of_keys = [&](const Exprs& batches, const Exprs& more) {
+      Exprs out;
+      for (size_t d : batches_of_keys) out.push_back(batches[d]);
+      out.insert(out.end(), more.begin(), more.end());
+      return out;
+    };
+    te::Tensor keys =
+        te::compute(names.keys = unused("keys"), of_keys(batch_, {f_.keys, f_.depth}), [&](const Exprs& i) {
+          Exprs batches(b, imm(0));
+          for (size_t d = 0; d < batches_of_keys.size(); ++d) batches[batches_of_keys[d]] = i[d];
+          return at(f_.key, batches, {}, {}, i[i.size() - 2], i.back());
+        });
+    te::Tensor product =
+        te::reduce(names.product = unused("product"), shape({rows_, f_.keys}), {f_.depth}, te::Combiner::Sum,
+                   [&](const Exprs& i, const Exprs& k) {
+                     return at(f_.query, i, i[b], {}, {}, k[0]) * (*keys)(of_keys(i, {i[b + 1], k[0]}));
+                   });
     te::Tensor scores = te::compute(names.scores = unused("scores"), shape({rows_, f_.keys}), [&](const Exprs& i) {
       const Expr score = scalar::rewrite(
           f_.score, [&](const Expr& e) { return scalar::equal(e, f_.product_load) ? (*product)(of_result()) : e; });

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "relay/lower/facts.h"
-
 namespace relay::lower {
 
 using scalar::fimm;
@@ -16,17 +14,6 @@ te::Tensor new_stage(const std::string& name, std::vector<te::Axis> axes, Expr b
   node.name = name, node.dtype = DType::float32(), node.axes = std::move(axes), node.body = std::move(body);
   for (const te::Axis& a : node.axes) node.shape.push_back(a.extent);
   return te::Tensor(new te::TensorNode(std::move(node)));
-}
-
-te::Tensor only_reduction(const te::Tensors& outputs) {
-  if (outputs.size() != 1) return {};
-  te::Tensor found;
-  for (const te::Tensor& t : te::topological(outputs)) {
-    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    if (found) return {};
-    found = t;
-  }
-  return found && pointwise_end(outputs, found, {}) == outputs[0] ? found : te::Tensor();
 }
 
 Expr transformed(const Matrix& matrix, const Expr& row, const Exprs& values) {

@@ -13,9 +13,6 @@ te::Axis new_axis(const char* name, Expr extent);
 // A float32 stage without a reduction.
 te::Tensor new_stage(const std::string& name, std::vector<te::Axis> axes, Expr body);
 
-// The one reduction of a group with only pointwise work behind it; null if it is of another form.
-te::Tensor only_reduction(const te::Tensors& outputs);
-
 // matrix[row] . values, as a choice by the row's variable, which the schedule unrolls. Even and odd terms are summed apart:
 // of Winograd's matrices, rows for a point and its negative share both sums.
 Expr transformed(const Matrix& matrix, const Expr& row, const Exprs& values);

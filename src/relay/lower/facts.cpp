@@ -173,4 +173,15 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
   return facts;
 }
 
+te::Tensor only_reduction(const te::Tensors& outputs) {
+  if (outputs.size() != 1) return {};
+  te::Tensor found;
+  for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
+    if (found) return {};
+    found = t;
+  }
+  return found && pointwise_end(outputs, found, {}) == outputs[0] ? found : te::Tensor();
+}
+
 }  // namespace relay::lower

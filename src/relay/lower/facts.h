@@ -56,6 +56,9 @@ Consumers consumers_of(const te::Tensors& stages);
 te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 
+// The one reduction of a group with only pointwise work behind it; null if it is of another form.
+te::Tensor only_reduction(const te::Tensors& outputs);
+
 // The constant extent of an axis, or a guess for one known at run time only.
 int64_t extent_or(const te::Axis& axis, int64_t guess);
 

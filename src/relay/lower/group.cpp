@@ -154,22 +154,24 @@ Result<GroupTe> group_of(const ir::Call& call) {
     }
     RELAY_ASSIGN(group.outputs, translator.apply(call, group.params));
   }
-  group.name = (ir::as<ir::Function>(call.callee) ? "fused_" : "") + translator.name();
-  if (group.name.size() > 120)
-    group.name =
-        group.name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(group.name)));
-
+  group.name = short_name((ir::as<ir::Function>(call.callee) ? "fused_" : "") + translator.name());
   make_names_unique(group);
   return group;
+}
+
+std::string short_name(std::string name) {
+  if (name.size() <= 120) return name;
+  return name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(name)));
 }
 
 // Parameters and constants first, then the stages above them.
 void make_names_unique(GroupTe& group) {
   std::vector<std::pair<te::Tensor, te::Tensor>> fresh;
   std::set<std::string> used;
+  std::unordered_map<std::string, int> last;
   auto rename = [&](te::Tensor& p) {
     std::string name = p->name;
-    for (int n = 1; !used.insert(name).second; ++n) name = format("{}_{}", p->name, n);
+    while (!used.insert(name).second) name = format("{}_{}", p->name, ++last[p->name]);
     te::Tensor q = renamed_placeholder(p, name);
     fresh.push_back({p, q});
     p = q;

@@ -1,7 +1,8 @@
 #include "relay/lower/join_attention.h"
 
 #include <set>
-#include <unordered_map>
+
+#include "relay/lower/join.h"
 
 namespace relay::lower {
 
@@ -17,14 +18,8 @@ std::vector<te::Combiner> combiners(const PlannedGroup& g) {
 
 class Joiner {
  public:
-  Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target) {
-    std::unordered_map<int, int> readers;
-    for (const PlannedGroup& g : plan_.groups)
-      for (int a : std::set<int>(g.params.begin(), g.params.end())) ++readers[a];
-    for (size_t i = 0; i < plan_.groups.size(); ++i)
-      if (const PlannedGroup& g = plan_.groups[i]; g.outputs.size() == 1 && readers[g.outputs[0]] == 1 &&
-                                                   plan_.arrays[g.outputs[0]].kind == Array::Kind::Temporary)
-        makers_[g.outputs[0]] = i;
+  Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target), uses_(plan) {
+    for (const PlannedGroup& g : plan_.groups) reduces_.push_back(combiners(g));
   }
 
   void run() {
@@ -37,7 +32,9 @@ class Joiner {
       te::Tensors outputs = g.te.outputs;
       std::optional<Attention> attention = rewrite_attention(outputs, target_);
       if (!attention) continue;
-      while (std::optional<size_t> mover = maker_of_keys(g, outputs, *attention)) {
+      for (size_t movers = 0; movers < longest; ++movers) {
+        const std::optional<size_t> mover = maker_of_keys(g, outputs, *attention);
+        if (!mover) break;
         PlannedGroup with_mover = joined(plan_.groups[*mover], g);
         te::Tensors rewritten = with_mover.te.outputs;
         std::optional<Attention> again = rewrite_attention(rewritten, target_);
@@ -47,20 +44,24 @@ class Joiner {
       }
       g.te.outputs = outputs, g.attention = attention;
       for (size_t m : members) gone[m] = m != last;
-      plan_.groups[last] = std::move(g);
+      plan_.groups[last] = std::move(g), reduces_[last] = combiners(plan_.groups[last]);
     }
-    std::vector<PlannedGroup> left;
-    for (size_t i = 0; i < gone.size(); ++i)
-      if (!gone[i]) left.push_back(std::move(plan_.groups[i]));
-    plan_.groups = std::move(left);
+    remove_groups(plan_, gone);
   }
 
  private:
+  static constexpr size_t longest = 12;  // groups
+
+  // The group that makes an array, if one other group alone reads it.
+  std::optional<size_t> maker(int array) const {
+    const std::optional<size_t> g = uses_.writer(array);
+    return g && plan_.groups[*g].outputs.size() == 1 && uses_.only_reader(array) ? g : std::nullopt;
+  }
+
   // Groups that lead from a product through a softmax to the sum `last`, in order; empty: none do.
   std::vector<size_t> chain(size_t last) const {
-    constexpr size_t longest = 8;
     const std::vector<te::Combiner> sum{te::Combiner::Sum}, softmax{te::Combiner::Max, te::Combiner::Sum};
-    if (combiners(plan_.groups[last]) != sum) return {};
+    if (reduces_[last] != sum) return {};
     struct Step {
       std::vector<size_t> groups;  // from the last one backwards
       bool behind_softmax;
@@ -69,12 +70,13 @@ class Joiner {
     while (!work.empty()) {
       const Step step = work.back();
       work.pop_back();
-      for (int array : plan_.groups[step.groups.back()].params) {
-        const auto it = makers_.find(array);
-        if (it == makers_.end() || step.groups.size() == longest) continue;
-        const std::vector<te::Combiner> found = combiners(plan_.groups[it->second]);
+      const std::vector<int>& params = plan_.groups[step.groups.back()].params;
+      for (int array : std::set<int>(params.begin(), params.end())) {
+        const std::optional<size_t> made_by = maker(array);
+        if (!made_by || step.groups.size() == longest) continue;
+        const std::vector<te::Combiner>& found = reduces_[*made_by];
         Step next = step;
-        next.groups.push_back(it->second);
+        next.groups.push_back(*made_by);
         if (found.empty()) {
           work.push_back(next);
         } else if (!step.behind_softmax && found == softmax) {
@@ -88,7 +90,8 @@ class Joiner {
     return {};
   }
 
-  // The group that only moves what `attention` reads as keys, and nothing else of it: it does so while they are packed.
+  // The group without a reduction that makes what `attention` reads as keys, and nothing else of it: it does so while they are
+  // packed, once.
   std::optional<size_t> maker_of_keys(const PlannedGroup& g, const te::Tensors& outputs,
                                       const Attention& attention) const {
     std::set<std::string> by_keys, elsewhere;  // what is read
@@ -100,17 +103,16 @@ class Joiner {
         for (const te::Tensor& in : te::inputs(t)) elsewhere.insert(in->name);
     for (size_t p = 0; p < g.params.size(); ++p) {
       const std::string& name = g.te.params[p]->name;
-      const auto it = makers_.find(g.params[p]);
-      if (by_keys.count(name) && !elsewhere.count(name) && it != makers_.end() &&
-          combiners(plan_.groups[it->second]).empty())
-        return it->second;
+      const std::optional<size_t> made_by = maker(g.params[p]);
+      if (by_keys.count(name) && !elsewhere.count(name) && made_by && reduces_[*made_by].empty()) return made_by;
     }
     return std::nullopt;
   }
 
   GraphPlan& plan_;
   const TargetDesc& target_;
-  std::unordered_map<int, size_t> makers_;  // of an array that one group alone reads
+  const Uses uses_;
+  std::vector<std::vector<te::Combiner>> reduces_;  // of each group
 };
 
 }  // namespace

@@ -28,11 +28,28 @@ double count_operations(Expr e) {
   return most;
 }
 
+// The elements that a reduction has along `axis`: one number, or on average where it depends on another axis of the stage (the
+// last block of keys is shorter than the others).
+double mean_extent(const te::TensorNode& stage, const te::Axis& axis) {
+  if (scalar::is_int(axis.extent)) return static_cast<double>(axis.extent->ivalue);
+  for (const te::Axis& other : stage.axes) {
+    const int64_t count = extent_or(other, 0);
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Expr at = scalar::simplify(scalar::substitute(axis.extent, {{other.var, scalar::imm(i)}}));
+      if (!scalar::is_int(at)) break;
+      sum += static_cast<double>(at->ivalue);
+    }
+    if (sum > 0) return sum / static_cast<double>(count);
+  }
+  return static_cast<double>(extent_or(axis, 0));
+}
+
 // One operation an element of each reduction, and one a node of each body, at constant sizes.
 double count_flops(const te::TensorNode& stage) {
   double points = 1;
   for (const te::Axis& a : stage.axes) points *= static_cast<double>(extent_or(a, 0));
-  for (const te::Axis& a : stage.reduce_axes) points *= static_cast<double>(extent_or(a, 0));
+  for (const te::Axis& a : stage.reduce_axes) points *= mean_extent(stage, a);
   double operations = (stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body);
   return points * operations;
 }

@@ -581,7 +581,8 @@ TEST(Attention, ScoresHaveNoArray) {
           if (!s->buffer) return;
           int64_t elements = 1;
           for (const Expr& e : s->buffer->shape) elements *= e->ivalue;
-          EXPECT_LE(elements, length * 64) << s->buffer->name;
+          const bool whole = s->buffer->scope == loop::Scope::Param;  // queries, keys, values, results
+          EXPECT_LE(elements, whole ? length * 64 : 64 * 512) << s->buffer->name;
         },
         [](const Expr&) {});
 }

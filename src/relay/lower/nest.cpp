@@ -294,6 +294,7 @@ class KernelBuilder {
   template <class With>
   loop::Stmt peeled_loop(const Loop& l, const Range& range, With with) {
     if (l.step != 1) refuse("give it the step 1", "loop {}/{} is peeled", l.axis, l.step);
+    if (scalar::is_int(range.extent, 0)) return loop::block({});
     const Expr last = scalar::simplify(range.extent - 1);
     Expr var = scalar::var(fresh(l.axis));
     bounds_.set_range(var, imm(0), last);

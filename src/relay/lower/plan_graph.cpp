@@ -303,18 +303,24 @@ class Planner {
         rewrite_strassen(g.te.outputs, float_constants(g), options_.target, options_.numerics == Numerics::Fp32);
     if (!forms || has_large_weights(g)) return {};
     PlannedGroup sums = part_of(g, g.te.name + "_weights", {forms->sums});
-    sums.outputs = {new_array(Array::Kind::Temporary, sums.te.name, forms->sums->shape, forms->sums->dtype)};
-    sums.strassen.emplace().weight = forms->names.weight;
-    auto reads = [&](const te::Tensors& outputs) {
+    // Of the same weights, once: layers may share them.
+    const int weights = sums.params.empty() ? sums.constants[0] : sums.params[0];
+    auto [known, fresh] = sums_of_.try_emplace({weights, te::str(forms->sums)}, -1);
+    if (fresh) {
+      known->second = new_array(Array::Kind::Temporary, sums.te.name, forms->sums->shape, forms->sums->dtype);
+      sums.outputs = {known->second};
+      sums.strassen.emplace().weight = forms->names.weight;
+      groups.push_back(std::move(sums));
+    }
+    auto reads = [&, array = known->second](const te::Tensors& outputs) {
       PlannedGroup out = part_of(g, g.te.name, outputs);
       out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
-      out.te.params.push_back(forms->weight), out.params.push_back(sums.outputs[0]);
+      out.te.params.push_back(forms->weight), out.params.push_back(array);
       out.strassen = forms->names;
       return out;
     };
     if (!forms->direct.empty()) direct = reads(forms->direct);
     g = reads(forms->seven);
-    groups.push_back(std::move(sums));
     return forms->data;
   }
 
@@ -471,31 +477,13 @@ class Planner {
   const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
-  std::set<int> computed_ahead_;          // results that are constants
-  std::unordered_map<int, int> unusual_;  // arrays that were checked, and their flags
+  std::set<int> computed_ahead_;                        // results that are constants
+  std::unordered_map<int, int> unusual_;                // arrays that were checked, and their flags
+  std::map<std::pair<int, std::string>, int> sums_of_;  // of weights, by these and the sums as text
   int constants_ = 0;
 };
 
 }  // namespace
-
-PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) {
-  PlannedGroup out = consumer;
-  out.te.name = producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0);
-  out.te.params.clear(), out.params.clear();
-  std::vector<std::pair<te::Tensor, te::Tensor>> now;
-  for (size_t p = 0; p < consumer.params.size(); ++p) {
-    if (consumer.params[p] == producer.outputs[0])
-      now.push_back({consumer.te.params[p], producer.te.outputs[0]});
-    else
-      out.te.params.push_back(consumer.te.params[p]), out.params.push_back(consumer.params[p]);
-  }
-  out.te.outputs = te::replace(consumer.te.outputs, now);
-  auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  append(out.te.params, producer.te.params), append(out.params, producer.params);
-  append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
-  make_names_unique(out.te);
-  return out;
-}
 
 Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options) {
   return Planner(options).run(function);

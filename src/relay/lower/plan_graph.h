@@ -1,11 +1,13 @@
 // Whole-function planning: the function's groups, and for every array between them its storage order and border.
 //
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
-//   - a convolution that takes fewer multiplications in another form is rewritten (winograd.h); where its data holds a value
-//     that this form would spread, the direct form runs after it;
+//   - a convolution or product that takes fewer multiplications in another form is rewritten (winograd.h, strassen.h); where its
+//     data holds a value that this form would spread, the direct form runs after it;
 //   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);
 //   - groups between which the scores of attention would go through memory become one (join_attention.h);
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
+//   - of a function for many calls at once (LowerOptions::calls) attention and products keep their form, so that no call sees
+//     which others it came with;
 //   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
 #pragma once
 
@@ -36,9 +38,6 @@ struct GraphPlan {
   std::vector<Array> arrays;
   std::vector<PlannedGroup> groups;  // in execution order
 };
-
-// The consumer with what it reads of the producer, which has one result, computed in it.
-PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer);
 
 Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options);
 

@@ -1,10 +1,9 @@
 #include "relay/lower/sliding.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "relay/lower/bilinear.h"
 #include "relay/lower/facts.h"
+#include "relay/lower/join.h"
 
 namespace relay::lower {
 
@@ -25,6 +24,7 @@ enum class Form : uint8_t { Other, Pointwise, Window };
 
 struct Candidate {
   Form form = Form::Other;
+  int data = -1;          // Window: the array that it goes over
   int64_t window = 1;     // rows
   int64_t stride = 1;     // of rows
   double flops = 0;       // multiply-adds
@@ -43,8 +43,8 @@ Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
   for (const te::Axis& a : r.reduce_axes) terms *= extent_or(a, 0);
   if (results * terms == 0) return c;  // sizes are not known
   c.flops = static_cast<double>(results * terms);
-  c.rows = r.axes[2].extent->ivalue;
-  c.row_bytes = results / r.axes[0].extent->ivalue / c.rows * r.dtype.bytes();
+  c.rows = extent_or(r.axes[2], 0);
+  c.row_bytes = results / extent_or(r.axes[0], 1) / c.rows * r.dtype.bytes();
   if (!facts->contraction) return c;
   auto owns = [&](const std::set<std::string>& own, const std::set<std::string>& other) {
     return std::any_of(r.axes.begin(), r.axes.end(),
@@ -63,28 +63,26 @@ Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
         for (const te::Axis& k : r.reduce_axes)
           if (index->count(k.var->name)) c.window = (extent_or(k, 1) - 1) * index->at(k.var->name) + 1;
         c.form = Form::Window;
+        for (const te::Tensor& in : te::topological({l.tensor}))  // it may be padded
+          for (size_t p = 0; p < g.params.size(); ++p)
+            if (in == g.te.params[p]) c.data = g.params[p];
       }
   return c;
 }
 
 class Joiner {
  public:
-  Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target) {
+  Joiner(GraphPlan& plan, const TargetDesc& target) : plan_(plan), target_(target), uses_(plan) {
     for (const PlannedGroup& g : plan_.groups) candidates_.push_back(candidate(g, target_));
-    for (size_t g = 0; g < plan_.groups.size(); ++g) {
-      for (int p : plan_.groups[g].params) readers_[p].push_back(g);
-      if (plan_.groups[g].when >= 0) readers_[plan_.groups[g].when].push_back(g);
-      for (int o : plan_.groups[g].outputs) writer_[o] = g;
-    }
-    for (const Array& a : plan_.arrays)
-      if (a.alias >= 0) readers_[a.alias].push_back(plan_.groups.size());
   }
 
   void run() {
     std::vector<bool> gone(plan_.groups.size());
     for (size_t w = 0; w < plan_.groups.size(); ++w) {
       if (candidates_[w].form != Form::Window) continue;
-      std::optional<size_t> last = only_reader(w), first = only_writer(w);
+      std::optional<size_t> last = uses_.only_reader(plan_.groups[w].outputs[0]),
+                            first = uses_.writer(candidates_[w].data);
+      if (first && uses_.only_reader(candidates_[w].data) != w) first.reset();
       if (!last || candidates_[*last].form != Form::Pointwise || plan_.groups[*last].slides) continue;
       if (first && (candidates_[*first].form != Form::Pointwise || plan_.groups[*first].slides)) first.reset();
       if (!pays(first, w, *last)) continue;
@@ -95,29 +93,10 @@ class Joiner {
       gone[w] = true;
       if (first) gone[*first] = true;
     }
-    std::vector<PlannedGroup> left;
-    for (size_t g = 0; g < plan_.groups.size(); ++g)
-      if (!gone[g]) left.push_back(std::move(plan_.groups[g]));
-    plan_.groups = std::move(left);
+    remove_groups(plan_, gone);
   }
 
  private:
-  // The group that alone reads, once, what group g alone writes.
-  std::optional<size_t> only_reader(size_t g) const {
-    const int array = plan_.groups[g].outputs[0];
-    auto it = readers_.find(array);
-    if (plan_.arrays[array].kind != Array::Kind::Temporary || it == readers_.end() || it->second.size() != 1 ||
-        it->second[0] >= plan_.groups.size())
-      return std::nullopt;
-    return it->second[0];
-  }
-  // The group before w, if w is its only reader; of w's parameters, the one of that much data.
-  std::optional<size_t> only_writer(size_t w) const {
-    for (int p : plan_.groups[w].params)
-      if (auto it = writer_.find(p); it != writer_.end() && only_reader(it->second) == w) return it->second;
-    return std::nullopt;
-  }
-
   // Nanoseconds: what is not written to L3 and read again, against rows that two tasks compute and those copied into a ring.
   bool pays(std::optional<size_t> first, size_t w, size_t last) const {
     const Candidate& window = candidates_[w];
@@ -144,8 +123,7 @@ class Joiner {
   GraphPlan& plan_;
   const TargetDesc& target_;
   std::vector<Candidate> candidates_;
-  std::unordered_map<int, std::vector<size_t>> readers_;  // of an array
-  std::unordered_map<int, size_t> writer_;
+  const Uses uses_;
 };
 
 }  // namespace

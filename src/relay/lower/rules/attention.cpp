@@ -128,7 +128,8 @@ class Scheduler {
   void pack_keys() {
     const te::Tensor keys = find(a_.keys);
     const int64_t block = static_cast<int64_t>(of_scores_.nb) * lanes_;
-    const int j = static_cast<int>(b_), k = j + 1;
+    const size_t batches = keys->axes.size() - 2;  // those that keys have
+    const int j = static_cast<int>(batches), k = j + 1;
     Layout packed;
     for (int d = 0; d < j; ++d) packed.dims.push_back({d});
     packed.dims.push_back({j, block, false}), packed.dims.push_back({k}), packed.dims.push_back({j, block, true});
@@ -136,39 +137,39 @@ class Scheduler {
 
     StageSchedule& s = plan_.schedule.stages[keys->name];
     s.place = Place::Root;
-    for (size_t d = 0; d < b_; ++d) s.loops.push_back({axis(keys, d), 1, LoopKind::Parallel});
-    s.loops.push_back({axis(keys, b_), block, LoopKind::Parallel});
+    for (size_t d = 0; d < batches; ++d) s.loops.push_back({axis(keys, d), 1, LoopKind::Parallel});
+    s.loops.push_back({axis(keys, batches), block, LoopKind::Parallel});
     bool along_depth = true;  // squares are turned around in registers
     for (const LoadFact& l : facts_of(keys, expand(plan_.stages(), plan_.schedule)).loads) {
-      if (!l.axes.count(axis(keys, b_))) continue;
+      if (!l.axes.count(axis(keys, batches))) continue;
       const int last = contiguous_dim(*l.tensor, plan_.layout(l.tensor));
       const auto* c = last < 0 ? nullptr : &l.coefficients[static_cast<size_t>(last)];
-      along_depth &= c && *c && (*c)->count(axis(keys, b_ + 1)) && (*c)->at(axis(keys, b_ + 1)) == 1;
+      along_depth &= c && *c && (*c)->count(axis(keys, batches + 1)) && (*c)->at(axis(keys, batches + 1)) == 1;
     }
     if (!along_depth) {
-      s.loops.push_back({axis(keys, b_ + 1), 1});
-      add_vector(s.loops, axis(keys, b_), lanes_);
+      s.loops.push_back({axis(keys, batches + 1), 1});
+      add_vector(s.loops, axis(keys, batches), lanes_);
       return;
     }
-    s.loops.push_back({axis(keys, b_), lanes_});
-    s.loops.push_back({axis(keys, b_ + 1), lanes_});
+    s.loops.push_back({axis(keys, batches), lanes_});
+    s.loops.push_back({axis(keys, batches + 1), lanes_});
     te::TensorNode inside = *keys;
     inside.name = keys->name + "_tile";
     const te::Tensor tile(new te::TensorNode(std::move(inside)));
     StageSchedule t;
     t.place = Place::At, t.consumer = keys->name, t.level = static_cast<int>(s.loops.size());
-    for (size_t d = 0; d < b_; ++d) t.loops.push_back({axis(tile, d), 1});
-    t.loops.push_back({axis(tile, b_), 1, LoopKind::Unroll});
-    t.loops.push_back({axis(tile, b_ + 1), 1, LoopKind::Vector});
-    s.loops.push_back({axis(keys, b_ + 1), 1, LoopKind::Unroll});
-    s.loops.push_back({axis(keys, b_), 1, LoopKind::Vector});
+    for (size_t d = 0; d < batches; ++d) t.loops.push_back({axis(tile, d), 1});
+    t.loops.push_back({axis(tile, batches), 1, LoopKind::Unroll});
+    t.loops.push_back({axis(tile, batches + 1), 1, LoopKind::Vector});
+    s.loops.push_back({axis(keys, batches + 1), 1, LoopKind::Unroll});
+    s.loops.push_back({axis(keys, batches), 1, LoopKind::Vector});
     plan_.schedule.stages[tile->name] = t;
     plan_.outputs = redirect(plan_.outputs, keys, copy_stage(tile, keys->name));
   }
 
-  // The loops of the epilogue down to the rows of a task.
+  // The loops of the epilogue down to the rows of a task; sets its name and axes.
   StageSchedule& epilogue() {
-    const te::Tensor result = find(a_.result), e = plan_.outputs[0];
+    const te::Tensor e = plan_.outputs[0];
     e_name_ = e->name;
     row_ = axis(e, a_.row), column_ = axis(e, a_.column);
     StageSchedule& s = plan_.schedule.stages[e_name_];

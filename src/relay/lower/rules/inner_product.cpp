@@ -38,7 +38,7 @@ bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   }
   const Side &few = left.rows < right.rows ? left : right, &many = left.rows < right.rows ? right : left;
   constexpr int64_t rows_for_packing = 16;
-  if (many.rows == 1 || few.rows >= rows_for_packing || !few.is_static) return false;
+  if (many.rows <= 1 || few.rows < 1 || few.rows >= rows_for_packing || !few.is_static) return false;
 
   // Tile: rows of `many` times rows of `few`, of each a vector; the rest of the registers hold what is loaded.
   const int64_t most = plan.target->vector_registers >= 32 ? 4 : 2;
@@ -60,7 +60,8 @@ bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   // Tasks of enough work; the rows of one are multiples of the tile.
   const te::Axis& n_axis = *find_axis(*r, n);
   int64_t task = nr;
-  if (scalar::is_int(n_axis.extent)) task = std::max<int64_t>(1, 16384 / (work * few.rows * nr)) * nr;
+  if (scalar::is_int(n_axis.extent))
+    task = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, work * few.rows * nr)) * nr;
   if (task < many.longest) loops.push_back({n_in_e, task, LoopKind::Parallel});
   loops.push_back({n_in_e, nr});
   if (!m.empty()) loops.push_back({m_in_e, mr});

@@ -202,7 +202,7 @@ void plan_group(GroupPlan& plan) {
     const StageSchedule& s = plan.schedule.stages[t->name];
     if (s.place == Place::Root && s.loops.empty()) elementwise_rule(plan, find_stage(plan, t->name));
   }
-  if (plan.slides) sliding_rule(plan);
+  if (plan.slides && !sliding_rule(plan)) plan.note("not row by row: the loops have another form");
   for (const te::Tensor& t : plan.stages())
     if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
 }

@@ -40,8 +40,11 @@ bool sliding_rule(GroupPlan& plan) {
   if (chain.size() < 2 || chain.back() != plan.outputs[0]) return false;
   std::vector<int> row_loops;
   for (const te::Tensor& t : chain) {
-    std::optional<int> loop = row_loop(*t, plan.schedule.stages[t->name]);
-    if (!loop) return false;
+    const StageSchedule& s = plan.schedule.stages[t->name];
+    std::optional<int> loop = row_loop(*t, s);
+    if (!loop ||
+        std::none_of(s.loops.begin(), s.loops.end(), [&](const Loop& l) { return l.axis == t->axes[1].var->name; }))
+      return false;
     row_loops.push_back(*loop);
   }
 

@@ -1,7 +1,7 @@
 // A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own; then
 //
 //   for each pair of blocks of columns            (the tasks)
-//     product[7][pairs of rows][block]            one register-tiled contraction for each of them
+//     product[p][pairs of rows][block]            one register-tiled contraction for each of them
 //     for each pair of rows: tiles, epilogue      sums of products, bias, activation
 //
 // The sums of the weights depend on constants only: they are a group of their own, computed when the program is built. The direct
@@ -111,7 +111,7 @@ class Scheduler {
     return level;
   }
 
-  // A contraction for each of the seven; its result is copied out of the registers by a stage of its own.
+  // A contraction for each of the products; its result is copied out of the registers by a stage of its own.
   void products(const RegisterTile& tile, int level) {
     const te::Tensor product = find(s_.product), copy = copy_stage(product, s_.product + "_block");
     plan_.outputs = redirect(plan_.outputs, product, copy);
@@ -129,7 +129,7 @@ class Scheduler {
     e_ = find(e_->name);
   }
 
-  // Two rows of two blocks, from seven vectors that are loaded once each.
+  // Two rows of two blocks, from vectors of the products that are loaded once each.
   void sums(int level) {
     std::vector<Loop>& tiles = at(s_.tiles, e_->name, level, dear_ ? Storage::Stack : Storage::Registers).loops;
     tiles = {{"t", 1},
