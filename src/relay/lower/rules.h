@@ -26,6 +26,7 @@ struct GroupPlan {
   const TargetDesc* target = nullptr;
 
   te::Tensors stages() const { return te::topological(outputs); }
+  te::Tensor stage(const std::string& name) const;  // there is one
   int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
   const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
   void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }

@@ -24,7 +24,7 @@ class Scheduler {
     for (const te::Tensor& t : plan_.stages())
       if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
     b_ = static_cast<size_t>(a_.batches);
-    const te::Tensor part = find(a_.part), scores = find(a_.scores);
+    const te::Tensor part = plan_.stage(a_.part), scores = plan_.stage(a_.scores);
     const te::Axis &rows = part->axes[b_], &columns = part->axes[b_ + 1], &keys = scores->axes[b_ + 1];
     const bool rows_known = scalar::is_int(scalar::simplify(rows.extent));
     const int64_t row_count = extent_or(rows, 256), at_once = a_.block ? a_.block : extent_or(keys, 256);
@@ -51,10 +51,6 @@ class Scheduler {
   }
 
  private:
-  te::Tensor find(const std::string& name) const {
-    const te::Tensors stages = plan_.stages();
-    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == name; });
-  }
   // The name of axis d of a stage, behind the batches.
   static std::string axis(const te::Tensor& t, size_t d) { return t->axes[d].var->name; }
 
@@ -63,7 +59,7 @@ class Scheduler {
     StageSchedule& s = plan_.schedule.stages[name];
     s = {};
     s.place = Place::At, s.consumer = home_, s.level = home_level_, s.storage = storage;
-    const te::Tensor t = find(name);
+    const te::Tensor t = plan_.stage(name);
     for (size_t d = 0; d < b_; ++d) s.loops.push_back({axis(t, d), 1});
     if (single) s.loops.push_back({axis(t, single), 1});
     return s;
@@ -71,12 +67,12 @@ class Scheduler {
   // One value a row, lanes along rows; with blocks [b, i, t].
   StageSchedule& place_row_values(const std::string& name) {
     StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
-    const std::string row = axis(find(name), b_);
+    const std::string row = axis(plan_.stage(name), b_);
     s.loops.push_back({row, lanes_});
     s.loops.push_back({row, 1, LoopKind::Vector});
     return s;
   }
-  void place_scan(StageSchedule& s, const std::string& name) { s.fold = find(name)->axes.back().var->name; }
+  void place_scan(StageSchedule& s, const std::string& name) { s.fold = plan_.stage(name)->axes.back().var->name; }
   void add_tile(std::vector<Loop>& loops, const std::string& row, const std::string& column) {
     loops.push_back({row, 1, LoopKind::Unroll});
     add_vector(loops, column, lanes_);
@@ -88,7 +84,7 @@ class Scheduler {
     s = {};
     s.place = Place::At, s.consumer = consumer, s.storage = Storage::Registers;
     s.level = static_cast<int>(plan_.schedule.stages[consumer].loops.size()) - 3;
-    const te::Tensor t = find(name);
+    const te::Tensor t = plan_.stage(name);
     s.loops.push_back({t->reduce_axes[0].var->name, 1});
     for (size_t d = 0; d < t->axes.size(); ++d)
       if (d != row && d != column) s.loops.push_back({axis(t, d), 1});
@@ -100,14 +96,14 @@ class Scheduler {
     Schedule now;  // everything that is read has a place
     for (const te::Tensor& t : plan_.stages())
       if (!t->is_placeholder()) now.stages[t->name].place = Place::Root;
-    te::Tensor r = find(name);
+    te::Tensor r = plan_.stage(name);
     const StageFacts facts = facts_of(r, expand(plan_.stages(), now));
     const int64_t keys = extent_or(r->reduce_axes[0], 256);
     const LaneParts parts = split_lanes(plan_, r, facts, keys >= 8 * lanes_ ? 4 : 1);
     StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
     s.loops.push_back({axis(r, b_), 1});
     const int level = static_cast<int>(s.loops.size());
-    r = find(name);
+    r = plan_.stage(name);
     s.loops.push_back({r->reduce_axes[0].var->name, 1, parts.acc ? LoopKind::Unroll : LoopKind::Serial});
     auto inside = [&](const te::Tensor& stage, bool reduces) {
       StageSchedule& in = plan_.schedule.stages[stage->name];
@@ -126,7 +122,7 @@ class Scheduler {
 
   // [b, j, k] as [b][j / block][k][j % block], a kernel of its own.
   void pack_keys() {
-    const te::Tensor keys = find(a_.keys);
+    const te::Tensor keys = plan_.stage(a_.keys);
     const int64_t block = static_cast<int64_t>(of_scores_.nb) * lanes_;
     const size_t batches = keys->axes.size() - 2;  // those that keys have
     const int j = static_cast<int>(batches), k = j + 1;
@@ -182,7 +178,7 @@ class Scheduler {
 
   void scores_and_weights() {
     StageSchedule& s = place(a_.scores, Storage::Scratch, 0);
-    const te::Tensor scores = find(a_.scores);
+    const te::Tensor scores = plan_.stage(a_.scores);
     s.loops.push_back({axis(scores, b_ + 1), of_scores_.nb * lanes_});
     s.loops.push_back({axis(scores, b_), of_scores_.tx});
     add_tile(s.loops, axis(scores, b_), axis(scores, b_ + 1));
@@ -191,7 +187,7 @@ class Scheduler {
     if (a_.block) place_scan(place_row_values(a_.max), a_.max);
     place_row_values(a_.base);
     StageSchedule& w = place(a_.weights, Storage::Scratch, a_.block ? b_ + 1 : 0);
-    const te::Tensor weights = find(a_.weights);
+    const te::Tensor weights = plan_.stage(a_.weights);
     w.loops.push_back({axis(weights, b_), 1});
     w.loops.push_back({weights->axes.back().var->name, lanes_});
     w.loops.push_back({weights->axes.back().var->name, 1, LoopKind::Vector});
@@ -218,8 +214,8 @@ class Scheduler {
     e.loops.push_back({row_, 8});
     e.loops.push_back({row_, 1});
     add_vector(e.loops, column_, lanes_);
-    const te::Tensor t = find(a_.last);
-    const bool divides = scalar::is_int(find(a_.part)->reduce_axes[0].extent);
+    const te::Tensor t = plan_.stage(a_.last);
+    const bool divides = scalar::is_int(plan_.stage(a_.part)->reduce_axes[0].extent);
     last.loops.push_back({t->reduce_axes[0].var->name, 1, divides ? LoopKind::Serial : LoopKind::Peeled});
     for (size_t d = 0; d <= b_; ++d) last.loops.push_back({axis(t, d), 1});
     add_vector(last.loops, axis(t, b_ + 1), lanes_);
@@ -230,7 +226,7 @@ class Scheduler {
     place_scan(place_row_values(a_.sum), a_.sum);
     place_row_values(a_.keep);
     StageSchedule& s = place(a_.mean, Storage::Scratch, b_ + 2);
-    const te::Tensor mean = find(a_.mean);
+    const te::Tensor mean = plan_.stage(a_.mean);
     place_scan(s, a_.mean);
     s.loops.push_back({axis(mean, b_), of_values_.tx});
     s.loops.push_back({axis(mean, b_ + 1), of_values_.nb * lanes_});

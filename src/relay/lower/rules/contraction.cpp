@@ -19,12 +19,8 @@ constexpr int64_t rows_for_panel = 16;
 // and the sums lie on the stack.
 static void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
   StageSchedule& se = plan.schedule.stages[epilogue];
-  const te::Tensors stages = plan.stages();
-  auto find = [&](const std::string& name) {
-    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == name; });
-  };
-  if (!is_expensive(expand(stages, plan.schedule).body(*find(epilogue)))) return;
-  const te::Tensor r = find(sum);
+  if (!is_expensive(expand(plan.stages(), plan.schedule).body(*plan.stage(epilogue)))) return;
+  const te::Tensor r = plan.stage(sum);
   StageSchedule& sr = plan.schedule.stages[sum];
   if (sr.storage == Storage::Registers) {
     const te::Tensor kept = copy_stage(r, sum + "_kept");
@@ -241,16 +237,12 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   }
   finish(sr.loops, false);
   const std::string e_name = e->name, r_name = r->name;
-  auto current = [&] {
-    const te::Tensors stages = plan.stages();
-    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == r_name; });
-  };
   if (source) add_panel(plan, r, *source, e_name, panel_level);
-  const std::string copied = add_rows(plan, current(), left_loads, x, best.tx * best.ty);
+  const std::string copied = add_rows(plan, plan.stage(r_name), left_loads, x, best.tx * best.ty);
   const bool constant_rows = std::all_of(
       rows.begin(), rows.end(), [&](const std::string& name) { return scalar::is_int(find_axis(*r, name)->extent); });
   const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
-  split_long_sum(plan, current(), blocks ? 256 : 128);
+  split_long_sum(plan, plan.stage(r_name), blocks ? 256 : 128);
   const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
   if (rows_copied && blocks)
     block_rows(plan, r_name, n, rows, block);

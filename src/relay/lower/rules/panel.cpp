@@ -95,12 +95,8 @@ std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<Loa
 }
 
 bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum) {
-  te::Tensors stages = plan.stages();
-  auto is_named = [](const std::string& what) { return [what](const te::Tensor& t) { return t->name == what; }; };
-  if (std::none_of(stages.begin(), stages.end(), is_named(sum + "_part")))
-    return false;  // whole rows would lie as far apart again
-  const te::Tensor copy = *std::find_if(stages.begin(), stages.end(), is_named(name));
-  const te::Tensor part = *std::find_if(stages.begin(), stages.end(), is_named(sum + "_part"));
+  if (!plan.schedule.stages.count(sum + "_part")) return false;  // whole rows would lie as far apart again
+  const te::Tensor copy = plan.stage(name), part = plan.stage(sum + "_part");
   StageSchedule& s = plan.schedule.stages[name];
   s.place = Place::At, s.consumer = sum, s.level = 1, s.storage = Storage::Scratch;
   const int lanes = plan.lanes(copy->dtype);
@@ -123,11 +119,7 @@ bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum
 void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, const std::vector<std::string>& rows,
                 int64_t block) {
   StageSchedule &total = plan.schedule.stages[sum], &part = plan.schedule.stages[sum + "_part"];
-  const te::Tensors stages = plan.stages();
-  auto find = [&](const std::string& name) {
-    return *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == name; });
-  };
-  const te::Tensor r = find(sum), e = find(total.consumer), p = find(sum + "_part");
+  const te::Tensor r = plan.stage(sum), e = plan.stage(total.consumer), p = plan.stage(sum + "_part");
   StageSchedule& se = plan.schedule.stages[e->name];
   auto in_e = [&](const std::string& axis_of_r) {
     for (size_t d = 0; d < r->axes.size(); ++d)

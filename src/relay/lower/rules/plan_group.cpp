@@ -32,9 +32,7 @@ void add_copies(GroupPlan& plan) {
   for (const te::Tensor& t : plan.stages())
     if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
   for (size_t i = reductions.size(); i-- > 0;) {
-    te::Tensors stages = plan.stages();
-    te::Tensor r =
-        *std::find_if(stages.begin(), stages.end(), [&](const te::Tensor& t) { return t->name == reductions[i]; });
+    const te::Tensor r = plan.stage(reductions[i]);
     te::Tensor e = pointwise_end(plan.outputs, r, claimed);
     if (e == r) {
       te::Tensor copy = copy_stage(r, unused_name(plan, r->name + "_out"));
@@ -44,12 +42,6 @@ void add_copies(GroupPlan& plan) {
     }
     claimed.insert(e->name);
   }
-}
-
-te::Tensor find_stage(const GroupPlan& plan, const std::string& name) {
-  for (const te::Tensor& t : plan.stages())
-    if (t->name == name) return t;
-  return {};
 }
 
 // What inlining costs: the nodes of bodies with what is inlined into them, and how often stages are read.
@@ -114,6 +106,13 @@ bool lies_channels_last(const te::TensorNode& r) {
 
 }  // namespace
 
+te::Tensor GroupPlan::stage(const std::string& name) const {
+  for (const te::Tensor& t : stages())
+    if (t->name == name) return t;
+  RELAY_CHECK(false, "the group has no stage '{}'", name);
+  return {};
+}
+
 void plan_group(GroupPlan& plan) {
   for (te::Tensor& o : plan.outputs)
     if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
@@ -168,7 +167,7 @@ void plan_group(GroupPlan& plan) {
         }
   }
   for (const auto& [r_name, e_name] : pairs) {
-    te::Tensor r = find_stage(plan, r_name), e = find_stage(plan, e_name);
+    te::Tensor r = plan.stage(r_name), e = plan.stage(e_name);
     StageFacts facts = facts_of(r, expand(plan.stages(), plan.schedule));
     // A convolution or pooling reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
     const int rank = static_cast<int>(e->shape.size());
@@ -189,7 +188,7 @@ void plan_group(GroupPlan& plan) {
           plan.outputs = redirect(plan.outputs, in, copy);
         }
       }
-      r = find_stage(plan, r_name), e = find_stage(plan, e_name);
+      r = plan.stage(r_name), e = plan.stage(e_name);
       facts = facts_of(r, expand(plan.stages(), plan.schedule));
     }
     if (inner_product_rule(plan, r, e, facts)) continue;
@@ -200,7 +199,7 @@ void plan_group(GroupPlan& plan) {
   for (const te::Tensor& t : plan.stages()) {
     if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
     const StageSchedule& s = plan.schedule.stages[t->name];
-    if (s.place == Place::Root && s.loops.empty()) elementwise_rule(plan, find_stage(plan, t->name));
+    if (s.place == Place::Root && s.loops.empty()) elementwise_rule(plan, plan.stage(t->name));
   }
   if (plan.slides && !sliding_rule(plan)) plan.note("not row by row: the loops have another form");
   for (const te::Tensor& t : plan.stages())

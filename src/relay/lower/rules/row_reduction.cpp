@@ -261,9 +261,7 @@ bool rows_rule(GroupPlan& plan) {
   for (const te::Tensor& t : plan.stages())
     if (!t->is_placeholder()) plan.schedule.stages[t->name] = {};
   for (const std::string& name : kept) {
-    te::Tensor stage;
-    for (const te::Tensor& t : plan.stages())
-      if (t->name == name) stage = t;
+    const te::Tensor stage = plan.stage(name);
     StageSchedule s;
     s.place = Place::At, s.consumer = out_name, s.level = level, s.storage = Storage::Scratch;
     std::vector<Loop> loops;
@@ -293,12 +291,10 @@ bool rows_rule(GroupPlan& plan) {
     Schedule now = flat;  // facts of the current nodes, reductions and kept stages not inlined
     for (const std::vector<std::string>* placed : {&kept, &once})
       for (const std::string& k : *placed) now.stages[k].place = Place::Root;
-    te::Tensor r;
-    for (const te::Tensor& t : plan.stages()) {
-      if (t->name == name) r = t;
+    const te::Tensor r = plan.stage(name);
+    for (const te::Tensor& t : plan.stages())
       if (!t->is_placeholder() && !now.stages.count(t->name))
         now.stages[t->name].place = Place::Root;  // parts made before
-    }
     Expanded current = expand(plan.stages(), now);
     place_parts(plan, split_lanes(plan, r, facts_of(r, current)), out_name, level);
   }

@@ -24,31 +24,25 @@ class Scheduler {
       plan_.note(format("{}: sums of quarters of weights", s_.weight));
       return;
     }
-    e_ = pointwise_end(plan_.outputs, find(s_.result), {});
-    m_ = axis_of(find(s_.result)->body->args[0]), n_ = axis_of(find(s_.result)->body->args[4]);
+    e_ = pointwise_end(plan_.outputs, plan_.stage(s_.result), {});
+    m_ = axis_of(plan_.stage(s_.result)->body->args[0]), n_ = axis_of(plan_.stage(s_.result)->body->args[4]);
     for (const te::Tensor& t : plan_.stages())
       if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
     left();
     const int level = epilogue();
     const RegisterTile tile = choose_tile(*plan_.target, lanes_, s_.block, static_cast<int>(s_.block / lanes_),
-                                          {extent_or(find(s_.product)->axes[1], 1), true}, {});
+                                          {extent_or(plan_.stage(s_.product)->axes[1], 1), true}, {});
     products(tile, level);
     sums(level + 1);
-    const int64_t products = extent_or(find(s_.product)->axes[0], 0);
+    const int64_t products = extent_or(plan_.stage(s_.product)->axes[0], 0);
     plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name,
                       products == 7 ? "Strassen" : "by quarters", tile.tx, s_.block / lanes_, lanes_));
   }
 
  private:
-  te::Tensor find(const std::string& name) const {
-    for (const te::Tensor& t : plan_.stages())
-      if (t->name == name) return t;
-    RELAY_CHECK(false, "the group has no stage '{}'", name);
-    return {};
-  }
   // The epilogue's name for the axis of the result in `index`: its axes stand in the same places.
   std::string axis_of(const Expr& index) const {
-    const te::Tensor result = find(s_.result);
+    const te::Tensor result = plan_.stage(s_.result);
     for (const Expr& v : scalar::free_vars(index))
       for (size_t d = 0; d < result->axes.size(); ++d)
         if (result->axes[d].var == v) return e_->axes[d].var->name;
@@ -63,8 +57,8 @@ class Scheduler {
   void root(const std::string& stage, std::vector<Loop> loops) {
     StageSchedule& s = plan_.schedule.stages[stage];
     s.place = Place::Root, s.loops = std::move(loops);
-    Layout layout = Layout::row_major(static_cast<int>(find(stage)->axes.size()));
-    if (stage == s_.left) layout.spread_rows(find(stage)->shape.back(), DType::float32());
+    Layout layout = Layout::row_major(static_cast<int>(plan_.stage(stage)->axes.size()));
+    if (stage == s_.left) layout.spread_rows(plan_.stage(stage)->shape.back(), DType::float32());
     plan_.layouts[stage] = plan_.schedule.layouts[stage] = layout;
   }
 
@@ -77,11 +71,11 @@ class Scheduler {
     root(s_.weight, {{"b", 1, LoopKind::Parallel}, {"k", 1}, {"p", 1, LoopKind::Unroll}});
     add_vector(plan_.schedule.stages[s_.weight].loops, "r", lanes_);
     // Lanes run along the columns of the weight as it was given.
-    for (const te::Tensor& in : te::inputs(find(s_.weight))) {
+    for (const te::Tensor& in : te::inputs(plan_.stage(s_.weight))) {
       if (!plan_.constants.count(in->name)) continue;
       Layout last;
       int column = -1;
-      scalar::visit(find(s_.weight)->body, [&](const Expr& e) {
+      scalar::visit(plan_.stage(s_.weight)->body, [&](const Expr& e) {
         if (e->kind != scalar::Kind::Load) return;
         for (size_t d = 0; d < e->args.size(); ++d)
           for (const Expr& v : scalar::free_vars(e->args[d]))
@@ -113,9 +107,9 @@ class Scheduler {
 
   // A contraction for each of the products; its result is copied out of the registers by a stage of its own.
   void products(const RegisterTile& tile, int level) {
-    const te::Tensor product = find(s_.product), copy = copy_stage(product, s_.product + "_block");
+    const te::Tensor product = plan_.stage(s_.product), copy = copy_stage(product, s_.product + "_block");
     plan_.outputs = redirect(plan_.outputs, product, copy);
-    e_ = find(e_->name);
+    e_ = plan_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, e_->name, level, Storage::Scratch).loops;
     loops = {{"p", 1}, {"b", 1}, {"t", tile.tx}};
     const int inside = static_cast<int>(loops.size());
@@ -125,8 +119,8 @@ class Scheduler {
     std::vector<Loop>& sum = at(s_.product, copy->name, inside, Storage::Registers).loops;
     sum = {{"k", 1}, {"p", 1}, {"b", 1}};
     sum.insert(sum.end(), results.begin(), results.end());
-    split_long_sum(plan_, find(s_.product), 128);
-    e_ = find(e_->name);
+    split_long_sum(plan_, plan_.stage(s_.product), 128);
+    e_ = plan_.stage(e_->name);
   }
 
   // Two rows of two blocks, from vectors of the products that are loaded once each.
@@ -138,9 +132,9 @@ class Scheduler {
              {"i", 1, LoopKind::Unroll},
              {"j", 1, LoopKind::Unroll},
              {"r", 1, LoopKind::Vector}};
-    const te::Tensor from = find(s_.product + "_block"), kept = copy_stage(from, s_.product + "_kept");
+    const te::Tensor from = plan_.stage(s_.product + "_block"), kept = copy_stage(from, s_.product + "_kept");
     plan_.outputs = redirect(plan_.outputs, from, kept);
-    e_ = find(e_->name);
+    e_ = plan_.stage(e_->name);
     at(kept->name, s_.tiles, 3, Storage::Registers).loops = {
         {"t", 1}, {"b", 1}, {"p", 1, LoopKind::Unroll}, {"r", 1, LoopKind::Vector}};
   }

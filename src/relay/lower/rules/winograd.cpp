@@ -48,13 +48,13 @@ class Scheduler {
   Scheduler(GroupPlan& plan) : plan_(plan), w_(*plan.winograd), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
-    te::Tensor result = find(w_.result);
+    te::Tensor result = plan_.stage(w_.result);
     e_ = pointwise_end(plan_.outputs, result, {});
     // The axes of the result stand in the same places in the epilogue; which is which is read off the load of `tiles`.
     const Exprs& at = result->body->args;  // n, y / m, x / m, y % m, x % m, o
     n_ = axis_of(*result, at[0]), y_ = axis_of(*result, at[1]), x_ = axis_of(*result, at[2]),
     o_ = axis_of(*result, at[5]);
-    const te::Tensor product = find(w_.product), input = find(w_.input);
+    const te::Tensor product = plan_.stage(w_.product), input = plan_.stage(w_.input);
     channels_ = extent_or(input->axes[5], 0), outputs_ = extent_or(product->axes[5], 0);
     tiles_y_ = extent_or(product->axes[3], 0), tiles_x_ = extent_or(product->axes[4], 0);
     const int64_t positions = w_.y.points() * w_.x.points();
@@ -100,12 +100,6 @@ class Scheduler {
     double gbps = bytes <= t.l2_bytes / 2 ? t.l2_gbps : bytes <= t.l3_bytes / 2 ? t.l3_gbps : t.dram_gbps;
     return static_cast<double>(bytes) / gbps;
   }
-  te::Tensor find(const std::string& name) const {
-    for (const te::Tensor& t : plan_.stages())
-      if (t->name == name) return t;
-    RELAY_CHECK(false, "the group has no stage '{}'", name);
-    return {};
-  }
   // The epilogue's name for the axis of the result that `index` reads.
   std::string axis_of(const te::TensorNode& result, const Expr& index) const {
     for (const Expr& v : scalar::free_vars(index))
@@ -138,14 +132,14 @@ class Scheduler {
       }
       schedule(w_.padded).place = Place::Root;
       plan_.layouts[w_.padded] = channels_last;
-      elementwise_rule(plan_, find(w_.padded));
+      elementwise_rule(plan_, plan_.stage(w_.padded));
       return;
     }
-    for (const te::Tensor& in : te::inputs(find(w_.rows))) {
+    for (const te::Tensor& in : te::inputs(plan_.stage(w_.rows))) {
       if (!in->is_placeholder() || plan_.layout(in).dims == channels_last.dims) continue;
       te::Tensor copy = copy_stage(in, in->name + "_nhwc");
       plan_.outputs = redirect(plan_.outputs, in, copy);
-      e_ = find(e_->name);
+      e_ = plan_.stage(e_->name);
       plan_.layouts[copy->name] = channels_last;
       schedule(copy->name).place = Place::Root;
       elementwise_rule(plan_, copy);
@@ -165,11 +159,11 @@ class Scheduler {
     for (const char* axis : {"p", "q"}) s.loops.push_back({axis, 1, LoopKind::Unroll});
     s.loops.push_back({"o", 1, LoopKind::Vector});
     // Lanes run along the output channels of the weight as it was given.
-    for (const te::Tensor& in : te::inputs(find(w_.half))) {
+    for (const te::Tensor& in : te::inputs(plan_.stage(w_.half))) {
       if (!plan_.constants.count(in->name)) continue;
       Layout last;
       int o = -1;
-      scalar::visit(find(w_.half)->body, [&](const Expr& n) {
+      scalar::visit(plan_.stage(w_.half)->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load) return;
         for (size_t d = 0; d < n->args.size(); ++d)
           if (n->args[d]->kind == scalar::Kind::Var && n->args[d]->name == "o") o = static_cast<int>(d);
@@ -207,9 +201,9 @@ class Scheduler {
 
   // A contraction a position; its result is copied out of the registers by a stage of its own.
   void product_stages(const RegisterTile& tile, int level) {
-    te::Tensor product = find(w_.product), copy = copy_stage(product, w_.product + "_block");
+    te::Tensor product = plan_.stage(w_.product), copy = copy_stage(product, w_.product + "_block");
     plan_.outputs = redirect(plan_.outputs, product, copy);
-    e_ = find(e_->name);
+    e_ = plan_.stage(e_->name);
     StageSchedule& s = at(copy->name, e_->name, level, Storage::Scratch);
     s.loops = {{"p", 1}, {"q", 1}, {"n", 1}, {"ty", tile.ty}, {"tx", tile.tx}, {"o", o_block_}};
     const int inside = static_cast<int>(s.loops.size());
@@ -221,8 +215,8 @@ class Scheduler {
     StageSchedule& sums = at(w_.product, copy->name, inside, Storage::Registers);
     sums.loops = {{"c", 1}, {"p", 1}, {"q", 1}, {"n", 1}};
     sums.loops.insert(sums.loops.end(), results.begin(), results.end());
-    split_long_sum(plan_, find(w_.product));
-    e_ = find(e_->name);
+    split_long_sum(plan_, plan_.stage(w_.product));
+    e_ = plan_.stage(e_->name);
   }
 
   void input_stages(int level) {
@@ -262,9 +256,9 @@ class Scheduler {
   // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded into
   // registers once.
   void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
-    te::Tensor from = find(stage), copy = copy_stage(from, stage + "_kept");
+    te::Tensor from = plan_.stage(stage), copy = copy_stage(from, stage + "_kept");
     plan_.outputs = redirect(plan_.outputs, from, copy);
-    e_ = find(e_->name);
+    e_ = plan_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, consumer, level, Storage::Registers).loops;
     const std::string vector = from->axes.back().var->name;
     for (const te::Axis& a : from->axes)
