@@ -30,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import fetch_models  # noqa: E402
 import networks  # noqa: E402
+from goals import goals_section  # noqa: E402
 
 RELAY = ROOT / ".venv" / "bin" / "relay"
 KERNELS = ROOT / "build" / "release" / "bin" / "relay_operators"
@@ -37,30 +38,19 @@ REQUIREMENTS = ROOT / "bench" / "requirements.txt"
 QUICK = ["mlp", "dqn", "mobilenet_v2", "resnet18", "minilm_l6", "fr_eye"]
 PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "torch-compile": "torch.compile"}
 ONNX_PEERS = ["onnxruntime", "openvino"]  # those that read ONNX files; the others want a program of PyTorch
-# What we want to reach at one thread, best peer's time over ours, on a processor with AVX-512 and a fast L3 cache.
-GOALS = {
-    "resnet18": 1.7,
-    "resnet50": 1.25,
-    "vgg16": 2.5,
-    "mobilenet_v2": 1.2,
-    "inception_v3": 1.45,
-    "densenet121": 1.35,
-    "fr_expression": 1.35,
-    "mlsd_512x512_large": 1.3,
-    "bert_base": 1.05,
-    "minilm_l6": 1.05,
-    "vit_b16": 1.05,
-}
-GOAL_OF_ALL = 1.4  # their geometric mean
 
 
 @functools.cache
+def target_name():
+    """What the compiler takes the processor for."""
+    said = subprocess.run([RELAY, "doctor", "--quick"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"native = (\S+)", said).group(1)
+
+
 def cpu_name():
     """ "AMD EPYC (zen4)": what the processor says, and what the compiler takes it for."""
     match = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    said = subprocess.run([RELAY, "doctor", "--quick"], capture_output=True, text=True, check=True).stdout
-    target = re.search(r"native = (\S+)", said).group(1)
-    return f"{match.group(1).strip() if match else os.uname().machine} ({target})"
+    return f"{match.group(1).strip() if match else os.uname().machine} ({target_name()})"
 
 
 def slug(text):
@@ -138,8 +128,9 @@ def measure_all(names, peers, threads, seconds, file):
     return rows, failed
 
 
-def losses(name):
-    """The kernels of a model that lose most against their ceilings, for people."""
+@functools.cache
+def profile(name):
+    """What `relay profile` says of a model at one thread."""
     (path,) = networks.export([name]) if name in networks.NETWORKS else fetch_models.fetch([name])
     command = [RELAY, "profile", path, "--threads", "1", "--json"]
     for given in networks.relay_inputs(name):
@@ -147,35 +138,7 @@ def losses(name):
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         raise BenchError(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
-    profile = json.loads(result.stdout)
-    most = sorted(profile["kernels"], key=lambda k: -k["us"] * max(0, 1 - k["share"]))[:3]
-    return "; ".join(
-        f"`{k['name']}` {100 * k['us'] / profile['kernels_us']:.0f} % of the run at {100 * k['share']:.0f} % of its "
-        f"ceiling ({k['bound']})"
-        for k in most
-    )
-
-
-def goals_table(rows):
-    found = {r["model"]: best(r)["ratio"] for r in rows if r["threads"] == 1 and r["model"] in GOALS}
-    if not found:
-        return ""
-    lines = ["| model | goal | measured | where it loses most |", "| --- | ---: | ---: | --- |"]
-    for name, ratio in found.items():
-        where = "" if ratio >= GOALS[name] else losses(name)
-        lines.append(f"| {name} | {GOALS[name]:.2f} | {ratio:.2f} | {where} |")
-    if len(found) == len(GOALS):
-        mean_ratio = math.exp(statistics.fmean(map(math.log, found.values())))
-        lines.append(f"| geometric mean | {GOAL_OF_ALL:.2f} | {mean_ratio:.2f} | |")
-    table = "\n".join(lines)
-    return f"""
-## Goals
-
-At one thread, best peer's time over ours. A model below its goal is profiled (`relay profile`): the three kernels that lose
-most time against what the machine can do.
-
-{table}
-"""
+    return json.loads(result.stdout)
 
 
 def measure_kernels():
@@ -317,7 +280,7 @@ its interval is that of a median, by order statistics, which assumes nothing abo
 
 {times_table(rows)}
 
-{goals_table(rows)}
+{goals_section(rows, best, profile, target_name())}
 ## Error, time to the first result, memory
 
 The root mean square error over all elements of the worst output, relative to its largest value, against the model in double

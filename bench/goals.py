@@ -1,0 +1,96 @@
+"""What the models are to reach, and the tables of that: best peer's time over ours, on two kinds of machines."""
+
+import math
+import statistics
+
+FAST_L3 = {"zen4", "zen5"}  # targets with AVX-512 whose L3 feeds the multiply-add units; others have a slow one
+
+# One thread, by model: where L3 is fast, where it is slow.
+GOALS = {
+    "resnet18": (1.7, 1.35),
+    "resnet50": (1.25, 1.15),
+    "vgg16": (2.5, 1.6),
+    "mobilenet_v2": (1.2, 1.2),
+    "inception_v3": (1.45, 1.2),
+    "densenet121": (1.35, 1.2),
+    "fr_expression": (1.35, 1.2),
+    "mlsd_512x512_large": (1.3, 1.2),
+    "bert_base": (1.05, 1.05),
+    "minilm_l6": (1.05, 1.05),
+    "vit_b16": (1.05, 1.05),
+}
+MEAN = (1.4, 1.25)  # geometric, of these
+TWO_THREADS = {"mobilenet_v2": 1.3}  # where L3 is fast
+MEAN_OF_TWO_THREADS = 1.35
+SMALL = ("mlp", "dqn", "hello_deepa", "hello_deepa_old", "namaste_deepa")
+FROM_FLOOR = 1.25
+
+
+def losses(profile):
+    """The kernels of a model that lose most against their ceilings, for people."""
+    most = sorted(profile["kernels"], key=lambda k: -k["us"] * max(0, 1 - k["share"]))[:3]
+    return "; ".join(
+        f"`{k['name']}` {100 * k['us'] / profile['kernels_us']:.0f} % of the run at {100 * k['share']:.0f} % of its "
+        f"ceiling ({k['bound']})"
+        for k in most
+    )
+
+
+def ratios(rows, best, threads, names):
+    """Of the models of these names that were measured, by name."""
+    return {r["model"]: best(r)["ratio"] for r in rows if r["threads"] == threads and r["model"] in names}
+
+
+def mean(found):
+    return math.exp(statistics.fmean(map(math.log, found.values())))
+
+
+def goals_section(rows, best, profile, target):
+    """`best`: the fastest peer of a row. `profile`: what `relay profile` says of a model at one thread."""
+    one, two = (ratios(rows, best, threads, GOALS) for threads in (1, 2))
+    if not one:
+        return ""
+    here = 0 if target in FAST_L3 else 1
+    other = ("fast", "slow")[1 - here]
+    lines = [
+        f"| model | goal | measured | goal, 2 threads | measured | goal where L3 is {other} | where it loses most |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+
+    def line(name, goal, got, goal_of_two, got_of_two, goal_there, where=""):
+        of_two = f"{goal_of_two:.2f}" if goal_of_two and not here else ""
+        lines.append(
+            f"| {name} | {goal:.2f} | {'' if got >= goal else '**'}{got:.2f}{'' if got >= goal else ' missed**'} "
+            f"| {of_two} | {f'{got_of_two:.2f}' if got_of_two else ''} | {goal_there:.2f} | {where} |"
+        )
+
+    for name, got in one.items():
+        where = "" if got >= GOALS[name][here] else losses(profile(name))
+        line(name, GOALS[name][here], got, TWO_THREADS.get(name), two.get(name), GOALS[name][1 - here], where)
+    if len(one) == len(GOALS):
+        of_two = mean(two) if len(two) == len(GOALS) else None
+        line("geometric mean", MEAN[here], mean(one), MEAN_OF_TWO_THREADS, of_two, MEAN[1 - here])
+    small = ratios(rows, best, 1, SMALL)
+    small_lines = [
+        "| model | measured us | floor us | measured over floor | best peer / relay |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, ratio in small.items():
+        p = profile(name)
+        floor = sum(k["us"] * k["share"] for k in p["kernels"])
+        small_lines.append(f"| {name} | {p['us']:.1f} | {floor:.1f} | {p['us'] / floor:.2f} | {ratio:.2f} |")
+    nl = "\n"
+    return f"""
+## Goals
+
+Best peer's time over ours. This machine's L3 is {("fast", "slow")[here]}; the goals for one whose L3 is {other} cannot be measured here. A model
+below its goal is profiled (`relay profile`): the three kernels that lose most time against what the machine can do.
+[What was tried](tried.md) where a goal is missed.
+
+{nl.join(lines)}
+
+Small models, one thread, `relay profile`: the floor is the time that the bytes and operations of all kernels take at the measured speed
+of the caches and the multiply-add units; the goal is at most {FROM_FLOOR} times that, and never behind a peer.
+
+{nl.join(small_lines)}
+"""
