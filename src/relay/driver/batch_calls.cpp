@@ -124,6 +124,16 @@ class CallGraph {
   std::vector<int> component_;
 };
 
+// Nothing if its sizes are not constants.
+std::optional<int64_t> bytes_of(const lower::Array& a) {
+  int64_t bytes = a.dtype.bytes();
+  for (const scalar::Expr& e : a.shape) {
+    if (!scalar::is_int(e)) return std::nullopt;
+    bytes *= e->ivalue;
+  }
+  return bytes;
+}
+
 CallCost cost_of(const lower::LoweredFunction& f) {
   CallCost cost;
   bool takes = false;
@@ -131,43 +141,30 @@ CallCost cost_of(const lower::LoweredFunction& f) {
   for (const lower::Array& a : f.arrays) {
     if (a.kind != lower::Array::Kind::Input && a.kind != lower::Array::Kind::Output) continue;
     takes |= a.kind == lower::Array::Kind::Input;
-    int64_t bytes = a.dtype.bytes();
-    for (const scalar::Expr& e : a.shape) {
-      if (!scalar::is_int(e)) return {"sizes are not constants"};
-      bytes *= e->ivalue;
-    }
+    const std::optional<int64_t> bytes = bytes_of(a);
+    if (!bytes) return {"sizes are not constants"};
     if (a.kind == lower::Array::Kind::Output && runtime::is_read_by_code(a.dtype, a.shape.size()))
       return {"a result is a condition or a shape"};
-    cost.bytes += bytes;
+    cost.bytes += *bytes;
   }
   if (!takes) cost.illegal = "it takes nothing";
-  std::set<int> counted;
+  std::set<int> constant, counted;
+  for (size_t i = 0; i < f.arrays.size(); ++i)
+    if (f.arrays[i].kind == lower::Array::Kind::Constant) constant.insert(static_cast<int>(i));
+  for (const lower::Step& step : f.steps)
+    if (step.constant) constant.insert(step.writes.begin(), step.writes.end());
   for (const lower::Step& step : f.steps) {
     if (step.constant) continue;
     int64_t bytes = 0;
     std::vector<int> constants;
-    for (int r : step.reads) {
-      const lower::Array& a = f.arrays[static_cast<size_t>(r)];
-      bool computed = std::any_of(f.steps.begin(), f.steps.end(), [&](const lower::Step& s) {
-        return s.constant && std::find(s.writes.begin(), s.writes.end(), r) != s.writes.end();
-      });
-      if (a.kind != lower::Array::Kind::Constant && !computed) continue;
-      int64_t size = a.dtype.bytes();
-      for (const scalar::Expr& e : a.shape) size *= scalar::is_int(e) ? e->ivalue : 0;
-      bytes += size;
-      constants.push_back(r);
-    }
+    for (int r : step.reads)
+      if (constant.count(r)) constants.push_back(r), bytes += bytes_of(f.arrays[static_cast<size_t>(r)]).value_or(0);
     // A multiply-add is 2 operations. A look-up in a table uses few elements, a convolution each of its weights many times.
     constexpr double least = 0.25, most = 4;  // operations a byte
     double a_byte = step.flops / static_cast<double>(std::max<int64_t>(bytes, 1));
     if (a_byte < least || a_byte > most) continue;
     for (int c : constants)
-      if (counted.insert(c).second) {
-        const lower::Array& a = f.arrays[static_cast<size_t>(c)];
-        int64_t size = a.dtype.bytes();
-        for (const scalar::Expr& e : a.shape) size *= e->ivalue;
-        cost.constant_bytes += size;
-      }
+      if (counted.insert(c).second) cost.constant_bytes += bytes_of(f.arrays[static_cast<size_t>(c)]).value_or(0);
   }
   return cost;
 }

@@ -187,13 +187,12 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOpti
   RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, how));
   std::vector<lower::LoweredFunction> all;
   for (size_t i = 0; i < segments.size(); ++i) {
-    static constexpr const char* words[] = {"none", "joins", "begins"};
     std::string name = format("segment {}", i);
     how.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
     RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, how));
     all.push_back(lowered);
     out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
-    out.batching.push_back({name, words[static_cast<int>(choices[i].batching)], choices[i].why});
+    out.batching.push_back({name, choices[i].batching, choices[i].why});
   }
   RELAY_RETURN_IF_ERROR(lower::check_schedules(options.schedules, all));
   return out;

@@ -48,7 +48,9 @@ struct GroupReport {
 };
 
 struct SegmentReport {
-  std::string name, batching, why;  // batching: "none", "joins", "begins"
+  std::string name;
+  runtime::Batching batching;
+  std::string why;  // for people
 };
 
 struct CompileReport {

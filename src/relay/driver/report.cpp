@@ -19,7 +19,7 @@ std::string json(const CompileReport& report) {
                       {"flops", group.flops},
                       {"scheduled_by_hand", group.scheduled_by_hand}});
   for (const SegmentReport& s : report.batching)
-    batching.push_back({{"segment", s.name}, {"calls", s.batching}, {"why", s.why}});
+    batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
   const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},

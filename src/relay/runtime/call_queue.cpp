@@ -155,16 +155,26 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
       return run_.fail_no_memory();
     }
   }
-  auto failed = [&] {
-    for (size_t i = 0; i < b.outputs.size(); ++i) release(results[i]);
-    return false;
+  // Gives the results back if that fails, or there is no memory for what is noted of a run.
+  auto or_give_back = [&](auto&& act) {
+    auto give_back = [&] {
+      for (size_t i = 0; i < b.outputs.size(); ++i) release(results[i]);
+    };
+    try {
+      if (act()) return true;
+      give_back();
+      return false;
+    } catch (...) {
+      give_back();
+      throw;
+    }
   };
   if (b.made.empty()) return objects_.resize(first), true;
   const bool remember = constant && b.known.empty();
   if ((!joins && !b.begins) || remember) {
-    bool ran = run(b, {&first, 1});
+    bool ran = or_give_back([&] { return run(b, {&first, 1}); });
     objects_.resize(first);
-    if (!ran) return failed();
+    if (!ran) return false;
     if (!remember) return true;
     for (size_t i = 0; i < b.inputs.size(); ++i) b.known.push_back(Value::share(args[i]));
     for (size_t i = 0; i < b.outputs.size(); ++i) b.known.push_back(Value::share(results[i]));
@@ -189,7 +199,7 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
   }
   static_assert(most_calls << TensorObject::call_shift <= UINT16_MAX);
   bytes_ += b.bytes;
-  return (calls_.size() < most_calls && bytes_ < most_bytes) || flush() || failed();
+  return (calls_.size() < most_calls && bytes_ < most_bytes) || or_give_back([&] { return flush(); });
 }
 
 // What was kept, if it is there and nobody else has it; else new memory, which is kept while all that is kept is little.
@@ -264,7 +274,8 @@ bool CallQueue::run_ready(Batched& b) {
   for (uint32_t done : together_)
     for (uint32_t use = calls_[done].uses; use != none; use = uses_[use].before) {
       Call& user = calls_[uses_[use].by];
-      if (--user.missing == 0) batched_[user.batched].ready.push_back(uses_[use].by);
+      if (--user.missing == 0)
+        batched_[user.batched].ready.push_back(uses_[use].by), next_ = std::min(next_, user.batched);
     }
   return true;
 }
@@ -272,22 +283,25 @@ bool CallQueue::run_ready(Batched& b) {
 bool CallQueue::run_all() {
   for (uint32_t i = 0; i < calls_.size(); ++i)
     if (calls_[i].missing == 0) batched_[calls_[i].batched].ready.push_back(i);
-  for (size_t at = 0; at < batched_.size();) {
-    if (batched_[at].ready.empty()) {
-      ++at;
-      continue;
-    }
-    if (!run_ready(batched_[at])) return false;
-    at = 0;
+  for (next_ = 0; next_ < batched_.size();) {
+    if (batched_[next_].ready.empty())
+      ++next_;
+    else if (!run_ready(batched_[next_]))
+      return false;
   }
   return true;
 }
 
 bool CallQueue::flush() {
   ++flushes_;
-  bool ran = run_all();
-  drop();
-  return ran;
+  try {
+    const bool ran = run_all();
+    drop();
+    return ran;
+  } catch (...) {
+    drop();
+    throw;
+  }
 }
 
 void CallQueue::drop() {

@@ -99,6 +99,7 @@ class CallQueue {
   bool run_ready(Batched& b);
   bool run_all();
 
+  uint32_t next_ = 0;  // of batched_: none before it has calls that are ready
   RunContext& run_;
   std::vector<uint32_t> batched_of_;  // by segment
   std::vector<Batched> batched_;      // those that read the fewest constants first

@@ -95,6 +95,7 @@ enum class Batching : uint8_t {
   Joins,   // a call waits if an argument does
   Begins,  // a call waits
 };
+const char* name(Batching batching);  // "none", "joins", "begins"
 // What instructions may read the contents of: conditions and shapes.
 constexpr bool is_read_by_code(DType dtype, size_t rank) {
   return (dtype.is_bool() && rank == 0) || (dtype == DType::int64() && rank == 1);

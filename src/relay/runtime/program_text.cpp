@@ -19,6 +19,11 @@ static std::string typed(const Segment& f, uint32_t index) {
   return format("{}: {}[{}]", array_name(f, index), f.arrays[index].dtype.str(), join(dims, ", "));
 }
 
+const char* name(Batching batching) {
+  static constexpr const char* names[] = {"none", "joins", "begins"};
+  return names[static_cast<int>(batching)];
+}
+
 static std::string str(const Program& program, const Segment& f) {
   std::vector<std::string> inputs;
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));

@@ -4,15 +4,15 @@
 // a scalar body that loads other tensors by index expressions:
 //
 //   C[y, x] = sum(k < K) A[y, k] * B[k, x]
-// A stage may be a *scan*, which loads its own elements of one step earlier along one axis (`before`), and a sum may be
-// ragged: run to an extent that depends on its axes.
+//
+// compute() and reduce() build them. Padding is a guard: select(0 <= y && y < H, A[y], 0.0f); only the chosen side is evaluated.
+// Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Two forms go further:
 //
 //   total[y, t] = select(t == 0, x[y, 0], total[y, t - 1] * decay[t] + x[y, t])
 //   B[y, t] = sum(k < min(64, n - t * 64)) x[y, t * 64 + k]
 //
-// compute("C", {M, N}, f32, [&](Exprs i) { ... }) and reduce(...) build them. Padding is a guard: select(0 <= y && y < H,
-// A[y], 0.0f); only the chosen side is evaluated. Indices and extents are int64 scalar expressions, extents over constants
-// and shape variables only.
+// A scan(), as `total`, loads its own elements of one step earlier along one axis. A sum may be ragged, as `B`: run to an extent
+// that depends on its axes.
 #pragma once
 
 #include <functional>

@@ -76,7 +76,8 @@ static Result<std::string> program_text(const OptOptions& options, const driver:
   if (options.emit == "program") {
     std::string text = runtime::str(*built.program);
     for (const driver::SegmentReport& s : lowered.batching)
-      text += format("# {}: {}: {}\n", s.name, s.batching == "none" ? "not batched" : "batched", s.why);
+      text +=
+          format("# {}: {}: {}\n", s.name, s.batching == runtime::Batching::None ? "not batched" : "batched", s.why);
     return text;
   }
   if (lowered.graph)
