@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import time
 
 import numpy as np
 import pytest
@@ -311,3 +312,22 @@ def test_few_outputs_are_a_contraction(outputs, size):
     assert "contraction" in str(model.report["groups"])
     windows = np.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))
     np.testing.assert_array_equal(model(x), np.einsum("ncyxkl,ockl->noyx", windows, w))
+
+
+def test_compiling_takes_time_in_proportion():
+    """Three times the layers: three times the time, and not nine. Chains that attention might begin with, many readers."""
+
+    def seconds(layers):
+        x, y = (relay.var(name, shape=(4, 16)) for name in "xy")
+        for i in range(layers):
+            x = (
+                relay.nn.softmax(relay.add(x, y))
+                if i % 3
+                else relay.add(relay.multiply(x, y), relay.sum(relay.multiply(x, x)))
+            )
+        begin = time.perf_counter()
+        relay.compile(relay.module(x), threads=1)
+        return time.perf_counter() - begin
+
+    few = min(seconds(600) for _ in range(2))
+    assert min(seconds(1800) for _ in range(2)) < 5 * few

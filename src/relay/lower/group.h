@@ -22,9 +22,10 @@ Result<GroupTe> group_of(const ir::Call& call);
 // Gives parameters, constants and stages names that are unique within the group.
 void make_names_unique(GroupTe& group);
 
-// The same tensors with stage names that are unique (conv, conv_1) and axis names unique within a stage.
 // At most 120 characters: the end of a longer one gives way to a hash.
 std::string short_name(std::string name);
+
+// The same tensors with stage names that are unique (conv, conv_1) and axis names unique within a stage.
 te::Tensors unique_names(const te::Tensors& outputs);
 
 // A stage out[i] = from[i], named `name`: where data must be copied into another layout, or a result needs a stage to be

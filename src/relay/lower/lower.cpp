@@ -7,18 +7,19 @@
 #include "relay/lower/nest.h"
 #include "relay/lower/plan_graph.h"
 #include "relay/lower/rules.h"
+#include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
 
 namespace {
 
-// Of a choice between several, the dearest: only one is evaluated.
+// Of a choice between several, the dearest: only one is evaluated. Functions count as their polynomials do.
 double count_operations(Expr e) {
   double most = 0;
   auto count = [&](const Expr& side) {
     double operations = 0;
-    scalar::visit(side, [&](const Expr& n) {
+    scalar::visit(scalar::expand_math(side), [&](const Expr& n) {
       if ((n->kind == scalar::Kind::Binary || n->kind == scalar::Kind::Unary) && n->dtype.is_float()) operations += 1;
     });
     most = std::max(most, operations);

@@ -50,7 +50,8 @@ struct Group {
   te::Tensors stages;    // topological, placeholders included
   std::string schedule;  // text, as the rule made it or as given
   std::string rule;      // the rule that made it, and why
-  double flops = 0;      // multiply-adds count two; at the static sizes, 0 when symbolic
+  double flops =
+      0;  // multiply-adds count two, exp and its kind as their polynomials; at the static sizes, 0 when symbolic
 };
 
 struct LoweredFunction {
