@@ -254,6 +254,10 @@ def test_blessing_keeps_cuts():
 def test_the_numbers_of_the_readme_are_the_measured_ones():
     readme = (ROOT / "README.md").read_text()
     numbers = re.search(r"^\| (\d\.\d\d(?: \| \d\.\d\d)+) \|$", readme, re.MULTILINE).group(1).split(" | ")
-    (page,) = re.findall(r"docs/benchmarks/[a-z0-9-]+\.md", readme)
+    page, programs = re.findall(r"docs/benchmarks/[a-z0-9-]+\.md", readme)
     measured = re.findall(r"\*\*(\d\.\d\d)\*\*", (ROOT / page).read_text())
     assert len(numbers) == 10 and set(numbers) <= set(measured)
+    sentence = re.search(rf"{re.escape(programs)}\)(.*?)times\.", readme, re.DOTALL).group(1)
+    ratios = re.findall(r"\| (\d+\.\d) \|", (ROOT / programs).read_text())
+    said = re.findall(r"\d+\.\d", sentence)
+    assert len(said) == 4 and set(said) <= set(ratios)
