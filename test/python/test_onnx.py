@@ -90,3 +90,30 @@ def equal(got, expected, case):
         return np.array_equal(got, expected)
     rtol = max(case.rtol, 2**-7) if got.dtype.itemsize == 2 and got.dtype.kind != "f" else case.rtol  # bfloat16
     return np.allclose(got.astype(float), expected.astype(float), rtol=rtol, atol=case.atol, equal_nan=True)
+
+
+def test_ranges_of_sizes(tmp_path):
+    """Range up to a size that is known at run time only: how exporters write the positions of a sentence."""
+    make = onnx.helper
+    ends = {"zero": 0, "one": 1, "two": 2, "minus": -3}
+    nodes = [
+        make.make_node("Shape", ["x"], ["shape"]),
+        make.make_node("Gather", ["shape", "one"], ["length"]),
+        make.make_node("Range", ["zero", "length", "one"], ["up"]),
+        make.make_node("Range", ["two", "length", "two"], ["even"]),
+        make.make_node("Range", ["length", "zero", "minus"], ["down"]),
+    ]
+    graph = make.make_graph(
+        nodes,
+        "ranges",
+        [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", "l"])],
+        [make.make_tensor_value_info(name, onnx.TensorProto.INT64, [None]) for name in ("up", "even", "down")],
+        [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in ends.items()],
+    )
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)]), tmp_path / "ranges.onnx")
+    compiled = relay.compile(str(tmp_path / "ranges.onnx"))
+    for length in (1, 2, 3, 7, 40):
+        up, even, down = compiled(np.zeros((2, length), np.float32))
+        np.testing.assert_array_equal(up, np.arange(length))
+        np.testing.assert_array_equal(even, np.arange(2, length, 2))
+        np.testing.assert_array_equal(down, np.arange(length, 0, -3))

@@ -71,6 +71,7 @@ class KernelEmitter {
   Value* lane_comparison(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
   Value* both(Value* guard, Value* condition);
+  bool holds_under(Value* tag) const;
   Value* any_lane(Value* mask);
 
   // --- placing
@@ -127,6 +128,8 @@ class KernelEmitter {
   scalar::Bounds bounds_;
   Value* guard_ = nullptr;  // an i1 or one a lane: where the expression is evaluated; null: everywhere
   scalar::Expr guard_expr_;
+  std::unordered_map<Value*, Value*> around_;        // of a guard inside of another one: that
+  std::unordered_map<Value*, Value*> loaded_under_;  // of what was read from memory: the guard
 
   std::unordered_map<const loop::Buffer*, Value*> bases_;
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes

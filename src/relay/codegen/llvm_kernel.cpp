@@ -233,7 +233,7 @@ llvm::Value* KernelEmitter::emit(const Expr& e) {
   if (is_index(e)) return place(e, nullptr, depth(e), [&] { return compute(e); });
   auto [first, last] = local_index_.equal_range(e.get());
   for (; first != last; ++first)
-    if (Local& l = locals_[first->second]; l.guard == guard_ || !l.guard) return l.value;
+    if (Local& l = locals_[first->second]; holds_under(l.guard)) return l.value;
   Value* value = compute(e);
   local_index_.insert({e.get(), locals_.size()});
   locals_.push_back({e, guard_, value});
@@ -332,7 +332,19 @@ llvm::Value* KernelEmitter::both(Value* guard, Value* condition) {
     condition = values_.splat(condition, llvm::cast<llvm::FixedVectorType>(guard->getType())->getNumElements());
   if (!wide && wide_condition)
     guard = values_.splat(guard, llvm::cast<llvm::FixedVectorType>(condition->getType())->getNumElements());
-  return b_.CreateAnd(guard, condition);
+  Value* result = b_.CreateAnd(guard, condition);
+  if (result != guard) around_.insert({result, guard});
+  return result;
+}
+
+// What was computed under `tag` can be used under the guard: it is the guard, or one of those around it.
+bool KernelEmitter::holds_under(Value* tag) const {
+  for (Value* guard = guard_; guard != tag;) {
+    auto outer = around_.find(guard);
+    if (outer == around_.end()) return !tag;
+    guard = outer->second;
+  }
+  return true;
 }
 
 // Computed once, where the mask is.
@@ -361,12 +373,11 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
     guard_ = both(outer, c);
     if (!outer) guard_expr_ = condition;
   }
-  Value* x = emit(then);
+  Value *x = emit(then), *inside = guard_;
   guard_ = outer, guard_expr_ = outer_expr;
-  // A guarded load reads zeros where it is not wanted.
-  bool direct = then->kind == Kind::Load && guard_then &&
-                static_cast<const loop::Buffer*>(then->source.get())->scope != loop::Scope::Register;
-  if (direct && is_zero(otherwise)) return x;
+  // A load under this guard (not one around it) reads zeros where it is not wanted.
+  auto loaded = loaded_under_.find(x);
+  if (guard_then && loaded != loaded_under_.end() && loaded->second == inside && is_zero(otherwise)) return x;
   if (guard_else) guard_ = both(outer, b_.CreateNot(c)), guard_expr_ = {};
   Value* y = emit(otherwise);
   guard_ = outer, guard_expr_ = outer_expr;

@@ -202,14 +202,19 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
 llvm::Value* KernelEmitter::load(const Expr& e) {
   const Buffer* buffer = buffer_of(e);
   if (buffer->scope == Scope::Register) return load_register(buffer, e->args, e->dtype);
-  if (stored_.count(buffer)) return load_memory(buffer, e->args, e->dtype);
+  auto read = [&] {
+    Value* value = load_memory(buffer, e->args, e->dtype);
+    loaded_under_[value] = guard_;
+    return value;
+  };
+  if (stored_.count(buffer)) return read();
   uint64_t key = scalar::hash(e);
   for (size_t s = scopes_.size(); s-- > 0;) {
     auto [first, last] = scopes_[s].memo.equal_range(key);
     for (; first != last; ++first)
-      if (const Remembered& r = first->second; (r.tag == guard_ || !r.tag) && scalar::equal(r.expr, e)) return r.value;
+      if (const Remembered& r = first->second; holds_under(r.tag) && scalar::equal(r.expr, e)) return r.value;
   }
-  Value* value = load_memory(buffer, e->args, e->dtype);
+  Value* value = read();
   int scope = static_cast<int>(scopes_.size()) - 1;
   for (int d = depth(e); scope > d && scopes_[scope].kind == Frame::Straight;) --scope;
   scopes_[scope].memo.insert({key, {e, guard_, value}});

@@ -353,7 +353,8 @@ static int64_t choose_block(const Found& f, const TargetDesc& target) {
   const Expr rows = scalar::simplify(f.result->axes[f.row].extent);
   const int64_t keys = scalar::is_int(f.keys) ? f.keys->ivalue : 0;
   if (keys && keys <= most_at_once) return keys;
-  const RegisterTile tile = choose_tile(target, lanes, usual, 4, {64, scalar::is_int(rows)}, {});
+  const RegisterTile tile =
+      choose_tile(target, lanes, usual, vectors_of_keys(keys > 0), {64, scalar::is_int(rows)}, {});
   const int64_t unit = std::lcm(tile.nb * lanes, 4 * lanes), most = std::max(unit, usual / unit * unit);
   const int64_t blocks = (keys + most - 1) / most;
   return keys ? ((keys + blocks - 1) / blocks + unit - 1) / unit * unit : most;

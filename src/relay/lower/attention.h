@@ -47,6 +47,10 @@ struct Attention {
   size_t row = 0, column = 0;  // of the result's axes
 };
 
+// The most vectors of keys in a register tile. Of keys that are counted at run time the last tile is half empty in the mean,
+// and often, where their number is a power of two, a tile of two vectors is full.
+inline int vectors_of_keys(bool known) { return known ? 4 : 2; }
+
 // Replaces attention in a group by this form. Looks at structure: two contractions of float32 with a softmax of one row
 // between them, whatever elementwise and moved around in front of it, and only pointwise work behind. Nothing: left as it is.
 // `block` other than 0 is taken as the keys of a block.

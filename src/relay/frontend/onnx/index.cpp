@@ -206,8 +206,26 @@ Values OneHot(Convert& c) {
                  {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", values->dtype}})};
 }
 
-// start, start + delta, ... before limit; the three must be numbers at import.
+// Range of whole numbers where start or limit is an expression over shape variables: sums of delta, as many as there are.
+static Expr range_of_sizes(Convert& c) {
+  const KnownRef start = c.known(0), limit = c.known(1), delta = c.known(2);
+  for (const KnownRef& k : {start, limit, delta})
+    if (!k || k->values.size() != 1 || !k->dtype.is_int()) return {};
+  const scalar::Expr &from = start->values[0], &to = limit->values[0], &step = delta->values[0];
+  if ((scalar::is_int(from) && scalar::is_int(to)) || !scalar::is_int(step) || step->ivalue == 0) return {};
+  const int64_t by = std::abs(step->ivalue);
+  const scalar::Expr distance = step->ivalue > 0 ? to - from : from - to;
+  scalar::Expr count = scalar::simplify(floordiv(distance + (by - 1), by));
+  if (count->kind != scalar::Kind::Var) count = scalar::simplify(scalar::max(count, scalar::imm(0)));
+  const Expr steps =
+      c.broadcast_to(c.scalar(static_cast<double>(step->ivalue), start->dtype), ir::Dims{count});
+  const Expr sums = c.emit("cumsum", {steps}, {{"axis", int64_t{0}}, {"exclusive", true}});
+  return scalar::is_int(from, 0) ? sums : c.add(sums, c.input(0));
+}
+
+// start, start + delta, ... before limit; the three are numbers at import, or sizes.
 Values Range(Convert& c) {
+  if (Expr sizes = range_of_sizes(c)) return {sizes};
   std::optional<double> start = c.number(0, "start"), limit = c.number(1, "limit"), delta = c.number(2, "delta");
   if (c.failed() || !start || !limit || !delta) return {};
   if (*delta == 0) return c.bad("delta is 0");

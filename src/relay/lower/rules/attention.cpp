@@ -33,7 +33,7 @@ class Scheduler {
     const int64_t most = std::clamp<int64_t>(plan_.target->l2_bytes / 8 / 8 / at_once, 16, 64),
                   blocks = (row_count + most - 1) / most, even = (row_count + blocks - 1) / blocks;
     const TileRows tile_rows{even, rows_known};
-    of_scores_ = choose_tile(*plan_.target, lanes_, at_once, 4, tile_rows, {});
+    of_scores_ = choose_tile(*plan_.target, lanes_, at_once, vectors_of_keys(scalar::is_int(keys.extent)), tile_rows, {});
     of_values_ = choose_tile(*plan_.target, lanes_, extent_or(columns, 64), 4, tile_rows, {});
 
     block_rows_ = rows_known ? even : (even + of_scores_.tx - 1) / of_scores_.tx * of_scores_.tx;
@@ -136,11 +136,13 @@ class Scheduler {
     for (size_t d = 0; d < batches; ++d) s.loops.push_back({axis(keys, d), 1, LoopKind::Parallel});
     s.loops.push_back({axis(keys, batches), block, LoopKind::Parallel});
     bool along_depth = true;  // squares are turned around in registers
+    const Expr depth = keys->axes[batches + 1].var;
     for (const LoadFact& l : facts_of(keys, expand(plan_.stages(), plan_.schedule)).loads) {
       if (!l.axes.count(axis(keys, batches))) continue;
       const int last = contiguous_dim(*l.tensor, plan_.layout(l.tensor));
-      const auto* c = last < 0 ? nullptr : &l.coefficients[static_cast<size_t>(last)];
-      along_depth &= c && *c && (*c)->count(axis(keys, batches + 1)) && (*c)->at(axis(keys, batches + 1)) == 1;
+      const Expr here = last < 0 ? Expr{} : l.load->args[static_cast<size_t>(last)];
+      along_depth &=
+          here && scalar::prove_equal(scalar::substitute(here, {{depth, depth + 1}}), here + 1).value_or(false);
     }
     if (!along_depth) {
       s.loops.push_back({axis(keys, batches + 1), 1});

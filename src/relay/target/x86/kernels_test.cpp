@@ -42,6 +42,27 @@ TEST(Kernels, GuardedLoads) {
       {.shape = {4, 21}});
 }
 
+// What a load under one guard gave is used inside of it, and not where zeros are wanted elsewhere.
+TEST(Kernels, GuardsInsideOfGuards) {
+  compare_everywhere(
+      R"(kernel nested(a: float32[48] read, c: bool[48] read, d: bool[48] read, y: float32[48], z: float32[48]), shape (), task t < 1 {
+  for j in 0..3 {
+    for l in 0..16 vectorised {
+      y[j * 16 + l] = a[j * 16 + l] + select(c[j * 16 + l], a[j * 16 + l], 0f)
+    }
+    for l in 0..16 vectorised {
+      z[j * 16 + l] = select(c[j * 16 + l], a[j * 16 + l] * 2f + select(d[j * 16 + l], a[j * 16 + l], 0f) + select(a[j * 16 + l] < 0f, 1f, a[j * 16 + l]), 5f)
+    }
+  }
+  for i in 0..48 {
+    y[i] = y[i] + select(c[i], a[i] + select(d[i], a[i], 0f), 0f)
+    z[i] = z[i] + a[i] + select(d[i], a[i], 0f)
+  }
+}
+)",
+      {});
+}
+
 TEST(Kernels, GatherStrideReverse) {
   compare_everywhere(
       R"(kernel gather(x: float32[n, 40] read, index: int32[64] read, y: float32[n, 16], z: int8[n, 8], b: int8[n, 16] read), shape (n), task i < n {
