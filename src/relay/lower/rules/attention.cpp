@@ -33,7 +33,8 @@ class Scheduler {
     const int64_t most = std::clamp<int64_t>(plan_.target->l2_bytes / 8 / 8 / at_once, 16, 64),
                   blocks = (row_count + most - 1) / most, even = (row_count + blocks - 1) / blocks;
     const TileRows tile_rows{even, rows_known};
-    of_scores_ = choose_tile(*plan_.target, lanes_, at_once, vectors_of_keys(scalar::is_int(keys.extent)), tile_rows, {});
+    of_scores_ =
+        choose_tile(*plan_.target, lanes_, at_once, vectors_of_keys(scalar::is_int(keys.extent)), tile_rows, {});
     of_values_ = choose_tile(*plan_.target, lanes_, extent_or(columns, 64), 4, tile_rows, {});
 
     block_rows_ = rows_known ? even : (even + of_scores_.tx - 1) / of_scores_.tx * of_scores_.tx;
