@@ -217,8 +217,7 @@ static Expr range_of_sizes(Convert& c) {
   const scalar::Expr distance = step->ivalue > 0 ? to - from : from - to;
   scalar::Expr count = scalar::simplify(floordiv(distance + (by - 1), by));
   if (count->kind != scalar::Kind::Var) count = scalar::simplify(scalar::max(count, scalar::imm(0)));
-  const Expr steps =
-      c.broadcast_to(c.scalar(static_cast<double>(step->ivalue), start->dtype), ir::Dims{count});
+  const Expr steps = c.broadcast_to(c.scalar(static_cast<double>(step->ivalue), start->dtype), ir::Dims{count});
   const Expr sums = c.emit("cumsum", {steps}, {{"axis", int64_t{0}}, {"exclusive", true}});
   return scalar::is_int(from, 0) ? sums : c.add(sums, c.input(0));
 }
