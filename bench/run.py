@@ -124,7 +124,8 @@ def measure_all(names, peers, threads, seconds, file):
         file.write_text(json.dumps(rows, indent=1))
         left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
         said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
-        print(f"bench: {name}: to the best peer {said} thread(s); {left:.0f} s left", flush=True)
+        quiet = "" if all(r["quiet"] for r in found) else "; the machine was busy"
+        print(f"bench: {name}: to the best peer {said} thread(s){quiet}; {left:.0f} s left", flush=True)
     return rows, failed
 
 
@@ -190,9 +191,16 @@ def cells(row, engines, text):
     return [text(row["relay"])] + [text(found[e]) if e in found else "-" for e in engines]
 
 
+def rounds(row):
+    """How many were counted, of how many; "busy" if the machine was never quiet."""
+    every = row["rounds"] + row["rounds_left_out"]
+    return f"{row['rounds']} of {every}" if row["quiet"] else f"{every}, busy"
+
+
 def times_table(rows):
     engines = engines_of(rows)
     head = ["model", "threads", "relay", *(PEERS[e] for e in engines), "best peer / relay", "95 % interval"]
+    head += ["relay's 99th / median", "rounds"]
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     for r in rows:
         peer = best(r)
@@ -202,6 +210,7 @@ def times_table(rows):
             return f"{x['median_us'] / 1e3:.3f} ({x['p99_us'] / 1e3:.3f})"
 
         row = [r["model"], str(r["threads"]), *cells(r, engines, text), f"**{peer['ratio']:.2f}**", interval]
+        row += [f"{r['relay']['p99_us'] / r['relay']['median_us']:.2f}", rounds(r)]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
@@ -276,7 +285,9 @@ torch.compile with freezing; the PyTorch peers run what torch.export gives. Mode
 
 Median and, in brackets, 99th percentile, in ms. The engines take turns in bursts of at most 0.2 s (or one run) on the same
 input, in a process each, the others stopped. The ratio is the median over all rounds of the ratio of the two bursts' medians;
-its interval is that of a median, by order statistics, which assumes nothing about the distribution.
+its interval is that of a median, by order statistics, which assumes nothing about the distribution. The machine's own speed is
+asked between all bursts: rounds in which its multiply-adds are more than 15 % slower than at best (others run on it too) count for
+nobody; where there are hardly any other rounds all count, and are marked busy.
 
 {times_table(rows)}
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace relay::driver {
@@ -27,6 +28,40 @@ TEST(Contest, RoundsGoForwardAndBackward) {
   EXPECT_EQ(ratio.median, 4);
   ASSERT_TRUE(ratio.interval);  // thousands of rounds fit into a millisecond
   EXPECT_EQ(ratio.interval->low, 4);
+}
+
+TEST(Contest, RoundsOfASlowMachineCountForNobody) {
+  // Every third round is slow, and both engines then take longer, by different factors.
+  int asked = 0;
+  auto slow = [&] { return asked / 3 % 3 == 2; };  // three times a round: before, between, after
+  auto engine = [&](double us, double us_slow) {
+    return Contender{"", [&, us, us_slow](double) -> Result<std::vector<double>> {
+                       return std::vector<double>{asked > 0 && slow() ? us_slow : us};
+                     }};
+  };
+  std::vector<Contender> engines{engine(2, 8), engine(6, 12)};
+  MachineSpeed speed{.now = [&] {
+    double now = slow() ? 60 : 100;
+    ++asked;
+    return now;
+  }};
+  Result<Rounds> rounds = contest(engines, 1e-3, speed);
+  ASSERT_TRUE(rounds);
+  EXPECT_TRUE(rounds->quiet);
+  EXPECT_GT(rounds->left_out, 0u);
+  EXPECT_EQ(rounds->counted, engines[0].rounds.size());
+  EXPECT_EQ(time_ratio(engines[1], engines[0]).median, 3);
+  EXPECT_EQ(*std::max_element(engines[0].us.begin(), engines[0].us.end()), 2);
+}
+
+TEST(Contest, AMachineThatIsNeverQuietIsMeasuredAndSaid) {
+  std::string order;
+  std::vector<Contender> engines{told("a", 2, order), told("b", 3, order)};
+  Result<Rounds> rounds = contest(engines, 1e-3, {.now = [] { return 60.0; }, .expected = 100});
+  ASSERT_TRUE(rounds);
+  EXPECT_FALSE(rounds->quiet);
+  EXPECT_EQ(rounds->left_out, 0u);
+  EXPECT_EQ(engines[0].rounds.size(), rounds->counted);
 }
 
 TEST(Contest, AFailureIsPassedOn) {

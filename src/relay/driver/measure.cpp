@@ -37,23 +37,45 @@ RELAY_FMA_LOOP(fma_32, 32, __attribute__((target("avx2,fma"))))
 RELAY_FMA_LOOP(fma_16, 16, )
 #undef RELAY_FMA_LOOP
 
-double measure_fma_gflops(int vector_bytes) {
-  void (*loop)(int64_t) = fma_16;
+namespace {
+struct FmaLoop {
+  void (*run)(int64_t) = fma_16;
   int bytes = 16;
+  double operations(int64_t rounds) const { return static_cast<double>(rounds) * 12 * (bytes / 4) * 2; }
+};
+}  // namespace
+
+static FmaLoop fma_loop([[maybe_unused]] int vector_bytes) {
 #if defined(__x86_64__)
-  if (vector_bytes >= 64 && __builtin_cpu_supports("avx512f"))
-    loop = fma_64, bytes = 64;
-  else if (vector_bytes >= 32 && __builtin_cpu_supports("fma"))
-    loop = fma_32, bytes = 32;
+  if (vector_bytes >= 64 && __builtin_cpu_supports("avx512f")) return {fma_64, 64};
+  if (vector_bytes >= 32 && __builtin_cpu_supports("fma")) return {fma_32, 32};
 #endif
+  return {};
+}
+
+double measure_fma_gflops(int vector_bytes) {
+  const FmaLoop loop = fma_loop(vector_bytes);
   constexpr int64_t rounds = 4000;
   double best = 1e30;
   for (double end = now() + 0.2; now() < end;) {
     double begin = now();
-    loop(rounds);
+    loop.run(rounds);
     best = std::min(best, now() - begin);
   }
-  return static_cast<double>(rounds) * 12 * (bytes / 4) * 2 / best * 1e-9;
+  return loop.operations(rounds) / best * 1e-9;
+}
+
+double measure_fma_gflops_now(int vector_bytes, int threads) {
+  const FmaLoop loop = fma_loop(vector_bytes);
+  runtime::ThreadPool::Session session(runtime::ThreadPool::global());
+  constexpr int64_t rounds = 20000;  // some 70 us
+  double best = 1e30;
+  for (int sample = 0; sample < 3; ++sample) {
+    double begin = now();
+    session.parallel(threads, [&](int64_t from, int64_t to, int) { loop.run(rounds * (to - from)); }, threads);
+    best = std::min(best, now() - begin);
+  }
+  return loop.operations(rounds) * threads / best * 1e-9;
 }
 
 double measure_read_gbps(int64_t bytes) {

@@ -9,6 +9,8 @@ namespace relay::driver {
 
 // Single-precision multiply-adds of one core, two operations each, with vectors of `vector_bytes` (16, 32 or 64).
 double measure_fma_gflops(int vector_bytes);
+// The same of `threads` cores at the same time, summed, at this moment: under a millisecond, the best of three samples.
+double measure_fma_gflops_now(int vector_bytes, int threads);
 // Reading `bytes` of memory again and again with one core.
 double measure_read_gbps(int64_t bytes);
 

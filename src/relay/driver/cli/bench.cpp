@@ -58,6 +58,7 @@ struct Row {
 struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
+  driver::Rounds rounds;
 };
 }  // namespace
 
@@ -68,10 +69,11 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
                                                                 double flops, const driver::Inputs& inputs,
                                                                 const std::vector<Tensor>& tensors) {
   if (std::filesystem::exists(driver::torch_program(options.model))) {
-    RELAY_ASSIGN(driver::Peer torch, driver::Peer::start({driver::float64_engine, options.model,
-                                                          runtime::ThreadPool::global().size(), options.program},
-                                                         tensors));
-    return std::optional(torch.outputs());
+    Result<driver::Peer> torch = driver::Peer::start(
+        {driver::float64_engine, options.model, runtime::ThreadPool::global().size(), options.program}, tensors);
+    if (torch) return std::optional(torch->outputs());
+    say(format("errors are not measured: {}", torch.errors()[0].message));
+    return std::optional<std::vector<Tensor>>();
   }
   if (!model.module.functions.contains("main") || flops <= 0 || flops > most_evaluated_flops) {
     say("errors are not measured: the model is too large for the reference evaluator, and there is no program of "
@@ -102,8 +104,18 @@ static Result<std::vector<double>> burst(runtime::Executable& executable, const 
   }
 }
 
+// Its multiply-adds with the same number of threads. Together, cores are slower than one alone for their shared clock and power, but
+// not by a fifth.
+static driver::MachineSpeed machine_speed(int threads) {
+  constexpr int widest_bytes = 64;
+  constexpr double shared = 0.8;
+  int cores = std::min(threads, runtime::ThreadPool::global().size());
+  return {.now = [cores] { return driver::measure_fma_gflops_now(widest_bytes, cores); },
+          .expected = shared * driver::measure_fma_gflops(widest_bytes) * cores};
+}
+
 static Result<Measured> measure(const BenchOptions& options, const Subject& subject, int threads) {
-  Measured out{.threads = threads, .rows = {}};
+  Measured out{.threads = threads, .rows = {}, .rounds = {}};
   auto add = [&](Row row, const std::vector<Tensor>& outputs) {
     if (subject.exact) row.error = driver::difference(outputs, *subject.exact);
     row.from_ours = driver::difference(outputs, subject.outputs);
@@ -132,7 +144,7 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
       {"relay", [&](double seconds) { return burst(*subject.executable, subject.inputs, threads, seconds); }});
   for (driver::Peer& peer : peers)
     contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
-  RELAY_RETURN_IF_ERROR(driver::contest(contenders, options.seconds));
+  RELAY_ASSIGN(out.rounds, driver::contest(contenders, options.seconds, machine_speed(threads)));
   for (size_t i = 0; i < contenders.size(); ++i) out.rows[i].times = std::move(contenders[i]);
   return out;
 }
@@ -164,12 +176,28 @@ static Json as_json(const Row& row, const Row& ours) {
 static void print_json(const BenchOptions& options, const std::vector<Measured>& all) {
   Json out = Json::array();
   for (const Measured& m : all) {
-    Json one = {{"model", options.model}, {"threads", m.threads}, {"relay", as_json(m.rows[0], m.rows[0])}};
+    Json one = {{"model", options.model},     {"threads", m.threads},
+                {"rounds", m.rounds.counted}, {"rounds_left_out", m.rounds.left_out},
+                {"quiet", m.rounds.quiet},    {"relay", as_json(m.rows[0], m.rows[0])}};
     one["peers"] = Json::array();
     for (size_t i = 1; i < m.rows.size(); ++i) one["peers"].push_back(as_json(m.rows[i], m.rows[0]));
     out.push_back(one);
   }
   std::cout << out.dump(2) << "\n";
+}
+
+static void say_rounds(const Measured& m) {
+  if (!m.rounds.quiet)
+    say(
+        format("{} thread{}: the machine was busy all the time, its multiply-adds far below what its cores can do; "
+               "times are too "
+               "long, and ratios may be off",
+               m.threads, m.threads == 1 ? "" : "s"));
+  else if (m.rounds.left_out > 0)
+    say(format(
+        "{} thread{}: {} of {} rounds are left out: the machine was slower by more than {:.0f} % (others run on it)",
+        m.threads, m.threads == 1 ? "" : "s", m.rounds.left_out, m.rounds.left_out + m.rounds.counted,
+        100 * (1 - driver::quiet_share)));
 }
 
 static void print(const std::vector<Measured>& all) {
@@ -190,6 +218,7 @@ static void print(const std::vector<Measured>& all) {
       }
       std::cout << "\n";
     }
+    say_rounds(m);
     for (const Row& row : m.rows)
       if (row.from_ours.largest > 1e-3)
         say(format("the results of {} differ from relay's by {:.1e} of the largest value", row.version,
