@@ -81,18 +81,31 @@ class Lowering {
     RELAY_ASSIGN(plan_, plan_graph(function, options_));
     out_.arrays = plan_.arrays;
     is_constant_.assign(out_.arrays.size(), false);
-    size_t constant_bytes = 0;
-    for (size_t i = 0; i < out_.arrays.size(); ++i)
-      if (out_.arrays[i].kind == Array::Kind::Constant)
-        is_constant_[i] = true, constant_bytes += out_.arrays[i].value.bytes();
-    // Weights beyond L3 come from memory in each run.
-    streams_weights_ =
-        options_.target.prefetch_weights || constant_bytes > static_cast<size_t>(options_.target.l3_bytes);
+    for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
+    // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their part.
+    streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
     for (const PlannedGroup& g : plan_.groups) RELAY_RETURN_IF_ERROR(lower_group(g));
     return ok();
   }
 
  private:
+  // Of all constants, as kernels read them: Winograd's form of a weight is larger than the weight.
+  int64_t weight_bytes() const {
+    int64_t bytes = 0;
+    for (const Array& a : out_.arrays)
+      if (a.kind == Array::Kind::Constant) bytes += static_cast<int64_t>(a.value.bytes());
+    for (const PlannedGroup& g : plan_.groups) {
+      if (!g.winograd) continue;
+      for (const te::Tensor& t : te::topological(g.te.outputs)) {
+        if (t->name != g.winograd->weight) continue;
+        int64_t elements = 1;
+        for (const Expr& extent : t->shape) elements *= scalar::is_int(extent) ? extent->ivalue : 1;
+        bytes += elements * t->dtype.bytes();
+      }
+    }
+    return bytes;
+  }
+
   int add_array(Array a) {
     out_.arrays.push_back(std::move(a));
     is_constant_.push_back(out_.arrays.back().kind == Array::Kind::Constant);

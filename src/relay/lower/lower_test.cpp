@@ -430,23 +430,40 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
   EXPECT_EQ(gaps(32, 480), std::set<std::string>{});
 }
 
-// Weights that do not fit L2 are fetched a block ahead where the machine's description says that it pays.
+// Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead: by a contraction, by
+// Winograd's and by Strassen's form.
 TEST(Function, WeightsAreFetchedAhead) {
-  auto fetches = [](bool pays) {
-    ir::VarRef x = ir::var("x", ir::tensor_type({1, 512, 7, 7}, f32));
+  auto fetched = [](const char* op, const Shape& data, const Shape& weights, const op::AttrValues& attrs, bool pays,
+                    int64_t l3_bytes) {
+    ir::Dims dims;
+    for (int64_t d : data) dims.push_back(scalar::imm(d));
+    ir::VarRef x = ir::var("x", ir::tensor_type(dims, f32));
     x->type = x->annotation;
-    ir::Expr a = typed(op::make("nn.conv2d", {x, weight({512, 512, 3, 3})}, {{"strides", ir::Ints{2, 2}}}));
+    ir::Expr a = typed(op::make(op, {x, weight(weights)}, attrs));
     TargetDesc target = wide();
     target.prefetch_weights = pays;
-    target.l3_bytes = 64 << 20;
+    target.l3_bytes = l3_bytes;
     Result<LoweredFunction> l = lower(ir::function({x}, a), "main", {.target = target, .schedules = {}});
     RELAY_CHECK(l, "{}", render(l.errors()));
-    bool found = false;
-    for (const loop::Kernel& k : l->kernels) found |= loop::str(k).find("prefetch weight") != std::string::npos;
-    return found;
+    std::set<std::string> found;
+    for (const loop::Kernel& k : l->kernels) {
+      const std::string text = loop::str(k);
+      for (size_t at = 0; (at = text.find("prefetch ", at)) != std::string::npos; at += 9)
+        found.insert(text.substr(at + 9, text.find('[', at) - at - 9));
+    }
+    return format("{}", join(std::vector<std::string>(found.begin(), found.end()), " "));
   };
-  EXPECT_TRUE(fetches(true));
-  EXPECT_FALSE(fetches(false));
+  constexpr int64_t large = int64_t{1} << 30;
+  auto strided = [&](bool pays, int64_t l3) {
+    return fetched("nn.conv2d", {1, 512, 7, 7}, {512, 512, 3, 3}, {{"strides", ir::Ints{2, 2}}}, pays, l3);
+  };
+  EXPECT_EQ(strided(true, large), "weight");
+  EXPECT_EQ(strided(false, large), "");
+  EXPECT_EQ(strided(false, 16 << 20), "weight");  // 9 MiB: more than a quarter
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),
+            "conv2d_weight weight");  // the direct form's too
+  EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, true, large), "dense_weight");
+  EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
 }
 
 // Images that are given channels-last are stored so already: nothing is copied but what padding adds.

@@ -94,14 +94,19 @@ loop::Stmts KernelBuilder::fetch_ahead(const TensorNode& stage, const Ranges& ra
     if (t->name == s.ahead) tensor = &t;
   if (!tensor || !params_.count(tensor->get()))
     refuse("name an array that the stage reads", "stage '{}' does not read '{}' from memory", stage.name, s.ahead);
-  const Range& along = ranges.at(find_axis(stage, s.ahead_axis)->var.get());
+  // The lines that the innermost loop walks along.
+  const std::string& inner = s.loops.back().axis;
+  const Range& along = ranges.at(find_axis(stage, inner)->var.get());
   const int64_t line = std::max(1, 64 / (*tensor)->dtype.bytes());
   for (int64_t at = 0; at < (scalar::is_int(along.extent) ? along.extent->ivalue : 1); at += line) {
     std::vector<Binding> bindings;
     for (const std::vector<te::Axis>* axes : {&stage.axes, &stage.reduce_axes})
-      for (const te::Axis& a : *axes)
-        bindings.push_back(
-            {a.var, a.var->name == s.ahead_axis ? along.min + (s.ahead_step + at) : ranges.at(a.var.get()).min});
+      for (const te::Axis& a : *axes) {
+        Expr value = ranges.at(a.var.get()).min;
+        if (a.var->name == s.ahead_axis) value = value + s.ahead_step;
+        if (a.var->name == inner) value = value + at;
+        bindings.push_back({a.var, value});
+      }
     Exprs place;
     for (const Expr& index : bodies_.loads(stage, **tensor).front()->args)
       place.push_back(scalar::simplify(scalar::substitute(index, bindings), bounds_));

@@ -136,6 +136,10 @@ std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout
 int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 // Has functions that become polynomials.
 bool is_expensive(const Expr& body);
+// While `sum`, or a part of it, is computed on registers, what it reads of `weight` one `step` further along `axis` is fetched, if
+// weights come from where that pays.
+void fetch_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
+                 int64_t step);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 

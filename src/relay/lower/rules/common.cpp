@@ -38,6 +38,14 @@ bool is_expensive(const Expr& body) {
   return found;
 }
 
+void fetch_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
+                 int64_t step) {
+  if (!plan.streams_weights) return;
+  auto part = plan.schedule.stages.find(sum + "_part");
+  StageSchedule& reads = part == plan.schedule.stages.end() ? plan.schedule.stages[sum] : part->second;
+  reads.ahead = weight, reads.ahead_axis = axis, reads.ahead_step = step;
+}
+
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
   loops.push_back({axis, lanes, LoopKind::Unroll});
   loops.push_back({axis, 1, LoopKind::Vector});

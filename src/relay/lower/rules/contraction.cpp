@@ -251,12 +251,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   // Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows than
   // these, waiting for a block once costs less than asking for it again with each tile.
   constexpr int64_t rows_for_fetching = 512;
-  if (n_outside && !source && !rows.empty() && row_count <= rows_for_fetching && plan.streams_weights &&
-      n_extent > block && right_loads.size() == 1 && plan.constants.count(right_loads[0].tensor->name)) {
-    auto part = plan.schedule.stages.find(r_name + "_part");
-    StageSchedule& reads = part == plan.schedule.stages.end() ? plan.schedule.stages[r_name] : part->second;
-    reads.ahead = right_loads[0].tensor->name, reads.ahead_axis = n, reads.ahead_step = block;
-  }
+  if (n_outside && !source && !rows.empty() && row_count <= rows_for_fetching && n_extent > block &&
+      right_loads.size() == 1 && plan.constants.count(right_loads[0].tensor->name))
+    fetch_ahead(plan, r_name, right_loads[0].tensor->name, n, block);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n, grouped ? format(", groups of {}", facts.group) : "",
                    source      ? ", panels packed in front"

@@ -59,6 +59,7 @@ class Scheduler {
     s.place = Place::Root, s.loops = std::move(loops);
     Layout layout = Layout::row_major(static_cast<int>(plan_.stage(stage)->axes.size()));
     if (stage == s_.left) layout.spread_rows(plan_.stage(stage)->shape.back(), DType::float32());
+    if (stage == s_.weight) std::swap(layout.dims[0], layout.dims[1]);  // [b][p][k][r]: a task reads it in one stream
     plan_.layouts[stage] = plan_.schedule.layouts[stage] = layout;
   }
 
@@ -120,6 +121,8 @@ class Scheduler {
     sum = {{"k", 1}, {"p", 1}, {"b", 1}};
     sum.insert(sum.end(), results.begin(), results.end());
     split_long_sum(plan_, plan_.stage(s_.product), 128);
+    // The next product's part; behind the last one's lies that of the next pair of blocks.
+    fetch_ahead(plan_, s_.product, s_.weight, "p", 1);
     e_ = plan_.stage(e_->name);
   }
 

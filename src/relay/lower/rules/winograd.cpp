@@ -73,7 +73,7 @@ class Scheduler {
                  apart = static_cast<double>(o_blocks + 2) * read_time(data_bytes) + read_time(weight_bytes) +
                          static_cast<double>((large_blocks - 1) * o_blocks) * read_time(weight_bytes / o_blocks);
     own_input_ = blocks < 4 || 2 * apart < inside;
-    if (own_input_ && blocks >= 4) {
+    if (own_input_) {
       block = large;
       tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
       o_block_ = tile.nb * lanes_;
@@ -146,10 +146,10 @@ class Scheduler {
     }
   }
 
-  // [p][q][o / block][c][o % block]: a register tile reads it in one stream.
+  // [o / block][p][q][c][o % block]: a task reads it in one stream.
   void weight() {
     Layout packed;
-    packed.dims = {{0}, {1}, {3, o_block_, false}, {2}, {3, o_block_, true}};
+    packed.dims = {{3, o_block_, false}, {0}, {1}, {2}, {3, o_block_, true}};
     layout(w_.weight, packed);
     StageSchedule& s = schedule(w_.weight);
     s.place = Place::Root;
@@ -217,6 +217,8 @@ class Scheduler {
     sums.loops.insert(sums.loops.end(), results.begin(), results.end());
     split_long_sum(plan_, plan_.stage(w_.product));
     e_ = plan_.stage(e_->name);
+    // The next position's part; behind the last one's lies the first one's of the next block of output channels.
+    fetch_ahead(plan_, w_.product, w_.weight, "q", 1);
   }
 
   void input_stages(int level) {
