@@ -9,7 +9,8 @@
 // Ours is the whole program: where a kernel wants another storage order than the caller's, the copies too. A library gets its
 // inputs in the order that it wants. Weights are constants, as in a model. Both take turns in short bursts, and their results
 // are compared. Times are of the processor: others may have the core in between. Operations are counted as the formula has
-// them. The ceiling is measured beside each entry, as shared machines change their speed.
+// them. The ceiling is measured beside each entry, as shared machines change their speed; the share of it is that of the kernels
+// that compute, without copies.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/contest.h"
 #include "relay/driver/measure.h"
+#include "relay/driver/profile.h"
 #include "relay/driver/targets.h"
 #include "relay/eval/examples.h"
 
@@ -41,18 +43,18 @@ struct Options {
 struct Entry {
   std::string structure, name;
   bench::OperatorCall call;
-  std::shared_ptr<runtime::Executable> executable;
+  driver::Compiled compiled;
   std::vector<Tensor> inputs, outputs;  // of a run; inputs without the constants
   double flops = 0, bytes = 0;          // of a run; bytes of inputs and outputs, once; what picks reads what it writes
 };
 
 struct Row {
   const Entry* entry;
-  double us = 0, ceiling = 0;
-  std::string library;  // empty: none has it
+  double us = 0, copies_us = 0, ceiling = 0;  // copies_us: of us, what kernels take that only move
+  std::string library;                        // empty: none has it
   double library_us = 0, ratio = 0;
   std::vector<std::string> wrong;  // libraries whose results are not ours
-  double share() const { return entry->flops / us * 1e-3 / ceiling; }
+  double share() const { return entry->flops / (us - copies_us) * 1e-3 / ceiling; }
 };
 
 bool is_convolution(const op::OpDef& def) { return starts_with(def.name, "nn.conv"); }
@@ -143,14 +145,13 @@ Status compile(Entry& entry, const TargetDesc& target) {
   driver::CompileOptions options;
   options.target = target;
   options.threads = 1;
-  RELAY_ASSIGN(driver::Compiled compiled, driver::compile(module, options));
-  entry.executable = compiled.executable;
+  RELAY_ASSIGN(entry.compiled, driver::compile(module, options));
   if (is_heavy(entry.structure)) {
     entry.flops = multiply_adds(entry.call);
   } else {
-    for (const driver::GroupReport& group : compiled.report.groups) entry.flops += group.flops;
+    for (const driver::GroupReport& group : entry.compiled.report.groups) entry.flops += group.flops;
   }
-  return entry.executable->run_into(entry.inputs, entry.outputs);
+  return entry.compiled.executable->run_into(entry.inputs, entry.outputs);
 }
 
 // Of this thread, so without the time in which others have the core.
@@ -178,12 +179,25 @@ driver::Contender contender(const std::string& name, const std::function<Status(
           }};
 }
 
+// The part of a run that kernels without arithmetic take.
+Result<double> part_of_copies(const Entry& entry) {
+  std::vector<runtime::Value> inputs;
+  for (const Tensor& t : entry.inputs) inputs.push_back(runtime::Value::tensor(t));
+  RELAY_ASSIGN(driver::Profile profile,
+               driver::measure_profile(*entry.compiled.executable, inputs, {.threads = 1, .seconds = 0.1}));
+  driver::describe(profile, entry.compiled);
+  double copies = 0;
+  for (const driver::KernelProfile& kernel : profile.kernels)
+    if (kernel.flops == 0) copies += kernel.us;
+  return copies / profile.kernels_us;
+}
+
 Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
   RELAY_RETURN_IF_ERROR(compile(entry, target));
   Row row;
   row.entry = &entry;
   std::vector<driver::Contender> engines = {
-      contender("relay", [&] { return entry.executable->run_into(entry.inputs, entry.outputs); })};
+      contender("relay", [&] { return entry.compiled.executable->run_into(entry.inputs, entry.outputs); })};
   for (const bench::LibraryCall& call : bench::library_calls(entry.call)) {
     call.run();
     double off = driver::difference({call.result()}, entry.outputs).largest;
@@ -199,6 +213,10 @@ Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
   RELAY_RETURN_IF_ERROR(driver::contest(engines, seconds));
   row.us = driver::median(engines[0].us);
   row.ceiling = driver::measure_fma_gflops(target.vector_bytes);
+  if (is_heavy(entry.structure)) {
+    RELAY_ASSIGN(double part, part_of_copies(entry));
+    row.copies_us = row.us * part;
+  }
   for (size_t i = 1; i < engines.size(); ++i) {
     double ratio = driver::time_ratio(engines[i], engines[0]).median;
     if (i > 1 && ratio >= row.ratio) continue;
