@@ -200,7 +200,7 @@ def rounds(row):
 def times_table(rows):
     engines = engines_of(rows)
     head = ["model", "threads", "relay", *(PEERS[e] for e in engines), "best peer / relay", "95 % interval"]
-    head += ["relay's 99th / median", "rounds"]
+    head += ["relay's 99th / median", "machine's", "rounds"]
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     for r in rows:
         peer = best(r)
@@ -210,7 +210,11 @@ def times_table(rows):
             return f"{x['median_us'] / 1e3:.3f} ({x['p99_us'] / 1e3:.3f})"
 
         row = [r["model"], str(r["threads"]), *cells(r, engines, text), f"**{peer['ratio']:.2f}**", interval]
-        row += [f"{r['relay']['p99_us'] / r['relay']['median_us']:.2f}", rounds(r)]
+        row += [
+            f"{r['relay']['p99_us'] / r['relay']['median_us']:.2f}",
+            f"{r['machine_p99_over_median']:.2f}",
+            rounds(r),
+        ]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
@@ -287,7 +291,8 @@ Median and, in brackets, 99th percentile, in ms. The engines take turns in burst
 input, in a process each, the others stopped. The ratio is the median over all rounds of the ratio of the two bursts' medians;
 its interval is that of a median, by order statistics, which assumes nothing about the distribution. The machine's own speed is
 asked between all bursts: rounds in which its multiply-adds are more than 15 % slower than at best (others run on it too) count for
-nobody; where there are hardly any other rounds all count, and are marked busy.
+nobody; where there are hardly any other rounds all count, and are marked busy. The machine's 99th percentile over its median is
+that of a plain loop of multiply-adds as long as a run of ours, measured in turn with the engines: no engine can be steadier.
 
 {times_table(rows)}
 

@@ -78,6 +78,21 @@ double measure_fma_gflops_now(int vector_bytes, int threads) {
   return loop.operations(rounds) * threads / best * 1e-9;
 }
 
+std::vector<double> measure_fma_runs(int vector_bytes, int threads, double us, double seconds) {
+  const FmaLoop loop = fma_loop(vector_bytes);
+  const double gflops = measure_fma_gflops_now(vector_bytes, 1);
+  const int64_t rounds = std::max<int64_t>(1, static_cast<int64_t>(us * gflops * 1e3 / loop.operations(1)));
+  runtime::ThreadPool::Session session(runtime::ThreadPool::global());
+  std::vector<double> times;
+  for (double end = now() + seconds, begin = now(); times.empty() || begin < end;) {
+    session.parallel(threads, [&](int64_t from, int64_t to, int) { loop.run(rounds * (to - from)); }, threads);
+    const double stop = now();
+    times.push_back((stop - begin) * 1e6);
+    begin = stop;
+  }
+  return times;
+}
+
 double measure_read_gbps(int64_t bytes) {
   typedef uint64_t vector __attribute__((vector_size(64)));
   size_t count = static_cast<size_t>(bytes) / 64 / 8 * 8;

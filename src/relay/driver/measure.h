@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace relay::driver {
 
@@ -11,6 +12,9 @@ namespace relay::driver {
 double measure_fma_gflops(int vector_bytes);
 // The same of `threads` cores at the same time, summed, at this moment: under a millisecond, the best of three samples.
 double measure_fma_gflops_now(int vector_bytes, int threads);
+// Runs of a loop of multiply-adds on as many threads, each about `us` long, for so many seconds: how long each took, in microseconds.
+// What differs between them is the machine's doing.
+std::vector<double> measure_fma_runs(int vector_bytes, int threads, double us, double seconds);
 // Reading `bytes` of memory again and again with one core.
 double measure_read_gbps(int64_t bytes);
 

@@ -59,6 +59,8 @@ struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
   driver::Rounds rounds;
+  double jitter =
+      1;  // the machine's own: 99th percentile over median of a loop of multiply-adds as long as a run of ours
 };
 }  // namespace
 
@@ -104,12 +106,13 @@ static Result<std::vector<double>> burst(runtime::Executable& executable, const 
   }
 }
 
+static constexpr int widest_bytes = 64;
+static int cores_of(int threads) { return std::min(threads, runtime::ThreadPool::global().size()); }
 // Its multiply-adds with the same number of threads. Together, cores are slower than one alone for their shared clock and power, but
 // not by a fifth.
 static driver::MachineSpeed machine_speed(int threads) {
-  constexpr int widest_bytes = 64;
   constexpr double shared = 0.8;
-  int cores = std::min(threads, runtime::ThreadPool::global().size());
+  const int cores = cores_of(threads);
   return {.now = [cores] { return driver::measure_fma_gflops_now(widest_bytes, cores); },
           .expected = shared * driver::measure_fma_gflops(widest_bytes) * cores};
 }
@@ -144,8 +147,14 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
       {"relay", [&](double seconds) { return burst(*subject.executable, subject.inputs, threads, seconds); }});
   for (driver::Peer& peer : peers)
     contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
+  RELAY_ASSIGN(const std::vector<double> first, burst(*subject.executable, subject.inputs, threads, 0.05));
+  contenders.push_back(
+      {"machine", [us = driver::median(first), threads](double seconds) -> Result<std::vector<double>> {
+         return driver::measure_fma_runs(widest_bytes, cores_of(threads), us, seconds);
+       }});
   RELAY_ASSIGN(out.rounds, driver::contest(contenders, options.seconds, machine_speed(threads)));
-  for (size_t i = 0; i < contenders.size(); ++i) out.rows[i].times = std::move(contenders[i]);
+  out.jitter = driver::quantile(contenders.back().us, 0.99) / driver::median(contenders.back().us);
+  for (size_t i = 0; i < out.rows.size(); ++i) out.rows[i].times = std::move(contenders[i]);
   return out;
 }
 
@@ -176,9 +185,13 @@ static Json as_json(const Row& row, const Row& ours) {
 static void print_json(const BenchOptions& options, const std::vector<Measured>& all) {
   Json out = Json::array();
   for (const Measured& m : all) {
-    Json one = {{"model", options.model},     {"threads", m.threads},
-                {"rounds", m.rounds.counted}, {"rounds_left_out", m.rounds.left_out},
-                {"quiet", m.rounds.quiet},    {"relay", as_json(m.rows[0], m.rows[0])}};
+    Json one = {{"model", options.model},
+                {"threads", m.threads},
+                {"rounds", m.rounds.counted},
+                {"rounds_left_out", m.rounds.left_out},
+                {"quiet", m.rounds.quiet},
+                {"machine_p99_over_median", m.jitter},
+                {"relay", as_json(m.rows[0], m.rows[0])}};
     one["peers"] = Json::array();
     for (size_t i = 1; i < m.rows.size(); ++i) one["peers"].push_back(as_json(m.rows[i], m.rows[0]));
     out.push_back(one);
