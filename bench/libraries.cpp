@@ -46,15 +46,16 @@ struct Named {
   }
 };
 
-// Where oneDNN takes the order as it is given: those that suit pictures.
+// Where oneDNN takes the order as it is given: those that suit pictures, along two axes and along three.
 struct PictureOrder {
-  memory::format_tag tag;
+  memory::format_tag two, three;
   const char* name;
 };
-const PictureOrder picture_orders[] = {{memory::format_tag::nchw, " nchw"},
-                                       {memory::format_tag::nhwc, " nhwc"},
-                                       {memory::format_tag::nChw8c, " nChw8c"},
-                                       {memory::format_tag::nChw16c, " nChw16c"}};
+const PictureOrder picture_orders[] = {
+    {memory::format_tag::nchw, memory::format_tag::ncdhw, " channels first"},
+    {memory::format_tag::nhwc, memory::format_tag::ndhwc, " channels last"},
+    {memory::format_tag::nChw8c, memory::format_tag::nCdhw8c, " blocks of 8 channels"},
+    {memory::format_tag::nChw16c, memory::format_tag::nCdhw16c, " blocks of 16 channels"}};
 
 // The one engine and its queue.
 dnnl::engine& engine() {
@@ -202,12 +203,16 @@ void convolution(Calls& to, const std::string& order, bool transposed) {
 
 void pooling(Calls& to, algorithm kind, bool global) {
   const OperatorCall& call = to.call;
-  memory::desc given = Named(call.inputs[0].shape(), call.get<std::string>("layout")).as("NCHW");
-  to.out = Named(call.output, out_layout(call, "layout")).as("NCHW");
-  memory::dims extents = {given.dims()[2], given.dims()[3]};
-  Window w{{1, 1}, {0, 0}, {0, 0}, {0, 0}};
+  const size_t axes = static_cast<size_t>(call.inputs[0].rank()) - 2;
+  const std::string letters = axes == 2 ? "NCHW" : "NCDHW";
+  memory::desc given = Named(call.inputs[0].shape(), call.get<std::string>("layout")).as(letters);
+  to.out = Named(call.output, out_layout(call, "layout")).as(letters);
+  memory::dims extents = given.dims();
+  extents.erase(extents.begin(), extents.begin() + 2);
+  const memory::dims zeros(axes, 0);
+  Window w{memory::dims(axes, 1), zeros, zeros, zeros};
   if (!global) {
-    extents = per_axis(call.get<ir::Ints>("pool_size"), 2);
+    extents = per_axis(call.get<ir::Ints>("pool_size"), axes);
     w = window(call, to.out, extents, given, false);
   }
   if (kind != algorithm::pooling_max && !global) {
@@ -215,7 +220,7 @@ void pooling(Calls& to, algorithm kind, bool global) {
     if (call.get<bool>("count_include_pad")) kind = algorithm::pooling_avg_include_padding;
   }
   for (const PictureOrder& order : picture_orders) {
-    memory::desc data(given.dims(), f32, order.tag);
+    memory::desc data(given.dims(), f32, axes == 2 ? order.two : order.three);
     to.add<dnnl::pooling_v2_forward>(
         order.name,
         [&](const dnnl::primitive_desc_base&) {
@@ -381,7 +386,7 @@ void concatenate(Calls& to) {
   add("", plain);
   if (call.output.size() != 4) return;
   for (const PictureOrder& order : picture_orders)
-    add(order.name, [&](const Shape& shape) { return memory::desc(shape, f32, order.tag); });
+    add(order.name, [&](const Shape& shape) { return memory::desc(shape, f32, order.two); });
 }
 
 const std::map<std::string, algorithm> unary_functions = {
@@ -410,9 +415,11 @@ std::vector<LibraryCall> library_calls(const OperatorCall& call) {
   Calls to{call, plain(call.output)};
   if (name == "nn.conv1d") convolution(to, "NCW", false);
   if (name == "nn.conv1d" || name == "nn.conv2d") convolution(to, "NCHW", false);
+  if (name == "nn.conv3d") convolution(to, "NCDHW", false);
   if (name == "nn.conv2d_transpose") convolution(to, "NCHW", true);
-  if (name == "nn.max_pool2d") pooling(to, algorithm::pooling_max, false);
-  if (name == "nn.avg_pool2d") pooling(to, algorithm::pooling_avg_exclude_padding, false);
+  if (name == "nn.conv3d_transpose") convolution(to, "NCDHW", true);
+  if (name == "nn.max_pool2d" || name == "nn.max_pool3d") pooling(to, algorithm::pooling_max, false);
+  if (name == "nn.avg_pool2d" || name == "nn.avg_pool3d") pooling(to, algorithm::pooling_avg_exclude_padding, false);
   if (name == "nn.global_max_pool2d") pooling(to, algorithm::pooling_max, true);
   if (name == "nn.global_avg_pool2d") pooling(to, algorithm::pooling_avg_include_padding, true);
   if (name == "nn.dense") contraction(to, false, true, true);

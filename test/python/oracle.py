@@ -66,12 +66,13 @@ def place(function, data, axis, keepdims, exclude, last):
 
 
 def pool(data, kind, size, strides, dilation, padding, ceil_mode, count_include_pad=False):
-    """Pooling of NCHW data, window by window."""
-    size, strides, dilation = pair(size), pair(strides), pair(dilation)
-    left, right, top, bottom = sides(padding)
-    before, after = (top, left), (bottom, right)
+    """Pooling of data (N, C, ...), window by window."""
+    axes = range(data.ndim - 2)
+    size, strides, dilation = (pair(v, len(axes)) for v in (size, strides, dilation))
+    full = sides(padding, len(axes))
+    before, after = full[-2::-2], full[::-2]
     extents = []
-    for d in range(2):
+    for d in axes:
         n = data.shape[2 + d]
         span = n + before[d] + after[d] - dilation[d] * (size[d] - 1) - 1
         count = (-(-span // strides[d]) if ceil_mode else span // strides[d]) + 1
@@ -79,17 +80,20 @@ def pool(data, kind, size, strides, dilation, padding, ceil_mode, count_include_
             count -= 1
         extents.append(count)
     out = torch.zeros(*data.shape[:2], *extents, dtype=data.dtype)
-    for y, x in itertools.product(*map(range, extents)):
-        starts = [y * strides[0] - before[0], x * strides[1] - before[1]]
+    for place in itertools.product(*map(range, extents)):
+        starts = [place[d] * strides[d] - before[d] for d in axes]
         taps = [[s + k * dilation[d] for k in range(size[d])] for d, s in enumerate(starts)]
-        inside = [[t for t in taps[d] if 0 <= t < data.shape[2 + d]] for d in range(2)]
-        window = data[:, :, inside[0]][:, :, :, inside[1]]
+        inside = [[t for t in taps[d] if 0 <= t < data.shape[2 + d]] for d in axes]
+        window = data
+        for d in axes:
+            window = window.index_select(2 + d, torch.tensor(inside[d]))
+        window = window.flatten(2)
         if kind == "max":
-            out[:, :, y, x] = window.amax((2, 3))
+            out[:, :, *place] = window.amax(2)
         else:
-            counted = [[t for t in taps[d] if -before[d] <= t < data.shape[2 + d] + after[d]] for d in range(2)]
+            counted = [[t for t in taps[d] if -before[d] <= t < data.shape[2 + d] + after[d]] for d in axes]
             chosen = counted if count_include_pad else inside
-            out[:, :, y, x] = window.sum((2, 3)) / (len(chosen[0]) * len(chosen[1]))
+            out[:, :, *place] = window.sum(2) / math.prod(len(chosen[d]) for d in axes)
     return out
 
 

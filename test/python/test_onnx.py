@@ -117,3 +117,28 @@ def test_ranges_of_sizes(tmp_path):
         np.testing.assert_array_equal(up, np.arange(length))
         np.testing.assert_array_equal(even, np.arange(2, length, 2))
         np.testing.assert_array_equal(down, np.arange(length, 0, -3))
+
+
+def test_three_dimensional_network(tmp_path):
+    """Convolutions, pools and a transposed convolution along three axes, with a batch of any size, beside PyTorch."""
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(0)
+    network = nn.Sequential(
+        nn.Conv3d(3, 16, 3, 1, 1), nn.BatchNorm3d(16), nn.ReLU(), nn.MaxPool3d(3, 2, 1),
+        nn.Conv3d(16, 24, (1, 3, 3), (1, 2, 2), (0, 1, 1)), nn.BatchNorm3d(24), nn.ReLU(),
+        nn.Conv3d(24, 24, 3, 1, 1, groups=24), nn.AvgPool3d(2, 1, 1, count_include_pad=False),
+        nn.ConvTranspose3d(24, 8, 2, 2), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(8, 5),
+    )  # fmt: skip
+    network(torch.randn(4, 3, 6, 13, 14) * 2 + 1)
+    network.eval()
+    x = torch.randn(2, 3, 6, 13, 14)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network, (x,), tmp_path / "net.onnx", input_names=["x"], dynamic_axes={"x": {0: "n"}}, dynamo=False
+        )
+        expected = network.double()(x.double()).numpy()
+    compiled = relay.compile(str(tmp_path / "net.onnx"))
+    np.testing.assert_allclose(compiled(x.numpy()), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(compiled(x[:1].numpy()), expected[:1], rtol=1e-4, atol=1e-5)

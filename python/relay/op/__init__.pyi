@@ -426,10 +426,23 @@ class nn:
         """The mean over a moving window.
 
         data: (N, C, H, W), in the order of layout
-        pool_size (list of ints, required): Extents [H, W] of the window.
-        strides (list of ints): Step of the window along H and W.
-        dilation (list of ints): Distance between two taps of the window along H and W.
-        padding (list of ints): Zeros around the data: one value, [H, W], or [top, left, bottom, right].
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts.
+        count_include_pad (bool): Whether padding counts in the mean."""
+    @staticmethod
+    def avg_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+        """The mean over a moving window.
+
+        data: (N, C, D, H, W), in the order of layout
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts.
@@ -473,17 +486,17 @@ class nn:
         bias: (C,), C the extent of data along axis
         axis (int): The axis of data that bias runs along."""
     @staticmethod
-    def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+    def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """One-dimensional convolution of data with weight.
 
         data: (N, C, W), in the order of data_layout
         weight: (O, C / groups, KW), in the order of kernel_layout
-        strides (list of ints): Step of the window.
-        padding (list of ints): Zeros around the data: one value, or [left, right].
-        dilation (list of ints): Distance between two taps of the window.
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
         groups (int): Number of independent groups that the channels fall into.
         channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extent of the window; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
         out_layout (string): Order of the result's axes; empty: data_layout.
@@ -494,12 +507,12 @@ class nn:
 
         data: (N, C, H, W), in the order of data_layout
         weight: (O, C / groups, KH, KW), in the order of kernel_layout
-        strides (list of ints): Step of the window along H and W.
-        padding (list of ints): Zeros around the data: one value, [H, W], or [top, left, bottom, right].
-        dilation (list of ints): Distance between two taps of the window along H and W.
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
         groups (int): Number of independent groups that the channels fall into.
         channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents [H, W] of the window; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
         out_layout (string): Order of the result's axes; empty: data_layout.
@@ -511,11 +524,44 @@ class nn:
         data: (N, C, H, W), in the order of data_layout
         weight: (C, O / groups, KH, KW), in the order of kernel_layout
         channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents [H, W] of the window; None: from the weight.
-        strides (list of ints): Step of the window in the result along H and W.
-        output_padding (list of ints): Rows and columns added at the bottom and right of the result.
-        padding (list of ints): Cut off the result: one value, [H, W], or [top, left, bottom, right].
-        dilation (list of ints): Distance between two taps of the window along H and W.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        strides (list of ints): Step of the window in the result along each axis.
+        output_padding (list of ints): Added at the end of each axis of the result.
+        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes; I is the data's channels.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def conv3d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCDHW', kernel_layout: str = 'OIDHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Three-dimensional convolution of data with weight.
+
+        data: (N, C, D, H, W), in the order of data_layout
+        weight: (O, C / groups, KD, KH, KW), in the order of kernel_layout
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def conv3d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, strides: int | Sequence[int] = [1, 1, 1], output_padding: int | Sequence[int] = [0, 0, 0], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, data_layout: str = 'NCDHW', kernel_layout: str = 'IODHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Three-dimensional transposed convolution of data with weight.
+
+        data: (N, C, D, H, W), in the order of data_layout
+        weight: (C, O / groups, KD, KH, KW), in the order of kernel_layout
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        strides (list of ints): Step of the window in the result along each axis.
+        output_padding (list of ints): Added at the end of each axis of the result.
+        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
         groups (int): Number of independent groups that the channels fall into.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes; I is the data's channels.
@@ -631,10 +677,22 @@ class nn:
         """The maximum over a moving window.
 
         data: (N, C, H, W), in the order of layout
-        pool_size (list of ints, required): Extents [H, W] of the window.
-        strides (list of ints): Step of the window along H and W.
-        dilation (list of ints): Distance between two taps of the window along H and W.
-        padding (list of ints): Places around the data: one value, [H, W], or [top, left, bottom, right].
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts."""
+    @staticmethod
+    def max_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+        """The maximum over a moving window.
+
+        data: (N, C, D, H, W), in the order of layout
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts."""

@@ -1,6 +1,6 @@
 // OpDef: what an operator is. One file an operator defines it all, from top to bottom: the formula, the attributes,
 // infer (the type relation, with numbered constraints), compute (one tensor expression), examples. See
-// op/nn/conv2d.cpp.
+// op/nn/dense.cpp; those that differ in the number of axes share a header (op/nn/conv.h).
 //
 // From it come: the call syntax in text and Python, documentation, type inference, the evaluator, kernels, tests and
 // the benchmark entry. docs/add-an-operator.md walks through one.

@@ -24,16 +24,16 @@ struct Windowed {
   const char* layout;
   const char* default_layout;
 };
-constexpr Windowed windowed[] = {{"nn.conv1d", "data_layout", "NCW"},
-                                 {"nn.conv2d", "data_layout", "NCHW"},
-                                 {"nn.max_pool2d", "layout", "NCHW"},
-                                 {"nn.avg_pool2d", "layout", "NCHW"}};
+constexpr Windowed windowed[] = {{"nn.conv1d", "data_layout", "NCW"},   {"nn.conv2d", "data_layout", "NCHW"},
+                                 {"nn.conv3d", "data_layout", "NCDHW"}, {"nn.max_pool2d", "layout", "NCHW"},
+                                 {"nn.max_pool3d", "layout", "NCDHW"},  {"nn.avg_pool2d", "layout", "NCHW"},
+                                 {"nn.avg_pool3d", "layout", "NCDHW"}};
 
 // Whether the elements that `pad` adds are what the operator takes to be outside of its data.
 bool adds_nothing(const Call& pad, std::string_view op) {
   const Constant* value = as<Constant>(pad.args[1]);
   if (!value || attribute<std::string>(pad, "pad_mode", "constant") != "constant") return false;
-  if (op != "nn.max_pool2d") return value->value.at(0) == 0;
+  if (!op.starts_with("nn.max_pool")) return value->value.at(0) == 0;
   scalar::Expr least = te::identity(te::Combiner::Max, value->value.dtype());
   return least->kind == scalar::Kind::Float ? value->value.at(0) == least->fvalue
                                             : value->value.int_at(0) == least->ivalue;
@@ -43,12 +43,10 @@ bool adds_nothing(const Call& pad, std::string_view op) {
 // `width` adds along other axes.
 std::optional<Ints> both(const Ints& padding, const IntLists& width, const std::string& layout) {
   Ints before, after;
-  for (size_t d = 0; d < width.size(); ++d) {
-    if (layout[d] != 'N' && layout[d] != 'C')
-      before.push_back(width[d][0]), after.push_back(width[d][1]);
-    else if (width[d][0] != 0 || width[d][1] != 0)
-      return std::nullopt;
-  }
+  for (char letter : std::string_view("DHW"))
+    if (size_t d = layout.find(letter); d < width.size()) before.push_back(width[d][0]), after.push_back(width[d][1]);
+  for (char letter : std::string_view("NC"))
+    if (size_t d = layout.find(letter); d >= width.size() || width[d][0] != 0 || width[d][1] != 0) return std::nullopt;
   size_t axes = before.size();
   before.insert(before.end(), after.begin(), after.end());
   for (size_t k = 0; k < before.size(); ++k)
@@ -66,7 +64,7 @@ Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
       both(own, attribute<IntLists>(*pad, "pad_width", {}), attribute<std::string>(call, w.layout, w.default_layout));
   if (!padding) return nullptr;
   Changes changes = {{"padding", *padding}};
-  if (std::string_view(w.op) == "nn.avg_pool2d") {
+  if (std::string_view(w.op).starts_with("nn.avg_pool")) {
     // The mean counted the elements in front of it, and must count all of its padding or none.
     bool counts = attribute<bool>(call, "count_include_pad", false);
     if (!counts && std::any_of(own.begin(), own.end(), [](int64_t p) { return p != 0; })) return nullptr;

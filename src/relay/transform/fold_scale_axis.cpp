@@ -24,8 +24,10 @@ struct Linear {
   const char* layout;  // null: the output's axis is the last
   const char* default_layout;
 };
-constexpr Linear linear[] = {
-    {"nn.conv1d", "data_layout", "NCW"}, {"nn.conv2d", "data_layout", "NCHW"}, {"nn.dense", nullptr, ""}};
+constexpr Linear linear[] = {{"nn.conv1d", "data_layout", "NCW"},
+                             {"nn.conv2d", "data_layout", "NCHW"},
+                             {"nn.conv3d", "data_layout", "NCDHW"},
+                             {"nn.dense", nullptr, ""}};
 
 const TensorType* float_tensor(const Expr& e) {
   const TensorType* t = as<TensorType>(e->type);

@@ -1,0 +1,148 @@
+#include "relay/op/nn/conv.h"
+
+#include <algorithm>
+
+namespace relay::op::nn {
+
+std::string window_letters(size_t axes) { return std::string("DHW").substr(3 - axes); }
+std::string spaced_letters(size_t axes, const char* before) {
+  std::string out;
+  for (char letter : window_letters(axes)) out += (out.empty() ? "" : ", ") + std::string(before) + letter;
+  return out;
+}
+
+namespace {
+
+// Which axis is which.
+struct Axes {
+  size_t n, c, o, i, out_n, out_c;  // of the data, the weight, the result
+  std::vector<size_t> s, k, out_s;  // those that the window moves along
+  Axes(size_t axes, const ConvAttrs& a) {
+    const std::string &data = a.data_layout, &weight = a.kernel_layout,
+                      &out = a.out_layout.empty() ? data : a.out_layout;
+    n = data.find('N'), c = data.find('C'), o = weight.find('O'), i = weight.find('I');
+    out_n = out.find('N'), out_c = out.find('C');
+    for (char letter : window_letters(axes))
+      s.push_back(data.find(letter)), k.push_back(weight.find(letter)), out_s.push_back(out.find(letter));
+  }
+};
+
+}  // namespace
+
+Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
+  // (C1) Layouts are orders of NC, of OI, and of the axes of the window.
+  const std::string letters = window_letters(axes);
+  RELAY_RETURN_IF_ERROR(expect_layout("C1", "data_layout", a.data_layout, "NC" + letters));
+  RELAY_RETURN_IF_ERROR(expect_layout("C1", "kernel_layout", a.kernel_layout, "OI" + letters));
+  if (!a.out_layout.empty()) RELAY_RETURN_IF_ERROR(expect_layout("C1", "out_layout", a.out_layout, "NC" + letters));
+  // (C2) Data and weight have an axis for each letter.
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", data, axes + 2, "data"));
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", weight, axes + 2, "weight"));
+  // (C3) Strides, dilation and groups are positive, padding is not negative; one value each or one for all.
+  RELAY_ASSIGN(Ints strides, per_axis("C3", "strides", a.strides, axes));
+  RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, axes));
+  RELAY_ASSIGN(Ints padding, padding_sides("C3", a.padding, axes));
+  if (a.groups < 1) return constraint("C3", "groups must be positive, but is {}", a.groups);
+  // (C4) Data and weight have one element type, unless out_dtype is given.
+  if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
+
+  const Axes at(axes, a);
+  Dim channels = data->shape[at.c], out_channels = weight->shape[at.o], group_channels = weight->shape[at.i];
+  // (C5) The weight has C / groups input channels. In a depthwise convolution (groups == C) it may also be written as C
+  // output channels times a multiplier: (C, M) instead of (C * M, 1).
+  if (scalar::is_int(channels) && channels->ivalue % a.groups != 0)
+    return constraint("C5", "data has {} channels, which {} groups do not divide", channels->ivalue, a.groups);
+  if (a.groups > 1 && scalar::is_int(channels, a.groups) && scalar::is_int(out_channels, a.groups)) {
+    out_channels = scalar::simplify(out_channels * group_channels);
+  } else if (!agree(channels, group_channels * a.groups)) {
+    Diagnostic d =
+        constraint("C5", "data has {} channels, but weight has {} input channels{}", scalar::str(channels),
+                   scalar::str(group_channels), a.groups == 1 ? "" : format(" in each of {} groups", a.groups));
+    d.help = format("check data_layout=\"{}\" and kernel_layout=\"{}\"", a.data_layout, a.kernel_layout);
+    return d;
+  }
+  // (C6) The groups divide the output channels.
+  if (scalar::is_int(out_channels) && out_channels->ivalue % a.groups != 0)
+    return constraint("C6", "weight has {} output channels, which {} groups do not divide", out_channels->ivalue,
+                      a.groups);
+  // (C7) channels and kernel_size, where given, are those of the weight.
+  if (a.channels && !agree(dim(*a.channels), out_channels))
+    return constraint("C7", "channels is {}, but weight has {} output channels", *a.channels,
+                      scalar::str(out_channels));
+  Dims window, out(axes + 2);
+  for (size_t k : at.k) window.push_back(weight->shape[k]);
+  if (a.kernel_size) {
+    RELAY_ASSIGN(Ints sizes, per_axis("C7", "kernel_size", *a.kernel_size, axes));
+    Dims given;
+    for (int64_t k : sizes) given.push_back(dim(k));
+    if (!agree(given, window))
+      return constraint("C7", "kernel_size is {}, but weight is {}", text(sizes), text(window));
+  }
+  out[at.out_n] = data->shape[at.n];
+  out[at.out_c] = out_channels;
+  for (size_t d = 0; d < axes; ++d) {
+    Dim& places = out[at.out_s[d]];
+    places = window_extent(data->shape[at.s[d]], window[d], strides[d], padding[d], padding[axes + d], dilation[d]);
+    // (C8) The window fits into the padded data.
+    if (scalar::prove(le(places, dim(0))) == true)
+      return constraint("C8", "the window of weight {} is larger than the padded data {}", text(weight->shape),
+                        text(data->shape));
+  }
+  return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
+}
+
+// Two stages: the padded data, and the sum. With one input channel a group (depthwise) there is no reduction over
+// channels.
+te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor& weight = in[1];
+  const Axes at(axes, a);
+  const Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes),
+             pad = padding_sides(a.padding, axes);
+  Ints before(axes + 2), after(axes + 2);
+  for (size_t d = 0; d < axes; ++d) before[at.s[d]] = pad[d], after[at.s[d]] = pad[axes + d];
+  te::Tensor data = padded(in[0], before, after, imm(0, in[0]->dtype));
+  DType sum_dtype = accumulator(dtype_of(out));
+
+  bool multiplied =
+      a.groups > 1 && scalar::is_int(weight->shape[at.o], a.groups) && scalar::is_int(data->shape[at.c], a.groups);
+  Dim out_channels = shape_of(out)[at.out_c];
+  Dim group_in = multiplied ? dim(1) : weight->shape[at.i];            // input channels of a group
+  Dim group_out = scalar::simplify(floordiv(out_channels, a.groups));  // output channels of a group
+  bool one_channel = scalar::is_int(group_in, 1);
+
+  Exprs reduce;
+  if (!one_channel) reduce.push_back(group_in);
+  for (size_t k : at.k) reduce.push_back(weight->shape[k]);
+  const std::string name = format("conv{}d", axes);
+  te::Tensor sum = te::reduce(name.c_str(), shape_of(out), reduce, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    const Expr& o = i[at.out_c];
+    Exprs d(axes + 2), w(axes + 2);
+    d[at.n] = i[at.out_n];
+    d[at.c] = a.groups == 1 ? dim(0) : floordiv(o, group_out) * group_in;
+    if (!one_channel) d[at.c] = d[at.c] + r[0];
+    w[at.o] = multiplied ? floordiv(o, group_out) : o;
+    w[at.i] = multiplied ? floormod(o, group_out) : one_channel ? dim(0) : r[0];
+    for (size_t s = 0; s < axes; ++s) {
+      const Expr& tap = r[r.size() - axes + s];
+      d[at.s[s]] = i[at.out_s[s]] * strides[s] + tap * dilation[s];
+      w[at.k[s]] = tap;
+    }
+    return cast(sum_dtype, (*data)(d)) * cast(sum_dtype, (*weight)(w));
+  });
+  return {converted(sum, dtype_of(out))};
+}
+
+std::string conv_oracle(size_t axes) {
+  const std::string letters = window_letters(axes);
+  return format(R"(
+    order(F.conv{0}d(F.pad(order(data, data_layout, 'NC{1}'), sides(padding, {0})),
+                   order(weight, kernel_layout, 'OI{1}').flatten(0, 1)
+                       .unflatten(0, (-1, data.shape[data_layout.index('C')] // groups)),
+                   stride=pair(strides, {0}), dilation=pair(dilation, {0}), groups=groups),
+          'NC{1}', out_layout or data_layout))",
+                axes, letters);
+}
+
+}  // namespace relay::op::nn

@@ -1,0 +1,71 @@
+// Convolution over any number of axes, which nn.conv1d, nn.conv2d and nn.conv3d are:
+//
+//   out[n, o, p..] = sum(c, k..) weight[o, c, k..] * data[n, g(o) * C/groups + c, p * stride + k * dilation - before..]
+//
+// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. Letters say which axis is
+// which: any order of NC and the axes that the window moves along (W, HW, DHW) for the data and the result, of OI and these for
+// the weight.
+#pragma once
+
+#include "relay/op/common.h"
+
+namespace relay::op::nn {
+
+struct ConvAttrs {
+  Ints strides, padding, dilation;
+  int64_t groups = 1;
+  OptInt channels;
+  OptInts kernel_size;
+  std::string data_layout, kernel_layout, out_layout;
+  OptDType out_dtype;
+};
+
+// The letters of the axes that a window moves along: "HW"; for people, "H, W".
+std::string window_letters(size_t axes);
+std::string spaced_letters(size_t axes, const char* before = "");
+
+// The attributes with the defaults of so many axes.
+template <size_t axes>
+struct ConvOf : ConvAttrs {
+  ConvOf() {
+    strides = dilation = Ints(axes, 1), padding = Ints(axes, 0);
+    data_layout = "NC" + window_letters(axes), kernel_layout = "OI" + window_letters(axes);
+  }
+  static constexpr auto fields =
+      std::tuple{field("strides", &ConvOf::strides, "Step of the window along each axis."),
+                 field("padding", &ConvOf::padding,
+                       "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
+                 field("dilation", &ConvOf::dilation, "Distance between two taps of the window along each axis."),
+                 field("groups", &ConvOf::groups, "Number of independent groups that the channels fall into."),
+                 field("channels", &ConvOf::channels, "Number of output channels; None: from the weight."),
+                 field("kernel_size", &ConvOf::kernel_size, "Extents of the window; None: from the weight."),
+                 field("data_layout", &ConvOf::data_layout, "Order of the data's axes."),
+                 field("kernel_layout", &ConvOf::kernel_layout, "Order of the weight's axes."),
+                 field("out_layout", &ConvOf::out_layout, "Order of the result's axes; empty: data_layout."),
+                 field("out_dtype", &ConvOf::out_dtype, "Element type of the sum and the result; None: of the data.")};
+};
+
+Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
+te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out);
+// The expected value, for OpSpec::oracle.
+std::string conv_oracle(size_t axes);
+
+// Everything but name, documentation, examples and rejects.
+template <size_t axes>
+OpSpec<ConvOf<axes>> conv_spec() {
+  OpSpec<ConvOf<axes>> spec;
+  spec.inputs = {{"data", format("(N, C, {}), in the order of data_layout", spaced_letters(axes))},
+                 {"weight", format("(O, C / groups, {}), in the order of kernel_layout", spaced_letters(axes, "K"))}};
+  spec.fusion = Fusion::OutputFusable;
+  spec.infer = [](const ConvOf<axes>& a, const Types& in) { return infer_conv(axes, a, in); };
+  spec.complete = [](const ConvOf<axes>& a, Types in) {
+    return with_weight(std::move(in), a.data_layout, a.kernel_layout, a.channels, a.kernel_size, a.groups);
+  };
+  spec.compute = [](const ConvOf<axes>& a, const te::Tensors& in, const Type& out) {
+    return compute_conv(axes, a, in, out);
+  };
+  spec.oracle = conv_oracle(axes);
+  return spec;
+}
+
+}  // namespace relay::op::nn
