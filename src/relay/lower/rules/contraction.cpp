@@ -166,7 +166,18 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
                   [](const te::Axis& a) { return scalar::is_int(a.extent); }))
     source = panel_source(plan, r, n, right_loads);
   if (source && source->k_dim == source->n_dim && n_extent <= block) source.reset();  // is one already
-  const bool n_outside = source || (!grouped && weight_bytes > plan.target->l2_bytes / 2) || rows.empty();
+  // Weights that L2 holds, but not beside data, are swept for each tile of rows too if the data of a window's neighbours would
+  // come from further away for each block of N.
+  int64_t data_bytes = 0;
+  if (facts.window)
+    for (const LoadFact& l : left_loads) {
+      int64_t bytes = l.tensor->dtype.bytes();
+      for (const Expr& extent : l.tensor->shape) bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
+      data_bytes += bytes;
+    }
+  const bool large_data = data_bytes > 2 * plan.target->l2_bytes;
+  const int64_t most_weights = large_data ? plan.target->l2_bytes / 8 * 7 : plan.target->l2_bytes / 2;
+  const bool n_outside = source || (!grouped && weight_bytes > most_weights) || rows.empty();
   StageSchedule& se = plan.schedule.stages[e->name];
   se = {};
   se.place = Place::Root;

@@ -49,7 +49,8 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   int64_t window = 1;
   bool is_static = true;
   for (const te::Axis& a : r->reduce_axes) window *= extent_or(a, 64), is_static &= scalar::is_int(a.extent);
-  const bool small = is_static && window <= 25;
+  constexpr int64_t most_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
+  const bool small = is_static && window <= most_taps;
   // Lanes of whole groups, and what they read, in a vector each.
   const bool grouped = facts.grouped == in_r(v) && facts.group <= lanes / 2;
   const int64_t step = grouped ? lanes / facts.group * facts.group : lanes;
@@ -66,8 +67,15 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   int64_t tx = 1, nb = 1;
   int64_t v_extent = extent_or(*find_axis(*e, v), 64);
   if ((small || grouped || slides) && !x.empty()) {
-    const int64_t extent = extent_or(*find_axis(*e, x), 64), most = plan.target->vector_registers / 4,
-                  tiles = (extent + most - 1) / most;
+    const int64_t extent = extent_or(*find_axis(*e, x), 64), registers = plan.target->vector_registers / 4;
+    // A pool whose windows share little (a stride) reads memory and does little else: neighbouring vectors first, which come in
+    // one stream. Where neighbours share what they read, or weights, neighbours first.
+    const bool strided = facts.loads.size() == 1 && !grouped &&
+                         std::any_of(facts.loads[0].coefficients.begin(), facts.loads[0].coefficients.end(),
+                                     [&](const auto& c) { return c && c->count(in_r(x)) && c->at(in_r(x)) > 1; });
+    if (strided)
+      while (nb < registers / 2 && 2 * nb * lanes <= v_extent) nb *= 2;
+    const int64_t most = registers / nb, tiles = (extent + most - 1) / most;
     tx = (extent + tiles - 1) / tiles;
   } else {
     nb = std::clamp<int64_t>((v_extent + lanes - 1) / lanes, 1, 4);  // long reductions: several chains
@@ -102,7 +110,8 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   int64_t unrolled = 1;
   for (size_t k = r->reduce_axes.size(); k-- > 0;) {
     const te::Axis& a = r->reduce_axes[k];
-    const bool unroll = (grouped || is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= 25;
+    const bool unroll =
+        (grouped || is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= most_taps;
     sr.loops.insert(sr.loops.begin(), {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
   }
   for (const te::Axis& a : r->axes)
