@@ -466,6 +466,24 @@ TEST(Function, WeightsAreFetchedAhead) {
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
 }
 
+// Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.
+TEST(Function, ProductsOfOneArrayShareItsSums) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({128, 768}, f32));
+  x->type = x->annotation;
+  ir::Exprs products;
+  for (int i = 0; i < 3; ++i) products.push_back(typed(op::make("nn.dense", {x, weight({768, 768})}, {})));
+  ir::Expr all = ir::tuple(products);
+  all->type = ir::tuple_type({products[0]->type, products[1]->type, products[2]->type});
+  Result<LoweredFunction> l = lower(ir::function({x}, all), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  std::map<std::string, int> calls;  // by the end of their kernels' names
+  for (const Step& step : l->steps)
+    for (const char* what : {"_sums", "_weights"})
+      if (l->kernels[step.kernel].name.find(what) != std::string::npos) ++calls[what];
+  EXPECT_EQ(calls["_sums"], 1);
+  EXPECT_EQ(calls["_weights"], 3);
+}
+
 // Images that are given channels-last are stored so already: nothing is copied but what padding adds.
 TEST(Function, ChannelsLastStaysAsItIs) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 30, 30, 64}, f32));

@@ -297,31 +297,43 @@ class Planner {
     return {};
   }
 
-  // The same of a product. The sums of its weights, which both forms read, are a group of their own, which goes to `groups`.
+  // The same of a product. The sums of its weights, which both forms read, and those of its data, which other products of the same
+  // read too, are groups of their own, which go to `groups`.
   te::Tensor with_strassen(PlannedGroup& g, PlannedGroup& direct, std::vector<PlannedGroup>& groups) {
     std::optional<StrassenForms> forms =
         rewrite_strassen(g.te.outputs, float_constants(g), options_.target, options_.numerics == Numerics::Fp32);
     if (!forms || has_large_weights(g)) return {};
-    PlannedGroup sums = part_of(g, g.te.name + "_weights", {forms->sums});
-    // Of the same weights, once: layers may share them.
-    const int weights = sums.params.empty() ? sums.constants[0] : sums.params[0];
-    auto [known, fresh] = sums_of_.try_emplace({weights, te::str(forms->sums)}, -1);
-    if (fresh) {
-      known->second = new_array(Array::Kind::Temporary, sums.te.name, forms->sums->shape, forms->sums->dtype);
-      sums.outputs = {known->second};
-      sums.strassen.emplace().weight = forms->names.weight;
-      groups.push_back(std::move(sums));
-    }
-    auto reads = [&, array = known->second](const te::Tensors& outputs) {
+    Strassen weight, left;
+    weight.weight = forms->names.weight, left.left = forms->names.left;
+    const int weights = sums_of(g, "_weights", forms->weight.value, layout_of_weight(), weight, groups);
+    const int data = sums_of(g, "_sums", forms->left.value, layout_of_left(*forms->left.value), left, groups);
+    auto reads = [&](const te::Tensors& outputs) {
       PlannedGroup out = part_of(g, g.te.name, outputs);
       out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
-      out.te.params.push_back(forms->weight), out.params.push_back(array);
+      out.te.params.push_back(forms->weight.param), out.params.push_back(weights);
       out.strassen = forms->names;
       return out;
     };
     if (!forms->direct.empty()) direct = reads(forms->direct);
     g = reads(forms->seven);
+    g.te.params.push_back(forms->left.param), g.params.push_back(data);
     return forms->data;
+  }
+
+  // The array of `sums` of what a group reads; the group that computes it, unless another one does, goes to `groups`.
+  int sums_of(const PlannedGroup& g, const char* suffix, const te::Tensor& sums, const Layout& layout,
+              const Strassen& names, std::vector<PlannedGroup>& groups) {
+    PlannedGroup out = part_of(g, g.te.name + suffix, {sums});
+    std::vector<int> read = out.params;
+    read.insert(read.end(), out.constants.begin(), out.constants.end());
+    auto [known, fresh] = sums_.try_emplace({read, te::str(te::topological({sums}))}, -1);
+    if (!fresh) return known->second;
+    known->second = new_array(Array::Kind::Temporary, out.te.name, sums->shape, sums->dtype);
+    plan_.arrays[known->second].layout = layout;
+    out.outputs = {known->second};
+    out.strassen = names;
+    groups.push_back(std::move(out));
+    return known->second;
   }
 
   std::set<std::string> float_constants(const PlannedGroup& g) const {
@@ -477,9 +489,10 @@ class Planner {
   const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
-  std::set<int> computed_ahead_;                        // results that are constants
-  std::unordered_map<int, int> unusual_;                // arrays that were checked, and their flags
-  std::map<std::pair<int, std::string>, int> sums_of_;  // of weights, by these and the sums as text
+  std::set<int> computed_ahead_;                          // results that are constants
+  std::unordered_map<int, int> unusual_;                  // arrays that were checked, and their flags
+  using Sums = std::pair<std::vector<int>, std::string>;  // the arrays that are read, and the sums as text
+  std::map<Sums, int> sums_;                              // for Strassen's form: the arrays that hold them
   int constants_ = 0;
 };
 

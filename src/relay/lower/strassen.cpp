@@ -119,8 +119,22 @@ class Rewriter {
     return new_stage(names_.weight, {p, b, k, r}, transformed(rows, p.var, quarters));
   }
 
-  te::Tensor result(const QuarterProducts& products, const te::Tensor& weight) const {
-    const te::Tensor product = multiply(products, left(products), weight);
+  te::Tensor left(const QuarterProducts& products) const {
+    const Axis p = each(products), t = new_axis("t", rows_), k = new_axis("k", imm(terms_));
+    Exprs quarters;
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t half = 0; half < 2; ++half) {
+        Expr row = t.var * 2 + i, value = load(given_.data, given_.sum->axes[given_.m].var, row, k.var + half * terms_);
+        // Of an odd number of rows the last one has no neighbour.
+        if (i == 1 && given_.rows % 2)
+          value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
+        quarters.push_back(value);
+      }
+    return new_stage(names_.left, {p, t, k}, transformed(products.left, p.var, quarters));
+  }
+
+  te::Tensor result(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& weight) const {
+    const te::Tensor product = multiply(products, left, weight);
     const Axis t = new_axis("t", rows_), i = new_axis("i", imm(2)), j = new_axis("j", imm(2)),
                b = new_axis("b", pairs_), r = new_axis("r", columns_);
     Exprs values;
@@ -148,20 +162,6 @@ class Rewriter {
     return new_axis("p", imm(static_cast<int64_t>(products.left.size())));
   }
 
-  te::Tensor left(const QuarterProducts& products) const {
-    const Axis p = each(products), t = new_axis("t", rows_), k = new_axis("k", imm(terms_));
-    Exprs quarters;
-    for (int64_t i = 0; i < 2; ++i)
-      for (int64_t half = 0; half < 2; ++half) {
-        Expr row = t.var * 2 + i, value = load(given_.data, given_.sum->axes[given_.m].var, row, k.var + half * terms_);
-        // Of an odd number of rows the last one has no neighbour.
-        if (i == 1 && given_.rows % 2)
-          value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
-        quarters.push_back(value);
-      }
-    return new_stage(names_.left, {p, t, k}, transformed(products.left, p.var, quarters));
-  }
-
   te::Tensor multiply(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& weight) const {
     const Axis p = each(products), t = new_axis("t", rows_), b = new_axis("b", pairs_), r = new_axis("r", columns_),
                k = new_axis("k", imm(terms_));
@@ -182,6 +182,17 @@ class Rewriter {
 
 }  // namespace
 
+Layout layout_of_weight() {
+  Layout layout;
+  layout.dims = {{1}, {0}, {2}, {3}};
+  return layout;
+}
+Layout layout_of_left(const te::TensorNode& left) {
+  Layout layout = Layout::row_major(3);
+  layout.spread_rows(left.shape.back(), DType::float32());
+  return layout;
+}
+
 std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
                                               const TargetDesc& target, bool with_direct, bool always) {
   const te::Tensor sum = only_reduction(outputs);
@@ -196,10 +207,17 @@ std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const 
   StrassenForms forms;
   forms.names = rewriter.names();
   forms.data = te::Tensor(dynamic_cast<const te::TensorNode*>(product->data->source.get()));
-  forms.sums = rewriter.sums(with_direct ? 8 : 7);
-  forms.weight = te::placeholder(forms.names.weight, forms.sums->shape, DType::float32());
-  forms.seven = te::replace(outputs, {{sum, rewriter.result(strassen_products(), forms.weight)}});
-  if (with_direct) forms.direct = te::replace(outputs, {{sum, rewriter.result(direct_products(), forms.weight)}});
+  auto operand = [](const te::Tensor& value) {
+    return StrassenOperand{te::placeholder(value->name, value->shape, DType::float32()), value};
+  };
+  forms.weight = operand(rewriter.sums(with_direct ? 8 : 7));
+  forms.left = operand(rewriter.left(strassen_products()));
+  const te::Tensor seven = rewriter.result(strassen_products(), forms.left.param, forms.weight.param);
+  forms.seven = te::replace(outputs, {{sum, seven}});
+  if (with_direct) {
+    const te::Tensor direct = rewriter.result(direct_products(), rewriter.left(direct_products()), forms.weight.param);
+    forms.direct = te::replace(outputs, {{sum, direct}});
+  }
   return forms;
 }
 

@@ -14,6 +14,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/lower/bilinear.h"
+#include "relay/lower/layout.h"
 
 namespace relay::lower {
 
@@ -33,19 +34,28 @@ const QuarterProducts& direct_products();
 struct Strassen {
   int64_t block = 0;    // columns of a block
   std::string weight;   // [slot, b, k, r]: sums of quarters of the weights, from constants only
-  std::string left;     // [p, t, k]: sums of quarters of the data; empty: the group makes the weights
-  std::string product;  // [p, t, b, r], summed over k
+  std::string left;     // [p, t, k]: sums of quarters of the data
+  std::string product;  // [p, t, b, r], summed over k; empty: the group makes one of the two above only
   std::string tiles;    // [t, i, j, b, r]: two rows of two blocks
   std::string result;   // the product's own name and axes
 };
 
-// A group's product in both forms. They read the weights from a parameter, which is what `sums` computes.
+// What a form reads that a group of its own computes.
+struct StrassenOperand {
+  te::Tensor param, value;
+};
+// A group's product in both forms. They read the weights from a parameter; seven products read the sums of the data from another one,
+// which products of the same data share.
 struct StrassenForms {
-  te::Tensor data;            // what the product reads
-  te::Tensor weight, sums;    // the parameter and its value
+  te::Tensor data;  // what the product reads
+  StrassenOperand weight, left;
   te::Tensors seven, direct;  // outputs of the group
   Strassen names;             // of both, in groups of their own
 };
+
+// How the sums lie in memory: of the weights [b][slot][k][r], so that a task reads them in one stream; of the data row by row.
+Layout layout_of_weight();
+Layout layout_of_left(const te::TensorNode& left);
 
 // Nothing if the group is left as it is: the estimate for `target` says that it does not pay, or the structure is another than one
 // reduction along one axis, a contraction of float32 with constant weights, sizes known, and only pointwise work behind it.

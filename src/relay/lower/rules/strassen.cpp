@@ -1,4 +1,5 @@
-// A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own; then
+// A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own, which products of the same data
+// share; then
 //
 //   for each pair of blocks of columns            (the tasks)
 //     product[p][pairs of rows][block]            one register-tiled contraction for each of them
@@ -19,16 +20,17 @@ class Scheduler {
   Scheduler(GroupPlan& plan) : plan_(plan), s_(*plan.strassen), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
-    if (s_.left.empty()) {
-      weight();
-      plan_.note(format("{}: sums of quarters of weights", s_.weight));
+    if (s_.product.empty()) {
+      s_.left.empty() ? weight() : left();
+      plan_.note(s_.left.empty() ? format("{}: sums of quarters of weights", s_.weight)
+                                 : format("{}: sums of quarters of data", s_.left));
       return;
     }
     e_ = pointwise_end(plan_.outputs, plan_.stage(s_.result), {});
     m_ = axis_of(plan_.stage(s_.result)->body->args[0]), n_ = axis_of(plan_.stage(s_.result)->body->args[4]);
     for (const te::Tensor& t : plan_.stages())
       if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
-    left();
+    if (!plan_.stage(s_.left)->is_placeholder()) left();
     const int level = epilogue();
     const RegisterTile tile = choose_tile(*plan_.target, lanes_, s_.block, static_cast<int>(s_.block / lanes_),
                                           {extent_or(plan_.stage(s_.product)->axes[1], 1), true}, {});
@@ -57,13 +59,13 @@ class Scheduler {
   void root(const std::string& stage, std::vector<Loop> loops) {
     StageSchedule& s = plan_.schedule.stages[stage];
     s.place = Place::Root, s.loops = std::move(loops);
-    Layout layout = Layout::row_major(static_cast<int>(plan_.stage(stage)->axes.size()));
-    if (stage == s_.left) layout.spread_rows(plan_.stage(stage)->shape.back(), DType::float32());
-    if (stage == s_.weight) std::swap(layout.dims[0], layout.dims[1]);  // [b][p][k][r]: a task reads it in one stream
-    plan_.layouts[stage] = plan_.schedule.layouts[stage] = layout;
+    plan_.schedule.layouts[stage] = plan_.layout(plan_.stage(stage));
   }
 
   void left() {
+    for (const te::Tensor& t : plan_.stages())
+      if (!t->is_placeholder() && t->name != s_.left) plan_.schedule.stages.try_emplace(t->name);  // inlined
+    plan_.layouts.try_emplace(s_.left, layout_of_left(*plan_.stage(s_.left)));
     root(s_.left,
          {{"t", 1, LoopKind::Parallel}, {"k", lanes_}, {"p", 1, LoopKind::Unroll}, {"k", 1, LoopKind::Vector}});
   }
