@@ -2,8 +2,10 @@
 //
 //   r[n, c] = sum(h < 7, w < 7) x[n, c, h, w]   ->   r[n, c] = sum(hw < 49) x[n, c, hw]
 //
-// The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j].
-// Precondition: the array is row-major, without a border; the sum reads whole dimensions, and its axes nowhere else.
+// The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j]. So are columns
+// and channels of an image that is stored channels-last.
+// Precondition: the one follows the other in storage, without a border or gap between them; the sum reads whole dimensions, and
+// its axes nowhere else.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -13,8 +15,33 @@ namespace relay::lower {
 
 namespace {
 
-// Placeholders of which dimensions d and d + 1 become one.
-using Merged = std::map<const te::TensorNode*, std::pair<te::Tensor, size_t>>;
+// Of a placeholder two dimensions become one, in the place of the outer one.
+struct Pair {
+  te::Tensor now;
+  size_t outer = 0, inner = 0;
+};
+using Merged = std::map<const te::TensorNode*, Pair>;
+
+// That dimension `inner` lies within `outer`, of an array that is row-major or of which `inner` is stored last.
+bool lies_within(const Layout& layout, size_t outer, size_t inner) {
+  if (layout.is_row_major()) return inner == outer + 1;
+  const size_t n = layout.dims.size();
+  return n >= 2 && layout.gap == 0 && layout.dims[n - 1] == LayoutDim{static_cast<int>(inner)} &&
+         layout.dims[n - 2] == LayoutDim{static_cast<int>(outer)} &&
+         (layout.low.empty() || (layout.low[inner] == 0 && layout.high[inner] == 0));
+}
+
+// That of the array with a dimension less.
+Layout merged_layout(Layout layout, int64_t inner_extent, size_t outer, size_t inner) {
+  std::erase_if(layout.dims, [&](const LayoutDim& d) { return d.dim == static_cast<int>(inner); });
+  for (LayoutDim& d : layout.dims) d.dim -= d.dim > static_cast<int>(inner);
+  for (std::vector<int64_t>* border : {&layout.low, &layout.high}) {
+    if (border->empty()) continue;
+    (*border)[outer] *= inner_extent;
+    border->erase(border->begin() + static_cast<int64_t>(inner));
+  }
+  return layout;
+}
 
 class Merging {
  public:
@@ -46,28 +73,29 @@ class Merging {
     const Expr rest = scalar::rewrite(r.body, [&](const Expr& e) -> Expr {
       if (e->kind != scalar::Kind::Load || !uses(e)) return e;
       const te::Tensor t(dynamic_cast<const te::TensorNode*>(e->source.get()));
-      size_t d = 0;
-      while (d < e->args.size() && e->args[d] != a.var) ++d;
-      can &= t && t->is_placeholder() && d + 1 < e->args.size() && e->args[d + 1] == b.var &&
-             !plan_.constants.count(t->name) && plan_.layout(t).is_row_major() &&
-             scalar::equal(t->shape[d], a.extent) && scalar::equal(t->shape[d + 1], b.extent);
+      size_t outer = 0, inner = 0;
+      while (outer < e->args.size() && e->args[outer] != a.var) ++outer;
+      while (inner < e->args.size() && e->args[inner] != b.var) ++inner;
+      can &= t && t->is_placeholder() && outer < e->args.size() && inner < e->args.size() &&
+             !plan_.constants.count(t->name) && lies_within(plan_.layout(t), outer, inner) &&
+             scalar::equal(t->shape[outer], a.extent) && scalar::equal(t->shape[inner], b.extent);
       if (!can) return e;
-      auto [it, fresh] = merged_.try_emplace(t.get(), te::Tensor(), d);
-      can &= it->second.second == d;
-      for (size_t i = 0; i < e->args.size(); ++i) can &= i == d || i == d + 1 || !uses(e->args[i]);
+      auto [it, fresh] = merged_.try_emplace(t.get(), te::Tensor(), outer, inner);
+      can &= it->second.outer == outer && it->second.inner == inner;
+      for (size_t i = 0; i < e->args.size(); ++i) can &= i == outer || i == inner || !uses(e->args[i]);
       return scalar::fimm(0, e->dtype);
     });
     return can && !merged_.empty() && !uses(rest);
   }
 
   void merge(const te::TensorNode& r, const te::Axis& a, const te::Axis& b) {
-    for (auto& [node, now] : merged_) {
+    for (auto& [node, pair] : merged_) {
       Exprs shape = node->shape;
-      const auto at = shape.begin() + static_cast<int64_t>(now.second);
-      at[0] = scalar::simplify(at[0] * at[1]);
-      shape.erase(at + 1);
-      now.first = te::placeholder(node->name, shape, node->dtype);
-      plan_.layouts[node->name] = Layout::row_major(static_cast<int>(shape.size()));
+      shape[pair.outer] = scalar::simplify(shape[pair.outer] * shape[pair.inner]);
+      shape.erase(shape.begin() + static_cast<int64_t>(pair.inner));
+      pair.now = te::placeholder(node->name, shape, node->dtype);
+      Layout& layout = plan_.layouts.at(node->name);
+      layout = merged_layout(layout, b.extent->ivalue, pair.outer, pair.inner);
     }
     const te::Axis both{scalar::var(a.var->name + "_" + b.var->name), scalar::simplify(a.extent * b.extent)};
     std::map<const scalar::Source*, te::Tensor> done;
@@ -79,12 +107,12 @@ class Merging {
         if (auto it = done.find(e->source.get()); it != done.end()) return scalar::load(it->second, e->args);
         auto it = merged_.find(dynamic_cast<const te::TensorNode*>(e->source.get()));
         if (it == merged_.end()) return e;
-        const size_t d = it->second.second;
+        const auto& [now, outer, inner] = it->second;
         Exprs args = e->args;
-        const bool summed = t.get() == &r && args[d] == a.var;
-        args[d] = summed ? both.var : scalar::simplify(args[d] * it->first->shape[d + 1] + args[d + 1]);
-        args.erase(args.begin() + static_cast<int64_t>(d) + 1);
-        return scalar::load(it->second.first, args);
+        const bool summed = t.get() == &r && args[outer] == a.var;
+        args[outer] = summed ? both.var : scalar::simplify(args[outer] * it->first->shape[inner] + args[inner]);
+        args.erase(args.begin() + static_cast<int64_t>(inner));
+        return scalar::load(now, args);
       });
       if (t.get() == &r) {
         std::erase_if(node.reduce_axes, [&](const te::Axis& axis) { return axis.var == b.var; });

@@ -35,7 +35,12 @@ int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
 LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
   int k = contiguous_axis(plan, facts);
   const int lanes = plan.lanes(r->dtype);
-  if (k < 0 || extent_or(r->reduce_axes[k], 1024) < 2 * lanes) return {nullptr, {}, r};
+  // A short row pays where many are added.
+  int64_t rows = 1;
+  for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, 1024);
+  const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], 1024);
+  rows /= std::max<int64_t>(1, row_extent);
+  if (row_extent < (rows >= 4 ? lanes / 2 + 1 : 2 * lanes)) return {nullptr, {}, r};
   const int64_t width = chains * lanes;
   const te::Axis& row = r->reduce_axes[k];
 
