@@ -89,7 +89,17 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   // Mostly empty lanes: another rule does better, unless the factor is constant and stored along this axis anyway.
   const bool constant = std::all_of(right_loads.begin(), right_loads.end(),
                                     [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
-  if (grouped ? n != facts.grouped || n_extent <= lanes / 2 : n_extent < (constant ? 2 : lanes / 4)) return false;
+  // Of a group with many inputs each is read for a vector of outputs of its own here, and by the other rule put together with
+  // those of other groups: then half a vector is better.
+  const bool many_inputs = std::any_of(r->reduce_axes.begin(), r->reduce_axes.end(), [&](const te::Axis& a) {
+    return extent_or(a, 64) > 1 && std::any_of(left_loads.begin(), left_loads.end(), [&](const LoadFact& l) {
+             return std::any_of(l.coefficients.begin(), l.coefficients.end(),
+                                [&](const auto& c) { return c && c->size() == 1 && c->count(a.var->name); });
+           });
+  });
+  if (grouped ? n != facts.grouped || n_extent <= (many_inputs ? lanes / 4 : lanes / 2)
+              : n_extent < (constant ? 2 : lanes / 4))
+    return false;
 
   // Rows: data axes that the right factor does not have, contiguous ones last.
   std::vector<std::string> rows;
