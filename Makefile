@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 CASES ?= 100000
 
 .PHONY: help setup build lint format test test-long test-fuzz-power models models-fetch demo docs \
-  bench bench-quick bench-kernels bench-programs asan tsan install clean
+  bench bench-quick bench-kernels bench-random-kernels bench-programs asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -59,6 +59,9 @@ bench-quick: build ## The same in a few minutes
 
 bench-kernels: build ## Measure single kernels beside the machine's ceilings and those of oneDNN and OpenBLAS
 	@$(PYTHON) bench/run.py --kernels
+
+bench-random-kernels: build ## List kernels of random networks that stay below 60 % of their ceiling
+	@$(PYTHON) bench/random_kernels.py
 
 bench-programs: build ## Measure models that are programs beside PyTorch
 	@$(PYTHON) bench/programs.py

@@ -116,6 +116,31 @@ double measure_read_gbps(int64_t bytes) {
   return static_cast<double>(count) * 64 * repeat / best * 1e-9;
 }
 
+double measure_read_gbps_after(int64_t bytes, double seconds) {
+  typedef uint64_t vector __attribute__((vector_size(64)));
+  const size_t count = static_cast<size_t>(bytes) / 64 / 8 * 8;
+  std::vector<vector> memory(count);
+  std::fill(memory.begin(), memory.end(), vector{1, 2, 3, 4, 5, 6, 7, 8});
+  auto read = [&] {
+    vector sums[8] = {};
+    for (size_t i = 0; i < count; i += 8)
+      for (size_t k = 0; k < 8; ++k) sums[k] += memory[i + k];
+    for (size_t k = 1; k < 8; ++k) sums[0] += sums[k];
+    sink = static_cast<float>(sums[0][0]);
+  };
+  std::vector<double> took;
+  for (int sample = 0; sample < 7; ++sample) {
+    read(), read();
+    for (double end = now() + seconds; now() < end;) {
+    }
+    const double begin = now();
+    read();
+    took.push_back(now() - begin);
+  }
+  std::sort(took.begin(), took.end());
+  return static_cast<double>(count) * 64 / took[took.size() / 2] * 1e-9;
+}
+
 double measure_region_us() {
   runtime::ThreadPool& pool = runtime::ThreadPool::global();
   runtime::ThreadPool::Session session(pool);

@@ -17,6 +17,8 @@ double measure_fma_gflops_now(int vector_bytes, int threads);
 std::vector<double> measure_fma_runs(int vector_bytes, int threads, double us, double seconds);
 // Reading `bytes` of memory again and again with one core.
 double measure_read_gbps(int64_t bytes);
+// The same of what was last read so long ago, nothing else having been done with memory since.
+double measure_read_gbps_after(int64_t bytes, double seconds);
 
 // A parallel region in which nothing is done, by all threads of the pool, inside a run: handing out the ranges and waiting for them.
 // Infinity if the other threads never came, since the machine is busy.

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
+#include <utility>
 
 #include "relay/driver/measure.h"
 #include "relay/driver/statistics.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::driver {
 
@@ -20,6 +21,12 @@ Ceilings measure_ceilings(const TargetDesc& target) {
           .memory_gbps = measure_read_gbps(std::max<int64_t>(256 << 20, 2 * l3)),
           .l2_bytes = target.l2_bytes,
           .l3_bytes = target.l3_bytes};
+}
+
+void measure_ageing(Ceilings& ceilings) {
+  constexpr int64_t bytes = 4 << 20;
+  if (2 * bytes > ceilings.l3_bytes) return;
+  for (double us : {1e3, 3e3, 1e4}) ceilings.l3_after.push_back({us, measure_read_gbps_after(bytes, us * 1e-6)});
 }
 
 Ceilings described_ceilings(const TargetDesc& t) {
@@ -59,7 +66,7 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
     for (const runtime::StepTime& step : report.steps) sums[step.kernel] += step.us, sum += step.us;
     for (const auto& [kernel, time] : sums) us[kernel].push_back(time);
     kernels.push_back(sum);
-    out.last = std::move(report.steps);
+    out.before = std::exchange(out.last, std::move(report.steps));
   }
   out.us = median(whole), out.kernels_us = median(kernels);
   std::map<std::string, KernelProfile> rows;
@@ -86,24 +93,61 @@ void describe(Profile& profile, const Compiled& compiled) {
     const lower::Step& what = function.steps[static_cast<size_t>(lowered[step.step])];
     KernelProfile& row = *rows.at(step.kernel);
     row.flops += what.flops;
+    std::vector<scalar::Binding> sizes;
+    for (size_t i = 0; i < what.shape_values.size(); ++i)
+      sizes.push_back({what.shape_values[i], scalar::imm(step.sizes[i])});
+    for (const lower::SymbolicFlops& more : what.symbolic_flops) {
+      const scalar::Expr times = scalar::simplify(scalar::substitute(more.times, sizes));
+      if (scalar::is_int(times)) row.flops += more.each * static_cast<double>(times->ivalue);
+    }
     row.rule = function.groups[static_cast<size_t>(what.group)].rule;
   }
 }
 
-// The time that a kernel needs at least, and what binds it.
-static std::pair<double, Bound> roofline(const KernelProfile& row, const Ceilings& c) {
-  double cores = row.threads;
-  int64_t bytes = row.bytes / row.calls;
-  Bound bound = bytes <= c.l2_bytes ? Bound::L2 : bytes <= c.l3_bytes ? Bound::L3 : Bound::Memory;
-  double gbps = bound == Bound::L2 ? c.l2_gbps * cores : bound == Bound::L3 ? c.l3_gbps * cores : c.memory_gbps;
-  double memory = static_cast<double>(row.bytes) / gbps * 1e-3, arithmetic = row.flops / (c.fma_gflops * cores) * 1e-3;
-  return arithmetic > memory ? std::pair(arithmetic, Bound::Arithmetic) : std::pair(memory, bound);
+// The time in microseconds that moving an array takes at least, and what binds it.
+static std::pair<double, Bound> moving(const Residency& array, const Ceilings& c, double cores) {
+  double gbps = c.memory_gbps;
+  Bound bound = Bound::Memory;
+  if (array.level == Level::L2) gbps = c.l2_gbps * cores, bound = Bound::L2;
+  if (array.level == Level::L3) {
+    gbps = c.l3_gbps * cores, bound = Bound::L3;
+    double fastest = c.l3_gbps;
+    for (const Ceilings::Aged& aged : c.l3_after)
+      if (aged.us <= array.age_us) fastest = std::max(c.memory_gbps, std::min(fastest, aged.gbps));
+    if (fastest < 0.5 * (c.l3_gbps + c.memory_gbps)) bound = Bound::Memory, cores = 1;
+    gbps = fastest * cores;
+  }
+  return {static_cast<double>(array.bytes) / gbps * 1e-3, bound};
 }
 
 void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& described) {
+  const std::vector<std::vector<Residency>> arrays =
+      residencies(profile.before, profile.last, {measured.l2_bytes, measured.l3_bytes});
+  struct Moved {
+    double least_us = 0, estimate_us = 0;
+    std::map<Bound, double> by_bound{};
+  };
+  std::map<std::string, Moved> moved;
+  std::map<std::string, double> cores;
+  for (const KernelProfile& row : profile.kernels) cores[row.name] = row.threads;
+  for (size_t i = 0; i < profile.last.size(); ++i) {
+    const std::string& kernel = profile.last[i].kernel;
+    for (const Residency& array : arrays[i]) {
+      const auto [us, bound] = moving(array, measured, cores[kernel]);
+      moved[kernel].least_us += us, moved[kernel].by_bound[bound] += us;
+      moved[kernel].estimate_us += moving(array, described, cores[kernel]).first;
+    }
+  }
   for (KernelProfile& row : profile.kernels) {
-    std::tie(row.least_us, row.bound) = roofline(row, measured);
-    row.estimate_us = roofline(row, described).first;
+    const Moved& m = moved[row.name];
+    const double operations = row.flops / row.threads * 1e-3;
+    row.least_us = std::max(operations / measured.fma_gflops, m.least_us);
+    row.estimate_us = std::max(operations / described.fma_gflops, m.estimate_us);
+    row.bound = Bound::Arithmetic;
+    double most = 0;
+    if (row.least_us == m.least_us)
+      for (const auto& [bound, us] : m.by_bound)
+        if (us > most) most = us, row.bound = bound;
   }
 }
 

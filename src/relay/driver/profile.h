@@ -5,11 +5,12 @@
 //   find_ceilings(profile, measure_ceilings(target));          the share of what is possible
 //
 // A kernel needs at least the time of its operations at the speed of multiply-adds, and at least the time of reading and writing
-// each of its arrays once at the speed of the memory that holds them all (the roofline model). The larger of both, in parts of the
-// time that it takes, is its share. Winograd's form counts the operations that it does, and a lookup counts the whole table.
+// each of its arrays once at the speed of the memory where it lies when the kernel begins (the roofline model; residency.h). The
+// larger of both, in parts of the time that it takes, is its share. Winograd's form counts the operations that it does, and a lookup counts the whole table.
 #pragma once
 
 #include "relay/driver/compile.h"
+#include "relay/driver/residency.h"
 #include "relay/runtime/report.h"
 
 namespace relay::driver {
@@ -19,8 +20,14 @@ struct Ceilings {
   double fma_gflops = 0;  // of one core
   double l2_gbps = 0, l3_gbps = 0, memory_gbps = 0;
   int64_t l2_bytes = 0, l3_bytes = 0;
+  struct Aged {
+    double us, gbps;
+  };
+  std::vector<Aged> l3_after{};  // of L3 after that time without use, which others may have used
 };
 Ceilings measure_ceilings(const TargetDesc& target);
+// Adds `l3_after`: a tenth of a second more.
+void measure_ageing(Ceilings& ceilings);
 // As the target's description has them: what schedule rules reckon with.
 Ceilings described_ceilings(const TargetDesc& target);
 
@@ -45,7 +52,7 @@ struct Profile {
   double us = 0;                       // the median run, and ...
   double kernels_us = 0;               // ... the sum of the kernels'
   int64_t runs = 0;
-  std::vector<runtime::StepTime> last;  // the steps of the last run
+  std::vector<runtime::StepTime> last, before;  // the steps of the last run, and of the one before
 };
 
 struct ProfileOptions {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "relay/lower/border.h"
 #include "relay/lower/nest.h"
@@ -14,13 +15,32 @@ namespace relay::lower {
 
 namespace {
 
-// Of a choice between several, the dearest: only one is evaluated. Functions count as their polynomials do.
+// Of a choice between several, the dearest: only one is evaluated. Functions count as their polynomials do, with
+// their choices and arithmetic on integers, which take the same ports. Six multiply-adds are done in the
+// time of a division and ten in that of a square root, on the processors where these are fastest (Zen 4).
 double count_operations(Expr e) {
   double most = 0;
   auto count = [&](const Expr& side) {
     double operations = 0;
+    std::unordered_set<const scalar::Node*> computed;  // of elements, unlike indices and tests of them
     scalar::visit(scalar::expand_math(side), [&](const Expr& n) {
-      if ((n->kind == scalar::Kind::Binary || n->kind == scalar::Kind::Unary) && n->dtype.is_float()) operations += 1;
+      using scalar::Kind;
+      if (n->kind == Kind::Load) computed.insert(n.get());
+      if (n->kind == Kind::Load ||
+          std::none_of(n->args.begin(), n->args.end(), [&](const Expr& a) { return computed.count(a.get()); }))
+        return;
+      computed.insert(n.get());
+      if (n->kind == Kind::Select) {
+        operations += computed.count(n->args[0].get()) ? 1 : 0;
+      } else if (n->kind == Kind::Binary) {
+        using scalar::BinaryOp;
+        const BinaryOp op = n->binary;
+        // A comparison goes with its choice, and several operations on bits are one instruction.
+        if (n->dtype.is_bool() || op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor) return;
+        operations += op == BinaryOp::Div ? 12 : 1;
+      } else if (n->kind == Kind::Unary && n->dtype.is_float() && n->unary != scalar::UnaryOp::Abs) {
+        operations += n->unary == scalar::UnaryOp::Sqrt ? 20 : 1;
+      }
     });
     most = std::max(most, operations);
   };
@@ -46,19 +66,32 @@ double mean_extent(const te::TensorNode& stage, const te::Axis& axis) {
   return static_cast<double>(extent_or(axis, 0));
 }
 
-// One operation an element of each reduction, and one a node of each body, at constant sizes.
-double count_flops(const te::TensorNode& stage) {
-  double points = 1;
-  for (const te::Axis& a : stage.axes) points *= static_cast<double>(extent_or(a, 0));
-  for (const te::Axis& a : stage.reduce_axes) points *= mean_extent(stage, a);
-  double operations = (stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body);
-  return points * operations;
+struct KernelFlops {
+  double known = 0;
+  std::vector<SymbolicFlops> symbolic{};
+};
+
+// One operation an element of each reduction, and one a node of each body.
+void count_flops(const te::TensorNode& stage, KernelFlops& flops) {
+  SymbolicFlops own{(stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body), {}};
+  auto multiply = [&](const te::Axis& a, double extent) {
+    if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))
+      own.each *= extent;
+    else
+      own.times = own.times ? own.times * a.extent : a.extent;
+  };
+  for (const te::Axis& a : stage.axes) multiply(a, static_cast<double>(extent_or(a, 0)));
+  for (const te::Axis& a : stage.reduce_axes) multiply(a, mean_extent(stage, a));
+  if (!own.times)
+    flops.known += own.each;
+  else if (own.each > 0)
+    flops.symbolic.push_back(own);
 }
 
 // The operations of each kernel, by its root stage: its own, and those of the stages inside it.
-std::map<std::string, double> kernel_flops(const te::Tensors& stages, const Schedule& schedule) {
+std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const Schedule& schedule) {
   std::map<std::string, std::string> kernel_of;  // of each stage; consumers come first
-  std::map<std::string, double> flops;
+  std::map<std::string, KernelFlops> flops;
   for (size_t i = stages.size(); i-- > 0;) {
     const te::TensorNode& t = *stages[i];
     if (t.is_placeholder()) continue;
@@ -66,7 +99,7 @@ std::map<std::string, double> kernel_flops(const te::Tensors& stages, const Sche
     if (how.place == Place::Root) kernel_of[t.name] = t.name;
     if (how.place == Place::At) kernel_of[t.name] = kernel_of[how.consumer];
     const std::string& kernel = kernel_of[t.name];
-    flops[kernel] += count_flops(t);
+    count_flops(t, flops[kernel]);
     for (const te::Tensor& read : te::inputs(stages[i])) kernel_of[read->name] = kernel;
   }
   return flops;
@@ -179,8 +212,8 @@ class Lowering {
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
     group.schedule = str(plan.schedule, stages);
-    std::map<std::string, double> flops = kernel_flops(stages, plan.schedule);
-    for (const auto& [kernel, count] : flops) group.flops += count;
+    std::map<std::string, KernelFlops> flops = kernel_flops(stages, plan.schedule);
+    for (const auto& [kernel, count] : flops) group.flops += count.known;
     out_.groups.push_back(std::move(group));
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
@@ -192,7 +225,7 @@ class Lowering {
       Step step;
       step.kernel = add_kernel(b.kernel);
       step.group = static_cast<int>(out_.groups.size()) - 1;
-      step.flops = flops[b.root->name];
+      step.flops = flops[b.root->name].known, step.symbolic_flops = flops[b.root->name].symbolic;
       step.shape_values = b.kernel.shape_vars;
       step.constant = true;
       for (const te::Tensor& p : b.params) {

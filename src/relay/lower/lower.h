@@ -32,6 +32,12 @@ struct Array {
   int alias = -1;
 };
 
+// The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
+struct SymbolicFlops {
+  double each = 0;
+  Expr times;
+};
+
 // One kernel call.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels
@@ -41,7 +47,8 @@ struct Step {
   int group = -1;                  // of LoweredFunction::groups
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero
   double flops = 0;                // as of Group, of the stages that this kernel computes
-  bool constant = false;           // depends on constants only: run once when the program is built
+  std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
+  bool constant = false;                        // depends on constants only: run once when the program is built
 };
 
 // One fused group, for --emit and for people.
@@ -50,8 +57,8 @@ struct Group {
   te::Tensors stages;    // topological, placeholders included
   std::string schedule;  // text, as the rule made it or as given
   std::string rule;      // the rule that made it, and why
-  double flops =
-      0;  // multiply-adds count two, exp and its kind as their polynomials; at the static sizes, 0 when symbolic
+  // Multiply-adds count two, exp and its kind as their polynomials; of the stages whose sizes are all known.
+  double flops = 0;
 };
 
 struct LoweredFunction {

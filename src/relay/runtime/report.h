@@ -16,6 +16,12 @@ struct StepTime {
   double begin_us = 0;             // on a steady clock
   int64_t bytes = 0;               // of its arrays, each once: what it must read and write at least
   uint32_t segment = 0, step = 0;  // which of the program
+  std::vector<int64_t> sizes{};    // those that the kernel was called with
+  struct Memory {
+    uintptr_t begin;
+    int64_t bytes;
+  };
+  std::vector<Memory> arrays{};  // where they lie
 };
 
 struct Report {

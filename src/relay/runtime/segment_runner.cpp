@@ -12,7 +12,7 @@ static double us(Clock::duration d) { return std::chrono::duration<double, std::
 Diagnostic out_of_scratch() { return {DiagnosticKind::out_of_memory, "no memory for a kernel's scratch buffers"}; }
 
 SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
-    : linked_(linked), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
+    : linked_(linked), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;
   size_t slots = 0;
   for (const Step& in : f.steps) slots += in.args.count;
@@ -44,7 +44,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
       }
       c.kernel = linked.kernels[in.kernel];
       c.kernel_index = in.kernel;
-      c.shape = plan.sizes.data() + in.sizes.begin;
+      c.shape = plan.sizes.data() + in.sizes.begin, c.sizes = in.sizes.count;
       c.tasks = plan.sizes[in.tasks];
       c.scratch_bytes = program.kernels[in.kernel].scratch_bytes;
     } else {
@@ -76,6 +76,15 @@ inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   return true;
 }
 
+std::vector<StepTime::Memory> SegmentRunner::arrays_of(const Call& c) const {
+  const Segment& f = linked_.program->segments[segment_];
+  const Range& args = f.steps[c.step].args;
+  std::vector<StepTime::Memory> out;
+  for (uint32_t i = 0; i < args.count; ++i)
+    if (c.params[i]) out.push_back({reinterpret_cast<uintptr_t>(c.params[i]), plan_.bytes[f.operands[args.begin + i]]});
+  return out;
+}
+
 void SegmentRunner::run_measured(const RunState& state) {
   bool measuring = measuring_ && state.session.threads() > 1;
   if (measuring) measuring_ = false;
@@ -93,8 +102,16 @@ void SegmentRunner::run_measured(const RunState& state) {
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
     std::string name = c.kernel ? linked_.program->kernels[c.kernel_index].name : "copy";
-    state.report->steps.push_back({std::move(name), took, c.tasks, c.kernel ? threads : 1, us(start.time_since_epoch()),
-                                   c.bytes, segment_, c.step});
+    state.report->steps.push_back({std::move(name),
+                                   took,
+                                   c.tasks,
+                                   c.kernel ? threads : 1,
+                                   us(start.time_since_epoch()),
+                                   c.bytes,
+                                   segment_,
+                                   c.step,
+                                   {c.shape, c.shape + c.sizes},
+                                   arrays_of(c)});
   }
 }
 

@@ -35,7 +35,8 @@ class SegmentRunner {
     KernelFn kernel;  // null: copy
     void* const* params;
     const int64_t* shape;
-    int64_t tasks;  // copy: bytes
+    uint32_t sizes;  // of `shape`
+    int64_t tasks;   // copy: bytes
     int64_t scratch_bytes;
     uint32_t kernel_index;
     void* const* when;  // not null: only if this array has a byte that is not zero
@@ -54,8 +55,10 @@ class SegmentRunner {
   bool call(const Call& c, ThreadPool::Session& session);  // false: its condition does not hold
   void bind(const RunState& state);
   void run_measured(const RunState& state);
+  std::vector<StepTime::Memory> arrays_of(const Call& c) const;
 
   const LinkedProgram& linked_;
+  const Plan& plan_;
   uint32_t segment_;
   std::vector<Call> calls_;
   std::vector<void*> params_;

@@ -37,8 +37,11 @@ static void print(const driver::Profile& profile, const driver::Ceilings& c) {
   for (const driver::KernelProfile& k : profile.kernels) least += k.least_us;
   std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",
                       profile.kernels_us, profile.us, least);
-  std::cout << format("ceilings of one core: {:.1f} GFLOP/s; reading L2 {:.1f}, L3 {:.1f}, memory {:.1f} GB/s\n",
-                      c.fma_gflops, c.l2_gbps, c.l3_gbps, c.memory_gbps);
+  std::cout << format("ceilings of one core: {:.1f} GFLOP/s; reading L2 {:.1f}, L3 {:.1f}", c.fma_gflops, c.l2_gbps,
+                      c.l3_gbps);
+  for (const driver::Ceilings::Aged& aged : c.l3_after)
+    std::cout << format(" ({:.1f} after {:.0f} ms)", aged.gbps, aged.us * 1e-3);
+  std::cout << format(", memory {:.1f} GB/s\n", c.memory_gbps);
   double estimate = 0;
   for (const driver::KernelProfile& k : profile.kernels) estimate += k.estimate_us;
   std::cout << format("estimated by the target's description: {:.1f} us", estimate);
@@ -95,6 +98,7 @@ static Status profile(const ProfileOptions& options) {
       driver::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
   if (compiled.executable) driver::describe(profile, compiled);
   driver::Ceilings ceilings = driver::measure_ceilings(how.target);
+  driver::measure_ageing(ceilings);
   driver::find_ceilings(profile, ceilings, driver::described_ceilings(how.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {

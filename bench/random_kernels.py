@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Which kernels of networks drawn at random stand far below their ceiling, the dearest first.
+
+    make bench-random-kernels                                    seeds 1 to 40
+    .venv/bin/python bench/random_kernels.py --seeds 41-60 --below 0.7
+
+Each network (`relay bench --random-net SEED`, its batch symbolic in the model) is profiled at one thread, in two rounds over all,
+and of each kernel the faster time counts. Exit status 1 if there is such a kernel. The networks are kept in build/benchmarks/random/.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RELAY = ROOT / "build" / "release" / "bin" / "relay"
+DRAW = ROOT / "python" / "relay" / "random_net.py"
+FOLDER = ROOT / "build" / "benchmarks" / "random"
+sys.path.insert(0, str(DRAW.parent))
+
+import random_net  # noqa: E402
+
+
+def network(seed):
+    """The model's file and that of its input."""
+    folder = FOLDER / str(seed)
+    data = folder / "x.npy"
+    if not data.exists() or data.stat().st_mtime < DRAW.stat().st_mtime:
+        import numpy as np
+
+        folder.mkdir(parents=True, exist_ok=True)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            random_net.main(seed, folder)
+        shape = json.loads(said.getvalue())["shape"]
+        np.save(data, np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32))
+    return folder / "net.onnx", data
+
+
+def profile(relay, seed, options):
+    model, data = network(seed)
+    command = [relay, "profile", model, "--input", f"x={data}", "--threads", "1", "--time", "0.2", "--json", *options]
+    result = subprocess.run(command, capture_output=True, check=True)
+    return json.loads(result.stdout)["kernels"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Lists kernels of random networks that are far below their ceiling.")
+    parser.add_argument("--seeds", default="1-40", metavar="A-B")
+    parser.add_argument("--least", type=float, default=25, metavar="US", help="kernels that take at least so long (25)")
+    parser.add_argument("--below", type=float, default=0.6, metavar="SHARE", help="of the ceiling (0.6)")
+    parser.add_argument("--target", default="native")
+    parser.add_argument("--relay", default=RELAY, metavar="PATH", help="another binary than this build's")
+    arguments = parser.parse_args()
+    first, last = map(int, arguments.seeds.split("-"))
+    fastest = {}  # by seed and name
+    for _ in range(2):
+        for seed in range(first, last + 1):
+            for k in profile(arguments.relay, seed, ["--target", arguments.target]):
+                known = fastest.setdefault((seed, k["name"]), k)
+                if k["us"] < known["us"]:
+                    fastest[seed, k["name"]] = k
+    large = {key: k for key, k in fastest.items() if k["us"] >= arguments.least}
+    found = {key: k for key, k in large.items() if k["share"] < arguments.below}
+    print(f"{'net':>4} {'us':>9} {'% of ceiling':>14}  kernel: rule")
+    for (seed, _), k in sorted(found.items(), key=lambda f: f[1]["us"] * (f[1]["share"] - 1)):
+        print(f"{seed:>4} {k['us']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}")
+    print(
+        f"{len(found)} of {len(large)} kernels of {arguments.least:g} us or more in the networks {first} to {last} are below "
+        f"{100 * arguments.below:g} % of their ceiling"
+    )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
