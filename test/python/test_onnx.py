@@ -119,6 +119,51 @@ def test_ranges_of_sizes(tmp_path):
         np.testing.assert_array_equal(down, np.arange(length, 0, -3))
 
 
+def test_pads_that_are_computed_from_lists(tmp_path):
+    """torch's exporter writes F.pad's list, last axis first, as rows that are turned around and transposed."""
+    make = onnx.helper
+    lists = {
+        "given": [1, 2, 3, 4],
+        "none": [0, 0, 0, 0],
+        "rows": [-1, 2],
+        "flat": [-1],
+        "last": [-1],
+        "least": [-(2**63) + 1],
+        "zero": [0],
+        "back": [-1],
+    }
+    nodes = [
+        make.make_node("Concat", ["given", "none"], ["all"], axis=0),
+        make.make_node("Reshape", ["all", "rows"], ["pairs"]),
+        make.make_node("Slice", ["pairs", "last", "least", "zero", "back"], ["turned"]),
+        make.make_node("Transpose", ["turned"], ["columns"], perm=[1, 0]),
+        make.make_node("Reshape", ["columns", "flat"], ["pads"]),
+        make.make_node("Pad", ["x", "pads"], ["y"], mode="reflect"),
+    ]
+    shapes = {"x": (1, 2, 5, 6), "y": (1, 2, 12, 9)}
+    x, y = (make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items())
+    constants = [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in lists.items()]
+    graph = make.make_graph(nodes, "pads", [x], [y], constants)
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)]), tmp_path / "pads.onnx")
+    data = np.arange(60, dtype=np.float32).reshape(shapes["x"])
+    got = relay.compile(str(tmp_path / "pads.onnx"))(data)
+    np.testing.assert_array_equal(got, np.pad(data, ((0, 0), (0, 0), (3, 4), (1, 2)), mode="reflect"))
+
+
+@pytest.mark.parametrize("index", [-1, -3, [-2], [[-1]]])
+def test_last_of_an_axis_of_any_size(tmp_path, index):
+    make = onnx.helper
+    x = make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, "t", 3])
+    y = make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    constant = onnx.numpy_helper.from_array(np.array(index, np.int64), "index")
+    graph = make.make_graph([make.make_node("Gather", ["x", "index"], ["y"], axis=1)], "last", [x], [y], [constant])
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)]), tmp_path / "last.onnx")
+    compiled = relay.compile(str(tmp_path / "last.onnx"))
+    for length in (3, 4, 9):
+        data = np.random.default_rng(length).standard_normal((2, length, 3)).astype(np.float32)
+        np.testing.assert_array_equal(compiled(data), data.take(index, axis=1))
+
+
 def test_three_dimensional_network(tmp_path):
     """Convolutions, pools and a transposed convolution along three axes, with a batch of any size, beside PyTorch."""
     torch = pytest.importorskip("torch")

@@ -65,11 +65,12 @@ Tensor weights_of(const Tensor& w, int64_t stride, const std::vector<std::pair<P
 
 Ints pair(const Ints& values) { return values.size() == 1 ? Ints{values[0], values[0]} : values; }
 
-Expr as_conv2d(const Expr& e, const Type& type) {
+// `e` is `before` with its arguments rewritten, which have no types.
+Expr as_conv2d(const Expr& before, const Expr& e) {
   const Call* call = call_of(e, "nn.conv2d_transpose");
-  const TensorType* out = as<TensorType>(type);
+  const TensorType* out = as<TensorType>(before->type);
   const Constant* weight = call ? as<Constant>(call->args[1]) : nullptr;
-  const TensorType* data = weight && call->args[0]->type ? as<TensorType>(call->args[0]->type) : nullptr;
+  const TensorType* data = weight ? as<TensorType>(as<Call>(before)->args[0]->type) : nullptr;
   if (!data || !out || !data->dtype.is_float() || out->dtype != data->dtype) return e;
   const Ints strides = pair(attribute<Ints>(*call, "strides", {1})),
              dilation = pair(attribute<Ints>(*call, "dilation", {1}));
@@ -127,7 +128,7 @@ Expr as_conv2d(const Expr& e, const Type& type) {
 
 Result<Module> transposed_to_conv2d(const Module& module, PassContext&) {
   return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr { return as_conv2d(now, before->type); });
+    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr { return as_conv2d(before, now); });
     return FunctionRef(as<Function>(result));
   });
 }

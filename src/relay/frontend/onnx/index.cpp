@@ -92,18 +92,17 @@ Values Slice(Convert& c) {
   if (ends->size() != n || axes->size() != n || steps->size() != n)
     return c.bad("starts, ends, axes and steps have {}, {}, {} and {} elements", n, ends->size(), axes->size(),
                  steps->size());
-  if (known && known->shape.size() == 1 && n <= 1) {
-    if (n == 0) return {known};
-    if (is_int((*starts)[0]) && is_int((*ends)[0]) && (*steps)[0] != 0) {
-      Bounds r = clamped((*starts)[0]->ivalue, (*ends)[0]->ivalue, (*steps)[0], known->shape[0]);
-      Ints indices;
-      for (int64_t i = r.begin; r.step > 0 ? i < r.end : i > r.end; i += r.step) {
-        indices.push_back(i);
-        if (r.step > max_known || r.step < -max_known) break;
-      }
-      return {picked(*known, indices, {static_cast<int64_t>(indices.size())})};
+  for (size_t i = 0; known && i < n; ++i) {
+    const Dim &start = (*starts)[i], &end = (*ends)[i];
+    const size_t axis = static_cast<size_t>((*axes)[i]);
+    if (!is_int(start) || !is_int(end) || (*steps)[i] == 0) {
+      known = nullptr;
+      break;
     }
+    const Bounds r = clamped(start->ivalue, end->ivalue, (*steps)[i], known->shape[axis]);
+    known = sliced(*known, axis, r.begin, r.end, r.step);
   }
+  if (known) return {known};
   if (!x) x = c.input(0);
   Ints begin, end, strides, used;
   for (size_t i = 0; i < n; ++i) {
@@ -164,6 +163,14 @@ Values Gather(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
+  // One of the last, of an axis whose size is known at run time only.
+  const std::optional<Ints> last = places ? as_ints(*places) : std::nullopt;
+  if (last && last->size() == 1 && (*last)[0] < 0 && !is_int(c.shape(x)[*axis])) {
+    const int64_t begin = (*last)[0], end = begin == -1 ? INT32_MAX : begin + 1;
+    Expr kept = c.emit("strided_slice", {x}, {{"begin", Ints{begin}}, {"end", Ints{end}}, {"axes", Ints{*axis}}});
+    Expr first = c.constant(Tensor::full(places->shape, DType::int64(), 0));
+    return {c.emit("take", {kept, first}, {{"axis", *axis}, {"mode", "clip"}})};
+  }
   Expr indices = from_the_front(c, c.input(1), c.shape(x)[*axis]);
   return {c.emit("take", {x, indices}, {{"axis", *axis}, {"mode", "clip"}})};
 }

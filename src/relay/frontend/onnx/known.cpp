@@ -222,6 +222,48 @@ KnownRef picked(const Known& known, const std::vector<int64_t>& indices, Shape s
   return make(std::move(shape), known.dtype, std::move(values));
 }
 
+// Row-major: how many elements one step along each axis passes.
+static Shape steps_of(const Shape& shape) {
+  Shape steps(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) steps[d - 1] = steps[d] * shape[d];
+  return steps;
+}
+
+KnownRef transposed(const Known& known, const std::vector<int64_t>& axes) {
+  const Shape from = steps_of(known.shape);
+  Shape shape;
+  for (int64_t axis : axes) shape.push_back(known.shape[static_cast<size_t>(axis)]);
+  const Shape to = steps_of(shape);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < static_cast<int64_t>(known.values.size()); ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < shape.size(); ++d) at += i / to[d] % shape[d] * from[static_cast<size_t>(axes[d])];
+    indices.push_back(at);
+  }
+  return picked(known, indices, std::move(shape));
+}
+
+KnownRef sliced(const Known& known, size_t axis, int64_t begin, int64_t end, int64_t step) {
+  std::vector<int64_t> kept;
+  for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+    kept.push_back(i);
+    if (step > max_known || step < -max_known) break;
+  }
+  Shape shape = known.shape;
+  shape[axis] = static_cast<int64_t>(kept.size());
+  const Shape from = steps_of(known.shape), to = steps_of(shape);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0, count = element_count(shape).value_or(0); i < count; ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const int64_t place = i / to[d] % shape[d];
+      at += (d == axis ? kept[static_cast<size_t>(place)] : place) * from[d];
+    }
+    indices.push_back(at);
+  }
+  return picked(known, indices, std::move(shape));
+}
+
 // The shape of two or more broadcast together, and where each element of the result reads `from`.
 static std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()), 1);

@@ -40,6 +40,9 @@ KnownRef binary(scalar::BinaryOp op, const Known& a,
 KnownRef unary(scalar::UnaryOp op, const Known& a);  // Neg, Floor, Ceil, Abs, Sqrt, Not
 KnownRef where(const Known& condition, const Known& a, const Known& b);
 KnownRef concat(const std::vector<KnownRef>& parts);  // rank 1
-KnownRef product(const Known& known);                 // of all elements, rank 0
+KnownRef transposed(const Known& known, const std::vector<int64_t>& axes);
+// Elements begin, begin + step, .. before end of one axis; begin and end lie on it.
+KnownRef sliced(const Known& known, size_t axis, int64_t begin, int64_t end, int64_t step);
+KnownRef product(const Known& known);  // of all elements, rank 0
 
 }  // namespace relay::onnx

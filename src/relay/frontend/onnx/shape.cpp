@@ -169,13 +169,16 @@ Values Unsqueeze(Convert& c) {
 }
 
 Values Transpose(Convert& c) {
-  Expr x = c.input(0);
+  const KnownRef known = c.known(0);
+  Expr x = known ? nullptr : c.input(0);
+  const int64_t rank = known ? static_cast<int64_t>(known->shape.size()) : c.rank(x);
   Ints reversed;
-  for (int64_t i = c.rank(x); i-- > 0;) reversed.push_back(i);
-  std::optional<Ints> perm = c.axes(c.ints("perm", reversed), c.rank(x));
+  for (int64_t i = rank; i-- > 0;) reversed.push_back(i);
+  std::optional<Ints> perm = c.axes(c.ints("perm", reversed), rank);
   if (!perm) return {};
-  if (static_cast<int64_t>(perm->size()) != c.rank(x))
-    return c.bad("perm [{}] does not name every axis of {}", join(*perm, ", "), ir::str(x->type));
+  if (static_cast<int64_t>(perm->size()) != rank)
+    return c.bad("perm [{}] does not name every one of {} axes", join(*perm, ", "), rank);
+  if (known) return {transposed(*known, *perm)};
   return {c.transpose(x, *perm)};
 }
 

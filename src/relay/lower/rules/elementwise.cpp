@@ -13,11 +13,12 @@
 
 namespace relay::lower {
 
-// The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v.
+// The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v. Inputs that
+// nothing but v moves have an element for a whole row of u: they are read in any order.
 static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   std::string u;
   for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
-    if (!l.axes.count(v)) continue;
+    if (!l.axes.count(v) || l.axes.size() == 1) continue;
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return "";
     const auto& last = l.coefficients[contiguous_dim(*l.tensor, layout)];
