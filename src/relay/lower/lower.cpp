@@ -202,7 +202,8 @@ class Lowering {
     }
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
       array_of[plan.outputs[o]->name] = g.outputs[o];
-      plan.layouts[plan.outputs[o]->name] = out_.arrays[g.outputs[o]].layout;
+      if (plan.outputs[o]->shape.size() == out_.arrays[g.outputs[o]].shape.size())  // not a view of the array
+        plan.layouts[plan.outputs[o]->name] = out_.arrays[g.outputs[o]].layout;
     }
     for (const std::string& c : plan.constants)
       if (array_of.count(c)) array_of[c] = packed(array_of[c], plan.layouts.at(c));

@@ -112,5 +112,31 @@ TEST(MergeSums, HeightAndWidth) {
   }
 }
 
+// Channels-last images are put behind each other as rows of channels: the result is viewed with channels as an axis, and
+// squares are turned around.
+TEST(Elementwise, FlattensChannelsLastImages) {
+  const int64_t images = 2, channels = 37, height = 7, width = 5, pixels = height * width, row = channels * pixels;
+  te::Tensor x = te::placeholder("x", {imm(images), imm(channels), imm(height), imm(width)}, f32);
+  te::Tensor flat = te::compute("flat", {imm(images), imm(row)}, [&](const Exprs& i) {
+    const Expr column = scalar::floordiv(i[1], imm(width));
+    return (*x)({i[0], scalar::floordiv(column, imm(height)), scalar::floormod(column, imm(height)),
+                 scalar::floormod(i[1], imm(width))});
+  });
+  te::Tensor twice =
+      te::compute("twice", {imm(images), imm(row)}, [&](const Exprs& i) { return (*flat)(i) + (*flat)(i); });
+  const TargetDesc target = vectors(64, 32, 1);
+  GroupPlan plan;
+  plan.target = &target, plan.outputs = {twice};
+  plan.layouts["x"] = Layout::channels_last(4);
+  plan_group(plan);
+  EXPECT_NE(plan.schedule.rule.find("turned around"), std::string::npos) << str(plan.schedule, plan.stages());
+  std::map<std::string, std::vector<float>> arrays = results(plan);
+  for (int64_t n = 0; n < images; ++n)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t p = 0; p < pixels; ++p)
+        ASSERT_EQ(arrays["twice"][n * row + c * pixels + p], 2 * arrays["x"][(n * pixels + p) * channels + c])
+            << n << ", " << c << ", " << p;
+}
+
 }  // namespace
 }  // namespace relay::lower

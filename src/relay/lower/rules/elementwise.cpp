@@ -7,9 +7,13 @@
 //   for v in steps of 16, for u in steps of 16
 //     tile[v, u] = f(in[.., u])     16 x 16, lanes along u
 //     out[u, v] = tile[v, u]        lanes along v
+//
+// Where an input is contiguous along a part of the output's last axis (rows of channels-last images are put behind each other:
+// i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c, p].
 #include <algorithm>
 
 #include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::lower {
 
@@ -80,23 +84,102 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
   return true;
 }
 
+// The axes of a result in the order of its storage.
+struct Walk {
+  std::vector<std::string> order;
+  int vector = -1;             // the innermost of more than one element; others would leave the lanes empty
+  std::vector<bool> parallel;  // those with enough below them for a task
+};
+
+static Walk walk_of(GroupPlan& plan, const te::Tensor& e) {
+  constexpr int64_t least = 1024;  // elements of a task
+  Walk w;
+  w.order = storage_order(*e, plan.layout(e));
+  for (int i = static_cast<int>(w.order.size()) - 1; i >= 0 && w.vector < 0; --i)
+    if (extent_or(*find_axis(*e, w.order[i]), 1024) > 1) w.vector = i;
+  int64_t inner = 1;  // elements below the axis looked at
+  w.parallel.assign(w.order.size(), false);
+  for (int i = static_cast<int>(w.order.size()) - 1; i >= 0; --i) {
+    w.parallel[i] = inner >= least && i != w.vector;
+    inner *= extent_or(*find_axis(*e, w.order[i]), 64);
+  }
+  return w;
+}
+
+// A part of an axis v: v / step % extent.
+struct Part {
+  int64_t step = 0, extent = 0;
+  bool operator==(const Part&) const = default;
+};
+
+// The part of v along which all inputs that v moves are contiguous; none if there is no such part.
+static std::optional<Part> contiguous_part(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
+  std::optional<Part> found;
+  auto is = [](const Expr& x, scalar::BinaryOp op) { return x->kind == scalar::Kind::Binary && x->binary == op; };
+  for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
+    if (!l.axes.count(v.var->name)) continue;
+    const Layout& layout = plan.layout(l.tensor);
+    if (layout.dims.empty() || layout.dims.back().inner) return std::nullopt;
+    Expr index = l.load->args[contiguous_dim(*l.tensor, layout)];
+    Part part{0, v.extent->ivalue};
+    if (is(index, scalar::BinaryOp::FloorMod) && scalar::is_int(index->args[1]))
+      part.extent = index->args[1]->ivalue, index = index->args[0];
+    else
+      part.extent = 0;
+    if (!is(index, scalar::BinaryOp::FloorDiv) || index->args[0] != v.var || !scalar::is_int(index->args[1]))
+      return std::nullopt;
+    part.step = index->args[1]->ivalue;
+    if (part.step <= 1 || v.extent->ivalue % part.step) return std::nullopt;
+    if (!part.extent) part.extent = v.extent->ivalue / part.step;
+    if (v.extent->ivalue / part.step % part.extent || (found && *found != part)) return std::nullopt;
+    found = part;
+  }
+  return found;
+}
+
+// Views the output `e`, stored as it is written, so that a part of its last axis v, along which inputs are contiguous, is an axis of
+// its own, and turns squares around. False, and nothing done, if there is no such part.
+static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
+  if (e->axes.back().var != v.var || !scalar::is_int(v.extent) || !plan.layout(e).is_row_major()) return false;
+  if (std::count(plan.outputs.begin(), plan.outputs.end(), e) != 1) return false;
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t))
+        if (in == e) return false;
+  const std::optional<Part> part = contiguous_part(plan, e, v);
+  if (!part) return false;
+
+  te::TensorNode view = *e;
+  view.axes.pop_back(), view.shape.pop_back();
+  Expr index = scalar::imm(0);
+  auto add_axis = [&](const char* suffix, int64_t extent) {
+    const te::Axis axis{scalar::var(v.var->name + suffix), scalar::imm(extent)};
+    view.axes.push_back(axis), view.shape.push_back(axis.extent);
+    index = index * axis.extent + axis.var;
+  };
+  const int64_t outer = v.extent->ivalue / (part->step * part->extent);
+  if (outer > 1) add_axis("_outer", outer);
+  add_axis("_part", part->extent);
+  add_axis("_inner", part->step);
+  view.body = scalar::substitute(e->body, {{v.var, scalar::simplify(index)}});
+  const te::Tensor viewed(new te::TensorNode(std::move(view)));
+  GroupPlan turned = plan;
+  std::replace(turned.outputs.begin(), turned.outputs.end(), e, viewed);
+  turned.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+  const Walk walk = walk_of(turned, viewed);
+  if (!turn_around(turned, viewed, walk.order, walk.order[walk.vector], walk.parallel)) return false;
+  plan = std::move(turned);
+  return true;
+}
+
 void elementwise_rule(GroupPlan& plan, const te::Tensor& e) {
-  constexpr int64_t task_elements = 4096, least = 1024;  // about a microsecond of work; less than `least` is no task
+  constexpr int64_t task_elements = 4096;  // about a microsecond of work
   StageSchedule& s = plan.schedule.stages[e->name];
   s.place = Place::Root;
   s.loops.clear();
-  std::vector<std::string> order = storage_order(*e, plan.layout(e));
-  // Axes of one element only would leave the lanes empty.
-  int vector = -1;
-  for (int i = static_cast<int>(order.size()) - 1; i >= 0 && vector < 0; --i)
-    if (extent_or(*find_axis(*e, order[i]), 1024) > 1) vector = i;
-  int64_t inner = 1;  // elements below the axis looked at
-  std::vector<bool> parallel(order.size(), false);
-  for (int i = static_cast<int>(order.size()) - 1; i >= 0; --i) {
-    parallel[i] = inner >= least && i != vector;
-    inner *= extent_or(*find_axis(*e, order[i]), 64);
-  }
+  const auto [order, vector, parallel] = walk_of(plan, e);
   if (vector >= 0 && turn_around(plan, e, order, order[vector], parallel)) return;
+  if (vector >= 0 && turn_part_around(plan, e, *find_axis(*e, order[vector]))) return;
   int lanes = plan.lanes(e->dtype);
   // A single long row: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), 1024);
