@@ -83,6 +83,7 @@ struct Convolution {
   size_t data_n, data_c, data_y, data_x;
   Expr c, ky, kx;  // reduction variables
   int64_t channels, outputs, height, width, taps_y, taps_x;
+  int64_t apart_y = 1, apart_x = 1;  // from tap to tap
 };
 
 std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& var) {
@@ -117,20 +118,25 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
     std::optional<scalar::Affine> index = scalar::as_affine(conv.data->args[d], vars);
     if (!index || !scalar::is_int(index->rest, 0)) return std::nullopt;
     Expr own, k;
+    int64_t apart = 1;
     for (size_t v = 0; v < vars.size(); ++v) {
       if (index->coefficients[v] == 0) continue;
       Expr& slot = v < sum->axes.size() ? own : k;
-      if (index->coefficients[v] != 1 || slot) return std::nullopt;
+      const int64_t step = index->coefficients[v];
+      if (step < 1 || (step > 1 && v < sum->axes.size()) || slot) return std::nullopt;
       slot = vars[v];
+      if (v >= sum->axes.size()) apart = step;
     }
     if (own && k) {
       int64_t taps = known(sum->reduce_axes, k);
-      if (windows == 0) conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d, conv.taps_y = taps;
-      if (windows == 1) conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d, conv.taps_x = taps;
+      if (windows == 0)
+        conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d, conv.taps_y = taps, conv.apart_y = apart;
+      if (windows == 1)
+        conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d, conv.taps_x = taps, conv.apart_x = apart;
       ++windows;
     } else if (own) {
       conv.n = *position(sum->axes, own), conv.data_n = d, ++plain;
-    } else if (k) {
+    } else if (k && apart == 1) {
       conv.c = k, conv.data_c = d, ++reduced;
     }
   }
@@ -167,12 +173,13 @@ double streamed_ns(double bytes, const TargetDesc& t) {
 double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
   double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
   double positions = static_cast<double>(y.points() * x.points());
-  double tiles = static_cast<double>(((c.height + y.m - 1) / y.m) * ((c.width + x.m - 1) / x.m));
+  double tiles = static_cast<double>(y.tiles(c.height) * x.tiles(c.width));
   double in = static_cast<double>(c.channels), out = std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
   double multiply = tiles * positions * in * out / rate / 0.8;
   double directions = (y.r > 1) + (x.r > 1);
   double transforms = tiles * positions * 4 * directions * (in + out) / rate;
-  return multiply + transforms + streamed_ns(positions * in * out * 4, t);
+  double apart = y.apart * x.apart == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * 8 / t.l3_gbps;
+  return multiply + transforms + apart + streamed_ns(positions * in * out * 4, t);
 }
 
 // --- the stages -----------------------------------------------------------------------------------------------------------
@@ -182,7 +189,7 @@ class Rewriter {
   Rewriter(const Convolution& conv, Side y, Side x)
       : conv_(conv), y_(y), x_(x), along_y_(winograd_matrices(y)), along_x_(winograd_matrices(x)) {
     names_.y = y, names_.x = x, names_.channels = static_cast<int>(conv.data_c);
-    tiles_y_ = imm((conv.height + y.m - 1) / y.m), tiles_x_ = imm((conv.width + x.m - 1) / x.m);
+    tiles_y_ = imm(y.tiles(conv.height)), tiles_x_ = imm(x.tiles(conv.width));
     channels_ = imm(conv.channels), outputs_ = imm(conv.outputs), batch_ = conv.sum->axes[conv.n].extent;
     points_y_ = imm(y.points()), points_x_ = imm(x.points());
   }
@@ -191,10 +198,31 @@ class Rewriter {
     te::Tensor tiles = output_transform(product(input_transform(whole_tiles()), weight_transform()));
     te::TensorNode node = *conv_.sum;  // its own axes, so that readers stay as they are
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
-    const Expr &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var;
-    node.body = (*tiles)({node.axes[conv_.n].var, floordiv(y, imm(y_.m)), floordiv(x, imm(x_.m)),
-                          floormod(y, imm(y_.m)), floormod(x, imm(x_.m)), node.axes[conv_.o].var});
-    names_.result = node.name;
+    const Expr &n = node.axes[conv_.n].var, &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var,
+               &o = node.axes[conv_.o].var;
+    auto in_tiles = [&](const Expr& row, const Expr& column) {
+      return (*tiles)({n, floordiv(row, imm(y_.m)), floordiv(column, imm(x_.m)), floormod(row, imm(y_.m)),
+                       floormod(column, imm(x_.m)), o});
+    };
+    if (y_.apart * x_.apart == 1) {
+      node.body = in_tiles(y, x);
+      names_.result = node.name;
+      return te::Tensor(new te::TensorNode(std::move(node)));
+    }
+    te::TensorNode side = node;
+    side.name = names_.result = name("side_by_side");
+    auto grow = [&](size_t d, Side s, const Expr& tiles_along) {
+      const std::string axis = side.axes[d].var->name;
+      side.axes[d] = new_axis(axis.c_str(), scalar::simplify(tiles_along * s.m));
+      side.shape[d] = side.axes[d].extent;
+    };
+    grow(conv_.y, y_, tiles_y_), grow(conv_.x, x_, tiles_x_);
+    side.body = in_tiles(side.axes[conv_.y].var, side.axes[conv_.x].var);
+    const te::Tensor all(new te::TensorNode(std::move(side)));
+    Exprs at;
+    for (const Axis& a : node.axes) at.push_back(a.var);
+    at[conv_.y] = in_side_by_side(y, y_, conv_.height), at[conv_.x] = in_side_by_side(x, x_, conv_.width);
+    node.body = (*all)(at);
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
   const Winograd& names() const { return names_; }
@@ -202,12 +230,25 @@ class Rewriter {
  private:
   std::string name(const char* part) const { return format("{}_{}", conv_.sum->name, part); }
 
+  // Where result `at` of a direction lies when the images that lie in one another lie side by side, each in whole tiles.
+  static Expr in_side_by_side(const Expr& at, Side s, int64_t extent) {
+    if (s.apart == 1) return at;
+    return floormod(at, imm(s.apart)) * (s.tiles_of_one(extent) * s.m) + floordiv(at, imm(s.apart));
+  }
+
+  // The row of data that tile `t` of a direction reads first; the others follow `apart` from each other.
+  static Expr first_row(const Expr& t, Side s, int64_t extent) {
+    if (s.apart == 1) return t * s.m;
+    const Expr of_one = imm(s.tiles_of_one(extent));
+    return floormod(t, of_one) * (s.m * s.apart) + floordiv(t, of_one);
+  }
+
   // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so that
   // the border of the array behind it can replace it.
   te::Tensor whole_tiles() {
     te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
-    Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1)),
-         width = scalar::simplify(tiles_x_ * x_.m + (x_.r - 1));
+    Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1) * y_.apart),
+         width = scalar::simplify(tiles_x_ * x_.m + (x_.r - 1) * x_.apart);
     Expr given_height = scalar::simplify(data->shape[conv_.data_y]),
          given_width = scalar::simplify(data->shape[conv_.data_x]);
     std::optional<Guarded> guard = guarded(*data);
@@ -243,7 +284,8 @@ class Rewriter {
     for (int64_t i = 0; i < y_.points(); ++i) {
       Exprs at(4);
       at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
-      at[conv_.data_y] = ty.var * y_.m + i, at[conv_.data_x] = tx.var * x_.m + j.var;
+      at[conv_.data_y] = first_row(ty.var, y_, conv_.height) + i * y_.apart;
+      at[conv_.data_x] = first_row(tx.var, x_, conv_.width) + j.var * x_.apart;
       column.push_back(scalar::load(data, at));
     }
     names_.rows = name("rows");
@@ -332,16 +374,16 @@ te::Tensor unusual_values(const te::Tensor& data) {
 // The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have a
 // window the transforms' errors multiply: then no more than six points.
 static std::vector<std::pair<Side, Side>> forms(const Convolution& conv, int64_t m) {
-  auto along = [&](int64_t taps, int64_t other) -> std::vector<Side> {
+  auto along = [&](int64_t taps, int64_t apart, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};
-    if (taps == 3) return m ? std::vector<Side>{{m, 3}} : std::vector<Side>{{2, 3}, {4, 3}};
-    if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps}};
+    if (taps == 3) return m ? std::vector<Side>{{m, 3, apart}} : std::vector<Side>{{2, 3, apart}, {4, 3, apart}};
+    if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, apart}};
     return {};
   };
   std::vector<std::pair<Side, Side>> out;
   if (conv.taps_y * conv.taps_x == 1) return out;
-  for (Side y : along(conv.taps_y, conv.taps_x))
-    for (Side x : along(conv.taps_x, conv.taps_y)) out.push_back({y, x});
+  for (Side y : along(conv.taps_y, conv.apart_y, conv.taps_x))
+    for (Side x : along(conv.taps_x, conv.apart_x, conv.taps_y)) out.push_back({y, x});
   return out;
 }
 

@@ -5,7 +5,8 @@
 //
 // A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (rules/winograd.cpp). Formula:
 // Lavin & Gray, Fast Algorithms for Convolutional Neural Networks (2016); the matrices follow from interpolation points
-// (Toom, Cook). The points decide the error: where there are six these are 0, +-5/8, +-3/2, infinity, which are exact in binary
+// (Toom, Cook). Of a window whose taps are d apart, outputs that are d apart make a tile: d x d images that lie in one
+// another, as if side by side. The points decide the error: where there are six these are 0, +-5/8, +-3/2, infinity, which are exact in binary
 // and round less than the customary 0, +-1, +-2 do; where there are eight, 0, +-1/2, +-1, +-2, infinity, the best of all
 // triples of eighths. test/python/test_numerics.py bounds the error.
 #pragma once
@@ -21,10 +22,13 @@ namespace relay::lower {
 // The stages that stand for one convolution, by name, in the order of computation; axes in brackets. p, q: the position
 // in a transformed tile; ty, tx: which tile.
 struct Winograd {
-  // One direction: m outputs of a tile, a window of r taps. r = 1: no window, one output a tile.
+  // One direction: m outputs of a tile, a window of r taps that are `apart`. r = 1: no window, one output a tile.
   struct Side {
-    int64_t m = 1, r = 1;
+    int64_t m = 1, r = 1, apart = 1;
     int64_t points() const { return m + r - 1; }
+    // The tiles of one of the images that lie in one another along this direction, and of all.
+    int64_t tiles_of_one(int64_t extent) const { return (extent + apart * m - 1) / (apart * m); }
+    int64_t tiles(int64_t extent) const { return apart * tiles_of_one(extent); }
   };
   Side y, x;
   std::string padded;   // [n, c, y, x], or empty: the data as read by whole tiles, zero outside
@@ -35,9 +39,11 @@ struct Winograd {
   std::string product;  // [p, q, n, ty, tx, o], summed over c
   std::string columns;  // [n, ty, tx, i, q, o]: A^T product
   std::string tiles;    // [n, ty, tx, i, j, o]: A^T product A
-  std::string result;   // the convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]
-  int channels = 1;     // the dimension of the data
-  te::Tensor data;      // what the convolution reads, before its padding
+  std::string
+      result;  // the convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]; of images in one another
+               // a stage of its own that has them side by side, and the convolution takes it apart
+  int channels = 1;  // the dimension of the data
+  te::Tensor data;   // what the convolution reads, before its padding
 };
 
 // Rows of B^T (points x points), G (points x r) and A^T (m x points). 1, 4, 6 or 8 points.
@@ -47,7 +53,7 @@ struct WinogradMatrices {
 WinogradMatrices winograd_matrices(Winograd::Side side);
 
 // Replaces the convolution in a group by its Winograd form if the estimate for `target` says that it pays. Looks at
-// structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 along two axes at stride 1, weights constant,
+// structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 taps along two axes at stride 1, weights constant,
 // sizes known, and only pointwise work behind it. Nothing: left as it is. `m` other than 0, outputs a tile along windows of 3,
 // is taken without an estimate; wider windows have 2.
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,

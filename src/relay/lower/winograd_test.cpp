@@ -113,7 +113,7 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   EXPECT_FALSE(rewritten({.ky = 7, .kx = 7}));  // errors multiply
   EXPECT_FALSE(rewritten({.ky = 1, .kx = 1}));
   EXPECT_FALSE(rewritten({.stride = 2}));
-  EXPECT_FALSE(rewritten({.dilation = 2}));
+  EXPECT_TRUE(rewritten({.dilation = 2}));
   EXPECT_FALSE(rewritten({}, {}));  // the weight is not constant
   Conv few{.channels = 4};          // the estimate: lanes would be empty
   few.make();
@@ -169,7 +169,7 @@ void check(Conv c, int64_t m, double tolerance) {
         double sum = 0;
         for (int64_t ch = 0; ch < c.channels; ++ch)
           for (int64_t k = 0; k < c.ky * c.kx; ++k)
-            sum += at(ch, y + k / c.kx - c.pad_y(), xx + k % c.kx - c.pad_x()) *
+            sum += at(ch, y + k / c.kx * c.dilation - c.pad_y(), xx + k % c.kx * c.dilation - c.pad_x()) *
                    w.at((o * c.channels + ch) * c.ky * c.kx + k);
         ASSERT_NEAR(got.at(i), std::max(sum, 0.0), tolerance) << o << " " << y << " " << xx;
       }
@@ -190,6 +190,14 @@ TEST(Winograd, KernelsGiveTheDirectSum) {
   check({.height = 11, .width = 14, .ky = 5, .kx = 5}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 10, .width = 13, .ky = 3, .kx = 5}, 4, 2e-2);
   check({.pad = 0, .ky = 5, .kx = 1}, 4, 2e-2);
+  // Taps that are apart: images of 6 x 4 and 5 x 4 pixels, of one pixel, without padding, with more than the taps reach.
+  check({.height = 11, .width = 8, .pad = 2, .dilation = 2}, 2, 0);
+  check({.height = 11, .width = 8, .pad = 2, .dilation = 2}, 4, 2e-2);
+  check({.channels = 20, .outputs = 12, .height = 7, .width = 11, .pad = 12, .dilation = 12}, 2, 0);
+  check({.height = 11, .width = 18, .pad = 0, .dilation = 4}, 2, 0);
+  check({.height = 8, .width = 9, .pad = 5, .dilation = 3}, 2, 0);
+  check({.height = 14, .width = 13, .pad = 3, .dilation = 3}, 4, 2e-2);
+  check({.height = 9, .width = 9, .pad = 4, .dilation = 4, .ky = 1, .kx = 3}, 2, 0);
 }
 
 }  // namespace

@@ -87,10 +87,13 @@ class Scheduler {
     product_stages(tile, level);
     input_stages(own_input_ ? 0 : level - 1);
     output_stages(level + 3);
+    const bool in_one_another = w_.y.apart * w_.x.apart > 1;
     plan_.note(
-        format("{}: Winograd F({} x {}, {} x {}), blocks of {} x {} tiles, register tile {} x {} vectors of {}{}",
-               e_->name, w_.y.m, w_.x.m, w_.y.r, w_.x.r, block.rows, block.columns, tile.tx * tile.ty, tile.nb, lanes_,
-               own_input_ ? ", input transformed first" : ""));
+        format("{}: Winograd F({} x {}, {} x {}){}, blocks of {} x {} tiles, register tile {} x {} vectors of {}{}",
+               e_->name, w_.y.m, w_.x.m, w_.y.r, w_.x.r,
+               in_one_another ? format(" of {} x {} images in one another", w_.y.apart, w_.x.apart) : "", block.rows,
+               block.columns, tile.tx * tile.ty, tile.nb, lanes_, own_input_ ? ", input transformed first" : ""));
+    if (in_one_another) take_apart();
   }
 
  private:
@@ -253,6 +256,17 @@ class Scheduler {
     keep(w_.columns, w_.tiles, 4, "q");
     at(w_.tiles, e_->name, level + 1, Storage::Registers).loops = {
         {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
+  }
+
+  // The images that lie side by side are stored channels-last, and the epilogue puts them into one another again.
+  void take_apart() {
+    Layout channels_last;
+    for (int d = 0; d < 4; ++d)
+      if (e_->axes[static_cast<size_t>(d)].var->name != o_) channels_last.dims.push_back({d});
+    for (int d = 0; d < 4; ++d)
+      if (e_->axes[static_cast<size_t>(d)].var->name == o_) channels_last.dims.push_back({d});
+    layout(e_->name, channels_last);
+    elementwise_rule(plan_, plan_.outputs[0]);
   }
 
   // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded into
