@@ -48,6 +48,7 @@ Result<Rounds> contest(std::vector<Contender>& engines, double seconds, const Ma
 
   auto counts = [&](const Round& round) { return round.speed >= quiet_share * best; };
   Rounds out;
+  out.seconds = spent;
   out.counted = static_cast<size_t>(std::count_if(rounds.begin(), rounds.end(), counts));
   out.quiet = out.counted >= std::min(least_rounds, rounds.size());
   if (!out.quiet) out.counted = rounds.size();

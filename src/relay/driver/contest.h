@@ -38,6 +38,7 @@ struct MachineSpeed {
 struct Rounds {
   size_t counted = 0, left_out = 0;  // left out: the machine was slower than `quiet_share` of its best then
   bool quiet = true;                 // else there were not enough of those, and all were counted
+  double seconds = 0;                // that all of them took
 };
 inline constexpr double quiet_share = 0.85;
 

@@ -42,7 +42,7 @@ struct KernelProfile {
   double flops = 0;        // of all calls; 0: not known
   int64_t bytes = 0;       // of all calls
   double least_us = 0;     // of all calls at the ceiling
-  double estimate_us = 0;  // the same by the target's description, before anything is measured
+  double estimate_us = 0;  // the same by the target's description; arrays lie where they lay in the measured run
   Bound bound = Bound::Unknown;
   double share() const { return us > 0 ? least_us / us : 0; }
 };

@@ -42,5 +42,20 @@ TEST(Residency, MemoryThatOtherArraysHad) {
   EXPECT_EQ(found[0][1].level, Level::Memory);
 }
 
+// Many small arrays that are used once a run each: the time grows with their number, not with its square.
+TEST(Residency, ManySteps) {
+  constexpr int64_t steps = 100000;
+  std::vector<runtime::StepTime> before, last;
+  for (int64_t i = 0; i < steps; ++i) {
+    const std::vector<runtime::StepTime::Memory> arrays{{static_cast<uintptr_t>(mb + i * 64), 64},
+                                                        {static_cast<uintptr_t>(i % 2 * 64), 64}};
+    before.push_back(step(static_cast<double>(i), 1, arrays));
+    last.push_back(step(static_cast<double>(steps + i), 1, arrays));
+  }
+  const std::vector<std::vector<Residency>> found = residencies(before, last, {1 * mb, 4 * mb});
+  EXPECT_EQ(found.back()[0].level, Level::Memory);  // 6.4 MB were used since
+  EXPECT_EQ(found.back()[1].level, Level::L2);
+}
+
 }  // namespace
 }  // namespace relay::driver

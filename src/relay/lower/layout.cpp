@@ -32,11 +32,6 @@ bool Layout::has_border() const {
   return false;
 }
 
-void Layout::spread_rows(const Expr& row_elements, DType dtype) {
-  constexpr int64_t meet = 2048, line = 64;
-  if (scalar::is_int(row_elements) && row_elements->ivalue * dtype.bytes() % meet == 0) gap = line / dtype.bytes();
-}
-
 bool Layout::is_row_major() const {
   return dims == row_major(static_cast<int>(dims.size())).dims && !has_border() && gap == 0;
 }
@@ -72,9 +67,9 @@ Exprs Layout::physical_indices(const Exprs& indices) const {
   return out;
 }
 
-int64_t gap_behind(int64_t channels, DType dtype) {
+int64_t gap_behind(const Expr& elements, DType dtype) {
   constexpr int64_t meet = 2048, line = 64;
-  return channels * dtype.bytes() % meet == 0 ? line / dtype.bytes() : 0;
+  return scalar::is_int(elements) && elements->ivalue * dtype.bytes() % meet == 0 ? line / dtype.bytes() : 0;
 }
 
 std::string Layout::str() const {

@@ -29,9 +29,6 @@ struct Layout {
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major
-  // A register tile reads a column of such rows at once. Where these lie 2048 bytes apart or a multiple of it, they meet in a few
-  // sets of the L1 cache, more so at a stride; a cache line between them spreads them.
-  void spread_rows(const Expr& row_elements, DType dtype);
   bool has_border() const;
   bool is_row_major() const;  // and without a border or gap
   bool operator==(const Layout&) const = default;
@@ -42,9 +39,10 @@ struct Layout {
   std::string str() const;  // "0,2,3,1 border 2:1+1 3:1+1 gap 16"
 };
 
-// The gap that pixels of so many channels want. A register tile reads a column of pixels at once; where these lie 2048 bytes
-// apart or a multiple of it, they meet in a few sets of the L1 cache, more so at a stride. A cache line spreads them.
-int64_t gap_behind(int64_t channels, DType dtype);
+// The gap that rows of so many elements want; none if their number is known at run time only. A register tile reads a column of
+// rows at once: where these lie 2048 bytes apart or a multiple of it, they would meet in a few sets of the L1 cache, more so at a
+// stride. A cache line spreads them.
+int64_t gap_behind(const Expr& elements, DType dtype);
 
 // The physical image of a constant (borders and padding filled), and back.
 Tensor pack(const Tensor& logical, const Layout& layout);

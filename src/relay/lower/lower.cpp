@@ -129,12 +129,8 @@ class Lowering {
       if (a.kind == Array::Kind::Constant) bytes += static_cast<int64_t>(a.value.bytes());
     for (const PlannedGroup& g : plan_.groups) {
       if (!g.winograd) continue;
-      for (const te::Tensor& t : te::topological(g.te.outputs)) {
-        if (t->name != g.winograd->weight) continue;
-        int64_t elements = 1;
-        for (const Expr& extent : t->shape) elements *= scalar::is_int(extent) ? extent->ivalue : 1;
-        bytes += elements * t->dtype.bytes();
-      }
+      for (const te::Tensor& t : te::topological(g.te.outputs))
+        if (t->name == g.winograd->weight) bytes += te::bytes(*t);
     }
     return bytes;
   }

@@ -437,7 +437,7 @@ class Planner {
       if (!g.prefers_channels_last) continue;
       for (int p : g.params) {
         Array& a = plan_.arrays[p];
-        if (a.kind == Array::Kind::Temporary && channels_last(p)) a.layout.spread_rows(a.shape[1], a.dtype);
+        if (a.kind == Array::Kind::Temporary && channels_last(p)) a.layout.gap = gap_behind(a.shape[1], a.dtype);
       }
     }
   }

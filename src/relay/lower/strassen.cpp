@@ -189,7 +189,7 @@ Layout layout_of_weight() {
 }
 Layout layout_of_left(const te::TensorNode& left) {
   Layout layout = Layout::row_major(3);
-  layout.spread_rows(left.shape.back(), DType::float32());
+  layout.gap = gap_behind(left.shape.back(), DType::float32());
   return layout;
 }
 

@@ -117,6 +117,10 @@ void SegmentRunner::run_measured(const RunState& state) {
 
 Status SegmentRunner::run(const RunState& state) {
   bind(state);
+  if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {
+    for (Call& c : calls_) c.threads.measure_again();
+    measuring_ = true, decided_runs_ = 0;
+  }
   if ((measuring_ && state.session.threads() > 1) || (state.report && state.report->time_steps)) {
     run_measured(state);
   } else {

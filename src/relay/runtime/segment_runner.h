@@ -66,6 +66,7 @@ class SegmentRunner {
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::byte* arena_ = nullptr;
   bool measuring_ = true;  // some call's number of threads is not decided
+  int decided_runs_ = 0;   // since all were
   std::atomic<bool> out_of_scratch_{false};
 };
 

@@ -1,6 +1,7 @@
 // How many threads one kernel call uses: all, or one where the work is too small to share. Measured, not guessed: the first
-// run is cold and not counted, then some use all threads, then those of short calls use one, then the better is kept. Results
-// never depend on the choice (thread_pool.h), only time does.
+// run is cold and not counted, then some use all threads, then those of short calls use one, then the better is kept until it
+// is measured again: the first runs may have been in a bad minute of the machine. Results never depend on the choice
+// (thread_pool.h), only time does.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,10 @@ namespace relay::runtime {
 
 class ThreadChoice {
  public:
+  static constexpr int kept_runs = 1024;  // after which it is measured again, which takes six
+
   bool decided() const { return runs_ >= serial_end; }
+  void measure_again() { *this = {}, runs_ = 1; }
   // For ThreadPool::Session::parallel: 0 all, 1 one.
   int limit() const { return serial_ ? 1 : 0; }
   // What the call took with limit() as it was.

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <numeric>
 
+#include "relay/runtime/thread_choice.h"
+
 namespace relay::runtime {
 namespace {
 
@@ -120,6 +122,28 @@ TEST(ThreadPool, ScratchIsAlignedAndGrows) {
 TEST(ThreadPool, UsableCoresIsWithinTheMachine) {
   EXPECT_GE(usable_cores(), 1);
   EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// Calls take `parallel` us on all threads and `serial` on one until there is a choice; how many of them there were.
+int measure(ThreadChoice& choice, double parallel, double serial) {
+  int runs = 0;
+  for (; !choice.decided(); ++runs) choice.record(choice.limit() == 1 ? serial : parallel);
+  return runs;
+}
+
+TEST(ThreadChoice, ShortCallsUseWhatIsFasterAndAreMeasuredAgain) {
+  ThreadChoice choice;
+  choice.record(900);  // cold
+  EXPECT_EQ(measure(choice, 9, 4), 6);
+  EXPECT_EQ(choice.limit(), 1);
+  choice.record(1e6);
+  EXPECT_EQ(choice.limit(), 1) << "decided";
+  choice.measure_again();
+  EXPECT_EQ(measure(choice, 3, 4), 6);
+  EXPECT_EQ(choice.limit(), 0);
+  choice.measure_again();
+  EXPECT_EQ(measure(choice, 40, 4), 3) << "a longer call is not tried on one thread";
+  EXPECT_EQ(choice.limit(), 0);
 }
 
 }  // namespace

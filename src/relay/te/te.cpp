@@ -113,6 +113,12 @@ Tensor scan(std::string name, Exprs shape, DType dtype,
   return Tensor(new TensorNode(std::move(node)));
 }
 
+int64_t bytes(const TensorNode& tensor) {
+  int64_t bytes = tensor.dtype.bytes();
+  for (const Expr& extent : tensor.shape) bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
+  return bytes;
+}
+
 Tensors inputs(const Tensor& stage) {
   Tensors found;
   if (stage->is_placeholder()) return found;

@@ -66,6 +66,8 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
 Tensor scan(std::string name, Exprs shape, DType dtype,
             const std::function<Expr(const Exprs& axes, const Tensor& self)>& body);
 
+// Of all its elements; extents that are known at run time only count as one.
+int64_t bytes(const TensorNode& tensor);
 // The tensors a stage loads, each once, in order of first use; not itself.
 Tensors inputs(const Tensor& stage);
 // All tensors that outputs depend on, producers before consumers, placeholders included.

@@ -59,8 +59,8 @@ struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
   driver::Rounds rounds;
-  double jitter =
-      1;  // the machine's own: 99th percentile over median of a loop of multiply-adds as long as a run of ours
+  // The machine's own: 99th percentile over median of a loop of multiply-adds that is as long as a run of ours.
+  double jitter = 1;
 };
 }  // namespace
 
@@ -200,17 +200,15 @@ static void print_json(const BenchOptions& options, const std::vector<Measured>&
 }
 
 static void say_rounds(const Measured& m) {
+  const std::string threads = format("{} thread{}", m.threads, m.threads == 1 ? "" : "s");
   if (!m.rounds.quiet)
-    say(
-        format("{} thread{}: the machine was busy all the time, its multiply-adds far below what its cores can do; "
-               "times are too "
-               "long, and ratios may be off",
-               m.threads, m.threads == 1 ? "" : "s"));
-  else if (m.rounds.left_out > 0)
     say(format(
-        "{} thread{}: {} of {} rounds are left out: the machine was slower by more than {:.0f} % (others run on it)",
-        m.threads, m.threads == 1 ? "" : "s", m.rounds.left_out, m.rounds.left_out + m.rounds.counted,
-        100 * (1 - driver::quiet_share)));
+        "{}: the machine was busy all the time, its multiply-adds far below what its cores can do; times are too "
+        "long, and ratios may be off",
+        threads));
+  else if (m.rounds.left_out > 0)
+    say(format("{}: {} of {} rounds are left out: the machine was slower by more than {:.0f} % (others run on it)",
+               threads, m.rounds.left_out, m.rounds.left_out + m.rounds.counted, 100 * (1 - driver::quiet_share)));
 }
 
 static void print(const std::vector<Measured>& all) {
@@ -279,19 +277,20 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   }
 
   std::vector<Measured> all;
+  double seconds = 0;
   for (int threads : counts) {
     RELAY_ASSIGN(Measured measured, measure(options, subject, threads));
     if (threads > runtime::ThreadPool::global().size())
       say(format("{} threads were asked for; this process may use {}", threads, runtime::ThreadPool::global().size()));
+    seconds += measured.rounds.seconds;
     all.push_back(std::move(measured));
   }
   if (options.json)
     print_json(options, all);
   else
     print(all);
-  say(format("{}, {}: read {}, compile {}, measured for {} s{}", model.executable ? "artifact" : summary(report),
-             in_words(subject.executable->executor()), milliseconds(model.ms), milliseconds(report.total_ms()),
-             options.seconds * static_cast<double>(counts.size()),
+  say(format("{}, {}: read {}, compile {}, measured for {:.1f} s{}", model.executable ? "artifact" : summary(report),
+             in_words(subject.executable->executor()), milliseconds(model.ms), milliseconds(report.total_ms()), seconds,
              options.vs.empty() ? "" : ", engines in turn, the others stopped"));
   return ok();
 }

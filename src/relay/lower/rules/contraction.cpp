@@ -180,11 +180,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   // come from further away for each block of N.
   int64_t data_bytes = 0;
   if (facts.window)
-    for (const LoadFact& l : left_loads) {
-      int64_t bytes = l.tensor->dtype.bytes();
-      for (const Expr& extent : l.tensor->shape) bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
-      data_bytes += bytes;
-    }
+    for (const LoadFact& l : left_loads) data_bytes += te::bytes(*l.tensor);
   const bool large_data = data_bytes > 2 * plan.target->l2_bytes;
   const int64_t most_weights = large_data ? plan.target->l2_bytes / 8 * 7 : plan.target->l2_bytes / 2;
   const bool n_outside = source || (!grouped && weight_bytes > most_weights) || rows.empty();

@@ -177,7 +177,7 @@ void plan_group(GroupPlan& plan) {
         if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
         Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
         const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
-        if (facts.contraction && scalar::is_int(channels)) wanted.gap = gap_behind(channels->ivalue, in->dtype);
+        if (facts.contraction) wanted.gap = gap_behind(channels, in->dtype);
         if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
           plan.schedule.stages[in->name].place = Place::Root;
           plan.layouts[in->name] = wanted;

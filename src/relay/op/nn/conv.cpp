@@ -11,23 +11,13 @@ std::string spaced_letters(size_t axes, const char* before) {
   return out;
 }
 
-namespace {
-
-// Which axis is which.
-struct Axes {
-  size_t n, c, o, i, out_n, out_c;  // of the data, the weight, the result
-  std::vector<size_t> s, k, out_s;  // those that the window moves along
-  Axes(size_t axes, const ConvAttrs& a) {
-    const std::string &data = a.data_layout, &weight = a.kernel_layout,
-                      &out = a.out_layout.empty() ? data : a.out_layout;
-    n = data.find('N'), c = data.find('C'), o = weight.find('O'), i = weight.find('I');
-    out_n = out.find('N'), out_c = out.find('C');
-    for (char letter : window_letters(axes))
-      s.push_back(data.find(letter)), k.push_back(weight.find(letter)), out_s.push_back(out.find(letter));
-  }
-};
-
-}  // namespace
+WindowAxes::WindowAxes(size_t axes, const std::string& data, const std::string& weight, const std::string& out_layout)
+    : n(data.find('N')), c(data.find('C')), o(weight.find('O')), i(weight.find('I')) {
+  const std::string& out = out_layout.empty() ? data : out_layout;
+  out_n = out.find('N'), out_c = out.find('C');
+  for (char letter : window_letters(axes))
+    s.push_back(data.find(letter)), k.push_back(weight.find(letter)), out_s.push_back(out.find(letter));
+}
 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
@@ -48,7 +38,7 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
   // (C4) Data and weight have one element type, unless out_dtype is given.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
 
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   Dim channels = data->shape[at.c], out_channels = weight->shape[at.o], group_channels = weight->shape[at.i];
   // (C5) The weight has C / groups input channels. In a depthwise convolution (groups == C) it may also be written as C
   // output channels times a multiplier: (C, M) instead of (C * M, 1).
@@ -97,7 +87,7 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
 // channels.
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& weight = in[1];
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   const Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes),
              pad = padding_sides(a.padding, axes);
   Ints before(axes + 2), after(axes + 2);

@@ -24,6 +24,14 @@ struct ConvAttrs {
 std::string window_letters(size_t axes);
 std::string spaced_letters(size_t axes, const char* before = "");
 
+// Which axis is which, of the data, the weight (pools have none) and the result; s, k, out_s: those that the window moves along.
+struct WindowAxes {
+  size_t n, c, o, i, out_n, out_c;
+  std::vector<size_t> s, k, out_s;
+  // Layouts such as "NHWC" and "OIHW"; an empty one of the result: that of the data.
+  WindowAxes(size_t axes, const std::string& data, const std::string& weight, const std::string& out);
+};
+
 // The attributes with the defaults of so many axes.
 template <size_t axes>
 struct ConvOf : ConvAttrs {

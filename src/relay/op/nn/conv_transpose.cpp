@@ -4,24 +4,6 @@
 
 namespace relay::op::nn {
 
-namespace {
-
-// Which axis is which: of the data, the weight, the result; s, k, out_s: those that the window moves along.
-struct Axes {
-  size_t n, c, o, i, out_n, out_c;
-  std::vector<size_t> s, k, out_s;
-  Axes(size_t axes, const ConvTransposeAttrs& a) {
-    const std::string &data = a.data_layout, &weight = a.kernel_layout,
-                      &out = a.out_layout.empty() ? data : a.out_layout;
-    n = data.find('N'), c = data.find('C'), o = weight.find('O'), i = weight.find('I');
-    out_n = out.find('N'), out_c = out.find('C');
-    for (char letter : window_letters(axes))
-      s.push_back(data.find(letter)), k.push_back(weight.find(letter)), out_s.push_back(out.find(letter));
-  }
-};
-
-}  // namespace
-
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
@@ -48,7 +30,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
                         text(strides), text(dilation));
   // (C4) One element type, unless out_dtype is given.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   // (C5) The weight has the data's channels, which the groups divide.
   if (!agree(data->shape[at.c], weight->shape[at.i]))
     return constraint("C5", "data has {} channels, but weight has {} input channels", scalar::str(data->shape[at.c]),
@@ -81,7 +63,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
 
 te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor &data = in[0], &weight = in[1];
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes), pad = padding_sides(a.padding, axes);
   DType sum_dtype = accumulator(dtype_of(out));
 

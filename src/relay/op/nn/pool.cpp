@@ -4,17 +4,6 @@ namespace relay::op::nn {
 
 namespace {
 
-// Where N, C and the axes of the window stand in the data and in the result.
-struct Axes {
-  size_t n, c, out_n, out_c;
-  std::vector<size_t> s, out_s;
-  Axes(size_t axes, const PoolAttrs& a) {
-    const std::string& out = a.out_layout.empty() ? a.layout : a.out_layout;
-    n = a.layout.find('N'), c = a.layout.find('C'), out_n = out.find('N'), out_c = out.find('C');
-    for (char letter : window_letters(axes)) s.push_back(a.layout.find(letter)), out_s.push_back(out.find(letter));
-  }
-};
-
 // The window, one value an axis.
 struct Geometry {
   Ints k, strides, dilation, before, after;
@@ -44,7 +33,7 @@ Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in) {
   RELAY_ASSIGN(Ints strides, per_axis("C3", "strides", a.strides, axes));
   RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, axes));
   RELAY_ASSIGN(Ints pad, padding_sides("C3", a.padding, axes));
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.layout, "", a.out_layout);
   Dims out(axes + 2);
   out[at.out_n] = data->shape[at.n];
   out[at.out_c] = data->shape[at.c];
@@ -66,7 +55,7 @@ Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in) {
 // The combination over the window, of `dtype`, of the data padded with the combiner's neutral value.
 static te::Tensor window(const std::string& name, size_t axes, const PoolAttrs& a, const te::Tensor& in,
                          const Type& out, Combiner combiner, DType dtype) {
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.layout, "", a.out_layout);
   const Geometry g(axes, a);
   Ints before(axes + 2), after(axes + 2);
   Exprs taps;
@@ -98,7 +87,7 @@ static Expr taps(const Expr& place, const Expr& extent, int64_t k, int64_t strid
 }
 
 te::Tensors compute_avg_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out) {
-  const Axes at(axes, a);
+  const WindowAxes at(axes, a.layout, "", a.out_layout);
   const Geometry g(axes, a);
   DType dtype = in[0]->dtype.is_float()  ? accumulator(in[0]->dtype)
                 : in[0]->dtype.bits < 32 ? DType::int32()
