@@ -138,5 +138,35 @@ TEST(Elementwise, FlattensChannelsLastImages) {
             << n << ", " << c << ", " << p;
 }
 
+// Two images, one stored by channels and one channels-last, put together and enlarged: the first is copied, turned around.
+TEST(Elementwise, CopiesWhatWouldBeGathered) {
+  const int64_t channels = 19, height = 3, width = 21, both = 2 * channels;
+  te::Tensor x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, f32),
+             y = te::placeholder("y", {imm(1), imm(channels), imm(height), imm(width)}, f32);
+  te::Tensor joined = te::compute("joined", {imm(1), imm(both), imm(height), imm(width)}, [&](const Exprs& i) {
+    return scalar::select(scalar::lt(i[1], imm(channels)), (*x)(i), (*y)({i[0], i[1] - imm(channels), i[2], i[3]}));
+  });
+  te::Tensor large = te::compute("large", {imm(1), imm(both), imm(2 * height), imm(2 * width)}, [&](const Exprs& i) {
+    return (*joined)({i[0], i[1], scalar::floordiv(i[2], imm(2)), scalar::floordiv(i[3], imm(2))});
+  });
+  const TargetDesc target = vectors(64, 32, 1);
+  GroupPlan plan;
+  plan.target = &target, plan.outputs = {large};
+  plan.layouts["y"] = plan.layouts["large"] = Layout::channels_last(4);
+  plan_group(plan);
+  const std::string schedule = str(plan.schedule, plan.stages());
+  EXPECT_NE(schedule.find("stage x_turned: root"), std::string::npos) << schedule;
+  EXPECT_EQ(schedule.find("stage y_turned"), std::string::npos) << schedule;
+  std::map<std::string, std::vector<float>> arrays = results(plan);
+  for (int64_t c = 0; c < both; ++c)
+    for (int64_t h = 0; h < 2 * height; ++h)
+      for (int64_t w = 0; w < 2 * width; ++w) {
+        const int64_t pixel = h / 2 * width + w / 2;
+        const float expected =
+            c < channels ? arrays["x"][c * height * width + pixel] : arrays["y"][pixel * channels + c - channels];
+        ASSERT_EQ(arrays["large"][(h * 2 * width + w) * both + c], expected) << c << ", " << h << ", " << w;
+      }
+}
+
 }  // namespace
 }  // namespace relay::lower

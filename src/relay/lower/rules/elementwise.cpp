@@ -10,6 +10,9 @@
 //
 // Where an input is contiguous along a part of the output's last axis (rows of channels-last images are put behind each other:
 // i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c, p].
+//
+// Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging an image),
+// these are copied first, turned around, so that no vector is gathered element by element.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -172,14 +175,66 @@ static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axi
   return true;
 }
 
-void elementwise_rule(GroupPlan& plan, const te::Tensor& e) {
+// Copies, turned around, of the inputs whose elements would be gathered along v: each moves with v along one dimension, which is not
+// the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is then.
+static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
+  if (e->dtype.bits < 32 || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
+  auto elements = [](const Exprs& shape) {
+    double product = 1;
+    for (const Expr& extent : shape) product *= scalar::is_int(extent) ? static_cast<double>(extent->ivalue) : 64;
+    return product;
+  };
+  std::map<std::string, int> dims;  // of each input the dimension that moves with v; -1: several
+  for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
+    const te::TensorNode& in = *l.tensor;
+    if (!l.axes.count(v) || !in.is_placeholder() || plan.constants.count(in.name) || in.dtype.bits < 32 ||
+        elements(in.shape) > elements(e->shape))
+      continue;
+    int moves = -1;
+    bool plain = true;
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const std::optional<std::map<std::string, int64_t>>& c = l.coefficients[d];
+      const Exprs vars = scalar::free_vars(l.load->args[d]);
+      if (std::none_of(vars.begin(), vars.end(), [&](const Expr& var) { return var->name == v; })) continue;
+      plain &= c && c->size() == 1 && c->at(v) == 1 && moves == -1;
+      moves = static_cast<int>(d);
+    }
+    const auto [it, fresh] = dims.try_emplace(in.name, plain ? moves : -1);
+    if (it->second != moves) it->second = -1;
+  }
+  const std::string name = e->name;
+  for (const auto& [input, dim] : dims) {
+    const te::Tensor in = plan.stage(input);
+    const Layout& layout = plan.layout(in);
+    if (dim < 0 || dim == contiguous_dim(*in, layout) ||
+        std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block > 0; }))
+      continue;
+    Layout turned;
+    for (const LayoutDim& d : layout.dims)
+      if (d.dim != dim) turned.dims.push_back(d);
+    turned.dims.push_back({dim});
+    const te::Tensor copy = copy_stage(in, input + "_turned");
+    GroupPlan copied = plan;
+    copied.outputs = redirect(copied.outputs, in, copy);
+    copied.layouts[copy->name] = turned;
+    copied.schedule.stages[copy->name].place = Place::Root;
+    const Walk walk = walk_of(copied, copy);
+    if (walk.vector >= 0 && turn_around(copied, copy, walk.order, walk.order[walk.vector], walk.parallel))
+      plan = std::move(copied);
+  }
+  return plan.stage(name);
+}
+
+void elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
   constexpr int64_t task_elements = 4096;  // about a microsecond of work
-  StageSchedule& s = plan.schedule.stages[e->name];
-  s.place = Place::Root;
-  s.loops.clear();
+  te::Tensor e = given;
+  plan.schedule.stages[e->name].place = Place::Root;
+  plan.schedule.stages[e->name].loops.clear();
   const auto [order, vector, parallel] = walk_of(plan, e);
   if (vector >= 0 && turn_around(plan, e, order, order[vector], parallel)) return;
   if (vector >= 0 && turn_part_around(plan, e, *find_axis(*e, order[vector]))) return;
+  if (vector >= 0) e = copy_what_is_gathered(plan, e, order[vector]);
+  StageSchedule& s = plan.schedule.stages[e->name];
   int lanes = plan.lanes(e->dtype);
   // A single long row: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), 1024);
