@@ -184,4 +184,14 @@ te::Tensor only_reduction(const te::Tensors& outputs) {
   return found && pointwise_end(outputs, found, {}) == outputs[0] ? found : te::Tensor();
 }
 
+std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs) {
+  const te::Tensor found = only_reduction(outputs);
+  if (!found) return std::nullopt;
+  const te::Tensors stages = te::topological(outputs);
+  Schedule places;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder()) places.stages[t->name].place = t == found ? Place::Root : Place::Inline;
+  return facts_of(found, expand(stages, places));
+}
+
 }  // namespace relay::lower

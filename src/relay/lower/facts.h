@@ -58,6 +58,8 @@ te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const 
 
 // The one reduction of a group with only pointwise work behind it; null if it is of another form.
 te::Tensor only_reduction(const te::Tensors& outputs);
+// Its facts, with what is inlined into it.
+std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs);
 
 // The constant extent of an axis, or a guess for one known at run time only.
 int64_t extent_or(const te::Axis& axis, int64_t guess);

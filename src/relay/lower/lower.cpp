@@ -164,7 +164,7 @@ class Lowering {
     plan.outputs = g.te.outputs;
     plan.from_border = g.from_border;
     plan.winograd = g.winograd, plan.strassen = g.strassen, plan.attention = g.attention;
-    plan.slides = g.slides;
+    plan.slides = g.slides, plan.planar = g.planar;
     plan.streams_weights = streams_weights_;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {

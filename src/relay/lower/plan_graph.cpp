@@ -9,6 +9,7 @@
 #include "relay/lower/batch.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/join_attention.h"
+#include "relay/lower/planar.h"
 #include "relay/lower/sliding.h"
 #include "relay/scalar/simplify.h"
 
@@ -247,8 +248,24 @@ class Planner {
   }
   void set_channels_last(int array) {
     Array& a = plan_.arrays[array];
-    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3)
+    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3 && !planar_.count(array))
       a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
+  }
+
+  bool stays_planar(const PlannedGroup& g) const {
+    if (options_.calls) return false;
+    auto by_channels = [&](const te::Tensor& t) {
+      for (size_t p = 0; p < g.params.size(); ++p)
+        if (g.te.params[p] == t)
+          return plan_.arrays[g.params[p]].kind == Array::Kind::Input || planar_.count(g.params[p]) > 0;
+      return false;
+    };
+    auto constant = [&](const te::Tensor& t) {
+      bool found = false;
+      each_array(g, [&](const te::Tensor& of, const Array& a) { found |= of == t && a.kind == Array::Kind::Constant; });
+      return found;
+    };
+    return prefers_planar(g.te.outputs, options_.target, by_channels, constant);
   }
 
   void choose_order() {
@@ -256,6 +273,11 @@ class Planner {
       const Images images = images_of(g);
       g.on_images = images != Images::No;
       if (images == Images::ChannelsLast) continue;  // stored so as it is
+      if (images == Images::ChannelsFirst && stays_planar(g)) {
+        g.planar = true;
+        planar_.insert(g.outputs[0]);
+        continue;
+      }
       g.prefers_channels_last = g.on_images;
       bool follows = false;
       if (!g.prefers_channels_last && keeps_dimensions(g))
@@ -276,6 +298,10 @@ class Planner {
     std::vector<PlannedGroup> groups;
     const bool checked = options_.numerics == Numerics::Fp32;
     for (PlannedGroup& g : plan_.groups) {
+      if (g.planar) {
+        groups.push_back(std::move(g));
+        continue;
+      }
       PlannedGroup direct = g;
       const te::Tensor data = g.on_images ? with_winograd(g) : with_strassen(g, direct, groups);
       if (data && checked) direct.when = unusual(direct, data, groups);
@@ -410,6 +436,8 @@ class Planner {
         if (!guard) continue;
         for (size_t p = 0; p < g.params.size(); ++p) {
           if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
+          // One that wants channels last copies, and pads what it copies.
+          if (planar_.count(g.params[p]) && !g.planar) continue;
           if (std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p])) wishes[g.params[p]].push_back(*w);
         }
       }
@@ -489,6 +517,7 @@ class Planner {
   const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
+  std::set<int> planar_;                                  // arrays of images that stay stored by channels
   std::set<int> computed_ahead_;                          // results that are constants
   std::unordered_map<int, int> unusual_;                  // arrays that were checked, and their flags
   using Sums = std::pair<std::vector<int>, std::string>;  // the arrays that are read, and the sums as text

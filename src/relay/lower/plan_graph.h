@@ -1,6 +1,7 @@
 // Whole-function planning: the function's groups, and for every array between them its storage order and border.
 //
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
+//   - of few channels, behind a network's input, they stay as they are given (planar.h);
 //   - a convolution or product that takes fewer multiplications in another form is rewritten (winograd.h, strassen.h); where its
 //     data holds a value that this form would spread, the direct form runs after it;
 //   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);
@@ -31,6 +32,7 @@ struct PlannedGroup {
   int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
   bool on_images = false;              // has a window, or reduces whole images
   bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves
+  bool planar = false;                 // a convolution over images that stay stored by channels (planar.h)
   bool slides = false;                 // joined of several (sliding.h)
 };
 

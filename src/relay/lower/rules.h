@@ -20,6 +20,7 @@ struct GroupPlan {
   std::optional<Strassen> strassen;       // the stages of a product that was rewritten
   bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
   bool slides = false;                    // joined of groups to be computed row by row
+  bool planar = false;                    // a convolution over images stored by channels: lanes along their rows
   std::optional<Attention> attention;     // the stages of attention, in its form by blocks of rows
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   Schedule schedule;

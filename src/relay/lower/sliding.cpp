@@ -9,17 +9,6 @@ namespace relay::lower {
 
 namespace {
 
-// Facts of the only reduction of a group, with what is inlined into it.
-std::optional<StageFacts> reduction_facts(const te::Tensors& outputs) {
-  const te::Tensor found = only_reduction(outputs);
-  if (!found) return std::nullopt;
-  const te::Tensors stages = te::topological(outputs);
-  Schedule places;
-  for (const te::Tensor& t : stages)
-    if (!t->is_placeholder()) places.stages[t->name].place = t == found ? Place::Root : Place::Inline;
-  return facts_of(found, expand(stages, places));
-}
-
 enum class Form : uint8_t { Other, Pointwise, Window };
 
 struct Candidate {
@@ -35,7 +24,7 @@ struct Candidate {
 Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
   Candidate c;
   if (g.winograd || g.when >= 0 || !g.prefers_channels_last || g.te.outputs.size() != 1) return c;
-  std::optional<StageFacts> facts = reduction_facts(g.te.outputs);
+  std::optional<StageFacts> facts = only_reduction_facts(g.te.outputs);
   if (!facts || facts->stage->axes.size() != 4 || facts->stage->dtype != DType::float32()) return c;
   const te::TensorNode& r = *facts->stage;
   int64_t results = 1, terms = 1;

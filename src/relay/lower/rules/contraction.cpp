@@ -4,6 +4,8 @@
 // right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it is constant, else
 // panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
 //
+// Of images stored by channels (lower/planar.h) the right factor is the data: lanes run along their rows.
+//
 // A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule takes the
 // others.
 #include <algorithm>
@@ -80,8 +82,14 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
       if (weight > n_extent) n = name, n_extent = weight, swapped = swap;
     }
   };
-  consider(right, left, right_loads, false);
-  consider(left, right, left_loads, true);
+  if (plan.planar) {
+    for (size_t d = 0; d < r->axes.size(); ++d)
+      if (e->axes[d].var->name == order.back()) n = r->axes[d].var->name;
+    swapped = left.count(n) > 0;
+  } else {
+    consider(right, left, right_loads, false);
+    consider(left, right, left_loads, true);
+  }
   if (n.empty()) return false;
   if (swapped) std::swap(left, right), std::swap(left_loads, right_loads);
   const bool grouped = !facts.grouped.empty();
@@ -255,7 +263,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   finish(sr.loops, false);
   const std::string e_name = e->name, r_name = r->name;
   if (source) add_panel(plan, r, *source, e_name, panel_level);
-  const std::string copied = add_rows(plan, plan.stage(r_name), left_loads, x, best.tx * best.ty);
+  const std::string copied = plan.planar ? "" : add_rows(plan, plan.stage(r_name), left_loads, x, best.tx * best.ty);
   const bool constant_rows = std::all_of(
       rows.begin(), rows.end(), [&](const std::string& name) { return scalar::is_int(find_axis(*r, name)->extent); });
   const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
@@ -272,7 +280,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
       right_loads.size() == 1 && plan.constants.count(right_loads[0].tensor->name))
     fetch_ahead(plan, r_name, right_loads[0].tensor->name, n, block);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}", e_name, best.tx * best.ty,
-                   best.nb, lanes, n, grouped ? format(", groups of {}", facts.group) : "",
+                   best.nb, lanes, n,
+                   plan.planar ? ", a row of an image stored by channels"
+                   : grouped   ? format(", groups of {}", facts.group)
+                               : "",
                    source      ? ", panels packed in front"
                    : n_outside ? ", weights outermost"
                                : "",

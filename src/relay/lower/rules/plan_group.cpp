@@ -191,7 +191,15 @@ void plan_group(GroupPlan& plan) {
       r = plan.stage(r_name), e = plan.stage(e_name);
       facts = facts_of(r, expand(plan.stages(), plan.schedule));
     }
-    if (inner_product_rule(plan, r, e, facts)) continue;
+    if (plan.planar) {
+      for (const te::Tensor& in : te::inputs(r))
+        if (guarded(*in) && !plan.from_border.count(in->name)) {
+          plan.schedule.stages[in->name].place = Place::Root;
+          plan.layouts[in->name] = Layout::row_major(static_cast<int>(in->shape.size()));
+        }
+      facts = facts_of(r, expand(plan.stages(), plan.schedule));
+    }
+    if (!plan.planar && inner_product_rule(plan, r, e, facts)) continue;
     if (contraction_rule(plan, r, e, facts)) continue;
     if (window_rule(plan, r, e, facts)) continue;
     row_reduction_rule(plan, r, e, facts);

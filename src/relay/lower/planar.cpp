@@ -1,0 +1,49 @@
+#include "relay/lower/planar.h"
+
+#include <algorithm>
+
+#include "relay/lower/facts.h"
+
+namespace relay::lower {
+
+bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
+                    const std::function<bool(const te::Tensor&)>& stored_by_channels,
+                    const std::function<bool(const te::Tensor&)>& is_constant) {
+  if (outputs.size() != 1) return false;
+  const std::optional<StageFacts> facts = only_reduction_facts(outputs);
+  if (!facts || !facts->contraction || !facts->grouped.empty()) return false;
+  const te::TensorNode& r = *facts->stage;
+  if (r.axes.size() < 3) return false;
+  // Of the lanes those that are filled; half vectors are taken for few outputs.
+  const int64_t lanes = std::max<int64_t>(1, target.vector_bytes / r.dtype.bytes()), half = std::min<int64_t>(lanes, 8);
+  const int64_t channels = extent_or(r.axes[1], 0), row = extent_or(r.axes.back(), 0);
+  if (channels == 0 || row < lanes) return false;
+  auto filled = [](int64_t extent, int64_t vector) {
+    return static_cast<double>(extent) / static_cast<double>((extent + vector - 1) / vector * vector);
+  };
+  if (channels > half || filled(row, lanes) < 1.2 * filled(channels, half)) return false;
+
+  const std::string &o = r.axes[1].var->name, &x = r.axes.back().var->name;
+  bool images = false, weights = false;
+  for (const LoadFact& l : facts->loads) {
+    if (is_constant(l.tensor)) {
+      weights |= l.axes.count(o) > 0;
+      if (l.axes.count(x)) return false;
+      continue;
+    }
+    if (!stored_by_channels(l.tensor) || l.axes.count(o) || l.coefficients.size() != r.axes.size()) return false;
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const std::optional<std::map<std::string, int64_t>>& c = l.coefficients[d];
+      const bool last = d + 1 == l.coefficients.size();
+      if (!c || (c->count(x) > 0) != last || (last && c->at(x) != 1)) return false;
+      images = true;
+    }
+  }
+  // What is added afterwards lies in the same order.
+  for (const te::Tensor& t : te::topological(outputs))
+    if (t->is_placeholder() && t->shape.size() == r.axes.size() && !is_constant(t) && !stored_by_channels(t))
+      return false;
+  return images && weights;
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,89 @@
+"""Convolutions to few outputs over images stored by channels: lanes run along the rows of images (lower/planar.h)."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import relay
+from relay.op import nn
+
+RANDOM = np.random.default_rng(0)
+PLANAR = "stored by channels"
+
+
+def weight(*shape):
+    return (RANDOM.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+
+
+def planar(model):
+    return sum(PLANAR in g["rule"] for g in model.report["groups"])
+
+
+def conv(x, w, **options):
+    return nn.conv2d(x, relay.const(w), **options)
+
+
+def check(model, data, exact, layers):
+    got = model(data, threads=1)
+    # Sums of up to 200 float32 terms a layer: 4 ULP of the largest value in the mean, for each.
+    assert np.sqrt(np.mean((got - exact) ** 2)) <= layers * 4 * 2.0**-23 * np.abs(exact).max()
+    for threads in (2, 3):
+        assert np.array_equal(model(data, threads=threads), got)
+
+
+# (input, weight, strides, pads before and after, dilation)
+CASES = {
+    "5 to 5": ((3, 5, 12, 51), (5, 5, 3, 3), (1, 1), (1, 1, 1, 1), 1),
+    "whole vectors, no padding": ((1, 3, 18, 34), (4, 3, 3, 3), (1, 1), (0, 0, 0, 0), 1),
+    "a row of one vector": ((1, 2, 7, 16), (2, 2, 3, 3), (1, 1), (1, 1, 1, 1), 1),
+    "stride of rows": ((2, 3, 21, 40), (2, 3, 3, 5), (2, 1), (1, 2, 0, 2), 1),
+    "dilation": ((1, 2, 26, 35), (2, 2, 5, 5), (1, 1), (4, 4, 4, 4), 2),
+    "1 x 1": ((2, 3, 9, 50), (2, 3, 1, 1), (1, 1), (0, 0, 0, 0), 1),
+    "padding on one side": ((1, 4, 11, 70), (3, 4, 2, 2), (1, 1), (0, 1, 1, 0), 1),
+    "long sums": ((1, 12, 10, 48), (4, 12, 5, 5), (1, 1), (2, 2, 2, 2), 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_computes_the_same(name):
+    shape, of_weight, strides, pads, dilation = CASES[name]
+    w, bias = weight(*of_weight), weight(of_weight[0], 1)[:, 0]
+    options = {"strides": list(strides), "padding": list(pads), "dilation": [dilation] * 2}
+    x = relay.var("x", shape)
+    model = relay.compile(relay.module(relay.tanh(nn.bias_add(conv(x, w, **options), relay.const(bias)))))
+    assert planar(model) == 1, [g["rule"] for g in model.report["groups"]]
+    data = RANDOM.standard_normal(shape).astype(np.float32)
+    top, left, bottom, right = pads
+    padded = F.pad(torch.from_numpy(data).double(), (left, right, top, bottom))
+    exact = F.conv2d(padded, torch.from_numpy(w).double(), torch.from_numpy(bias).double(), strides, 0, dilation)
+    check(model, data, exact.tanh().numpy(), 1)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_chain_with_residual_then_channels_last(batch):
+    """Two planar convolutions, the second reads a border; the others read what they wrote through padding, pools included."""
+    a, b, c = weight(3, 3, 3, 3), weight(3, 3, 3, 3), weight(40, 3, 3, 3)
+    x = relay.var("x", ("n", 3, 24, 40))
+    first = nn.relu(conv(x, a, padding=[1, 1]))
+    second = relay.add(conv(first, b, padding=[1, 1]), x)
+    wide = conv(second, c, padding=[1, 1], strides=[2, 2])
+    pool = nn.max_pool2d(second, pool_size=[3, 3], strides=[2, 2], padding=[1, 1])
+    model = relay.compile(relay.module(relay.concatenate(relay.Tuple([wide, pool]), axis=1)))
+    assert planar(model) == 2, [g["rule"] for g in model.report["groups"]]
+    data = RANDOM.standard_normal((batch, 3, 24, 40)).astype(np.float32)
+    t, (wa, wb, wc) = torch.from_numpy(data).double(), (torch.from_numpy(w).double() for w in (a, b, c))
+    two = F.conv2d(F.conv2d(t, wa, padding=1).relu(), wb, padding=1) + t
+    exact = torch.cat([F.conv2d(two, wc, stride=2, padding=1), F.max_pool2d(two, 3, 2, 1)], 1)
+    check(model, data, exact.numpy(), 3)
+
+
+def test_not_where_lanes_would_be_gathered_or_channels_fill_them():
+    for shape, of_weight, strides in [
+        ((1, 3, 20, 64), (2, 3, 3, 3), [1, 2]),
+        ((1, 3, 20, 64), (16, 3, 3, 3), [1, 1]),
+        ((1, 3, 20, 6), (2, 3, 3, 3), [1, 1]),
+    ]:
+        x = relay.var("x", shape)
+        model = relay.compile(relay.module(conv(x, weight(*of_weight), strides=strides)))
+        assert planar(model) == 0
