@@ -290,6 +290,7 @@ TEST(Schedule, TextReadsBack) {
   ConvPool g;
   std::string text = R"(rule by hand
 stage out: root
+  early out
   loops i0/1:parallel i1/2 i1/1 i2/16:unroll i2/1:vector
 stage pool: at out.2 registers
   loops k0/1:unroll k1/1:unroll i0/1 i1/1:unroll i2/1:vector
@@ -301,6 +302,33 @@ layout w: 3/16,0,1,2,3%16
   Result<Schedule> s = parse_schedule(text, te::topological({g.out}));
   ASSERT_TRUE(s) << render(s.errors());
   EXPECT_EQ(str(*s, te::topological({g.out})), text);
+}
+
+// A tile's place and what it reads besides the sum are asked for before the sum: a line for each row of two vectors of 8.
+TEST(Placing, ArraysOfATileAreFetchedEarly) {
+  te::Tensor a = te::placeholder("a", {imm(6), imm(20)}, f32), b = te::placeholder("b", {imm(20), imm(40)}, f32),
+             skip = te::placeholder("skip", {imm(6), imm(40)}, f32);
+  te::Tensor c = te::reduce("c", {imm(6), imm(40)}, {imm(20)}, te::Combiner::Sum,
+                            [&](const Exprs& i, const Exprs& r) { return (*a)({i[0], r[0]}) * (*b)({r[0], i[1]}); });
+  te::Tensor out = te::compute("out", c->shape, [&](const Exprs& i) { return (*c)(i) + (*skip)(i); });
+  Result<std::vector<BuiltKernel>> kernels = build({out}, R"(rule by hand
+stage out: root
+  early skip out
+  loops i0/3 i1/16 i0/1:unroll i1/8:unroll i1/1:vector
+stage c: at out.2 registers
+  loops k0/1 i0/1:unroll i1/8:unroll i1/1:vector
+)");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  const std::string text = loop::str(kernels->front().kernel);
+  EXPECT_NE(text.find(R"(      prefetch skip[i0 * 3, i1 * 16]
+      prefetch skip[i0 * 3 + 1, i1 * 16]
+      prefetch skip[i0 * 3 + 2, i1 * 16]
+      prefetch out[i0 * 3, i1 * 16]
+      prefetch out[i0 * 3 + 1, i1 * 16]
+      prefetch out[i0 * 3 + 2, i1 * 16]
+)"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Schedule, BadTextIsExplained) {
@@ -333,8 +361,11 @@ TEST(Schedule, BadTextIsExplained) {
   EXPECT_NE(message("loops i0/1").find("'loops' stands before any stage"), std::string::npos);
   EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
   EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must be there once"), std::string::npos);
-  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, ahead or layout, found 'tile'"), std::string::npos);
+  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, ahead, early or layout, found 'tile'"),
+            std::string::npos);
   EXPECT_NE(message("stage conv: root\n  ahead w").find("expected 'ahead TENSOR AXIS/STEP'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  early").find("expected 'early TENSOR ..'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  early v").find("the group has no stage 'v'"), std::string::npos);
 }
 
 TEST(Schedule, IllegalOnesAreRefused) {
@@ -365,6 +396,10 @@ TEST(Schedule, IllegalOnesAreRefused) {
             std::string::npos);
   EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
                 .find("stage 'pool' does not read 'w' from memory"),
+            std::string::npos);
+  EXPECT_NE(refusal({g.out}, conv + "stage pool: at out.2 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n" +
+                                 "stage out: root\n early w\n loops i0/1 i1/1 i2/1")
+                .find("stage 'out' does not read 'w' from memory"),
             std::string::npos);
   EXPECT_NE(refusal({g.out}, conv + pool + "stage out: inline from_border")
                 .find("it has no guard that a border could replace"),
@@ -431,8 +466,8 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
 }
 
 // Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead: by a contraction, by
-// Winograd's and by Strassen's form.
-TEST(Function, WeightsAreFetchedAhead) {
+// Winograd's and by Strassen's form. So are results that do not stay in L2.
+TEST(Function, WeightsAndResultsAreFetched) {
   auto fetched = [](const char* op, const Shape& data, const Shape& weights, const op::AttrValues& attrs, bool pays,
                     int64_t l3_bytes) {
     ir::Dims dims;
@@ -464,6 +499,8 @@ TEST(Function, WeightsAreFetchedAhead) {
             "conv2d_weight weight");  // the direct form's too
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, true, large), "dense_weight");
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 56, 56}, {256, 64, 1, 1}, {}, false, large), "conv2d_out");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 14, 14}, {256, 64, 1, 1}, {}, false, large), "");
 }
 
 // Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.

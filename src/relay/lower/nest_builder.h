@@ -54,7 +54,11 @@ class KernelBuilder {
   // One loop and what is inside. With `init`, reduction loops are skipped and the identity is stored.
   loop::Stmt one_loop(const te::Tensor& stage, size_t level, const Ranges& ranges, bool init);
   // Prefetches of the lines that the stage reads of `ahead` at the first point of the ranges, further along the axis.
-  loop::Stmts fetch_ahead(const TensorNode& stage, const Ranges& ranges);
+  loop::Stmts fetch_ahead(const te::Tensor& stage, const Ranges& ranges);
+  // Prefetches of what its ranges need of its `early` arrays, if no stage is placed further inside than `level`.
+  loop::Stmts fetch_early(const te::Tensor& stage, size_t level, const Ranges& ranges);
+  // Prefetches of the part of an array that the stage itself reads, or of its own.
+  loop::Stmts fetch(const te::Tensor& stage, const std::string& name, const Ranges& ranges);
   std::string fresh(const std::string& axis);  // a name for its next loop
   loop::Stmt in_loop(const Expr& var, function_ref<loop::Stmt()> body);
   // The extent of tile `var`: the last one may be smaller.

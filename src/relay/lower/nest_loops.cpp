@@ -47,7 +47,7 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
     if (init) return one_loop(stage, level + 1, r, true);
     loop::Stmt body = loops(stage, level + 1, r);
     if (!fetches) return body;
-    loop::Stmts parts = fetch_ahead(*stage, r);
+    loop::Stmts parts = fetch_ahead(stage, r);
     parts.push_back(body);
     return loop::block(std::move(parts));
   };
@@ -86,31 +86,60 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   return loop::block(std::move(out));
 }
 
-loop::Stmts KernelBuilder::fetch_ahead(const TensorNode& stage, const Ranges& ranges) {
-  const StageSchedule& s = of(stage);
+loop::Stmts KernelBuilder::fetch_ahead(const te::Tensor& stage, const Ranges& ranges) {
+  const StageSchedule& s = of(*stage);
+  Ranges first;
+  for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
+    for (const te::Axis& a : *axes) {
+      const Range& r = ranges.at(a.var.get());
+      const int64_t step = a.var->name == s.ahead_axis ? s.ahead_step : 0;
+      first[a.var.get()] = {r.min + step, a.var->name == s.loops.back().axis ? r.extent : imm(1)};
+    }
+  return fetch(stage, s.ahead, first);
+}
+
+loop::Stmts KernelBuilder::fetch_early(const te::Tensor& stage, size_t level, const Ranges& ranges) {
   loop::Stmts out;
-  const te::Tensor* tensor = nullptr;
-  for (const te::Tensor& t : bodies_.loads_of(stage))
-    if (t->name == s.ahead) tensor = &t;
-  if (!tensor || !params_.count(tensor->get()))
-    refuse("name an array that the stage reads", "stage '{}' does not read '{}' from memory", stage.name, s.ahead);
-  // The lines that the innermost loop walks along.
-  const std::string& inner = s.loops.back().axis;
-  const Range& along = ranges.at(find_axis(stage, inner)->var.get());
-  const int64_t line = std::max(1, 64 / (*tensor)->dtype.bytes());
-  for (int64_t at = 0; at < (scalar::is_int(along.extent) ? along.extent->ivalue : 1); at += line) {
-    std::vector<Binding> bindings;
-    for (const std::vector<te::Axis>* axes : {&stage.axes, &stage.reduce_axes})
-      for (const te::Axis& a : *axes) {
-        Expr value = ranges.at(a.var.get()).min;
-        if (a.var->name == s.ahead_axis) value = value + s.ahead_step;
-        if (a.var->name == inner) value = value + at;
-        bindings.push_back({a.var, value});
+  int innermost = -1;
+  for (const te::Tensor& t : stages_)
+    if (is_at(*t) && of(*t).consumer == stage->name) innermost = std::max(innermost, of(*t).level);
+  if (static_cast<int>(level) != innermost) return out;
+  for (const std::string& name : of(*stage).early)
+    for (loop::Stmt& line : fetch(stage, name, ranges)) out.push_back(std::move(line));
+  return out;
+}
+
+loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& name, const Ranges& ranges) {
+  te::Tensor tensor = name == stage->name ? stage : te::Tensor();
+  for (const te::Tensor& t : bodies_.loads_of(*stage))
+    if (t->name == name) tensor = t;
+  if (!tensor || !params_.count(tensor.get()))
+    refuse("name an array that the stage reads", "stage '{}' does not read '{}' from memory", stage->name, name);
+  Region region;
+  if (tensor == stage)
+    for (const te::Axis& a : stage->axes) region.dims.push_back(ranges.at(a.var.get()));
+  else
+    region = regions_.read_by(*stage, *tensor, ranges);
+  // A point for each cache line: the dimension that is stored last in steps of a line.
+  constexpr size_t most = 64;  // of a larger part, or one that is known at run time only, nothing
+  const int last = layouts_.at(name).dims.empty() ? -1 : layouts_.at(name).dims.back().dim;
+  const int64_t line = std::max(1, 64 / tensor->dtype.bytes());
+  std::vector<Exprs> points{{}};
+  for (size_t d = 0; d < region.dims.size(); ++d) {
+    const Range& r = region.dims[d];
+    if (!scalar::is_int(r.extent)) return {};
+    std::vector<Exprs> longer;
+    for (int64_t i = 0; i < r.extent->ivalue; i += static_cast<int>(d) == last ? line : 1)
+      for (const Exprs& point : points) {
+        if (longer.size() == most) return {};
+        longer.push_back(point);
+        longer.back().push_back(scalar::simplify(r.min + i, bounds_));
       }
-    Exprs place;
-    for (const Expr& index : bodies_.loads(stage, **tensor).front()->args)
-      place.push_back(scalar::simplify(scalar::substitute(index, bindings), bounds_));
-    auto [buffer, indices] = address(**tensor, place);
+    points = std::move(longer);
+  }
+  loop::Stmts out;
+  for (const Exprs& point : points) {
+    auto [buffer, indices] = address(*tensor, point);
     out.push_back(loop::prefetch(buffer, indices));
   }
   return out;

@@ -28,6 +28,7 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
     rings.push_back(open_ring(t, stage, level, ranges));
   }
   loop::Stmts before;
+  if (!of(*stage).early.empty()) before = fetch_early(stage, level, ranges);
   std::vector<loop::BufferRef> buffers;
   for (const te::Tensor& t : stages_) {  // topological: producers first
     if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;

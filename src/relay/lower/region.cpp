@@ -45,14 +45,18 @@ Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) con
   return {from, scalar::simplify(scalar::max(to - from, imm(0)), bounds_)};
 }
 
+Region Regions::read_by(const TensorNode& stage, const TensorNode& t, const Ranges& ranges) const {
+  Region region;
+  for (const Expr& load : bodies_.loads(stage, t)) merge(region, access(load, stage, ranges, t), t);
+  return region;
+}
+
 Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const {
   Region region;
   bool any = false;
   auto need = [&](const te::Tensor& user, const Ranges& user_ranges) {
-    for (const Expr& load : bodies_.loads(*user, *t)) {
-      any = true;
-      merge(region, access(load, *user, user_ranges, *t), *t);
-    }
+    any = true;
+    merge(region, read_by(*user, *t, user_ranges), *t);
   };
   for (const te::Tensor& user : stages_) {
     if (user->is_placeholder() || bodies_.loads(*user, *t).empty()) continue;

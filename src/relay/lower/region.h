@@ -46,6 +46,8 @@ class Regions {
   Ranges full_ranges(const te::TensorNode& stage) const;
   // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the axes.
   Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const;
+  // What a stage itself reads of t in these ranges.
+  Region read_by(const te::TensorNode& stage, const te::TensorNode& t, const Ranges& ranges) const;
   // The ranges of t's axes that compute a region: the part of it that exists.
   Ranges region_ranges(const te::Tensor& t, const Region& region) const;
   // What is left of `axis` of `stage`: of a ragged one, where the axes that its extent depends on stand now.

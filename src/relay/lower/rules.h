@@ -141,6 +141,8 @@ bool is_expensive(const Expr& body);
 // weights come from where that pays.
 void fetch_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
                  int64_t step);
+// Before a tile of `result` is computed, its place and what it reads besides the sum are fetched, where these do not stay in L2.
+void fetch_early(GroupPlan& plan, const std::string& result);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 

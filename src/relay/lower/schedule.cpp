@@ -49,6 +49,7 @@ std::string str(const Schedule& schedule, const te::Tensors& order) {
     }
     out += "\n";
     if (!s.ahead.empty()) out += format("  ahead {} {}/{}\n", s.ahead, s.ahead_axis, s.ahead_step);
+    if (!s.early.empty()) out += format("  early {}\n", fmt::to_string(join(s.early, " ")));
     if (s.loops.empty()) continue;
     out += "  loops";
     for (const Loop& l : s.loops) {
@@ -105,10 +106,13 @@ class Reader {
       } else if (head == "ahead") {
         if (!current) return error(0, "'ahead' stands before any stage");
         RELAY_RETURN_IF_ERROR(read_ahead(*current, *stage));
+      } else if (head == "early") {
+        if (!current) return error(0, "'early' stands before any stage");
+        RELAY_RETURN_IF_ERROR(read_early(*current));
       } else if (head == "layout") {
         RELAY_RETURN_IF_ERROR(read_layout());
       } else {
-        return error(0, format("expected rule, stage, loops, ahead or layout, found '{}'", head));
+        return error(0, format("expected rule, stage, loops, ahead, early or layout, found '{}'", head));
       }
     }
     for (const te::Tensor& t : stages_)
@@ -217,6 +221,15 @@ class Reader {
     if (!find_stage(s.ahead)) return unknown_stage(1, s.ahead);
     if (!find_axis(stage, s.ahead_axis))
       return error(2, format("stage '{}' has no axis '{}'", stage.name, s.ahead_axis));
+    return ok();
+  }
+
+  Status read_early(StageSchedule& s) {
+    if (words_.size() < 2) return error(0, "expected 'early TENSOR ..'");
+    for (size_t w = 1; w < words_.size(); ++w) {
+      s.early.emplace_back(words_[w].text);
+      if (!find_stage(s.early.back())) return unknown_stage(w, s.early.back());
+    }
     return ok();
   }
 

@@ -3,6 +3,7 @@
 //
 //   rule contraction: 14x2 register tile
 //   stage relu: root
+//     early skip relu
 //     loops n/1:parallel y/1:parallel x/14 o/32 x/1:unroll o/16:unroll o/1:vector
 //   stage conv: at relu.4 registers
 //     loops ky/1 kx/1 c/1 x/1:unroll o/16:unroll o/1:vector
@@ -14,7 +15,8 @@
 // not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled the last iteration
 // is a copy of its own, and the others need no test of what only it lacks. `at relu.4` means: computed inside the first four
 // loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, the part of weight that is 32
-// further along o is fetched into the cache.
+// further along o is fetched into the cache. `early skip relu`: what a tile of relu reads of skip, and where it is stored, is
+// fetched before the tile is computed.
 #pragma once
 
 #include <map>
@@ -55,6 +57,9 @@ struct StageSchedule {
   // `ahead_axis` is fetched into the cache; at each step of the innermost serial loop over a reduction axis.
   std::string ahead, ahead_axis;
   int64_t ahead_step = 0;
+  // Arrays that the stage reads, or its own: the part that a tile needs is fetched into the cache before what is placed innermost
+  // in its loops is computed.
+  std::vector<std::string> early;
   std::vector<Loop> loops;  // outermost first; parallel ones first of all, and only at Root
 };
 

@@ -46,6 +46,16 @@ void fetch_ahead(GroupPlan& plan, const std::string& sum, const std::string& wei
   reads.ahead = weight, reads.ahead_axis = axis, reads.ahead_step = step;
 }
 
+void fetch_early(GroupPlan& plan, const std::string& result) {
+  const te::Tensor e = plan.stage(result);
+  const Expanded bodies = expand(plan.stages(), plan.schedule);
+  te::Tensors arrays{e};
+  for (const te::Tensor& t : bodies.loads_of(*e))
+    if (t->is_placeholder() && !plan.constants.count(t->name) && bodies.loads(*e, *t).size() == 1) arrays.push_back(t);
+  for (const te::Tensor& t : arrays)
+    if (te::bytes(*t) > plan.target->l2_bytes / 2) plan.schedule.stages[result].early.push_back(t->name);
+}
+
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
   loops.push_back({axis, lanes, LoopKind::Unroll});
   loops.push_back({axis, 1, LoopKind::Vector});

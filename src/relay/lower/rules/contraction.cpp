@@ -269,10 +269,12 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
   split_long_sum(plan, plan.stage(r_name), blocks ? 256 : 128);
   const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
-  if (rows_copied && blocks)
+  if (rows_copied && blocks) {
     block_rows(plan, r_name, n, rows, block);
-  else
+  } else {
     loop_over_epilogue(plan, r_name, e_name);
+    if (!plan.slides) fetch_early(plan, e_name);
+  }
   // Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows than
   // these, waiting for a block once costs less than asking for it again with each tile.
   constexpr int64_t rows_for_fetching = 512;
