@@ -21,6 +21,12 @@ class Random {
   explicit Random(uint64_t seed) : engine_(seed) {}
   int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
   bool chance(int percent) { return in(0, 99) < percent; }
+  // A number that leaves those that follow as they are, so that a seed keeps the rest of its case.
+  int64_t aside(int64_t low, int64_t high) const {
+    Random other = *this;
+    other.engine_.discard(17);
+    return other.in(low, high);
+  }
   template <class T>
   const T& of(const std::vector<T>& v) {
     return v[in(0, static_cast<int64_t>(v.size()) - 1)];
@@ -182,13 +188,14 @@ class ProgramGenerator {
     if (!is_static(t->shape[1]) || !is_static(t->shape[2]) || t->shape[2]->ivalue < 3) return matmul(t);
     int64_t k = random_.in(1, 3), stride = random_.in(1, 2), out = random_.in(1, 40), channels = t->shape[1]->ivalue;
     te::Tensor w = new_weight({scalar::imm(out), t->shape[1], scalar::imm(k)});
+    const int64_t apart = k > 1 ? random_.aside(1, std::min<int64_t>(3, (t->shape[2]->ivalue - 1) / (k - 1))) : 1;
     Exprs shape = t->shape;
-    shape[1] = scalar::imm(out), shape[2] = scalar::imm((t->shape[2]->ivalue - k) / stride + 1);
+    shape[1] = scalar::imm(out), shape[2] = scalar::imm((t->shape[2]->ivalue - (k - 1) * apart - 1) / stride + 1);
     bound_ *= 3 * k * channels;
     return te::reduce("conv", shape, {t->shape[1], scalar::imm(k)}, te::Combiner::Sum,
                       [&](const Exprs& i, const Exprs& r) {
                         Exprs at = i;
-                        at[1] = r[0], at[2] = i[2] * stride + r[1];
+                        at[1] = r[0], at[2] = i[2] * stride + r[1] * apart;
                         return (*t)(at) * (*w)({i[1], r[0], r[1]});
                       });
   }
@@ -203,11 +210,13 @@ class ProgramGenerator {
     te::Tensor w = new_weight({size(1, 20), scalar::simplify(data->shape[1]), scalar::imm(ky), scalar::imm(kx)});
     Exprs shape = data->shape;
     shape[1] = w->shape[0];
-    shape[2] = scalar::simplify(shape[2] - (ky - 1)), shape[3] = scalar::simplify(shape[3] - (kx - 1));
+    const int64_t dy = random_.aside(1, std::min<int64_t>(3, (x->shape[2]->ivalue - 1) / 2)),
+                  dx = random_.aside(1, std::min<int64_t>(3, (x->shape[3]->ivalue - 1) / 2));
+    shape[2] = scalar::simplify(shape[2] - (ky - 1) * dy), shape[3] = scalar::simplify(shape[3] - (kx - 1) * dx);
     te::Tensor conv =
         te::reduce("conv", shape, {data->shape[1], scalar::imm(ky), scalar::imm(kx)}, te::Combiner::Sum,
                    [&](const Exprs& i, const Exprs& r) {
-                     return (*data)({i[0], r[0], i[2] + r[1], i[3] + r[2]}) * (*w)({i[1], r[0], r[1], r[2]});
+                     return (*data)({i[0], r[0], i[2] + r[1] * dy, i[3] + r[2] * dx}) * (*w)({i[1], r[0], r[1], r[2]});
                    });
     program_.outputs = {random_.chance(50) ? bias(conv) : conv};
     lower::rewrite_winograd(program_.outputs, {w->name}, {}, 2);

@@ -122,6 +122,9 @@ class ScheduleGenerator {
              scalar::is_int(a.extent) && extent <= 4 && random_.chance(40) ? LoopKind::Unroll : LoopKind::Serial});
         // An unrolled loop must not run over an extent known at run time only.
         if (!scalar::is_int(a.extent)) axis.chain.back().kind = LoopKind::Serial;
+        if (reduce && t.combiner == te::Combiner::Sum && axis.chain.back().kind == LoopKind::Serial &&
+            random_.aside(0, 99) < 40)
+          axis.chain.back().kind = LoopKind::Inside;
       }
       axes.push_back(axis);
     };

@@ -171,7 +171,9 @@ class Lowering {
       for (size_t i = 0; i < tensors.size(); ++i) {
         array_of[tensors[i]->name] = arrays[i];
         plan.layouts[tensors[i]->name] = out_.arrays[arrays[i]].layout;
-        if (out_.arrays[arrays[i]].kind == Array::Kind::Constant) plan.constants.insert(tensors[i]->name);
+        if (out_.arrays[arrays[i]].kind != Array::Kind::Constant) continue;
+        plan.constants.insert(tensors[i]->name);
+        plan.values[tensors[i]->name] = out_.arrays[arrays[i]].value;
       }
     };
     place(g.te.params, g.params);

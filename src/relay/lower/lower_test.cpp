@@ -617,6 +617,38 @@ TEST(Nest, RefusesScansWithoutTheStepBefore) {
   EXPECT_NE(refused("i0/1 k0/2 k0/1", "at last.3 stack fold i1").find("does not walk"), std::string::npos);
 }
 
+// Taps 8 apart over 4 elements that are padded by 8: but for the middle one they read nothing but padding, and what they would be
+// multiplied with is not read.
+TEST(Nest, LoopsInsideLeavePaddingOut) {
+  te::Tensor x = te::placeholder("x", {imm(4)}, f32), w = te::placeholder("w", {imm(3)}, f32);
+  te::Tensor padded = te::compute("padded", {imm(20)}, [&](const Exprs& i) {
+    return scalar::select(scalar::logical_and(scalar::le(imm(8), i[0]), scalar::lt(i[0], imm(12))), (*x)({i[0] - 8}),
+                          scalar::fimm(0));
+  });
+  te::Tensor conv = te::reduce("conv", {imm(4)}, {imm(3)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+    return (*padded)({i[0] + k[0] * 8}) * (*w)({k[0]});
+  });
+  for (const char* loops : {"i0/1 k0/1", "i0/4 k0/1", "i0/3:parallel k0/1", "k0/1"}) {
+    for (const char* kind : {"", ":inside"}) {
+      Result<std::vector<BuiltKernel>> kernels =
+          build({conv}, format("rule none\nstage conv: root\n  loops {}{} i0/1\nstage padded: inline\n", loops, kind));
+      ASSERT_TRUE(kernels) << loops << render(kernels.errors());
+      std::map<std::string, std::vector<float>> arrays{{"x", {1, 2, 3, 4}}, {"w", {NAN, 2, NAN}}};
+      run(*kernels, arrays);
+      for (size_t i = 0; i < 4; ++i)
+        if (*kind)
+          EXPECT_EQ(arrays["conv"][i], 2 * arrays["x"][i]) << loops;
+        else
+          EXPECT_TRUE(std::isnan(arrays["conv"][i])) << loops;
+    }
+  }
+  auto refused = [&](const char* loops) {
+    return refusal({conv}, format("rule none\nstage conv: root\n  loops {}\nstage padded: inline\n", loops));
+  };
+  EXPECT_NE(refused("i0/1 k0/2:inside k0/1").find("is inside"), std::string::npos);
+  EXPECT_NE(refused("i0/1:inside k0/1").find("no loop over a sum"), std::string::npos);
+}
+
 // The scores of a long row are never an array: not even of a block of rows.
 TEST(Attention, ScoresHaveNoArray) {
   const int64_t length = 4096;

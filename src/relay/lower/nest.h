@@ -37,7 +37,8 @@ enum class Mutation : uint8_t {
   WrongKTail,
   UnwrittenBorder,
   Race,
-  AliasBuffers
+  AliasBuffers,
+  InsideShort
 };
 void plant(Mutation mutation);
 Mutation planted();

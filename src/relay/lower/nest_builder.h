@@ -66,6 +66,9 @@ class KernelBuilder {
   // True if a later loop of the stage cuts the tiles of loop `level` again.
   bool is_cut_again(const TensorNode& stage, size_t level) const;
   loop::Stmt peeled_loop(const Loop& l, const Range& range, Inside with);
+  // The steps of a sum over `axis` in which the results of `ranges` may read something other than padding.
+  loop::Stmt inside_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
+                         const Ranges& ranges, Inside with);
   // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or a partial one. Tiles that
   // are cut again take what is left.
   loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, Inside with);

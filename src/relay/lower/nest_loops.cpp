@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "relay/lower/nest_builder.h"
+#include "relay/lower/nonzero.h"
 
 namespace relay::lower {
 
@@ -62,6 +63,7 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   if (l.kind == LoopKind::Vector) return vector_loop(stage, l, range, with);
   if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
   if (l.kind == LoopKind::Peeled && !scalar::is_int(range.extent, 1)) return peeled_loop(l, range, with);
+  if (l.kind == LoopKind::Inside) return inside_loop(stage, *axis, l, range, ranges, with);
   if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
   int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
@@ -176,6 +178,43 @@ loop::Stmt KernelBuilder::peeled_loop(const Loop& l, const Range& range, Inside 
   bounds_.set_range(at_last, imm(0), range.extent);
   return loop::block({others, loop::if_(lt(imm(0), range.extent),
                                         loop::let(at_last, last, with({range.min + at_last, imm(1), range.limit})))});
+}
+
+loop::Stmt KernelBuilder::inside_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
+                                      const Ranges& ranges, Inside with) {
+  if (l.step != 1) refuse("give it the step 1", "loop {}/{} is inside", l.axis, l.step);
+  if (stage->combiner != te::Combiner::Sum || !is_reduce_axis(*stage, l.axis))
+    refuse("make it serial", "loop {} of stage '{}' is inside, but is no loop over a sum", l.axis, stage->name);
+  Exprs vars{axis.var};
+  std::vector<const te::Axis*> others;
+  for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
+    for (const te::Axis& a : *axes)
+      if (a.var != axis.var) vars.push_back(a.var), others.push_back(&a);
+  Expr first = range.min, end = range.min + range.extent;
+  for (const Expr& e : nonzero_where(*stage)) {
+    std::optional<scalar::Affine> affine = scalar::as_affine(e, vars);
+    if (!affine || affine->coefficients[0] == 0) continue;
+    // step * axis + most >= 0, where most is the largest that the rest can be.
+    const int64_t step = affine->coefficients[0];
+    Expr most = affine->rest;
+    for (size_t v = 0; v < others.size(); ++v) {
+      const int64_t c = affine->coefficients[v + 1];
+      if (c == 0) continue;
+      const Range r = regions_.left_of(*others[v], *stage, ranges);
+      most = most + (c > 0 ? r.min + r.extent - 1 : r.min) * c;
+    }
+    if (step > 0)
+      first = scalar::max(first, floordiv(imm(step - 1) - most, imm(step)));
+    else
+      end = scalar::min(end, floordiv(most, imm(-step)) + (planted() == Mutation::InsideShort ? 0 : 1));
+  }
+  first = scalar::simplify(first, bounds_);
+  const Expr extent = scalar::simplify(scalar::max(end - first, imm(0)), bounds_);
+  if (scalar::is_int(extent, 1)) return with({first, imm(1), range.limit});
+  Expr var = scalar::var(fresh(l.axis));
+  bounds_.set_range(var, range.min, range.extent);
+  return loop::for_(var, first, extent, loop::ForKind::Serial,
+                    in_loop(var, [&] { return with({var, imm(1), range.limit}); }));
 }
 
 loop::Stmt KernelBuilder::symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range,

@@ -6,6 +6,7 @@
 #include "relay/lower/attention.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
+#include "relay/lower/nonzero.h"
 #include "relay/lower/strassen.h"
 #include "relay/lower/winograd.h"
 
@@ -15,6 +16,7 @@ namespace relay::lower {
 struct GroupPlan {
   te::Tensors outputs;
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
+  std::map<std::string, Tensor> values;   // of constants
   std::set<std::string> from_border;      // padding stages whose input has the border that they need
   std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
   std::optional<Strassen> strassen;       // the stages of a product that was rewritten
@@ -68,12 +70,13 @@ struct RegisterTile {
   int64_t tx = 1, ty = 1;
   double cost = 1e300;  // cycles of all tiles for one step of the reduction
 };
-// The best tile for n_extent x (y x x) results. y extends the tile only where it holds all of x. Of rows whose extent is not
-// constant a tile holds at most 8.
 struct TileRows {
   int64_t extent = 1;
   bool is_static = true;
+  PartOfTaps taps{};  // of a window that these rows read; empty: all
 };
+// The best tile for n_extent x (y x x) results. y extends the tile only where it holds all of x, or where taps are left out. Of
+// rows whose extent is not constant a tile holds at most 8.
 RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
 
 // Splits the long sum `r`, scheduled on registers under its consumer, into sums of about `terms` that are added on the stack:

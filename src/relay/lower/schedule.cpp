@@ -20,7 +20,7 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
 }
 
 static const char* const storage_names[] = {"registers", "stack", "scratch"};
-static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled"};
+static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled", "inside"};
 
 int innermost_sum(const te::TensorNode& stage, const StageSchedule& schedule) {
   int innermost = -1;
@@ -193,7 +193,7 @@ class Reader {
         const char* const* found = std::find(std::begin(kind_names), std::end(kind_names), text.substr(colon + 1));
         if (found == std::end(kind_names))
           return error(w, format("'{}' is not a kind of loop", text.substr(colon + 1)),
-                       "serial, parallel, unroll, vector or peeled");
+                       "serial, parallel, unroll, vector, peeled or inside");
         loop.kind = static_cast<LoopKind>(found - kind_names);
         text = text.substr(0, colon);
       }

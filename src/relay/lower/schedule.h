@@ -13,7 +13,8 @@
 //
 // A loop `x/14` walks what is left of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size that does
 // not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled the last iteration
-// is a copy of its own, and the others need no test of what only it lacks. `at relu.4` means: computed inside the first four
+// is a copy of its own, and the others need no test of what only it lacks. Under :inside a loop over a sum leaves out the steps
+// in which all results that are computed there read nothing but padding with zeros (nonzero.h). `at relu.4` means: computed inside the first four
 // loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, the part of weight that is 32
 // further along o is fetched into the cache. `early skip relu`: what a tile of relu reads of skip, and where it is stored, is
 // fetched before the tile is computed.
@@ -26,7 +27,7 @@
 
 namespace relay::lower {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled };
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, Inside };
 
 struct Loop {
   std::string axis;

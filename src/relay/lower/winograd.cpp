@@ -7,6 +7,7 @@
 #include "relay/lower/bilinear.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
+#include "relay/lower/nonzero.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -157,12 +158,29 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
 
 // --- whether it pays ------------------------------------------------------------------------------------------------------
 
+// The part of the taps that the direct sum multiplies: it leaves out those in the padding where they are many.
+double read_taps(const Convolution& c) {
+  double part = 1;
+  for (size_t d : {c.y, c.x}) {
+    const te::Axis& axis = c.sum->axes[d];
+    std::set<std::string> sums;
+    const PartOfTaps taps = taps_inside(*c.sum, axis.var->name, sums);
+    if (!taps) continue;
+    const int64_t rows = extent_or(axis, 1);
+    double read = 0;
+    for (int64_t row = 0; row < rows; ++row) read += taps(row, 1);
+    part *= read / static_cast<double>(rows);
+  }
+  part *= 1.1;  // a tile's rows read what one of them needs
+  return part < 0.85 ? part : 1;
+}
+
 // Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they lie.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
   double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
   double macs = static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) *
                 std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
-  return macs / rate / 0.85;
+  return read_taps(c) * macs / rate / 0.85;
 }
 
 double streamed_ns(double bytes, const TargetDesc& t) {

@@ -9,6 +9,7 @@
 // A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule takes the
 // others.
 #include <algorithm>
+#include <cmath>
 
 #include "relay/lower/rules.h"
 
@@ -36,6 +37,18 @@ static void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const st
   const std::string lanes = se.loops.back().axis;
   for (Loop& l : se.loops)
     if (l.kind == LoopKind::Unroll && l.axis != lanes) l.kind = LoopKind::Serial;
+}
+
+// True for constants without infinities and NaN.
+static bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads) {
+  return std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
+    const auto it = plan.values.find(l.tensor->name);
+    if (it == plan.values.end()) return false;
+    if (!l.tensor->dtype.is_float()) return true;
+    if (l.tensor->dtype != DType::float32()) return false;
+    const float* values = static_cast<const float*>(it->second.data());
+    return std::all_of(values, values + it->second.elements(), [](float v) { return std::isfinite(v); });
+  });
 }
 
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
@@ -124,7 +137,20 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     const te::Axis& axis = *find_axis(*r, name);
     return {extent_or(axis, 64), scalar::is_int(axis.extent)};
   };
-  const RegisterTile best = choose_tile(*plan.target, lanes, n_extent, max_nb, tile_rows(x), tile_rows(y));
+  RegisterTile best = choose_tile(*plan.target, lanes, n_extent, max_nb, tile_rows(x), tile_rows(y));
+  // Taps that lie in the padding are left out where that saves enough, and zero times a weight is zero.
+  std::set<std::string> inside;
+  if (facts.window && left_loads.size() == 1) {
+    TileRows along_x = tile_rows(x), along_y = tile_rows(y);
+    along_x.taps = taps_inside(*r, x, inside), along_y.taps = taps_inside(*r, y, inside);
+    if (!inside.empty()) {
+      const RegisterTile fewer = choose_tile(*plan.target, lanes, n_extent, max_nb, along_x, along_y);
+      if (fewer.cost < 0.85 * best.cost && is_finite(plan, right_loads))
+        best = fewer;
+      else
+        inside.clear();
+    }
+  }
 
   // Reduction loops: the axis along which the left factor is contiguous goes innermost.
   std::vector<std::string> reduce;
@@ -252,7 +278,8 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   for (size_t i = reduce.size(); i-- > 0;) {
     const te::Axis* axis = find_axis(*r, reduce[i]);
     bool unroll = scalar::is_int(axis->extent) && (unrolled *= axis->extent->ivalue) <= 4;
-    k_loops.insert(k_loops.begin(), Loop{reduce[i], 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
+    const LoopKind kind = inside.count(reduce[i]) ? LoopKind::Inside : unroll ? LoopKind::Unroll : LoopKind::Serial;
+    k_loops.insert(k_loops.begin(), Loop{reduce[i], 1, kind});
   }
   sr.loops = k_loops;
   for (const te::Axis& a :
@@ -281,7 +308,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   if (n_outside && !source && !rows.empty() && row_count <= rows_for_fetching && n_extent > block &&
       right_loads.size() == 1 && plan.constants.count(right_loads[0].tensor->name))
     fetch_ahead(plan, r_name, right_loads[0].tensor->name, n, block);
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}", e_name, best.tx * best.ty,
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n,
                    plan.planar ? ", a row of an image stored by channels"
                    : grouped   ? format(", groups of {}", facts.group)
@@ -289,7 +316,8 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
                    source      ? ", panels packed in front"
                    : n_outside ? ", weights outermost"
                                : "",
-                   rows_copied ? blocks ? ", blocks of rows copied" : ", rows copied" : ""));
+                   rows_copied ? blocks ? ", blocks of rows copied" : ", rows copied" : "",
+                   inside.empty() ? "" : ", taps in the padding left out"));
   return true;
 }
 

@@ -62,10 +62,15 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
   Exprs at;
   for (const te::Axis& a : total.axes) at.push_back(a.var);
   std::vector<Loop> outer;
+  auto kind_of = [&](const te::Axis& a) {
+    for (const Loop& l : of_total.loops)
+      if (l.axis == a.var->name && l.kind == LoopKind::Inside) return l.kind;
+    return LoopKind::Serial;
+  };
   auto leave_part = [&](const te::Axis& a) {
     const te::Axis summed{scalar::var(a.var->name), a.extent};
     part.axes.push_back(a), part.shape.push_back(a.extent);
-    total.reduce_axes.push_back(summed), at.push_back(summed.var), outer.push_back({a.var->name, 1});
+    total.reduce_axes.push_back(summed), at.push_back(summed.var), outer.push_back({a.var->name, 1, kind_of(a)});
   };
   for (size_t k = 0; k <= split.at; ++k) {
     auto whole = std::find_if(part.reduce_axes.begin(), part.reduce_axes.end(),
@@ -92,7 +97,8 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
                 [&](const Loop& l) { return is_reduce_axis(*r, l.axis) && !is_reduce_axis(*part_t, l.axis); });
   size_t results = 0;  // where the loops over the results begin
   while (results < of_part.loops.size() && is_reduce_axis(*r, of_part.loops[results].axis)) ++results;
-  of_part.loops.insert(of_part.loops.begin() + static_cast<int64_t>(results), outer.begin(), outer.end());
+  for (const Loop& l : outer)  // one step each
+    of_part.loops.insert(of_part.loops.begin() + static_cast<int64_t>(results++), Loop{l.axis, 1});
   of_total.storage = Storage::Stack;
   std::erase_if(of_total.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
   of_total.loops.insert(of_total.loops.begin(), outer.begin(), outer.end());

@@ -11,10 +11,25 @@ static double tile_cost(int64_t rows, int nb, double latency) {
   return std::max({static_cast<double>(rows * nb), static_cast<double>(rows + nb), latency}) + 0.5 * nb + 1;
 }
 
-// Tiles of `t` over `extent`: how many whole ones and what is left.
-static double cover_cost(int64_t extent, int64_t t, int64_t other_rows, int nb, double latency) {
-  double cost = static_cast<double>(extent / t) * tile_cost(t * other_rows, nb, latency);
-  if (int64_t rest = extent % t) cost += tile_cost(rest * other_rows, nb, latency);
+// The part of the taps that tiles of `t` rows read: the sum over the whole ones, and of what is left.
+struct Cover {
+  double whole = 0, rest = 0;
+  int64_t left = 0;
+};
+
+static Cover cover(const TileRows& rows, int64_t t) {
+  Cover out{static_cast<double>(rows.extent / t), 1, rows.extent % t};
+  if (!rows.taps) return out;
+  out.whole = 0;
+  for (int64_t i = 0; i < rows.extent / t; ++i) out.whole += rows.taps(i * t, t);
+  out.rest = rows.taps(rows.extent - out.left, out.left);
+  return out;
+}
+
+// Tiles of `t` along x, of `other_rows` rows each.
+static double cover_cost(const Cover& x, int64_t t, int64_t other_rows, int nb, double latency) {
+  double cost = x.whole * tile_cost(t * other_rows, nb, latency);
+  if (x.left) cost += x.rest * tile_cost(x.left * other_rows, nb, latency);
   return cost;
 }
 
@@ -34,11 +49,15 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
     };
     for (int64_t tx = 1; tx <= std::min(x.extent, max_rows); ++tx) {
       if (!x.is_static && tx > 8) break;
-      int64_t most_y = tx == x.extent && y.is_static ? max_rows / tx : 1;
+      const bool extends = tx == x.extent || (x.taps && y.taps);
+      int64_t most_y = extends && y.is_static ? max_rows / tx : 1;
+      const Cover along_x = cover(x, tx);
       for (int64_t ty = 1; ty <= std::min(y.extent, most_y); ++ty) {
+        const Cover along_y = cover(y, ty);
         double cost = over_n([&](int blocks) {
-          double whole = static_cast<double>(y.extent / ty) * cover_cost(x.extent, tx, ty, blocks, latency);
-          return y.extent % ty ? whole + cover_cost(x.extent, tx, y.extent % ty, blocks, latency) : whole;
+          double whole = along_y.whole * cover_cost(along_x, tx, ty, blocks, latency);
+          if (!along_y.left) return whole;
+          return whole + along_y.rest * cover_cost(along_x, tx, along_y.left, blocks, latency);
         });
         if (nb == 1 && x.extent * y.extent > 1) cost *= 1.08;  // every multiply-add carries a broadcast of its own
         if (cost < best.cost * 0.999) best = {nb, tx, ty, cost};
