@@ -73,3 +73,33 @@ def test_planted_values_reach_what_they_are_multiplied_with(case, value):
     reached[max(0, begin_y) : begin_y + kernel[0], max(0, begin_x) : begin_x + kernel[1]] = True
     assert np.isfinite(got[0]).all() and np.isfinite(got[1][:, ~reached]).all()
     assert not np.isfinite(got[1][:, reached]).all()
+
+
+# kernel, strides, padding (befores, afters), output padding, sizes
+RANKS = [
+    ((2, 2, 2), (2, 2, 2), (0,) * 6, (0,) * 3, (4, 5, 6)),
+    ((4, 4, 4), (2, 2, 2), (1,) * 6, (0,) * 3, (4, 5, 6)),
+    ((3, 3, 3), (2, 2, 2), (1,) * 6, (1,) * 3, (3, 5, 4)),
+    ((3, 3, 3), (2, 2, 2), (1,) * 6, (0,) * 3, (3, 4, 5)),  # the last blocks are cut
+    ((3, 4, 2), (3, 2, 2), (0,) * 6, (0,) * 3, (3, 4, 5)),  # strides that differ
+    ((4, 3), (2, 3), (1, 0, 1, 0), (0, 0), (6, 5)),
+]
+
+
+@pytest.mark.parametrize("case", RANKS, ids=str)
+def test_ranks_and_strides_against_torch(case):
+    kernel, strides, padding, extra, size = case
+    axes = len(kernel)
+    random = np.random.default_rng(0)
+    weight = random.standard_normal((10, 7, *kernel)).astype(np.float32)
+    data = random.standard_normal((2, 10, *size)).astype(np.float32)
+    op, reference = [(nn.conv2d_transpose, F.conv_transpose2d), (nn.conv3d_transpose, F.conv_transpose3d)][axes - 2]
+    options = {"strides": list(strides), "padding": list(padding), "output_padding": list(extra)}
+    y = op(relay.var("x", data.shape), relay.const(weight), channels=7, kernel_size=list(kernel), **options)
+    model = relay.compile(relay.module(y))
+    want = reference(
+        *map(torch.from_numpy, (data, weight)), stride=strides, padding=padding[:axes], output_padding=extra
+    )
+    # Sums of up to 640 products of two numbers around one.
+    np.testing.assert_allclose(model(data), want.numpy(), atol=1e-4)
+    assert not any("d_transpose" in g["name"] for g in model.report["groups"])

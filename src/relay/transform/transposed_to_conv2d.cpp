@@ -6,8 +6,11 @@
 // the number of rows that the kernel reaches before (extent - 1 - padding). So each of the s phases r is a convolution at stride 1
 // with some of the weights, where spreading the data would multiply s^2 - 1 of s^2 times by zero. Phases that read the same rows
 // and columns (kernel 2 at stride 2) are one convolution with s^2 times the channels; others (kernel 4, padding 1) are side by side,
-// since one window for all would hold zeros, and zero times infinity is NaN. Left as they are: groups, dilation, different
-// strides, other layouts, phases without weights, data that would have to be cut.
+// since one window for all would hold zeros, and zero times infinity is NaN. The same of nn.conv3d_transpose, and of strides that
+// differ, with the phases put into one another by a transposition where all sizes are known. Left as they are: groups, dilation,
+// a stride of 1, other layouts, phases without weights, data that would have to be cut.
+#include <algorithm>
+
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/scalar/simplify.h"
@@ -46,89 +49,128 @@ std::optional<std::vector<Phase>> phases(int64_t stride, int64_t extent, int64_t
   return out;
 }
 
-// W'[n O + o, c, j, i] = W[c, o, ky, kx] turned around, for phases n that have windows of one size.
-Tensor weights_of(const Tensor& w, int64_t stride, const std::vector<std::pair<Phase, Phase>>& of) {
-  const int64_t in = w.shape()[0], out = w.shape()[1], rows = w.shape()[2], columns = w.shape()[3];
-  const auto [y0, x0] = of[0];
-  Tensor made = Tensor::empty({static_cast<int64_t>(of.size()) * out, in, y0.taps, x0.taps}, w.dtype());
+using Window = std::vector<Phase>;  // a phase of each direction
+
+// W'[n O + o, c, j..] = W[c, o, k..] turned around, for windows n of one size.
+Tensor weights_of(const Tensor& w, const Ints& strides, const std::vector<Window>& of) {
+  const int64_t in = w.shape()[0], out = w.shape()[1];
+  const size_t axes = strides.size();
+  Shape shape{static_cast<int64_t>(of.size()) * out, in};
+  int64_t taps = 1;
+  for (const Phase& p : of[0]) shape.push_back(p.taps), taps *= p.taps;
+  Tensor made = Tensor::empty(shape, w.dtype());
   int64_t at = 0;
-  for (const auto& [y, x] : of)
+  for (const Window& window : of)
     for (int64_t o = 0; o < out; ++o)
       for (int64_t c = 0; c < in; ++c)
-        for (int64_t j = 0; j < y.taps; ++j)
-          for (int64_t i = 0; i < x.taps; ++i) {
-            const int64_t ky = rows - 1 - (y.tap + stride * j), kx = columns - 1 - (x.tap + stride * i);
-            made.set(at++, w.at(((c * out + o) * rows + ky) * columns + kx));
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          int64_t from = 0, step = 1, rest = tap;
+          for (size_t d = axes; d-- > 0; rest /= window[d].taps) {
+            const int64_t extent = w.shape()[2 + d];
+            from += step * (extent - 1 - (window[d].tap + strides[d] * (rest % window[d].taps)));
+            step *= extent;
           }
+          made.set(at++, w.at((c * out + o) * step + from));
+        }
   return made;
 }
 
-Ints pair(const Ints& values) { return values.size() == 1 ? Ints{values[0], values[0]} : values; }
+// One value for each of so many directions.
+Ints for_each_axis(const Ints& values, size_t axes) { return values.size() == 1 ? Ints(axes, values[0]) : values; }
+
+// Phases that lie behind each other, [N, S.. O, q..] with the last direction's phases changing fastest, as
+// [N, O, q * S + phase..]. Null where that takes sizes that are not known.
+Expr in_one_another(const Expr& phases, const Ints& strides, int64_t channels, const Dims& out, const Dims& blocks) {
+  const size_t axes = strides.size();
+  if (axes == 2 && strides[0] == strides[1])
+    return op::make("nn.depth_to_space", {phases}, {{"block_size", strides[0]}}, phases->span);
+  if (!scalar::is_int(out[0])) return {};
+  const int64_t n = out[0]->ivalue, after = static_cast<int64_t>(axes) + 1;
+  Ints apart{n}, order{0, after}, together{n, channels};
+  for (size_t d = 0; d < axes; ++d) {
+    if (!scalar::is_int(blocks[d])) return {};
+    apart.push_back(strides[d]), together.push_back(blocks[d]->ivalue);
+    order.push_back(after + 1 + static_cast<int64_t>(d)), order.push_back(1 + static_cast<int64_t>(d));
+  }
+  apart.push_back(channels);
+  for (size_t d = 0; d < axes; ++d) apart.push_back(blocks[d]->ivalue / strides[d]);
+  const Expr split = op::make("reshape", {phases}, {{"newshape", apart}}, phases->span);
+  const Expr turned = op::make("transpose", {split}, {{"axes", order}}, phases->span);
+  return op::make("reshape", {turned}, {{"newshape", together}}, phases->span);
+}
 
 // `e` is `before` with its arguments rewritten, which have no types.
-Expr as_conv2d(const Expr& before, const Expr& e) {
-  const Call* call = call_of(e, "nn.conv2d_transpose");
+Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
+  const Call* call = call_of(e, axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose");
   const TensorType* out = as<TensorType>(before->type);
   const Constant* weight = call ? as<Constant>(call->args[1]) : nullptr;
   const TensorType* data = weight ? as<TensorType>(as<Call>(before)->args[0]->type) : nullptr;
   if (!data || !out || !data->dtype.is_float() || out->dtype != data->dtype) return e;
-  const Ints strides = pair(attribute<Ints>(*call, "strides", {1})),
-             dilation = pair(attribute<Ints>(*call, "dilation", {1}));
-  Ints padding = attribute<Ints>(*call, "padding", {0});
-  if (padding.size() == 1) padding = Ints(4, padding[0]);
-  if (padding.size() == 2) padding = {padding[0], padding[1], padding[0], padding[1]};
-  const std::string out_layout = attribute<std::string>(*call, "out_layout", "");
-  if (strides[0] < 2 || strides[0] != strides[1] || dilation != Ints{1, 1} ||
-      attribute<int64_t>(*call, "groups", 1) != 1 || attribute<std::string>(*call, "data_layout", "NCHW") != "NCHW" ||
-      attribute<std::string>(*call, "kernel_layout", "IOHW") != "IOHW" || (out_layout != "" && out_layout != "NCHW"))
+  const Ints strides = for_each_axis(attribute<Ints>(*call, "strides", {1}), axes),
+             dilation = for_each_axis(attribute<Ints>(*call, "dilation", {1}), axes),
+             padding = for_each_axis(attribute<Ints>(*call, "padding", {0}), axes);
+  const std::string letters = axes == 2 ? "HW" : "DHW", out_layout = attribute<std::string>(*call, "out_layout", "");
+  if (*std::min_element(strides.begin(), strides.end()) < 2 || dilation != Ints(axes, 1) ||
+      attribute<int64_t>(*call, "groups", 1) != 1 ||
+      attribute<std::string>(*call, "data_layout", "NC" + letters) != "NC" + letters ||
+      attribute<std::string>(*call, "kernel_layout", "IO" + letters) != "IO" + letters ||
+      (out_layout != "" && out_layout != "NC" + letters))
     return e;
   const Tensor& w = weight->value;
-  const std::optional<std::vector<Phase>> y = phases(strides[0], w.shape()[2], padding[0], data->shape[2],
-                                                     out->shape[2]),
-                                          x = phases(strides[1], w.shape()[3], padding[1], data->shape[3],
-                                                     out->shape[3]);
-  if (!y || !x) return e;
-  auto convolution = [&](const std::vector<std::pair<Phase, Phase>>& of) {
-    const auto [py, px] = of[0];
-    return op::make("nn.conv2d", {call->args[0], constant(weights_of(w, strides[0], of), call->args[1]->span)},
-                    {{"padding", Ints{-py.first, -px.first, py.high, px.high}}}, e->span);
-  };
-  std::vector<std::pair<Phase, Phase>> all;
+  std::vector<Window> all{{}};
+  Dims blocks;  // with what the last block of rows has too many
+  bool exact = true;
+  for (size_t d = 0; d < axes; ++d) {
+    const Dim& results = out->shape[2 + d];
+    const std::optional<std::vector<Phase>> of_one =
+        phases(strides[d], w.shape()[2 + d], padding[d], data->shape[2 + d], results);
+    if (!of_one) return e;
+    std::vector<Window> longer;
+    for (const Window& window : all)
+      for (const Phase& p : *of_one) {
+        longer.push_back(window);
+        longer.back().push_back(p);
+      }
+    all = std::move(longer);
+    blocks.push_back(
+        scalar::simplify(scalar::floordiv(results + (strides[d] - 1), scalar::imm(strides[d])) * strides[d]));
+    exact &= scalar::equal(blocks[d], scalar::simplify(results));
+  }
   bool same = true;
-  for (const Phase& py : *y)
-    for (const Phase& px : *x) {
-      all.emplace_back(py, px);
-      same &= py.same_window(all[0].first) && px.same_window(all[0].second);
-    }
+  for (const Window& window : all)
+    for (size_t d = 0; d < axes; ++d) same &= window[d].same_window(all[0][d]);
+  auto convolution = [&](const std::vector<Window>& of) {
+    Ints pad(2 * axes);
+    for (size_t d = 0; d < axes; ++d) pad[d] = -of[0][d].first, pad[axes + d] = of[0][d].high;
+    return op::make(axes == 2 ? "nn.conv2d" : "nn.conv3d",
+                    {call->args[0], constant(weights_of(w, strides, of), call->args[1]->span)}, {{"padding", pad}},
+                    e->span);
+  };
   Expr joined;
   if (same) {
     joined = convolution(all);
   } else {
     Exprs parts;
-    for (const std::pair<Phase, Phase>& one : all) parts.push_back(convolution({one}));
+    for (const Window& one : all) parts.push_back(convolution({one}));
     joined = op::make("concatenate", {tuple(parts)}, {{"axis", int64_t{1}}}, e->span);
   }
-  Expr result = op::make("nn.depth_to_space", {joined}, {{"block_size", strides[0]}}, e->span);
-  // What the last block of rows has too many.
-  Dims blocks;
-  for (size_t d = 2; d < 4; ++d)
-    blocks.push_back(
-        scalar::simplify(scalar::floordiv(out->shape[d] + (strides[0] - 1), scalar::imm(strides[0])) * strides[0]));
-  if (scalar::equal(blocks[0], scalar::simplify(out->shape[2])) &&
-      scalar::equal(blocks[1], scalar::simplify(out->shape[3])))
-    return result;
-  if (!scalar::is_int(out->shape[2]) || !scalar::is_int(out->shape[3])) return e;
-  return op::make(
-      "strided_slice", {result},
-      {{"begin", Ints{0, 0}}, {"end", Ints{out->shape[2]->ivalue, out->shape[3]->ivalue}}, {"axes", Ints{2, 3}}},
-      e->span);
+  const Expr result = in_one_another(joined, strides, w.shape()[1], out->shape, blocks);
+  if (!result || exact) return result ? result : e;
+  Ints end, along;
+  for (size_t d = 0; d < axes; ++d) {
+    if (!scalar::is_int(out->shape[2 + d])) return e;
+    end.push_back(out->shape[2 + d]->ivalue), along.push_back(static_cast<int64_t>(2 + d));
+  }
+  return op::make("strided_slice", {result}, {{"begin", Ints(axes, 0)}, {"end", end}, {"axes", along}}, e->span);
 }
 
 }  // namespace
 
 Result<Module> transposed_to_conv2d(const Module& module, PassContext&) {
   return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr { return as_conv2d(before, now); });
+    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+      return as_convolutions(before, as_convolutions(before, now, 2), 3);
+    });
     return FunctionRef(as<Function>(result));
   });
 }
