@@ -78,6 +78,23 @@ def test_chain_with_residual_then_channels_last(batch):
     check(model, data, exact.numpy(), 3)
 
 
+@pytest.mark.parametrize("padding", [2, 0])
+def test_images_that_are_stored_channels_last_are_copied(padding):
+    a, b, c = weight(4, 2, 3, 3), weight(4, 4, 5, 5), weight(4, 1, 3, 3)
+    x = relay.var("x", (2, 2, 33, 60))
+    first = nn.relu(conv(x, a, strides=[2, 2]))
+    second = relay.tanh(conv(first, b, padding=[padding] * 2))
+    if padding:
+        second = relay.add(first, second)
+    model = relay.compile(relay.module(conv(second, c, groups=4, padding=[1, 1])))
+    assert planar(model) == 1, [g["rule"] for g in model.report["groups"]]
+    data = RANDOM.standard_normal((2, 2, 33, 60)).astype(np.float32)
+    wa, wb, wc = (torch.from_numpy(w).double() for w in (a, b, c))
+    one = F.conv2d(torch.from_numpy(data).double(), wa, stride=2).relu()
+    two = F.conv2d(one, wb, padding=padding).tanh() + (one if padding else 0)
+    check(model, data, F.conv2d(two, wc, padding=1, groups=4).numpy(), 3)
+
+
 def test_not_where_lanes_would_be_gathered_or_channels_fill_them():
     for shape, of_weight, strides in [
         ((1, 3, 20, 64), (2, 3, 3, 3), [1, 2]),

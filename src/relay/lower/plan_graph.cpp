@@ -436,8 +436,8 @@ class Planner {
         if (!guard) continue;
         for (size_t p = 0; p < g.params.size(); ++p) {
           if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
-          // One that wants channels last copies, and pads what it copies.
-          if (planar_.count(g.params[p]) && !g.planar) continue;
+          // One that wants another order copies, and pads what it copies.
+          if ((planar_.count(g.params[p]) > 0) != g.planar) continue;
           if (std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p])) wishes[g.params[p]].push_back(*w);
         }
       }

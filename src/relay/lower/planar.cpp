@@ -24,6 +24,15 @@ bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
   if (channels > half || filled(row, lanes) < 1.2 * filled(channels, half)) return false;
 
   const std::string &o = r.axes[1].var->name, &x = r.axes.back().var->name;
+  // What is stored channels-last is copied first, which a few products for each element pay for.
+  constexpr int64_t least_taps = 9;
+  int64_t taps = 1;
+  for (const te::Axis& k : r.reduce_axes) taps *= extent_or(k, 1);
+  auto usable = [&](const te::Tensor& t) {
+    if (stored_by_channels(t)) return true;
+    const Expr few = t->shape[1];
+    return scalar::is_int(few) && few->ivalue <= half && taps >= least_taps * few->ivalue;
+  };
   bool images = false, weights = false;
   for (const LoadFact& l : facts->loads) {
     if (is_constant(l.tensor)) {
@@ -31,7 +40,7 @@ bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
       if (l.axes.count(x)) return false;
       continue;
     }
-    if (!stored_by_channels(l.tensor) || l.axes.count(o) || l.coefficients.size() != r.axes.size()) return false;
+    if (l.axes.count(o) || l.coefficients.size() != r.axes.size() || !usable(l.tensor)) return false;
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const std::optional<std::map<std::string, int64_t>>& c = l.coefficients[d];
       const bool last = d + 1 == l.coefficients.size();
@@ -41,8 +50,7 @@ bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
   }
   // What is added afterwards lies in the same order.
   for (const te::Tensor& t : te::topological(outputs))
-    if (t->is_placeholder() && t->shape.size() == r.axes.size() && !is_constant(t) && !stored_by_channels(t))
-      return false;
+    if (t->is_placeholder() && t->shape.size() == r.axes.size() && !is_constant(t) && !usable(t)) return false;
   return images && weights;
 }
 

@@ -104,6 +104,24 @@ bool lies_channels_last(const te::TensorNode& r) {
   return found;
 }
 
+// Images that are stored channels-last are copied, unless what reads them is a copy itself (padding).
+void copy_to_planar(GroupPlan& plan, int rank) {
+  const Layout planar = Layout::row_major(rank);
+  std::set<std::string> read;  // by what is computed with lanes along rows
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder() && !(guarded(*t) && plan.schedule.stages[t->name].place == Place::Root))
+      for (const te::Tensor& in : te::inputs(t))
+        if (in->is_placeholder() && static_cast<int>(in->shape.size()) == rank && !plan.constants.count(in->name) &&
+            plan.layout(in).dims != planar.dims)
+          read.insert(in->name);
+  for (const std::string& name : read) {
+    const te::Tensor in = plan.stage(name), copy = copy_stage(in, unused_name(plan, name + "_planar"));
+    plan.layouts[copy->name] = planar;
+    plan.schedule.stages[copy->name].place = Place::Root;
+    plan.outputs = redirect(plan.outputs, in, copy);
+  }
+}
+
 }  // namespace
 
 te::Tensor GroupPlan::stage(const std::string& name) const {
@@ -197,6 +215,8 @@ void plan_group(GroupPlan& plan) {
           plan.schedule.stages[in->name].place = Place::Root;
           plan.layouts[in->name] = Layout::row_major(static_cast<int>(in->shape.size()));
         }
+      copy_to_planar(plan, rank);
+      r = plan.stage(r_name), e = plan.stage(e_name);
       facts = facts_of(r, expand(plan.stages(), plan.schedule));
     }
     if (!plan.planar && inner_product_rule(plan, r, e, facts)) continue;
