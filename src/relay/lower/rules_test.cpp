@@ -168,5 +168,29 @@ TEST(Elementwise, CopiesWhatWouldBeGathered) {
       }
 }
 
+// A copy for one kernel leaves others what they were scheduled for: `y` reads x as it is, squares turned around.
+TEST(Elementwise, CopiesForOneKernelOnly) {
+  const int64_t channels = 19, height = 3, width = 21;
+  const Exprs shape{imm(1), imm(channels), imm(height), imm(width)};
+  te::Tensor x = te::placeholder("x", shape, f32), z = te::placeholder("z", shape, f32);
+  te::Tensor y = te::compute("y", shape, [&](const Exprs& i) { return (*x)(i) + (*x)(i); });
+  te::Tensor sum = te::compute("sum", shape, [&](const Exprs& i) { return (*x)(i) + (*z)(i); });
+  const TargetDesc target = vectors(64, 32, 1);
+  GroupPlan plan;
+  plan.target = &target, plan.outputs = {y, sum};
+  for (const char* name : {"y", "z", "sum"}) plan.layouts[name] = Layout::channels_last(4);
+  plan_group(plan);
+  const std::string schedule = str(plan.schedule, plan.stages());
+  EXPECT_NE(schedule.find("stage x_turned: root"), std::string::npos) << schedule;
+  EXPECT_TRUE(te::inputs(plan.stage("y_tile")).at(0)->is_placeholder()) << schedule;
+  std::map<std::string, std::vector<float>> arrays = results(plan);
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t p = 0; p < height * width; ++p) {
+      const float value = arrays["x"][c * height * width + p];
+      ASSERT_EQ(arrays["y"][p * channels + c], 2 * value) << c << ", " << p;
+      ASSERT_EQ(arrays["sum"][p * channels + c], value + arrays["z"][p * channels + c]) << c << ", " << p;
+    }
+}
+
 }  // namespace
 }  // namespace relay::lower

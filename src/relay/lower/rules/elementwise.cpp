@@ -175,6 +175,17 @@ static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axi
   return true;
 }
 
+// The stage with its own loads of `from` reading `to`.
+static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, const te::Tensor& to) {
+  te::TensorNode now = stage;
+  now.body = scalar::rewrite(stage.body, [&](const Expr& e) {
+    const bool loads =
+        e->kind == scalar::Kind::Load && e->source.get() == static_cast<const scalar::Source*>(from.get());
+    return loads ? scalar::load(to, e->args) : e;
+  });
+  return te::Tensor(new te::TensorNode(std::move(now)));
+}
+
 // Copies, turned around, of the inputs whose elements would be gathered along v: each moves with v along one dimension, which is not
 // the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is then.
 static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
@@ -204,8 +215,18 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
   }
   const std::string name = e->name;
   for (const auto& [input, dim] : dims) {
-    const te::Tensor in = plan.stage(input);
+    const te::Tensor in = plan.stage(input), now = plan.stage(name);
     const Layout& layout = plan.layout(in);
+    // Other kernels, which may be scheduled for it as it is, go on reading it.
+    const Expanded bodies = expand(plan.stages(), plan.schedule);
+    bool elsewhere = false, known = false;
+    for (const te::Tensor& t : plan.stages()) {
+      known |= t->name == input + "_turned";
+      if (!t->is_placeholder() && t != now && plan.schedule.stages[t->name].place != Place::Inline)
+        for (const te::Tensor& read : bodies.loads_of(*t)) elsewhere |= read == in;
+    }
+    const te::Tensors direct = te::inputs(now);
+    if (known || (elsewhere && std::find(direct.begin(), direct.end(), in) == direct.end())) continue;
     if (dim < 0 || dim == contiguous_dim(*in, layout) ||
         std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block > 0; }))
       continue;
@@ -215,7 +236,8 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
     turned.dims.push_back({dim});
     const te::Tensor copy = copy_stage(in, input + "_turned");
     GroupPlan copied = plan;
-    copied.outputs = redirect(copied.outputs, in, copy);
+    copied.outputs =
+        elsewhere ? redirect(copied.outputs, now, reading(*now, in, copy)) : redirect(copied.outputs, in, copy);
     copied.layouts[copy->name] = turned;
     copied.schedule.stages[copy->name].place = Place::Root;
     const Walk walk = walk_of(copied, copy);
