@@ -45,7 +45,9 @@ def profile(relay, seed, options):
     model, data = network(seed)
     command = [relay, "profile", model, "--input", f"x={data}", "--threads", "1", "--time", "0.2", "--json", *options]
     result = subprocess.run(command, capture_output=True, check=True)
-    return json.loads(result.stdout)["kernels"]
+    kernels = json.loads(result.stdout)["kernels"]
+    run = sum(k["us"] for k in kernels)
+    return [{**k, "of_run": k["us"] / run} for k in kernels]
 
 
 def main():
@@ -66,9 +68,9 @@ def main():
                     fastest[seed, k["name"]] = k
     large = {key: k for key, k in fastest.items() if k["us"] >= arguments.least}
     found = {key: k for key, k in large.items() if k["share"] < arguments.below}
-    print(f"{'net':>4} {'us':>9} {'% of ceiling':>14}  kernel: rule")
+    print(f"{'net':>4} {'us':>9} {'% of run':>9} {'% of ceiling':>14}  kernel: rule")
     for (seed, _), k in sorted(found.items(), key=lambda f: f[1]["us"] * (f[1]["share"] - 1)):
-        print(f"{seed:>4} {k['us']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}")
+        print(f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}")
     print(
         f"{len(found)} of {len(large)} kernels of {arguments.least:g} us or more in the networks {first} to {last} are below "
         f"{100 * arguments.below:g} % of their ceiling"
