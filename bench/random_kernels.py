@@ -70,7 +70,9 @@ def main():
     found = {key: k for key, k in large.items() if k["share"] < arguments.below}
     print(f"{'net':>4} {'us':>9} {'% of run':>9} {'% of ceiling':>14}  kernel: rule")
     for (seed, _), k in sorted(found.items(), key=lambda f: f[1]["us"] * (f[1]["share"] - 1)):
-        print(f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}")
+        print(
+            f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}"
+        )
     print(
         f"{len(found)} of {len(large)} kernels of {arguments.least:g} us or more in the networks {first} to {last} are below "
         f"{100 * arguments.below:g} % of their ceiling"

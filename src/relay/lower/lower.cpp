@@ -71,9 +71,24 @@ struct KernelFlops {
   std::vector<SymbolicFlops> symbolic{};
 };
 
-// One operation an element of each reduction, and one a node of each body.
-void count_flops(const te::TensorNode& stage, KernelFlops& flops) {
-  SymbolicFlops own{(stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body), {}};
+// The part of a stage's steps that its `inside` loops do not leave out.
+double part_inside(const te::TensorNode& stage, const StageSchedule& how) {
+  std::set<std::string> inside;
+  for (const Loop& l : how.loops)
+    if (l.kind == LoopKind::Inside) inside.insert(l.axis);
+  double part = 1;
+  if (inside.empty()) return part;
+  for (const te::Axis& a : stage.axes) {
+    std::set<std::string> sums;
+    const PartOfTaps taps = taps_inside(stage, a.var->name, sums);
+    if (std::includes(inside.begin(), inside.end(), sums.begin(), sums.end())) part *= mean_part(taps, extent_or(a, 0));
+  }
+  return part;
+}
+
+// One operation an element of each reduction, and one a node of each body; of `part` of them.
+void count_flops(const te::TensorNode& stage, double part, KernelFlops& flops) {
+  SymbolicFlops own{part * ((stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body)), {}};
   auto multiply = [&](const te::Axis& a, double extent) {
     if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))
       own.each *= extent;
@@ -91,6 +106,7 @@ void count_flops(const te::TensorNode& stage, KernelFlops& flops) {
 // The operations of each kernel, by its root stage: its own, and those of the stages inside it.
 std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const Schedule& schedule) {
   std::map<std::string, std::string> kernel_of;  // of each stage; consumers come first
+  std::map<std::string, double> part_of;         // of each stage's steps, those that are not left out
   std::map<std::string, KernelFlops> flops;
   for (size_t i = stages.size(); i-- > 0;) {
     const te::TensorNode& t = *stages[i];
@@ -99,7 +115,9 @@ std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const
     if (how.place == Place::Root) kernel_of[t.name] = t.name;
     if (how.place == Place::At) kernel_of[t.name] = kernel_of[how.consumer];
     const std::string& kernel = kernel_of[t.name];
-    count_flops(t, flops[kernel]);
+    double& part = part_of.try_emplace(t.name, part_inside(t, how)).first->second;
+    if (how.place == Place::At) part *= part_of[how.consumer];
+    count_flops(t, part, flops[kernel]);
     for (const te::Tensor& read : te::inputs(stages[i])) kernel_of[read->name] = kernel;
   }
   return flops;

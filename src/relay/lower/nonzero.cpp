@@ -94,4 +94,11 @@ PartOfTaps taps_inside(const te::TensorNode& r, const std::string& row, std::set
   };
 }
 
+double mean_part(const PartOfTaps& taps, int64_t rows) {
+  if (!taps || rows <= 0) return 1;
+  double read = 0;
+  for (int64_t row = 0; row < rows; ++row) read += taps(row, 1);
+  return read / static_cast<double>(rows);
+}
+
 }  // namespace relay::lower

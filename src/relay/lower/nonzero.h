@@ -27,5 +27,7 @@ using PartOfTaps = std::function<double(int64_t begin, int64_t count)>;
 // Of axis `row` of the sum r; the reduction axis that steps over the taps is added to `sums`. Empty: all are read, or nothing is
 // known of it.
 PartOfTaps taps_inside(const te::TensorNode& r, const std::string& row, std::set<std::string>& sums);
+// The mean of that over all rows, one by one; 1 if all are read.
+double mean_part(const PartOfTaps& taps, int64_t rows);
 
 }  // namespace relay::lower

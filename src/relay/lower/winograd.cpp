@@ -164,12 +164,7 @@ double read_taps(const Convolution& c) {
   for (size_t d : {c.y, c.x}) {
     const te::Axis& axis = c.sum->axes[d];
     std::set<std::string> sums;
-    const PartOfTaps taps = taps_inside(*c.sum, axis.var->name, sums);
-    if (!taps) continue;
-    const int64_t rows = extent_or(axis, 1);
-    double read = 0;
-    for (int64_t row = 0; row < rows; ++row) read += taps(row, 1);
-    part *= read / static_cast<double>(rows);
+    part *= mean_part(taps_inside(*c.sum, axis.var->name, sums), extent_or(axis, 1));
   }
   part *= 1.1;  // a tile's rows read what one of them needs
   return part < 0.85 ? part : 1;

@@ -39,9 +39,9 @@ struct Winograd {
   std::string product;  // [p, q, n, ty, tx, o], summed over c
   std::string columns;  // [n, ty, tx, i, q, o]: A^T product
   std::string tiles;    // [n, ty, tx, i, j, o]: A^T product A
-  std::string
-      result;  // the convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]; of images in one another
-               // a stage of its own that has them side by side, and the convolution takes it apart
+  // The convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]. Of images in one another a stage of its own that
+  // has them side by side; the convolution takes it apart.
+  std::string result;
   int channels = 1;  // the dimension of the data
   te::Tensor data;   // what the convolution reads, before its padding
 };
