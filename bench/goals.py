@@ -45,6 +45,10 @@ def mean(found):
     return math.exp(statistics.fmean(map(math.log, found.values())))
 
 
+def marked(got, reached):
+    return f"{got:.2f}" if reached else f"**{got:.2f} missed**"
+
+
 def goals_section(rows, best, profile, target):
     """`best`: the fastest peer of a row. `profile`: what `relay profile` says of a model at one thread."""
     one, two = (ratios(rows, best, threads, GOALS) for threads in (1, 2))
@@ -58,10 +62,11 @@ def goals_section(rows, best, profile, target):
     ]
 
     def line(name, goal, got, goal_of_two, got_of_two, goal_there, where=""):
-        of_two = f"{goal_of_two:.2f}" if goal_of_two and not here else ""
+        goal_of_two = None if here else goal_of_two
+        of_two = f"{goal_of_two:.2f}" if goal_of_two else ""
+        reached_by_two = marked(got_of_two, not goal_of_two or got_of_two >= goal_of_two) if got_of_two else ""
         lines.append(
-            f"| {name} | {goal:.2f} | {'' if got >= goal else '**'}{got:.2f}{'' if got >= goal else ' missed**'} "
-            f"| {of_two} | {f'{got_of_two:.2f}' if got_of_two else ''} | {goal_there:.2f} | {where} |"
+            f"| {name} | {goal:.2f} | {marked(got, got >= goal)} | {of_two} | {reached_by_two} | {goal_there:.2f} | {where} |"
         )
 
     for name, got in one.items():
@@ -71,14 +76,15 @@ def goals_section(rows, best, profile, target):
         of_two = mean(two) if len(two) == len(GOALS) else None
         line("geometric mean", MEAN[here], mean(one), MEAN_OF_TWO_THREADS, of_two, MEAN[1 - here])
     small = ratios(rows, best, 1, SMALL)
+    medians = {r["model"]: r["relay"]["median_us"] for r in rows if r["threads"] == 1}
     small_lines = [
         "| model | measured us | floor us | measured over floor | best peer / relay |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for name, ratio in small.items():
-        p = profile(name)
-        floor = sum(k["us"] * k["share"] for k in p["kernels"])
-        small_lines.append(f"| {name} | {p['us']:.1f} | {floor:.1f} | {p['us'] / floor:.2f} | {ratio:.2f} |")
+        us, floor = medians[name], sum(k["us"] * k["share"] for k in profile(name)["kernels"])
+        over = marked(us / floor, us <= FROM_FLOOR * floor)
+        small_lines.append(f"| {name} | {us:.1f} | {floor:.1f} | {over} | {marked(ratio, ratio >= 1)} |")
     nl = "\n"
     return f"""
 ## Goals
@@ -89,8 +95,8 @@ below its goal is profiled (`relay profile`): the three kernels that lose most t
 
 {nl.join(lines)}
 
-Small models, one thread, `relay profile`: the floor is the time that the bytes and operations of all kernels take at the measured speed
-of the caches and the multiply-add units; the goal is at most {FROM_FLOOR} times that, and never behind a peer.
+Small models, one thread: the median of the first table, and the floor, the time that the bytes and operations of all kernels take at the
+speed of the caches and the multiply-add units as `relay profile` measures it; the goal is at most {FROM_FLOOR} times that, and never behind a peer.
 
 {nl.join(small_lines)}
 """
