@@ -1,7 +1,7 @@
 // Whole-function planning: the function's groups, and for every array between them its storage order and border.
 //
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
-//   - of few channels, behind a network's input, they stay as they are given (planar.h);
+//   - of few channels, behind a network's input, they stay as they are given, or are copied so (planar.h);
 //   - a convolution or product that takes fewer multiplications in another form is rewritten (winograd.h, strassen.h); where its
 //     data holds a value that this form would spread, the direct form runs after it;
 //   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);

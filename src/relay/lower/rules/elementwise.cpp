@@ -124,11 +124,9 @@ static std::optional<Part> contiguous_part(GroupPlan& plan, const te::Tensor& e,
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return std::nullopt;
     Expr index = l.load->args[contiguous_dim(*l.tensor, layout)];
-    Part part{0, v.extent->ivalue};
+    Part part;
     if (is(index, scalar::BinaryOp::FloorMod) && scalar::is_int(index->args[1]))
       part.extent = index->args[1]->ivalue, index = index->args[0];
-    else
-      part.extent = 0;
     if (!is(index, scalar::BinaryOp::FloorDiv) || index->args[0] != v.var || !scalar::is_int(index->args[1]))
       return std::nullopt;
     part.step = index->args[1]->ivalue;
