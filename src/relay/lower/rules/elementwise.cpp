@@ -188,16 +188,11 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
 // the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is then.
 static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   if (e->dtype.bits < 32 || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
-  auto elements = [](const Exprs& shape) {
-    double product = 1;
-    for (const Expr& extent : shape) product *= scalar::is_int(extent) ? static_cast<double>(extent->ivalue) : 64;
-    return product;
-  };
   std::map<std::string, int> dims;  // of each input the dimension that moves with v; -1: several
   for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
     const te::TensorNode& in = *l.tensor;
     if (!l.axes.count(v) || !in.is_placeholder() || plan.constants.count(in.name) || in.dtype.bits < 32 ||
-        elements(in.shape) > elements(e->shape))
+        te::bytes(in) > te::bytes(*e))
       continue;
     int moves = -1;
     bool plain = true;
