@@ -331,6 +331,33 @@ stage c: at out.2 registers
       << text;
 }
 
+// The next tile's rows are asked for a cache line at a time, in the loop that cuts the sum into lines; weights at each of its steps.
+TEST(Placing, WhatIsStoredAlongASumIsFetchedByLines) {
+  te::Tensor a = te::placeholder("a", {imm(6), imm(32)}, f32), b = te::placeholder("b", {imm(32), imm(64)}, f32);
+  te::Tensor c = te::reduce("c", {imm(6), imm(64)}, {imm(32)}, te::Combiner::Sum,
+                            [&](const Exprs& i, const Exprs& r) { return (*a)({i[0], r[0]}) * (*b)({r[0], i[1]}); });
+  te::Tensor out = te::compute("out", c->shape, [&](const Exprs& i) { return (*c)(i); });
+  Result<std::vector<BuiltKernel>> kernels = build({out}, R"(rule by hand
+stage out: root
+  loops i0/3 i1/16 i0/1:unroll i1/8:unroll i1/1:vector
+stage c: at out.2 registers
+  ahead a i0/3
+  ahead b i1/16
+  loops k0/16 k0/1 i0/1:unroll i1/8:unroll i1/1:vector
+)");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  const std::string text = loop::str(kernels->front().kernel);
+  EXPECT_NE(text.find(R"(      for k0 in 0..2 {
+        prefetch a[i0 * 3 + 3, k0 * 16]
+        prefetch a[i0 * 3 + 4, k0 * 16]
+        prefetch a[i0 * 3 + 5, k0 * 16]
+        for k01 in 0..16 {
+          prefetch b[k0 * 16 + k01, i1 * 16 + 16]
+)"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Schedule, BadTextIsExplained) {
   ConvPool g;
   te::Tensors stages = te::topological({g.out});
@@ -391,9 +418,10 @@ TEST(Schedule, IllegalOnesAreRefused) {
   EXPECT_NE(refusal({g.out}, conv + out + "stage pool: at out.9 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
                 .find("inside 9 loops of 'out', which has 3"),
             std::string::npos);
-  EXPECT_NE(refusal({g.out}, conv + pool + "stage out: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1")
-                .find("stage 'out' has no serial loop over a sum in which 'w' could be fetched"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal({g.out}, conv + pool + "stage out: root\n ahead w i2/16\n loops i0/1:unroll i1/1:unroll i2/1:vector")
+          .find("stage 'out' has no serial loop in which 'w' could be fetched"),
+      std::string::npos);
   EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
                 .find("stage 'pool' does not read 'w' from memory"),
             std::string::npos);
@@ -466,8 +494,8 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
 }
 
 // Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead: by a contraction, by
-// Winograd's and by Strassen's form. So are results that do not stay in L2.
-TEST(Function, WeightsAndResultsAreFetched) {
+// Winograd's and by Strassen's form. So are data and results that do not stay in L2.
+TEST(Function, WeightsDataAndResultsAreFetched) {
   auto fetched = [](const char* op, const Shape& data, const Shape& weights, const op::AttrValues& attrs, bool pays,
                     int64_t l3_bytes) {
     ir::Dims dims;
@@ -501,6 +529,10 @@ TEST(Function, WeightsAndResultsAreFetched) {
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 56, 56}, {256, 64, 1, 1}, {}, false, large), "conv2d_out");
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 14, 14}, {256, 64, 1, 1}, {}, false, large), "");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 56, 56}, {64, 256, 1, 1}, {}, false, large), "conv2d_out data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 114, 114}, {64, 64, 3, 3}, {}, false, large), "conv2d conv2d_out data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 58, 58}, {256, 256, 3, 3}, {}, false, large),
+            "conv2d conv2d_input conv2d_out data_nhwc");
 }
 
 // Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.

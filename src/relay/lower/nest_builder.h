@@ -53,8 +53,9 @@ class KernelBuilder {
   loop::Stmt loops_after_placed(const te::Tensor& stage, size_t level, const Ranges& ranges);
   // One loop and what is inside. With `init`, reduction loops are skipped and the identity is stored.
   loop::Stmt one_loop(const te::Tensor& stage, size_t level, const Ranges& ranges, bool init);
-  // Prefetches of the lines that the stage reads of `ahead` at the first point of the ranges, further along the axis.
-  loop::Stmts fetch_ahead(const te::Tensor& stage, const Ranges& ranges);
+  // The loop in which `ahead` is fetched; prefetches of what the stage reads of it, further along the axis.
+  size_t fetching_loop(const te::Tensor& stage, const Ahead& ahead) const;
+  loop::Stmts fetch_ahead(const te::Tensor& stage, const Ahead& ahead, const Ranges& ranges);
   // Prefetches of what its ranges need of its `early` arrays, if no stage is placed further inside than `level`.
   loop::Stmts fetch_early(const te::Tensor& stage, size_t level, const Ranges& ranges);
   // Prefetches of the part of an array that the stage itself reads, or of its own.

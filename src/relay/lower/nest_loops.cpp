@@ -43,13 +43,13 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   const te::Axis* axis = find_axis(*stage, l.axis);
   if (!axis) refuse("see the stage's axes with --emit te", "stage '{}' has no axis '{}'", stage->name, l.axis);
   bool reduce = is_reduce_axis(*stage, l.axis);
-  const bool fetches = !init && !s.ahead.empty() && innermost_sum(*stage, s) == static_cast<int>(level);
   auto inside = [&](const Ranges& r) {
     if (init) return one_loop(stage, level + 1, r, true);
-    loop::Stmt body = loops(stage, level + 1, r);
-    if (!fetches) return body;
-    loop::Stmts parts = fetch_ahead(stage, r);
-    parts.push_back(body);
+    loop::Stmts parts;
+    for (const Ahead& a : s.ahead)
+      if (fetching_loop(stage, a) == level)
+        for (loop::Stmt& line : fetch_ahead(stage, a, r)) parts.push_back(std::move(line));
+    parts.push_back(loops(stage, level + 1, r));
     return loop::block(std::move(parts));
   };
   if (init && reduce) return one_loop(stage, level + 1, ranges, true);
@@ -88,16 +88,25 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   return loop::block(std::move(out));
 }
 
-loop::Stmts KernelBuilder::fetch_ahead(const te::Tensor& stage, const Ranges& ranges) {
-  const StageSchedule& s = of(*stage);
-  Ranges first;
-  for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
-    for (const te::Axis& a : *axes) {
-      const Range& r = ranges.at(a.var.get());
-      const int64_t step = a.var->name == s.ahead_axis ? s.ahead_step : 0;
-      first[a.var.get()] = {r.min + step, a.var->name == s.loops.back().axis ? r.extent : imm(1)};
-    }
-  return fetch(stage, s.ahead, first);
+size_t KernelBuilder::fetching_loop(const te::Tensor& stage, const Ahead& ahead) const {
+  const std::vector<Loop>& l = of(*stage).loops;
+  size_t at = static_cast<size_t>(innermost_serial(*stage, of(*stage)));
+  if (at == 0 || l[at - 1].axis != l[at].axis || l[at - 1].kind != LoopKind::Serial) return at;
+  const auto layout = layouts_.find(ahead.array);
+  if (layout == layouts_.end() || layout->second.dims.empty()) return at;
+  for (const te::Tensor& t : bodies_.loads_of(*stage))
+    for (const Expr& load : bodies_.loads(*stage, *t))
+      if (t->name == ahead.array &&
+          depends_on(load->args[layout->second.dims.back().dim], find_axis(*stage, l[at].axis)->var))
+        return at - 1;
+  return at;
+}
+
+loop::Stmts KernelBuilder::fetch_ahead(const te::Tensor& stage, const Ahead& ahead, const Ranges& ranges) {
+  Ranges there = ranges;
+  Range& moved = there[find_axis(*stage, ahead.axis)->var.get()];
+  moved.min = moved.min + ahead.step;
+  return fetch(stage, ahead.array, there);
 }
 
 loop::Stmts KernelBuilder::fetch_early(const te::Tensor& stage, size_t level, const Ranges& ranges) {
@@ -117,30 +126,46 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
     if (t->name == name) tensor = t;
   if (!tensor || !params_.count(tensor.get()))
     refuse("name an array that the stage reads", "stage '{}' does not read '{}' from memory", stage->name, name);
-  Region region;
-  if (tensor == stage)
-    for (const te::Axis& a : stage->axes) region.dims.push_back(ranges.at(a.var.get()));
-  else
-    region = regions_.read_by(*stage, *tensor, ranges);
-  // A point for each cache line: the dimension that is stored last in steps of a line.
+  std::vector<Exprs> loads;
+  for (const Expr& load : bodies_.loads(*stage, *tensor)) loads.push_back(load->args);
+  if (tensor == stage) {
+    loads = {{}};
+    for (const te::Axis& a : stage->axes) loads[0].push_back(a.var);
+  }
   constexpr size_t most = 64;  // of a larger part, or one that is known at run time only, nothing
-  const int last = layouts_.at(name).dims.empty() ? -1 : layouts_.at(name).dims.back().dim;
+  const Layout& layout = layouts_.at(name);
   const int64_t line = std::max(1, 64 / tensor->dtype.bytes());
-  std::vector<Exprs> points{{}};
-  for (size_t d = 0; d < region.dims.size(); ++d) {
-    const Range& r = region.dims[d];
-    if (!scalar::is_int(r.extent)) return {};
-    std::vector<Exprs> longer;
-    for (int64_t i = 0; i < r.extent->ivalue; i += static_cast<int>(d) == last ? line : 1)
-      for (const Exprs& point : points) {
-        if (longer.size() == most) return {};
-        longer.push_back(point);
-        longer.back().push_back(scalar::simplify(r.min + i, bounds_));
+  std::vector<Exprs> lines;
+  for (const Exprs& load : loads) {
+    std::vector<Exprs> points{load};
+    for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
+      for (const te::Axis& a : *axes) {
+        auto moves = [&](const Expr& index) { return depends_on(index, a.var); };
+        if (std::none_of(load.begin(), load.end(), moves)) continue;
+        const Range& r = ranges.at(a.var.get());
+        if (!scalar::is_int(r.extent)) return {};
+        // A point for each cache line: along the dimension that is stored last in steps of a line.
+        const int64_t step = !layout.dims.empty() && moves(load[layout.dims.back().dim]) ? line : 1;
+        std::vector<Exprs> longer;
+        for (int64_t i = 0; i < r.extent->ivalue; i += step)
+          for (const Exprs& point : points) {
+            if (longer.size() == most) return {};
+            longer.emplace_back();
+            for (const Expr& index : point) longer.back().push_back(scalar::substitute(index, {{a.var, r.min + i}}));
+          }
+        points = std::move(longer);
       }
-    points = std::move(longer);
+    for (Exprs& point : points) {
+      for (Expr& index : point) index = scalar::simplify(index, bounds_);
+      const bool known = std::any_of(lines.begin(), lines.end(), [&](const Exprs& other) {
+        return std::equal(point.begin(), point.end(), other.begin(), scalar::equal);
+      });
+      if (!known) lines.push_back(std::move(point));
+    }
+    if (lines.size() > most) return {};
   }
   loop::Stmts out;
-  for (const Exprs& point : points) {
+  for (const Exprs& point : lines) {
     auto [buffer, indices] = address(*tensor, point);
     out.push_back(loop::prefetch(buffer, indices));
   }

@@ -227,9 +227,9 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
              t->name);
     if (s->from_border && !guarded(*t))
       refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
-    if (!s->ahead.empty() && innermost_sum(*t, *s) < 0)
-      refuse("leave 'ahead' out", "stage '{}' has no serial loop over a sum in which '{}' could be fetched", t->name,
-             s->ahead);
+    if (!s->ahead.empty() && innermost_serial(*t, *s) < 0)
+      refuse("leave 'ahead' out", "stage '{}' has no serial loop in which '{}' could be fetched", t->name,
+             s->ahead.front().array);
     if (t->before) check_scan(*t, *s);
     if (s->place != Place::At) continue;
     const StageSchedule* c = schedule_of(s->consumer);

@@ -22,11 +22,15 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
 static const char* const storage_names[] = {"registers", "stack", "scratch"};
 static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled", "inside"};
 
-int innermost_sum(const te::TensorNode& stage, const StageSchedule& schedule) {
+int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule) {
   int innermost = -1;
-  for (size_t i = 0; i < schedule.loops.size(); ++i)
-    if (schedule.loops[i].kind == LoopKind::Serial && is_reduce_axis(stage, schedule.loops[i].axis))
-      innermost = static_cast<int>(i);
+  bool sums = false;
+  for (size_t i = 0; i < schedule.loops.size(); ++i) {
+    if (schedule.loops[i].kind != LoopKind::Serial) continue;
+    const bool is_sum = is_reduce_axis(stage, schedule.loops[i].axis);
+    if (is_sum || !sums) innermost = static_cast<int>(i);
+    sums |= is_sum;
+  }
   return innermost;
 }
 
@@ -48,7 +52,7 @@ std::string str(const Schedule& schedule, const te::Tensors& order) {
         break;
     }
     out += "\n";
-    if (!s.ahead.empty()) out += format("  ahead {} {}/{}\n", s.ahead, s.ahead_axis, s.ahead_step);
+    for (const Ahead& a : s.ahead) out += format("  ahead {} {}/{}\n", a.array, a.axis, a.step);
     if (!s.early.empty()) out += format("  early {}\n", fmt::to_string(join(s.early, " ")));
     if (s.loops.empty()) continue;
     out += "  loops";
@@ -215,12 +219,13 @@ class Reader {
 
   Status read_ahead(StageSchedule& s, const te::TensorNode& stage) {
     const size_t slash = words_.size() == 3 ? words_[2].text.find('/') : std::string_view::npos;
-    if (slash == std::string_view::npos || !number(words_[2].text.substr(slash + 1), &s.ahead_step) || s.ahead_step < 1)
+    Ahead a;
+    if (slash == std::string_view::npos || !number(words_[2].text.substr(slash + 1), &a.step) || a.step < 1)
       return error(0, "expected 'ahead TENSOR AXIS/STEP'");
-    s.ahead = std::string(words_[1].text), s.ahead_axis = std::string(words_[2].text.substr(0, slash));
-    if (!find_stage(s.ahead)) return unknown_stage(1, s.ahead);
-    if (!find_axis(stage, s.ahead_axis))
-      return error(2, format("stage '{}' has no axis '{}'", stage.name, s.ahead_axis));
+    a.array = std::string(words_[1].text), a.axis = std::string(words_[2].text.substr(0, slash));
+    if (!find_stage(a.array)) return unknown_stage(1, a.array);
+    if (!find_axis(stage, a.axis)) return error(2, format("stage '{}' has no axis '{}'", stage.name, a.axis));
+    s.ahead.push_back(std::move(a));
     return ok();
   }
 

@@ -15,8 +15,8 @@
 // not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled the last iteration
 // is a copy of its own, and the others need no test of what only it lacks. Under :inside a loop over a sum leaves out the steps
 // in which all results that are computed there read nothing but padding with zeros (nonzero.h). `at relu.4` means: computed inside the first four
-// loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, the part of weight that is 32
-// further along o is fetched into the cache. `early skip relu`: what a tile of relu reads of skip, and where it is stored, is
+// loops of relu, as much as the loops below need. `ahead weight o/32`: while conv is computed, what is read of weight 32
+// further along o is fetched into the cache, bit by bit. `early skip relu`: what a tile of relu reads of skip, and where it is stored, is
 // fetched before the tile is computed.
 #pragma once
 
@@ -43,6 +43,12 @@ enum class Place : uint8_t {
 
 enum class Storage : uint8_t { Registers, Stack, Scratch };
 
+// What is read of `array` (a stage or placeholder, or the stage itself) `step` further along `axis` is fetched into the cache.
+struct Ahead {
+  std::string array, axis;
+  int64_t step = 0;
+};
+
 struct StageSchedule {
   Place place = Place::Inline;
   std::string consumer;                  // At
@@ -54,10 +60,9 @@ struct StageSchedule {
   // Inline only: the stage is select(in range, load, value), and the loaded array has a border that holds the value where
   // the guard is false; the guard is dropped.
   bool from_border = false;
-  // While this is computed, what `ahead` (a stage or placeholder that it reads) holds `ahead_step` further along axis
-  // `ahead_axis` is fetched into the cache; at each step of the innermost serial loop over a reduction axis.
-  std::string ahead, ahead_axis;
-  int64_t ahead_step = 0;
+  // At each step of the innermost serial loop, over a sum if there is one; of what is stored along the axis of that loop, at each
+  // step of the loop around it over the same axis, whose steps are whole cache lines: c/16 c/1.
+  std::vector<Ahead> ahead;
   // Arrays that the stage reads, or its own: the part that a tile needs is fetched into the cache before what is placed innermost
   // in its loops is computed.
   std::vector<std::string> early;
@@ -77,7 +82,7 @@ Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stag
 // The name of an axis in schedules: its variable's name.
 const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name);
 bool is_reduce_axis(const te::TensorNode& stage, const std::string& name);
-// The innermost serial loop over a reduction axis; -1: none.
-int innermost_sum(const te::TensorNode& stage, const StageSchedule& schedule);
+// The innermost serial loop: over a reduction axis, if there is one; -1: none.
+int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule);
 
 }  // namespace relay::lower

@@ -38,12 +38,37 @@ bool is_expensive(const Expr& body) {
   return found;
 }
 
-void fetch_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
-                 int64_t step) {
-  if (!plan.streams_weights) return;
-  auto part = plan.schedule.stages.find(sum + "_part");
-  StageSchedule& reads = part == plan.schedule.stages.end() ? plan.schedule.stages[sum] : part->second;
-  reads.ahead = weight, reads.ahead_axis = axis, reads.ahead_step = step;
+// The stage, or the parts that its long sum was split into.
+static std::string reader(const GroupPlan& plan, const std::string& stage) {
+  return plan.schedule.stages.count(stage + "_part") ? stage + "_part" : stage;
+}
+
+void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
+                         int64_t step) {
+  if (plan.streams_weights) plan.schedule.stages[reader(plan, sum)].ahead.push_back({weight, axis, step});
+}
+
+void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
+                      int64_t step) {
+  const te::Tensor reads = plan.stage(reader(plan, stage)), t = plan.stage(array);
+  const bool is_array = (t->is_placeholder() && !plan.constants.count(array)) ||
+                        (!plan.slides && plan.schedule.stages[array].place == Place::Root);
+  if (!is_array || te::bytes(*t) <= plan.target->l2_bytes / 2) return;
+  StageSchedule& s = plan.schedule.stages[reads->name];
+  const int loop = innermost_serial(*reads, s);
+  if (loop < 0) return;
+  s.ahead.push_back({array, axis, step});
+  const std::string along = s.loops[static_cast<size_t>(loop)].axis;
+  const int64_t line = std::max(1, 64 / t->dtype.bytes());
+  if (!is_reduce_axis(*reads, along) || extent_or(*find_axis(*reads, along), 2 * line) <= line) return;
+  const size_t last = static_cast<size_t>(contiguous_dim(*t, plan.layout(t)));
+  const Expanded bodies = expand(plan.stages(), plan.schedule);
+  const Exprs& loads = bodies.loads(*reads, *t);
+  const bool moves = std::any_of(loads.begin(), loads.end(), [&](const Expr& load) {
+    const Exprs vars = scalar::free_vars(load->args[last]);
+    return std::find(vars.begin(), vars.end(), find_axis(*reads, along)->var) != vars.end();
+  });
+  if (moves) s.loops.insert(s.loops.begin() + loop, {along, line});
 }
 
 void fetch_early(GroupPlan& plan, const std::string& result) {

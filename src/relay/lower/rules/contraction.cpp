@@ -51,6 +51,20 @@ static bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads)
   });
 }
 
+// True if neighbouring results read the same elements: their windows overlap.
+static bool overlaps(const te::TensorNode& r, const LoadFact& load) {
+  return std::any_of(load.coefficients.begin(), load.coefficients.end(), [&](const auto& c) {
+    if (!c) return true;
+    int64_t step = 0, taps = 1;
+    for (const auto& [axis, coefficient] : *c)
+      if (is_reduce_axis(r, axis))
+        taps += coefficient * (extent_or(*find_axis(r, axis), 1) - 1);
+      else
+        step = coefficient;
+    return step > 0 && taps > step;
+  });
+}
+
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (!facts.contraction) return false;
   int lanes = plan.lanes(r->dtype);
@@ -296,6 +310,12 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
   split_long_sum(plan, plan.stage(r_name), blocks ? 256 : 128);
   const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
+  // Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this one is
+  // used.
+  constexpr int64_t blocks_for_fetching = 4;
+  if (!rows_copied && !grouped && !plan.planar && !x.empty() && left_loads.size() == 1 &&
+      (n_outside || n_extent <= blocks_for_fetching * block) && !overlaps(*r, left_loads[0]))
+    fetch_data_ahead(plan, r_name, left_loads[0].tensor->name, x, best.tx);
   if (rows_copied && blocks) {
     block_rows(plan, r_name, n, rows, block);
   } else {
@@ -307,7 +327,7 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   constexpr int64_t rows_for_fetching = 512;
   if (n_outside && !source && !rows.empty() && row_count <= rows_for_fetching && n_extent > block &&
       right_loads.size() == 1 && plan.constants.count(right_loads[0].tensor->name))
-    fetch_ahead(plan, r_name, right_loads[0].tensor->name, n, block);
+    fetch_weights_ahead(plan, r_name, right_loads[0].tensor->name, n, block);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}", e_name, best.tx * best.ty,
                    best.nb, lanes, n,
                    plan.planar ? ", a row of an image stored by channels"

@@ -124,7 +124,7 @@ class Scheduler {
     sum.insert(sum.end(), results.begin(), results.end());
     split_long_sum(plan_, plan_.stage(s_.product), 128);
     // The next product's part; behind the last one's lies that of the next pair of blocks.
-    fetch_ahead(plan_, s_.product, s_.weight, "p", 1);
+    fetch_weights_ahead(plan_, s_.product, s_.weight, "p", 1);
     e_ = plan_.stage(e_->name);
   }
 

@@ -87,6 +87,7 @@ class Scheduler {
     product_stages(tile, level);
     input_stages(own_input_ ? 0 : level - 1);
     output_stages(level + 3);
+    data_ahead();
     const bool in_one_another = w_.y.apart * w_.x.apart > 1;
     plan_.note(
         format("{}: Winograd F({} x {}, {} x {}){}, blocks of {} x {} tiles, register tile {} x {} vectors of {}{}",
@@ -221,7 +222,7 @@ class Scheduler {
     split_long_sum(plan_, plan_.stage(w_.product));
     e_ = plan_.stage(e_->name);
     // The next position's part; behind the last one's lies the first one's of the next block of output channels.
-    fetch_ahead(plan_, w_.product, w_.weight, "q", 1);
+    fetch_weights_ahead(plan_, w_.product, w_.weight, "q", 1);
   }
 
   void input_stages(int level) {
@@ -256,6 +257,17 @@ class Scheduler {
     keep(w_.columns, w_.tiles, 4, "q");
     at(w_.tiles, e_->name, level + 1, Storage::Registers).loops = {
         {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
+  }
+
+  // What does not stay in L2: the next tile of the data and of the result, and what the next position multiplies.
+  void data_ahead() {
+    const Expanded bodies = expand(plan_.stages(), plan_.schedule);
+    for (const te::Tensor& in : bodies.loads_of(*plan_.stage(w_.rows)))
+      fetch_data_ahead(plan_, w_.rows, in->name, "tx", 1);
+    fetch_data_ahead(plan_, e_->name, e_->name, x_, w_.x.m);
+    if (!own_input_) return;
+    fetch_data_ahead(plan_, w_.input, w_.input, "tx", 1);
+    fetch_data_ahead(plan_, w_.product, w_.input, "q", 1);
   }
 
   // The images that lie side by side are stored channels-last, and the epilogue puts them into one another again.
