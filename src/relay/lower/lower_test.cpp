@@ -533,6 +533,8 @@ TEST(Function, WeightsDataAndResultsAreFetched) {
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 114, 114}, {64, 64, 3, 3}, {}, false, large), "conv2d conv2d_out data_nhwc");
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 58, 58}, {256, 256, 3, 3}, {}, false, large),
             "conv2d conv2d_input conv2d_out data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 128, 58, 58}, {128, 1, 3, 3}, {{"groups", int64_t{128}}}, false, large),
+            "conv2d_out data_nhwc");
 }
 
 // Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.

@@ -136,6 +136,12 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
   const Layout& layout = layouts_.at(name);
   const int64_t line = std::max(1, 64 / tensor->dtype.bytes());
   std::vector<Exprs> lines;
+  auto add = [](std::vector<Exprs>& to, Exprs point) {  // what windows share is there once
+    const bool known = std::any_of(to.begin(), to.end(), [&](const Exprs& other) {
+      return std::equal(point.begin(), point.end(), other.begin(), scalar::equal);
+    });
+    if (!known) to.push_back(std::move(point));
+  };
   for (const Exprs& load : loads) {
     std::vector<Exprs> points{load};
     for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
@@ -149,19 +155,15 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
         std::vector<Exprs> longer;
         for (int64_t i = 0; i < r.extent->ivalue; i += step)
           for (const Exprs& point : points) {
-            if (longer.size() == most) return {};
-            longer.emplace_back();
-            for (const Expr& index : point) longer.back().push_back(scalar::substitute(index, {{a.var, r.min + i}}));
+            Exprs at;
+            for (const Expr& index : point)
+              at.push_back(scalar::simplify(scalar::substitute(index, {{a.var, r.min + i}}), bounds_));
+            add(longer, std::move(at));
+            if (longer.size() > most) return {};
           }
         points = std::move(longer);
       }
-    for (Exprs& point : points) {
-      for (Expr& index : point) index = scalar::simplify(index, bounds_);
-      const bool known = std::any_of(lines.begin(), lines.end(), [&](const Exprs& other) {
-        return std::equal(point.begin(), point.end(), other.begin(), scalar::equal);
-      });
-      if (!known) lines.push_back(std::move(point));
-    }
+    for (Exprs& point : points) add(lines, std::move(point));
     if (lines.size() > most) return {};
   }
   loop::Stmts out;

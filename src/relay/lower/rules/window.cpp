@@ -107,17 +107,23 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   StageSchedule& sr = plan.schedule.stages[r->name];
   sr = {};
   sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
+  for (const te::Axis& a : r->axes)
+    if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x))) sr.loops.push_back({a.var->name, 1});
+  const size_t ended = sr.loops.size();
   int64_t unrolled = 1;
   for (size_t k = r->reduce_axes.size(); k-- > 0;) {
     const te::Axis& a = r->reduce_axes[k];
     const bool unroll =
         (grouped || is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= most_taps;
-    sr.loops.insert(sr.loops.begin(), {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
+    sr.loops.insert(sr.loops.begin() + static_cast<int64_t>(ended),
+                    {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
   }
-  for (const te::Axis& a : r->axes)
-    if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x))) sr.loops.push_back({a.var->name, 1});
   if (tx > 1) sr.loops.push_back({in_r(x), 1, LoopKind::Unroll});
   add_vector(sr.loops, in_r(v), static_cast<int>(step));
+  if (tx > 1) {
+    for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, r->name, l.tensor->name, in_r(x), tx);
+    fetch_data_ahead(plan, e->name, e->name, x, tx);
+  }
   plan.note(format("{}: window, {} outputs x {} vectors of {} along {}{}", e->name, tx, nb, step, v,
                    grouped ? format(", groups of {}", facts.group) : ""));
   return true;

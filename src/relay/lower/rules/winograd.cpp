@@ -265,6 +265,8 @@ class Scheduler {
     for (const te::Tensor& in : bodies.loads_of(*plan_.stage(w_.rows)))
       fetch_data_ahead(plan_, w_.rows, in->name, "tx", 1);
     fetch_data_ahead(plan_, e_->name, e_->name, x_, w_.x.m);
+    for (const te::Tensor& in : bodies.loads_of(*plan_.stage(e_->name)))
+      fetch_data_ahead(plan_, e_->name, in->name, x_, w_.x.m);
     if (!own_input_) return;
     fetch_data_ahead(plan_, w_.input, w_.input, "tx", 1);
     fetch_data_ahead(plan_, w_.product, w_.input, "q", 1);
