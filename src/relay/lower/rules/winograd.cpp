@@ -226,7 +226,8 @@ class Scheduler {
   }
 
   void input_stages(int level) {
-    keep(w_.rows, w_.input, 5, "j");
+    const int64_t at_once = rows_at_once();
+    if (!at_once) keep(w_.rows, w_.input, 5, "j");
     StageSchedule& s = own_input_ ? schedule(w_.input) : at(w_.input, e_->name, level, Storage::Scratch);
     const LoopKind tasks = own_input_ ? LoopKind::Parallel : LoopKind::Serial;
     if (own_input_) {
@@ -234,27 +235,38 @@ class Scheduler {
       layout(w_.input, Layout::row_major(6));
     }
     s.loops = {{"n", 1, tasks}, {"ty", 1, tasks}, {"tx", 1}, {"c", lanes_}};
-    at(w_.rows, w_.input, 4, Storage::Stack).loops = {{"n", 1},
-                                                      {"ty", 1},
-                                                      {"tx", 1},
-                                                      {"j", 1, LoopKind::Unroll},
-                                                      {"p", 1, LoopKind::Unroll},
-                                                      {"c", 1, LoopKind::Vector}};
+    if (at_once) s.loops.push_back({"p", at_once, LoopKind::Unroll});
+    at(w_.rows, w_.input, at_once ? 5 : 4, at_once ? Storage::Registers : Storage::Stack).loops = {
+        {"n", 1},
+        {"ty", 1},
+        {"tx", 1},
+        {"j", 1, LoopKind::Unroll},
+        {"p", 1, LoopKind::Unroll},
+        {"c", 1, LoopKind::Vector}};
     for (const char* axis : {"p", "q"}) s.loops.push_back({axis, 1, LoopKind::Unroll});
     s.loops.push_back({"c", 1, LoopKind::Vector});
+  }
+
+  // How many rows of B^T d fit in registers beside what their sums take; 0: not one. A stack between the two directions
+  // takes as many stores as the result.
+  int64_t rows_at_once() const {
+    int64_t rows = w_.y.points();
+    while (rows > 0 && (w_.y.points() % rows || rows * w_.x.points() + 10 > plan_.target->vector_registers)) --rows;
+    return rows;
   }
 
   // `level`: inside the loops over tiles and lanes of output channels; the unrolled loops over a tile's rows and columns
   // follow.
   void output_stages(int level) {
     keep(w_.product + "_block", w_.columns, 4, "p");
-    at(w_.columns, e_->name, level, Storage::Stack).loops = {{"n", 1},
-                                                             {"ty", 1},
-                                                             {"tx", 1},
-                                                             {"q", 1, LoopKind::Unroll},
-                                                             {"i", 1, LoopKind::Unroll},
-                                                             {"o", 1, LoopKind::Vector}};
-    keep(w_.columns, w_.tiles, 4, "q");
+    const bool fit = w_.y.m * w_.x.points() + w_.x.m + 4 <= plan_.target->vector_registers;
+    at(w_.columns, e_->name, level, fit ? Storage::Registers : Storage::Stack).loops = {{"n", 1},
+                                                                                        {"ty", 1},
+                                                                                        {"tx", 1},
+                                                                                        {"q", 1, LoopKind::Unroll},
+                                                                                        {"i", 1, LoopKind::Unroll},
+                                                                                        {"o", 1, LoopKind::Vector}};
+    if (!fit) keep(w_.columns, w_.tiles, 4, "q");
     at(w_.tiles, e_->name, level + 1, Storage::Registers).loops = {
         {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
   }
