@@ -67,6 +67,7 @@ class KernelEmitter {
   Value* emit(const scalar::Expr& e);
   Value* compute(const scalar::Expr& e);
   Value* binary(const scalar::Expr& e);
+  Value* factor(const scalar::Expr& x, DType t);
   Value* contracted(const scalar::Expr& e);
   Value* lane_comparison(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
@@ -88,6 +89,7 @@ class KernelEmitter {
   };
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
+  Value* opaque(Value* base);
   Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
   std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;
   Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
@@ -132,6 +134,8 @@ class KernelEmitter {
   std::unordered_map<Value*, Value*> loaded_under_;  // of what was read from memory: the guard
 
   std::unordered_map<const loop::Buffer*, Value*> bases_;
+  std::unordered_map<Value*, Value*> opaque_;  // of bases
+  bool reads_for_itself_ = false;              // the load that is emitted: no other one's value will do
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;

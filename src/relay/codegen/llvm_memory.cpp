@@ -1,4 +1,5 @@
 // Arrays: addresses, loads, stores, register buffers.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
@@ -109,6 +110,15 @@ llvm::Value* KernelEmitter::base_of(const Buffer* buffer) {
   return it->second;
 }
 
+// The same address, which LLVM does not know to be the same.
+llvm::Value* KernelEmitter::opaque(Value* base) {
+  Value*& copy = opaque_[base];
+  if (copy) return copy;
+  llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+  llvm::FunctionType* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy()}, false);
+  return copy = entry.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {base});
+}
+
 // --- addresses -------------------------------------------------------------------------------------------------------
 
 static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& constant) {
@@ -126,7 +136,7 @@ static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& c
 // outside the array, so none of them is "inbounds".
 llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   Type* element = values_.memory_type(buffer->dtype.element());
-  Value* pointer = base_of(buffer);
+  Value* pointer = reads_for_itself_ ? opaque(base_of(buffer)) : base_of(buffer);
   Exprs terms;
   int64_t constant = 0;
   collect_terms(flat, false, terms, constant);
@@ -202,12 +212,13 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
 llvm::Value* KernelEmitter::load(const Expr& e) {
   const Buffer* buffer = buffer_of(e);
   if (buffer->scope == Scope::Register) return load_register(buffer, e->args, e->dtype);
+  reads_for_itself_ = reads_for_itself_ && e->dtype.lanes == 1 && buffer->scope != Scope::Stack;
   auto read = [&] {
     Value* value = load_memory(buffer, e->args, e->dtype);
     loaded_under_[value] = guard_;
     return value;
   };
-  if (stored_.count(buffer)) return read();
+  if (stored_.count(buffer) || reads_for_itself_) return read();
   uint64_t key = scalar::hash(e);
   for (size_t s = scopes_.size(); s-- > 0;) {
     auto [first, last] = scopes_[s].memo.equal_range(key);

@@ -85,6 +85,47 @@ TEST(Matmul, TilesStayInRegisters) {
   }
 }
 
+// c = a * b of 12 rows and 16 columns and a few: one whole vector and `rest` lanes behind it.
+std::string matmul_with_rest(int64_t k, int64_t rest) {
+  return format(
+      R"(kernel matmul(a: float32[12, {k}] read, b: float32[{k}, 32] read, c: float32[12, 32]), shape (), task t < 1 {{
+  alloc acc: float32[12, 32] in register
+  for i in 0..12 unrolled {{
+    for l in 0..16 vectorised {{ acc[i, l] = 0f }}
+    for l in 0..{rest} vectorised {{ acc[i, 16 + l] = 0f }}
+  }}
+  for p in 0..{k} {{
+    for i in 0..12 unrolled {{
+      for l in 0..16 vectorised {{ acc[i, l] = acc[i, l] + a[i, p] * b[p, l] }}
+      for l in 0..{rest} vectorised {{ acc[i, 16 + l] = acc[i, 16 + l] + a[i, p] * b[p, 16 + l] }}
+    }}
+  }}
+  for i in 0..12 unrolled {{
+    for l in 0..16 vectorised {{ c[i, l] = acc[i, l] }}
+    for l in 0..{rest} vectorised {{ c[i, 16 + l] = acc[i, 16 + l] }}
+  }}
+}}
+)",
+      fmt::arg("k", k), fmt::arg("rest", rest));
+}
+
+// Every multiply-add takes the number of the left factor from memory.
+TEST(Matmul, NarrowVectorsReadForThemselves) {
+  for (int64_t rest : {1, 8}) {
+    loop::Kernel k = testing::parse(matmul_with_rest(64, rest));
+    Result<std::string> assembly = codegen::assembly_text(k, describe("zen4"));
+    ASSERT_TRUE(assembly) << render(assembly.errors());
+    SCOPED_TRACE(*assembly);
+    Counts c = count(*assembly);
+    EXPECT_EQ(c.fma, 24);
+    EXPECT_EQ(c.broadcasts, 0);
+    EXPECT_EQ(c.stack, 0);
+    EXPECT_LE(c.instructions, 24 + 2 + 5);
+    for (const auto& [name, target] : testing::runnable_targets())
+      if (target.vector_registers == 32) testing::compare(k, name, target, {.shape = {}, .tolerance = 1e-4});
+  }
+}
+
 TEST(Matmul, Result) {
   for (const auto& [name, target] : testing::runnable_targets()) {
     int64_t lanes = target.vector_bytes / 4, rows = target.vector_registers == 32 ? 14 : 6;
