@@ -41,6 +41,7 @@ CASES = {
     "dilation": ((1, 2, 26, 35), (2, 2, 5, 5), (1, 1), (4, 4, 4, 4), 2),
     "1 x 1": ((2, 3, 9, 50), (2, 3, 1, 1), (1, 1), (0, 0, 0, 0), 1),
     "padding on one side": ((1, 4, 11, 70), (3, 4, 2, 2), (1, 1), (0, 1, 1, 0), 1),
+    "one channel to one": ((2, 1, 20, 37), (1, 1, 3, 3), (1, 1), (1, 1, 1, 1), 1),
     "long sums": ((1, 12, 10, 48), (4, 12, 5, 5), (1, 1), (2, 2, 2, 2), 1),
 }
 
@@ -104,3 +105,17 @@ def test_not_where_lanes_would_be_gathered_or_channels_fill_them():
         x = relay.var("x", shape)
         model = relay.compile(relay.module(conv(x, weight(*of_weight), strides=strides)))
         assert planar(model) == 0
+
+
+@pytest.mark.parametrize("kernel, stride", [((1, 1), 2), ((3, 3), 2), ((5, 5), 1)])
+@pytest.mark.parametrize("inputs", [1, 20])
+def test_one_output_takes_no_lanes_along_the_batch(inputs, kernel, stride):
+    """A symbolic batch looks long, but its images lie far apart: 200 times slower than lanes along anything else."""
+    w = weight(1, inputs, *kernel)
+    pad = [kernel[0] // 2] * 2
+    x = relay.var("x", ("n", inputs, 30, 33))
+    model = relay.compile(relay.module(conv(x, w, strides=[stride] * 2, padding=pad)))
+    assert not any("along i0" in g["rule"] for g in model.report["groups"]), model.report["groups"]
+    data = RANDOM.standard_normal((3, inputs, 30, 33)).astype(np.float32)
+    exact = F.conv2d(torch.from_numpy(data).double(), torch.from_numpy(w).double(), stride=stride, padding=pad)
+    check(model, data, exact.numpy(), 1)

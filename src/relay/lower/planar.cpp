@@ -36,7 +36,7 @@ bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
   bool images = false, weights = false;
   for (const LoadFact& l : facts->loads) {
     if (is_constant(l.tensor)) {
-      weights |= l.axes.count(o) > 0;
+      weights |= channels == 1 || l.axes.count(o) > 0;
       if (l.axes.count(x)) return false;
       continue;
     }

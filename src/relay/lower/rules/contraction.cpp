@@ -51,6 +51,14 @@ static bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads)
   });
 }
 
+// True if neighbours along an axis are stored side by side.
+static bool is_contiguous(GroupPlan& plan, const LoadFact& load, const std::string& axis) {
+  const Layout& layout = plan.layout(load.tensor);
+  if (layout.dims.empty()) return false;
+  const auto& last = load.coefficients[static_cast<size_t>(layout.dims.back().dim)];
+  return last && last->count(axis);
+}
+
 // True if neighbouring results read the same elements: their windows overlap.
 static bool overlaps(const te::TensorNode& r, const LoadFact& load) {
   return std::any_of(load.coefficients.begin(), load.coefficients.end(), [&](const auto& c) {
@@ -94,6 +102,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
                       const std::vector<LoadFact>& loads, bool swap) {
     bool constant = std::all_of(loads.begin(), loads.end(),
                                 [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
+    int64_t rows = 1;  // which pay for packing
+    for (const te::Axis& a : r->axes)
+      if (other.count(a.var->name) && !own.count(a.var->name)) rows *= extent_or(a, 64);
+    const bool packed = rows >= rows_for_panel;
     for (const te::Axis& a : r->axes) {
       const std::string& name = a.var->name;
       if (!own.count(name) || other.count(name)) continue;
@@ -101,7 +113,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
       bool plain = true;
       for (const LoadFact& l : loads)
         for (const auto& c : l.coefficients) plain &= !c || !c->count(name) || (c->size() == 1 && c->at(name) == 1);
-      if (!plain) continue;
+      if (!plain || (!constant && !packed && !std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
+            return is_contiguous(plan, l, name);
+          })))
+        continue;
       int64_t extent = extent_or(a, 256);
       // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
       const int64_t preference = constant ? 1000000 : in_e(name) == order.back() ? 2 : 1;
@@ -170,13 +185,8 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   std::vector<std::string> reduce;
   for (const te::Axis& a : r->reduce_axes) reduce.push_back(a.var->name);
   auto contiguous_in_left = [&](const std::string& axis) {
-    for (const LoadFact& l : left_loads) {
-      const Layout& layout = plan.layout(l.tensor);
-      if (layout.dims.empty()) continue;
-      const auto& last = l.coefficients[layout.dims.back().dim];
-      if (last && last->count(axis)) return true;
-    }
-    return false;
+    return std::any_of(left_loads.begin(), left_loads.end(),
+                       [&](const LoadFact& l) { return is_contiguous(plan, l, axis); });
   };
   std::stable_sort(reduce.begin(), reduce.end(), [&](const std::string& a, const std::string& b) {
     return contiguous_in_left(a) < contiguous_in_left(b);
