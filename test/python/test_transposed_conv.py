@@ -58,6 +58,10 @@ def test_against_torch(case, symbolic):
     np.testing.assert_allclose(model(data), want.numpy(), atol=5e-5)
     if not symbolic and case not in LEFT:
         assert not any("conv2d_transpose" in g["name"] for g in model.report["groups"])
+        # Phases are put together channels-last, where neighbours in the result are neighbours in a phase.
+        if stride > 1:
+            together = [g["rule"] for g in model.report["groups"] if "depth_to_space" in g["name"]]
+            assert together and all("along i1" in rule for rule in together), together
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in LEFT], ids=str)

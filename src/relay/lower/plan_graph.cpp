@@ -241,6 +241,27 @@ class Planner {
     return true;
   }
 
+  // Every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other dimensions: a
+  // depth_to_space of interleaved images, which lanes along rows would gather.
+  static bool keeps_channels(const PlannedGroup& g) {
+    constexpr int64_t least = 8;  // with fewer, most lanes are empty
+    for (const te::Tensor& t : te::topological(g.te.outputs)) {
+      if (t->is_placeholder()) continue;
+      if (t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
+      const Expr channel = t->axes[1].var;
+      bool keeps = true;
+      scalar::visit(t->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load || n->args.size() != t->axes.size()) return;
+        for (size_t d = 0; d < n->args.size(); ++d) {
+          const std::optional<scalar::Affine> index = scalar::as_affine(n->args[d], {channel});
+          keeps &= index && index->coefficients[0] == (d == 1 ? 1 : 0);
+        }
+      });
+      if (!keeps) return false;
+    }
+    return true;
+  }
+
   bool channels_last(int array) const {
     return plan_.arrays[array].layout.dims ==
                Layout::channels_last(static_cast<int>(plan_.arrays[array].shape.size())).dims &&
@@ -280,7 +301,7 @@ class Planner {
       }
       g.prefers_channels_last = g.on_images;
       bool follows = false;
-      if (!g.prefers_channels_last && keeps_dimensions(g))
+      if (!g.prefers_channels_last && (keeps_dimensions(g) || keeps_channels(g)))
         for (int p : g.params) follows |= channels_last(p);
       if (g.prefers_channels_last || follows) {
         g.prefers_channels_last = true;
