@@ -30,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import fetch_models  # noqa: E402
 import networks  # noqa: E402
+import random_kernels  # noqa: E402
 from goals import goals_section  # noqa: E402
 
 RELAY = ROOT / ".venv" / "bin" / "relay"
@@ -257,6 +258,20 @@ def busy(load):
     )
 
 
+def large_kernels(seeds):
+    """Whether networks drawn at random have large kernels far below their ceiling, and which."""
+    large = {key: k for key, k in random_kernels.measure(seeds).items() if random_kernels.is_large(k)}
+    found = [(seed, k) for (seed, _), k in large.items() if k["share"] < random_kernels.BELOW]
+    lines = [
+        f"Of their {len(large)} large kernels ({random_kernels.LEAST_US} us or more, and {random_kernels.LEAST_PART:.0%} of their run; "
+        f"`bench/random_kernels.py`) {len(found) or 'none'} stayed below {random_kernels.BELOW:.0%} of the ceiling, in the better of "
+        "two profiles."
+    ]
+    for seed, k in found:
+        lines.append(f"- network {seed}: `{k['name']}`, {k['us']:.0f} us, {k['share']:.0%} ({k['rule']})")
+    return "\n".join(lines)
+
+
 def random_section(drawn):
     if not drawn:
         return ""
@@ -267,6 +282,8 @@ def random_section(drawn):
 geometric mean of {len(drawn)}: {mean(drawn, 1):.2f} with one thread.
 
 {times_table(drawn)}
+
+{large_kernels(range(1, len(drawn) + 1))}
 """
 
 
@@ -292,7 +309,8 @@ input, in a process each, the others stopped. The ratio is the median over all r
 its interval is that of a median, by order statistics, which assumes nothing about the distribution. The machine's own speed is
 asked between all bursts: rounds in which its multiply-adds are more than 15 % slower than at best (others run on it too) count for
 nobody; where there are hardly any other rounds all count, and are marked busy. The machine's 99th percentile over its median is
-that of a plain loop of multiply-adds as long as a run of ours, measured in turn with the engines: no engine can be steadier.
+that of a plain loop as long as a run of ours, measured in turn with the engines, which reads as many bytes as the weights have (or
+what can be read in half of the time) and does multiply-adds for the rest: no engine can be steadier.
 
 {times_table(rows)}
 

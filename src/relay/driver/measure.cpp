@@ -78,67 +78,84 @@ double measure_fma_gflops_now(int vector_bytes, int threads) {
   return loop.operations(rounds) * threads / best * 1e-9;
 }
 
-std::vector<double> measure_fma_runs(int vector_bytes, int threads, double us, double seconds) {
-  const FmaLoop loop = fma_loop(vector_bytes);
-  const double gflops = measure_fma_gflops_now(vector_bytes, 1);
-  const int64_t rounds = std::max<int64_t>(1, static_cast<int64_t>(us * gflops * 1e3 / loop.operations(1)));
-  runtime::ThreadPool::Session session(runtime::ThreadPool::global());
-  std::vector<double> times;
-  for (double end = now() + seconds, begin = now(); times.empty() || begin < end;) {
-    session.parallel(threads, [&](int64_t from, int64_t to, int) { loop.run(rounds * (to - from)); }, threads);
-    const double stop = now();
-    times.push_back((stop - begin) * 1e6);
-    begin = stop;
+namespace {
+// Memory that is read as fast as a core can, all of it or a part.
+class ReadLoop {
+ public:
+  static constexpr int64_t step = 512;  // bytes
+  explicit ReadLoop(int64_t bytes) : memory_(static_cast<size_t>(bytes / step) * 8, Vector{1, 2, 3, 4, 5, 6, 7, 8}) {}
+  int64_t steps() const { return static_cast<int64_t>(memory_.size()) / 8; }
+  double bytes() const { return static_cast<double>(memory_.size()) * 64; }
+
+  void run(int64_t begin, int64_t end) const {
+    Vector sums[8] = {};
+    for (size_t i = static_cast<size_t>(begin) * 8; i < static_cast<size_t>(end) * 8; i += 8)
+      for (size_t k = 0; k < 8; ++k) sums[k] += memory_[i + k];
+    for (size_t k = 1; k < 8; ++k) sums[0] += sums[k];
+    sink = static_cast<float>(sums[0][0]);
+    asm volatile("" ::: "memory");
   }
+  void run() const { run(0, steps()); }
+
+ private:
+  typedef uint64_t Vector __attribute__((vector_size(64)));
+  std::vector<Vector> memory_;
+};
+}  // namespace
+
+std::vector<double> measure_machine_runs(int vector_bytes, int threads, double us, int64_t bytes, double seconds) {
+  const FmaLoop multiply_add = fma_loop(vector_bytes);
+  const ReadLoop read(std::min<int64_t>(bytes, int64_t{1} << 29));
+  runtime::ThreadPool::Session session(runtime::ThreadPool::global());
+  auto run = [&](int64_t steps, int64_t rounds) {
+    const double begin = now();
+    session.parallel(
+        threads,
+        [&](int64_t from, int64_t to, int) {
+          read.run(steps * from / threads, steps * to / threads);
+          multiply_add.run(rounds * (to - from));
+        },
+        threads);
+    return (now() - begin) * 1e6;
+  };
+  // At most half of the time is spent on reading, the rest on arithmetic.
+  run(read.steps(), 0);
+  const double all = run(read.steps(), 0), part = std::min(1.0, 0.5 * us / all);
+  const double gflops = measure_fma_gflops_now(vector_bytes, 1);
+  const int64_t steps = static_cast<int64_t>(part * static_cast<double>(read.steps()));
+  const int64_t rounds =
+      std::max<int64_t>(1, static_cast<int64_t>((us - part * all) * gflops * 1e3 / multiply_add.operations(1)));
+  std::vector<double> times;
+  for (double end = now() + seconds; times.empty() || now() < end;) times.push_back(run(steps, rounds));
   return times;
 }
 
 double measure_read_gbps(int64_t bytes) {
-  typedef uint64_t vector __attribute__((vector_size(64)));
-  size_t count = static_cast<size_t>(bytes) / 64 / 8 * 8;
-  std::vector<vector> memory(count);
-  std::fill(memory.begin(), memory.end(), vector{1, 2, 3, 4, 5, 6, 7, 8});
+  const ReadLoop read(bytes);
   // Small buffers are read several times a sample, so that the clock does not count.
   int repeat = static_cast<int>(std::max<int64_t>(1, (1 << 20) / bytes));
   double best = 1e30;
   for (double end = now() + 0.2; now() < end;) {
     double begin = now();
-    vector sums[8] = {};
-    for (int r = 0; r < repeat; ++r) {
-      for (size_t i = 0; i < count; i += 8)
-        for (size_t k = 0; k < 8; ++k) sums[k] += memory[i + k];
-      asm volatile("" ::: "memory");
-    }
-    for (size_t k = 1; k < 8; ++k) sums[0] += sums[k];
-    sink = static_cast<float>(sums[0][0]);
+    for (int r = 0; r < repeat; ++r) read.run();
     best = std::min(best, now() - begin);
   }
-  return static_cast<double>(count) * 64 * repeat / best * 1e-9;
+  return read.bytes() * repeat / best * 1e-9;
 }
 
 double measure_read_gbps_after(int64_t bytes, double seconds) {
-  typedef uint64_t vector __attribute__((vector_size(64)));
-  const size_t count = static_cast<size_t>(bytes) / 64 / 8 * 8;
-  std::vector<vector> memory(count);
-  std::fill(memory.begin(), memory.end(), vector{1, 2, 3, 4, 5, 6, 7, 8});
-  auto read = [&] {
-    vector sums[8] = {};
-    for (size_t i = 0; i < count; i += 8)
-      for (size_t k = 0; k < 8; ++k) sums[k] += memory[i + k];
-    for (size_t k = 1; k < 8; ++k) sums[0] += sums[k];
-    sink = static_cast<float>(sums[0][0]);
-  };
+  const ReadLoop read(bytes);
   std::vector<double> took;
   for (int sample = 0; sample < 7; ++sample) {
-    read(), read();
+    read.run(), read.run();
     for (double end = now() + seconds; now() < end;) {
     }
     const double begin = now();
-    read();
+    read.run();
     took.push_back(now() - begin);
   }
   std::sort(took.begin(), took.end());
-  return static_cast<double>(count) * 64 / took[took.size() / 2] * 1e-9;
+  return read.bytes() / took[took.size() / 2] * 1e-9;
 }
 
 double measure_region_us() {

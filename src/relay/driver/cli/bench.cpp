@@ -59,7 +59,7 @@ struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
   driver::Rounds rounds;
-  // The machine's own: 99th percentile over median of a loop of multiply-adds that is as long as a run of ours.
+  // The machine's own: 99th percentile over median of a plain loop that is as long as a run of ours and reads the weights' bytes.
   double jitter = 1;
 };
 }  // namespace
@@ -148,9 +148,11 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
   for (driver::Peer& peer : peers)
     contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
   RELAY_ASSIGN(const std::vector<double> first, burst(*subject.executable, subject.inputs, threads, 0.05));
+  int64_t bytes = 0;
+  for (const Tensor& c : subject.executable->program().constants) bytes += static_cast<int64_t>(c.bytes());
   contenders.push_back(
-      {"machine", [us = driver::median(first), threads](double seconds) -> Result<std::vector<double>> {
-         return driver::measure_fma_runs(widest_bytes, cores_of(threads), us, seconds);
+      {"machine", [us = driver::median(first), bytes, threads](double seconds) -> Result<std::vector<double>> {
+         return driver::measure_machine_runs(widest_bytes, cores_of(threads), us, bytes, seconds);
        }});
   RELAY_ASSIGN(out.rounds, driver::contest(contenders, options.seconds, machine_speed(threads)));
   out.jitter = driver::quantile(contenders.back().us, 0.99) / driver::median(contenders.back().us);
