@@ -73,8 +73,16 @@ def is_large(k, least=LEAST_US, part=LEAST_PART):
 def main():
     parser = argparse.ArgumentParser(description="Lists kernels of random networks that are far below their ceiling.")
     parser.add_argument("--seeds", default="1-40", metavar="A-B")
-    parser.add_argument("--least", type=float, default=LEAST_US, metavar="US", help=f"a large kernel takes at least so long ({LEAST_US:g})")
-    parser.add_argument("--part", type=float, default=LEAST_PART, metavar="PART", help=f"... and this part of its run ({LEAST_PART:g})")
+    parser.add_argument(
+        "--least",
+        type=float,
+        default=LEAST_US,
+        metavar="US",
+        help=f"a large kernel takes at least so long ({LEAST_US:g})",
+    )
+    parser.add_argument(
+        "--part", type=float, default=LEAST_PART, metavar="PART", help=f"... and this part of its run ({LEAST_PART:g})"
+    )
     parser.add_argument("--below", type=float, default=BELOW, metavar="SHARE", help=f"of the ceiling ({BELOW:g})")
     parser.add_argument("--target", default="native")
     parser.add_argument("--relay", default=RELAY, metavar="PATH", help="another binary than this build's")

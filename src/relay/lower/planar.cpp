@@ -21,7 +21,7 @@ bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
   auto filled = [](int64_t extent, int64_t vector) {
     return static_cast<double>(extent) / static_cast<double>((extent + vector - 1) / vector * vector);
   };
-  if (channels > half || filled(row, lanes) < 1.2 * filled(channels, half)) return false;
+  if (channels > lanes || filled(row, lanes) < 1.2 * filled(channels, half)) return false;
 
   const std::string &o = r.axes[1].var->name, &x = r.axes.back().var->name;
   // What is stored channels-last is copied first, which a few products for each element pay for.
@@ -31,7 +31,7 @@ bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
   auto usable = [&](const te::Tensor& t) {
     if (stored_by_channels(t)) return true;
     const Expr few = t->shape[1];
-    return scalar::is_int(few) && few->ivalue <= half && taps >= least_taps * few->ivalue;
+    return scalar::is_int(few) && few->ivalue <= lanes && taps >= least_taps * few->ivalue;
   };
   bool images = false, weights = false;
   for (const LoadFact& l : facts->loads) {

@@ -1,5 +1,5 @@
 // Images of few channels that are stored by channels, as a network's input is given, or are copied so: a convolution to few
-// outputs, whose channels would leave most lanes empty, takes lanes along the rows of images instead, and each weight times
+// outputs, whose channels would leave lanes empty, takes lanes along the rows of images instead, and each weight times
 // vectors of neighbours.
 //
 //   for each image, each row y, each 64 pixels x of it
