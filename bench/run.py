@@ -399,7 +399,7 @@ def main():
     if unknown := sorted(set(names) - set(everything)):
         sys.exit(f"bench: there is no model {', '.join(unknown)}; there are {', '.join(everything)}")
     peers = arguments.vs.split(",") if arguments.vs else ONNX_PEERS if arguments.quick else list(PEERS)
-    seconds = arguments.time or (6 if arguments.quick else 10)
+    seconds = arguments.time or (6 if arguments.quick else 9)
     load = machine_load()
     if busy(load):
         print(f"bench: {busy(load).strip()}", flush=True)

@@ -105,7 +105,7 @@ class ReadLoop {
 
 std::vector<double> measure_machine_runs(int vector_bytes, int threads, double us, int64_t bytes, double seconds) {
   const FmaLoop multiply_add = fma_loop(vector_bytes);
-  const ReadLoop read(std::min<int64_t>(bytes, int64_t{1} << 29));
+  const ReadLoop read(std::min<int64_t>(bytes, int64_t{1} << 26));  // no cache holds more
   runtime::ThreadPool::Session session(runtime::ThreadPool::global());
   auto run = [&](int64_t steps, int64_t rounds) {
     const double begin = now();

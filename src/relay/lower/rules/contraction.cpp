@@ -102,10 +102,10 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
                       const std::vector<LoadFact>& loads, bool swap) {
     bool constant = std::all_of(loads.begin(), loads.end(),
                                 [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
-    int64_t rows = 1;  // which pay for packing
+    int64_t rows = 1;
     for (const te::Axis& a : r->axes)
       if (other.count(a.var->name) && !own.count(a.var->name)) rows *= extent_or(a, 64);
-    const bool packed = rows >= rows_for_panel;
+    const bool packed = rows >= rows_for_panel;  // by panels, if it is not constant
     for (const te::Axis& a : r->axes) {
       const std::string& name = a.var->name;
       if (!own.count(name) || other.count(name)) continue;
@@ -113,10 +113,11 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
       bool plain = true;
       for (const LoadFact& l : loads)
         for (const auto& c : l.coefficients) plain &= !c || !c->count(name) || (c->size() == 1 && c->at(name) == 1);
-      if (!plain || (!constant && !packed && !std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
-            return is_contiguous(plan, l, name);
-          })))
-        continue;
+      // Lanes that lie apart and are not packed would be gathered: the batch of a convolution to one output.
+      const bool together = constant || packed || std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
+                              return is_contiguous(plan, l, name);
+                            });
+      if (!plain || !together) continue;
       int64_t extent = extent_or(a, 256);
       // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
       const int64_t preference = constant ? 1000000 : in_e(name) == order.back() ? 2 : 1;
