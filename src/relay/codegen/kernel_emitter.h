@@ -67,7 +67,6 @@ class KernelEmitter {
   Value* emit(const scalar::Expr& e);
   Value* compute(const scalar::Expr& e);
   Value* binary(const scalar::Expr& e);
-  Value* factor(const scalar::Expr& x, DType t);
   Value* contracted(const scalar::Expr& e);
   Value* lane_comparison(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
