@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "relay/codegen/kernel_emitter.h"
@@ -72,6 +73,8 @@ void KernelEmitter::run() {
   for (const auto& [buffer, list] : register_values_) promoted.insert(promoted.end(), list.begin(), list.end());
   llvm::DominatorTree dominators(*function_);
   llvm::PromoteMemToReg(promoted, dominators);
+  // What sums and maxima begin with is known now: max(-inf, x) is x.
+  for (llvm::BasicBlock& block : *function_) llvm::SimplifyInstructionsInBlock(&block);
 }
 
 // --- statements ------------------------------------------------------------------------------------------------------

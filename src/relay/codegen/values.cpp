@@ -204,7 +204,7 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
 }
 
 // A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand
-// that may be NaN and a first that cannot, one instruction does; otherwise a NaN in the first operand is put back.
+// that may be NaN and a first that cannot, one instruction does; otherwise it is computed in the lanes where the first is a number.
 Value* Values::float_minmax(bool max, Value* x, Value* y) {
   auto never_nan = [](Value* v) {
     Constant* c = llvm::dyn_cast<Constant>(v);
@@ -216,7 +216,7 @@ Value* Values::float_minmax(bool max, Value* x, Value* y) {
   if (never_nan(y)) std::swap(x, y);
   Value* chosen = b.CreateSelect(max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
   if (never_nan(x)) return chosen;
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, chosen);
+  return b.CreateSelect(b.CreateFCmpORD(x, x), chosen, x);
 }
 
 // Division never traps: x / 0 and x % 0 are 0, the least value divided by -1 is itself.

@@ -83,6 +83,48 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
     }
 }
 
+// Sums and maxima over windows that overlap: along columns first, whatever the distance of the taps. Not over windows that
+// share no column.
+TEST(SplitWindow, ColumnsFirst) {
+  struct Case {
+    te::Combiner combiner;
+    int64_t height, width, stride, dilation;
+    bool split;
+  };
+  const int64_t channels = 20, rows = 4, places = 11;
+  for (const Case& c : {Case{te::Combiner::Sum, 3, 3, 1, 1, true}, Case{te::Combiner::Max, 2, 13, 1, 1, true},
+                        Case{te::Combiner::Min, 5, 5, 1, 2, true}, Case{te::Combiner::Max, 3, 3, 2, 1, false},
+                        Case{te::Combiner::Sum, 1, 7, 1, 1, false}}) {
+    SCOPED_TRACE(format("{} {} x {}", te::name(c.combiner), c.height, c.width));
+    const int64_t across = (places - 1) * c.stride + (c.width - 1) * c.dilation + 1;
+    te::Tensor x = te::placeholder("x", {imm(rows + c.height - 1), imm(across), imm(channels)}, f32);
+    te::Tensor pool = te::reduce(
+        "pool", {imm(rows), imm(places), imm(channels)}, {imm(c.height), imm(c.width)}, c.combiner,
+        [&](const Exprs& i, const Exprs& k) { return (*x)({i[0] + k[0], i[1] * c.stride + k[1] * c.dilation, i[2]}); });
+    for (const TargetDesc& target : {vectors(64, 32, 1), vectors(32, 16, 2)}) {
+      GroupPlan plan;
+      plan.target = &target, plan.outputs = {pool};
+      plan_group(plan);
+      EXPECT_EQ(plan.schedule.stages.count("pool_columns"), c.split ? 1u : 0u) << str(plan.schedule, plan.stages());
+      std::map<std::string, std::vector<float>> arrays = results(plan);
+      for (int64_t y = 0; y < rows; ++y)
+        for (int64_t p = 0; p < places; ++p)
+          for (int64_t o = 0; o < channels; ++o) {
+            float sum = 0, max = -10, min = 10;
+            for (int64_t ky = 0; ky < c.height; ++ky)
+              for (int64_t kx = 0; kx < c.width; ++kx) {
+                const float v = arrays["x"][((y + ky) * across + p * c.stride + kx * c.dilation) * channels + o];
+                sum += v, max = std::max(max, v), min = std::min(min, v);
+              }
+            EXPECT_EQ(arrays[plan.outputs[0]->name][(y * places + p) * channels + o],
+                      c.combiner == te::Combiner::Sum   ? sum
+                      : c.combiner == te::Combiner::Max ? max
+                                                        : min);
+          }
+    }
+  }
+}
+
 // Height and width are one axis; what else reads the data reads it so too.
 TEST(MergeSums, HeightAndWidth) {
   const int64_t channels = 3, height = 5, width = 7;

@@ -120,12 +120,14 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   }
   if (tx > 1) sr.loops.push_back({in_r(x), 1, LoopKind::Unroll});
   add_vector(sr.loops, in_r(v), static_cast<int>(step));
+  std::string reader = r->name;  // of the data
   if (tx > 1) {
-    for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, r->name, l.tensor->name, in_r(x), tx);
+    reader = split_window(plan, r, in_r(x), tx);
+    for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, reader, l.tensor->name, in_r(x), tx);
     fetch_data_ahead(plan, e->name, e->name, x, tx);
   }
-  plan.note(format("{}: window, {} outputs x {} vectors of {} along {}{}", e->name, tx, nb, step, v,
-                   grouped ? format(", groups of {}", facts.group) : ""));
+  plan.note(format("{}: window, {} outputs x {} vectors of {} along {}{}{}", e->name, tx, nb, step, v,
+                   grouped ? format(", groups of {}", facts.group) : "", reader == r->name ? "" : ", columns first"));
   return true;
 }
 

@@ -6,6 +6,7 @@ namespace relay::target {
 namespace {
 
 using testing::compare_everywhere;
+using testing::describe;
 
 TEST(Kernels, MaskedTail) {
   for (int lanes : {4, 8, 16, 32})
@@ -201,6 +202,30 @@ TEST(Kernels, MaskedRegisters) {
 }
 )",
                      {.shape = {7, 37}, .tolerance = 1e-5});
+}
+
+// A maximum, NaN included, is a comparison and a masked instruction, and begins with its first value.
+TEST(Kernels, MaximaOfWindows) {
+  const std::string text = R"(kernel pool(x: float32[5, 16] read, y: float32[16]), shape (), task t < 1 {
+  alloc m: float32[16] in register
+  for l in 0..16 vectorised { m[l] = -inff }
+  for k in 0..5 unrolled {
+    for l in 0..16 vectorised { m[l] = max(m[l], x[k, l]) }
+  }
+  for l in 0..16 vectorised { y[l] = m[l] }
+}
+)";
+  compare_everywhere(text, {.shape = {}, .edges = true});
+  Result<std::string> assembly = codegen::assembly_text(testing::parse(text), describe("zen4"));
+  ASSERT_TRUE(assembly) << render(assembly.errors());
+  auto count = [&](const std::string& what) {
+    int n = 0;
+    for (size_t at = assembly->find(what); at != std::string::npos; at = assembly->find(what, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("vmaxps"), 4) << *assembly;
+  EXPECT_EQ(count("vcmp"), 4) << *assembly;
+  EXPECT_EQ(count("vblend") + count("vmov"), 2) << *assembly;  // the first value and the result
 }
 
 TEST(Kernels, ControlFlow) {
