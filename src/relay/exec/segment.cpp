@@ -7,6 +7,7 @@
 
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
+#include "relay/lower/parts.h"
 #include "relay/runtime/program_builder.h"
 #include "relay/scalar/simplify.h"
 
@@ -293,7 +294,12 @@ class SegmentWriter {
     RELAY_CHECK(a.kind == Kind::Constant || a.kind == Kind::Temporary, "array {} is used before it is declared",
                 a.name);
     uint32_t made = 0;
-    if (a.kind == Kind::Constant || computed_.count(index)) {
+    if (a.part) {
+      RELAY_ASSIGN(uint32_t whole, array(lower::stored_in(lowered_.arrays, index)));
+      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
+      RELAY_ASSIGN(SizeExpr begin, size_(lower::begin_of_part(lowered_.arrays, index)));
+      made = builder_.part(a.name, a.dtype, std::move(shape), whole, std::move(begin));
+    } else if (a.kind == Kind::Constant || computed_.count(index)) {
       made = constant(a.name, a.kind == Kind::Constant ? stored(index) : stored_.at(index));
     } else {
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));

@@ -1,5 +1,7 @@
 #include "relay/lower/join.h"
 
+#include <algorithm>
+
 namespace relay::lower {
 
 Uses::Uses(const GraphPlan& plan) {
@@ -45,6 +47,19 @@ PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) 
   append(out.te.params, producer.te.params), append(out.params, producer.params);
   append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
   make_names_unique(out.te);
+  return out;
+}
+
+PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs) {
+  PlannedGroup out;
+  out.te.name = std::move(name), out.te.outputs = outputs;
+  const te::Tensors used = te::topological(out.te.outputs);
+  auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
+  for (size_t p = 0; p < g.params.size(); ++p)
+    if (is_used(g.te.params[p])) out.te.params.push_back(g.te.params[p]), out.params.push_back(g.params[p]);
+  for (size_t c = 0; c < g.constants.size(); ++c)
+    if (is_used(g.te.constants[c].first))
+      out.te.constants.push_back(g.te.constants[c]), out.constants.push_back(g.constants[c]);
   return out;
 }
 

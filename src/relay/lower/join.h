@@ -1,4 +1,4 @@
-// What of a plan's groups may become one, and how: shared by sliding.h and join_attention.h.
+// What of a plan's groups may become one or several, and how: shared by sliding.h, join_attention.h, parts.h and plan_graph.
 #pragma once
 
 #include <unordered_map>
@@ -23,6 +23,9 @@ class Uses {
 
 // The consumer with what it reads of the producer, which has one result, computed in it.
 PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer);
+
+// A group that computes `outputs` from what they read of the parameters and constants of another.
+PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs);
 
 // Without the groups that are part of others now.
 void remove_groups(GraphPlan& plan, const std::vector<bool>& gone);

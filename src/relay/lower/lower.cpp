@@ -6,6 +6,7 @@
 
 #include "relay/lower/border.h"
 #include "relay/lower/nest.h"
+#include "relay/lower/parts.h"
 #include "relay/lower/plan_graph.h"
 #include "relay/lower/rules.h"
 #include "relay/scalar/math.h"
@@ -248,14 +249,16 @@ class Lowering {
       for (const te::Tensor& p : b.params) {
         int id = array_of.at(p->name);
         step.args.push_back(id);
-        (p == b.root ? step.writes : step.reads).push_back(id);
+        (p == b.root ? step.writes : step.reads).push_back(stored_in(out_.arrays, id));
         if (p != b.root) step.constant &= is_constant_[id];
       }
-      int result = array_of.at(b.root->name);
-      step.constant &= out_.arrays[result].kind == Array::Kind::Temporary && step.shape_values.empty();
+      const Array& made = out_.arrays[array_of.at(b.root->name)];
+      const int result = stored_in(out_.arrays, array_of.at(b.root->name));
+      // A copy of a constant into a part is not: the rest of the array is computed in each run.
+      step.constant &= made.kind == Array::Kind::Temporary && !made.part && step.shape_values.empty();
       if (step.constant) is_constant_[result] = true;
       if (!step.constant) step.when = g.when;
-      if (out_.arrays[result].layout.has_border()) add_border(result, step);
+      if (out_.arrays[result].layout.has_border() && bordered_.insert(result).second) add_border(result, step);
       out_.steps.push_back(std::move(step));
     }
     return ok();
@@ -296,6 +299,7 @@ class Lowering {
   std::vector<bool> is_constant_;
   bool streams_weights_ = false;
   std::map<std::pair<int, std::string>, int> packed_;
+  std::set<int> bordered_;  // arrays whose border is written, by a step before the first that writes into them
   LowerNames own_names_;
   LowerNames& names_;
   std::unordered_map<std::string, int> kernels_;  // of this function, by name

@@ -1,6 +1,8 @@
 // A whole function to kernels: groups and layouts (plan_graph), then for each group te -> schedule -> loops.
 #pragma once
 
+#include <optional>
+
 #include "relay/base/target_desc.h"
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
@@ -14,6 +16,13 @@ enum class Rows : uint8_t {
   None,   // it is the same for all calls
   First,  // in the place of a first dimension of one element
   Added,  // as a dimension in front
+};
+
+// Where an array lies in another, a temporary: `begin` elements into its dimension `dim`.
+struct Part {
+  int whole = -1;
+  size_t dim = 0;
+  int64_t begin = 0;
 };
 
 // An array of the lowered function. `shape` is the logical shape, over shape variables.
@@ -30,6 +39,8 @@ struct Array {
   // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is: then
   // `alias` is that array and no kernel writes this one.
   int alias = -1;
+  // It has no storage of its own. What is behind its elements in that of the whole is a border in its layout (parts.h).
+  std::optional<Part> part{};
 };
 
 // The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
@@ -42,7 +53,7 @@ struct SymbolicFlops {
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels
   std::vector<int> args;           // arrays, in the order of the kernel's params
-  std::vector<int> reads, writes;  // which of them
+  std::vector<int> reads, writes;  // which of them, or what stores them
   std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
   int group = -1;                  // of LoweredFunction::groups
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero

@@ -474,6 +474,33 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   }
 }
 
+// Two convolutions and a copy of what the caller gives write into one array, with a border for its reader, which the second of them
+// reads at once.
+TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 30, 30}, f32));
+  x->type = x->annotation;
+  ir::Expr a = typed(op::make("nn.conv2d", {x, weight({40, 32, 1, 1})}, {}));
+  ir::Expr b = typed(op::make("nn.conv2d", {a, weight({64, 40, 1, 1})}, {}));
+  ir::Expr all = ir::tuple({a, x, b});
+  all->type = ir::tuple_type({a->type, x->type, b->type});
+  ir::Expr whole = typed(op::make("concatenate", {all}, {{"axis", int64_t{1}}}));
+  ir::Expr y = typed(op::make("nn.conv2d", {whole, weight({16, 136, 3, 3})},
+                              {{"padding", ir::Ints{1, 1}}, {"strides", ir::Ints{2, 2}}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, y), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  std::string groups, parts;
+  for (const Group& g : l->groups) groups += (groups.empty() ? "" : ", ") + g.name;
+  EXPECT_EQ(groups, "nn_conv2d, nn_conv2d_1, copy, nn_conv2d_2, to_row_major");
+  for (const Array& array : l->arrays)
+    if (array.part)
+      parts += format("{} of {}, {} ", array.part->begin, scalar::str(l->arrays[array.part->whole].shape[1]),
+                      array.layout.str());
+  EXPECT_EQ(parts,
+            "0 of 136, 0,2,3,1 border 1:0+96 2:1+1 3:1+1 "
+            "72 of 136, 0,2,3,1 border 1:0+72 2:1+1 3:1+1 "
+            "40 of 136, 0,2,3,1 border 1:0+104 2:1+1 3:1+1 ");
+}
+
 // Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
 TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
   auto gaps = [](int64_t given, int64_t channels) {

@@ -8,7 +8,9 @@
 #include "relay/ir/rewrite.h"
 #include "relay/lower/batch.h"
 #include "relay/lower/facts.h"
+#include "relay/lower/join.h"
 #include "relay/lower/join_attention.h"
+#include "relay/lower/parts.h"
 #include "relay/lower/planar.h"
 #include "relay/lower/sliding.h"
 #include "relay/scalar/simplify.h"
@@ -35,9 +37,11 @@ class Planner {
     choose_order();
     save_multiplications();
     join_sliding(plan_, options_.target);
+    split_outputs();
+    join_parts(plan_);
     choose_borders();
     choose_gaps();
-    split_outputs();
+    lay_out_parts();
     return std::move(plan_);
   }
 
@@ -413,20 +417,6 @@ class Planner {
     for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan_.arrays[g.constants[c]]);
   }
 
-  // A group that computes `outputs` from what they read of the parameters and constants of another.
-  static PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs) {
-    PlannedGroup out;
-    out.te.name = std::move(name), out.te.outputs = outputs;
-    const te::Tensors used = te::topological(out.te.outputs);
-    auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
-    for (size_t p = 0; p < g.params.size(); ++p)
-      if (is_used(g.te.params[p])) out.te.params.push_back(g.te.params[p]), out.params.push_back(g.params[p]);
-    for (size_t c = 0; c < g.constants.size(); ++c)
-      if (is_used(g.te.constants[c].first))
-        out.te.constants.push_back(g.te.constants[c]), out.constants.push_back(g.constants[c]);
-    return out;
-  }
-
   // The array of flags for the data of a rewritten group; the group that makes it, unless another one did, goes to `groups`.
   int unusual(const PlannedGroup& g, const te::Tensor& data, std::vector<PlannedGroup>& groups) {
     const te::Tensor flags = unusual_values(data);
@@ -458,8 +448,10 @@ class Planner {
         for (size_t p = 0; p < g.params.size(); ++p) {
           if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
           // One that wants another order copies, and pads what it copies.
-          if ((planar_.count(g.params[p]) > 0) != g.planar) continue;
-          if (std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p])) wishes[g.params[p]].push_back(*w);
+          const int array = g.params[p];
+          if ((planar_.count(array) > 0) != g.planar) continue;
+          std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p]);
+          if (w && !reaches_other_parts(array, *w)) wishes[stored_in(plan_.arrays, array)].push_back(*w);
         }
       }
     }
@@ -481,14 +473,27 @@ class Planner {
     }
   }
 
+  // Where a part would have its border another one lies.
+  bool reaches_other_parts(int array, const Wish& w) const {
+    for (const Array* a = &plan_.arrays[array]; a->part; a = &plan_.arrays[a->part->whole])
+      if (w.low[a->part->dim] || w.high[a->part->dim]) return true;
+    return false;
+  }
+
   void choose_gaps() {
     for (const PlannedGroup& g : plan_.groups) {
       if (!g.prefers_channels_last) continue;
       for (int p : g.params) {
-        Array& a = plan_.arrays[p];
-        if (a.kind == Array::Kind::Temporary && channels_last(p)) a.layout.gap = gap_behind(a.shape[1], a.dtype);
+        const int stored = stored_in(plan_.arrays, p);
+        Array& a = plan_.arrays[stored];
+        if (a.kind == Array::Kind::Temporary && channels_last(stored)) a.layout.gap = gap_behind(a.shape[1], a.dtype);
       }
     }
+  }
+
+  void lay_out_parts() {
+    for (size_t a = 0; a < plan_.arrays.size(); ++a)
+      if (plan_.arrays[a].part) plan_.arrays[a].layout = layout_of_part(plan_.arrays, static_cast<int>(a));
   }
 
   // padded[.., i, ..] = select(in range, data[.., i - low, ..], value), with constant borders.

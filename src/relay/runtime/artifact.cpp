@@ -18,7 +18,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 4;
+static constexpr uint32_t format_version = 5;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -120,6 +120,7 @@ class Writer {
       sizes(a.shape);
       size(a.bytes);
       number(a.index);
+      size(a.begin);
       number(static_cast<uint8_t>(a.rows));
     });
     sizes(s.sizes);
@@ -319,12 +320,13 @@ class Reader {
   }
   Array array() {
     Array a;
-    a.kind = one_of<Array::Kind>(static_cast<int>(Array::Kind::Temporary) + 1);
+    a.kind = one_of<Array::Kind>(static_cast<int>(Array::Kind::Part) + 1);
     a.name = text();
     a.dtype = dtype();
     a.shape = sizes(Limits::rank);
     a.bytes = size();
     a.index = number<uint32_t>();
+    a.begin = size();
     a.rows = one_of<Rows>(rows_count);
     return a;
   }

@@ -17,9 +17,10 @@ Artifact sample() {
   a.producer = "relay test";
   a.target = {"generic", "", "", {}};
   // A program with everything in it: symbolic sizes, a loop, a call, constants.
-  std::shared_ptr<Program> p = loop_program(), chain = chain_program(3);
+  std::shared_ptr<Program> p = loop_program(), chain = chain_program(3), parts = parts_program();
   p->constants.push_back(iota({5, 7}));
   p->segments.push_back(chain->segments[0]);
+  p->segments.push_back(parts->segments[0]);
   p->segments.back().checks.push_back({SizeExpr::constant(1), "always"});
   a.executor = Executor::Vm;
   a.program = p;

@@ -38,6 +38,18 @@ TEST(Executable, RunsAsGraphAndOnTheVm) {
   }
 }
 
+TEST(Executable, WritesPartsOfArrays) {
+  for (bool vm : {false, true}) {
+    std::vector<Tensor> in = {iota({5, 7})};
+    Result<std::vector<Tensor>> out = make(parts_program(), vm)->run(in);
+    ASSERT_TRUE(out) << render(out.errors());
+    for (int64_t i = 0; i < 35; ++i) {
+      EXPECT_EQ((*out)[0].at(i), i + 2);
+      EXPECT_EQ((*out)[0].at(35 + i), i + 3);
+    }
+  }
+}
+
 TEST(Executable, ReportsWhatItDid) {
   std::shared_ptr<Executable> e = make(chain_program(5));
   std::vector<Tensor> in = {iota({8, 16}), iota({8, 16})};

@@ -81,7 +81,7 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
   for (uint32_t at = 0; at < f.steps.size(); ++at) {
     Range args = f.steps[at].args;
     for (uint32_t i = 0; i < args.count; ++i) {
-      uint32_t array = f.operands[args.begin + i];
+      uint32_t array = f.stored_in(f.operands[args.begin + i]);
       if (f.arrays[array].kind != Array::Kind::Temporary) continue;
       if (!seen[array]) lives[array] = {bytes[array], at, at};
       seen[array] = true;
@@ -142,9 +142,15 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
   Placement placement = place(lives);
   p.arena_bytes = placement.arena_bytes;
   p.lower_bound = placement.lower_bound;
-  p.offsets = std::move(placement.offsets);
-  for (size_t i = 0; i < lives.size(); ++i)
-    if (f.arrays[i].kind != Array::Kind::Temporary) p.offsets[i] = -1;
+  p.offsets = placement.offsets;
+  for (size_t i = 0; i < lives.size(); ++i) {
+    const Array& a = f.arrays[i];
+    if (a.kind != Array::Kind::Temporary) p.offsets[i] = -1;
+    if (a.kind != Array::Kind::Part) continue;
+    const std::optional<int64_t> begin = evaluate(a.begin, p.variables);
+    if (!begin || *begin < 0 || *begin > p.bytes[a.index] - p.bytes[i]) return no_value(a.begin, "the place of a part");
+    p.offsets[i] = placement.offsets[a.index] + *begin;
+  }
   return p;
 }
 

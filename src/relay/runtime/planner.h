@@ -24,7 +24,7 @@ struct Placement {
 // Places lifetimes of non-zero size; those of size zero get offset 0.
 Placement place(std::span<const Lifetime> lifetimes);
 
-// From the first to the last mention of each array, given their sizes; of those that are not temporary, nothing.
+// From the first to the last mention of each array, or a part of it, given their sizes; of those that are not temporary, nothing.
 std::vector<Lifetime> lifetimes(const Segment& segment, std::span<const int64_t> bytes);
 
 // All sizes of a segment for given values of its shape variables.
@@ -32,7 +32,7 @@ struct Plan {
   std::vector<int64_t> variables;
   std::vector<Shape> shapes;  // of each array
   std::vector<int64_t> bytes;
-  std::vector<int64_t> offsets;  // in the arena; -1: not there (an input, an output, a constant, not used)
+  std::vector<int64_t> offsets;  // in the arena; -1: not there (an input, an output, a constant)
   std::vector<int64_t> sizes;    // Segment::sizes
   int64_t arena_bytes = 0;
   int64_t lower_bound = 0;    // no plan can need less

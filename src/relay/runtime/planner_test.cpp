@@ -71,5 +71,21 @@ TEST(Planner, SymbolicSizesArePlannedAtTheirValues) {
   EXPECT_EQ(large.errors()[0].kind, DiagnosticKind::out_of_memory);
 }
 
+TEST(Planner, PartsLieWithinTheirWhole) {
+  std::shared_ptr<Program> program = parts_program();
+  const Segment& f = program->graph();
+  Result<Plan> p = plan(*program, f, {16, 8});
+  ASSERT_TRUE(p) << render(p.errors());
+  EXPECT_EQ(p->arena_bytes, 2 * 16 * 8 * 4);
+  EXPECT_EQ(p->offsets, (std::vector<int64_t>{-1, -1, 0, 0, 16 * 8 * 4}));
+  std::vector<Lifetime> lives = lifetimes(f, p->bytes);
+  EXPECT_EQ(lives[2].first, 0u);
+  EXPECT_EQ(lives[2].last, 2u);
+  program->segments[0].arrays[4].begin = SizeExpr::constant(16 * 8 * 4 + 4);
+  ASSERT_TRUE(validate(*program));
+  EXPECT_FALSE(plan(*program, f, {16, 8}));
+  EXPECT_TRUE(plan(*program, f, {17, 8}));
+}
+
 }  // namespace
 }  // namespace relay::runtime

@@ -50,14 +50,15 @@ enum class Rows : uint8_t {
 constexpr int rows_count = static_cast<int>(Rows::Added) + 1;
 
 struct Array {
-  enum class Kind : uint8_t { Input, Output, Constant, Temporary };
+  enum class Kind : uint8_t { Input, Output, Constant, Temporary, Part };
   Kind kind = Kind::Temporary;
   std::string name;
   DType dtype;
   std::vector<SizeExpr> shape;  // logical
-  SizeExpr bytes;               // as stored: borders and padding included
-  uint32_t index = 0;           // Input: of the input; Constant: of Program::constants
-  Rows rows = Rows::None;       // of inputs and outputs
+  SizeExpr bytes;               // as stored: borders and padding included; Part: its own elements
+  uint32_t index = 0;      // Input: of the input; Constant: of Program::constants; Part: of the temporary it lies in
+  SizeExpr begin{};        // Part: bytes from where that begins; its rows are as far apart
+  Rows rows = Rows::None;  // of inputs and outputs
 };
 
 struct Step {
@@ -107,7 +108,7 @@ struct Segment {
   Batching batching = Batching::None;
   std::vector<std::string> variables;
   std::vector<uint32_t> inputs;           // arrays of kind Input
-  std::vector<uint32_t> outputs;          // arrays of any kind but Temporary; an Input or Constant is returned as it is
+  std::vector<uint32_t> outputs;          // arrays: Output, or an Input or Constant that is returned as it is
   std::vector<std::string> output_names;  // may be empty
   std::vector<VariableBinding> bindings;
   std::vector<Check> checks;
@@ -115,6 +116,11 @@ struct Segment {
   std::vector<SizeExpr> sizes;
   std::vector<uint32_t> operands;
   std::vector<Step> steps;
+
+  // The array that holds this one's elements.
+  uint32_t stored_in(uint32_t array) const {
+    return arrays[array].kind == Array::Kind::Part ? arrays[array].index : array;
+  }
 };
 
 // --- functions ---------------------------------------------------------------------------------------------------------

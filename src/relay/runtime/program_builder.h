@@ -51,6 +51,12 @@ class SegmentBuilder {
   uint32_t temporary(std::string name, DType dtype, std::vector<SizeExpr> shape) {
     return array(Array::Kind::Temporary, std::move(name), dtype, std::move(shape), 0);
   }
+  // A part of a temporary, `begin` bytes into it.
+  uint32_t part(std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t whole, SizeExpr begin) {
+    uint32_t made = array(Array::Kind::Part, std::move(name), dtype, std::move(shape), whole);
+    s_.arrays[made].begin = std::move(begin);
+    return made;
+  }
   uint32_t constant(std::string name, uint32_t index, const Tensor& value) {
     std::vector<SizeExpr> shape;
     for (int64_t d : value.shape()) shape.push_back(SizeExpr::constant(d));

@@ -91,6 +91,20 @@ TEST(Program, ValidateFindsWhatIsWrong) {
   };
   EXPECT_TRUE(validate(*chain_program(3)));
   EXPECT_TRUE(validate(*loop_program()));
+  const Case of_parts[] = {
+      {"part of an output", [](Program& p) { p.segments[0].arrays[3].index = 1; }},
+      {"part of a part", [](Program& p) { p.segments[0].arrays[4].index = 3; }},
+      {"part of nothing", [](Program& p) { p.segments[0].arrays[4].index = 99; }},
+      {"place of a part", [](Program& p) { p.segments[0].arrays[4].begin.words.clear(); }},
+      {"part as a result", [](Program& p) { p.segments[0].outputs.push_back(4); }},
+      {"copy of a part", [](Program& p) { p.segments[0].steps[0].kind = Step::Kind::Copy; }},
+  };
+  EXPECT_TRUE(validate(*parts_program()));
+  for (const Case& c : of_parts) {
+    std::shared_ptr<Program> p = parts_program();
+    c.spoil(*p);
+    EXPECT_FALSE(validate(*p)) << c.what;
+  }
   for (const Case& c : cases) {
     std::shared_ptr<Program> p = chain_program(3);
     c.spoil(*p);

@@ -4,7 +4,8 @@ namespace relay::runtime {
 
 static std::string array_name(const Segment& f, uint32_t index) {
   const Array& a = f.arrays[index];
-  return a.kind == Array::Kind::Temporary || a.name.empty() ? format("%{}", index) : a.name;
+  return a.kind == Array::Kind::Temporary || a.kind == Array::Kind::Part || a.name.empty() ? format("%{}", index)
+                                                                                           : a.name;
 }
 
 static std::string list(const Segment& f, std::span<const uint32_t> arrays) {
@@ -29,11 +30,15 @@ static std::string str(const Program& program, const Segment& f) {
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
   static constexpr const char* batched[] = {"", ", whose calls join those that wait", ", whose calls wait"};
   std::string out = format("segment {}({}){} {{\n", f.name, join(inputs, ", "), batched[static_cast<int>(f.batching)]);
-  static constexpr const char* kinds[] = {"input", "output", "constant", "temporary"};
+  static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "part"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
-      out += format("  {} {}, {} bytes\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
-                    str(f.arrays[i].bytes, f.variables));
+      out += format(
+          "  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
+          str(f.arrays[i].bytes, f.variables),
+          f.arrays[i].kind == Array::Kind::Part
+              ? format(" of {} from {} on", array_name(f, f.arrays[i].index), str(f.arrays[i].begin, f.variables))
+              : "");
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
   for (const Step& step : f.steps) {
     std::span<const uint32_t> args(f.operands.data() + step.args.begin, step.args.count);

@@ -88,6 +88,26 @@ inline std::shared_ptr<Program> chain_program(int length) {
   return p;
 }
 
+// fn main(x: float32[m, n]) { [x + 1; x + 2] + 1 }, whose two halves are parts of one temporary.
+inline std::shared_ptr<Program> parts_program() {
+  std::shared_ptr<Program> p = hand_program();
+  SegmentBuilder b("main");
+  SizeExpr m = b.variable("m"), n = b.variable("n"), rows = apply(SizeOp::Mul, m, SizeExpr::constant(2));
+  SizeExpr all = apply(SizeOp::Mul, m, n);
+  DType f32 = DType::float32();
+  uint32_t x = b.input("x", f32, {m, n});
+  b.bind(0, 0, 0);
+  b.bind(1, 0, 1);
+  uint32_t out = b.output("out", f32, {rows, n}), whole = b.temporary("whole", f32, {rows, n});
+  uint32_t upper = b.part("upper", f32, {m, n}, whole, SizeExpr::constant(0)),
+           lower = b.part("lower", f32, {m, n}, whole, apply(SizeOp::Mul, all, SizeExpr::constant(4)));
+  b.kernel(0, {x, upper}, {}, all);  // AddOne
+  b.kernel(0, {upper, lower}, {}, all);
+  b.kernel(0, {whole, out}, {}, apply(SizeOp::Mul, rows, n));
+  p->segments.push_back(b.finish());
+  return p;
+}
+
 // Segments over scalars, for functions.
 inline uint32_t scalar_segment(Program& p, const std::string& name, uint32_t kernel, uint32_t inputs, DType result) {
   SegmentBuilder s(name);

@@ -82,7 +82,8 @@ class Validator {
     for (uint32_t output : f.outputs) {
       check(output < f.arrays.size(), "an output is no array");
       if (failed_) return;
-      check(f.arrays[output].kind != Array::Kind::Temporary, "an output is a temporary");
+      const Array::Kind kind = f.arrays[output].kind;
+      check(kind != Array::Kind::Temporary && kind != Array::Kind::Part, "an output is a temporary");
       is_output[output] = true;
     }
     for (size_t i = 0; i < f.arrays.size(); ++i)
@@ -119,7 +120,7 @@ class Validator {
 
   void array(const Segment& f, size_t i) {
     const Array& a = f.arrays[i];
-    check(static_cast<int>(a.kind) <= static_cast<int>(Array::Kind::Temporary), "an array's kind is unknown");
+    check(static_cast<int>(a.kind) <= static_cast<int>(Array::Kind::Part), "an array's kind is unknown");
     check(parse_dtype(a.dtype.str()) == a.dtype, "an array's element type is unknown");
     limit(a.name.size(), Limits::text, "bytes in a name");
     limit(a.shape.size(), Limits::rank, "dimensions");
@@ -127,6 +128,11 @@ class Validator {
     size(a.bytes, f.variables.size(), "an array's size");
     if (a.kind == Array::Kind::Input)
       check(a.index < f.inputs.size() && f.inputs[a.index] == i, format("array {} is not among the inputs", i));
+    if (a.kind == Array::Kind::Part) {
+      size(a.begin, f.variables.size(), "the place of a part");
+      check(a.index < f.arrays.size() && f.arrays[a.index].kind == Array::Kind::Temporary,
+            format("array {} is a part of what is no temporary", i));
+    }
     if (a.kind == Array::Kind::Constant) {
       check(a.index < program_.constants.size(), "a constant does not exist");
       if (failed_) return;
@@ -174,7 +180,12 @@ class Validator {
         check(step.kernel < program_.kernels.size(), "a kernel does not exist");
         check(step.tasks < f.sizes.size(), "a task count does not exist");
         return;
-      case Step::Kind::Copy: return check(step.args.count == 2, "a copy needs two arrays");
+      case Step::Kind::Copy:
+        check(step.args.count == 2, "a copy needs two arrays");
+        for (uint32_t i = 0; i < step.args.count && !failed_; ++i)
+          check(f.stored_in(f.operands[step.args.begin + i]) == f.operands[step.args.begin + i],
+                "a copy of a part, whose rows lie apart");
+        return;
     }
     check(false, "a step is unknown");
   }
