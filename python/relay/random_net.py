@@ -27,7 +27,7 @@ class Network(nn.Module):
 
     def forward(self, x):
         for layer, join in zip(self.layers, self.joins, strict=True):
-            y = layer(x)
+            y = layer.eval()(x)
             x = x + y if join == "+" else torch.cat([x, y], 1) if join == "|" else y
         return x
 
@@ -50,7 +50,7 @@ class Draw:
         self.joins.append(join)
         with torch.no_grad():
             x = torch.zeros(1, self.channels, self.height, self.width)
-            y = layer(x)
+            y = layer.eval()(x)
             y = torch.cat([x, y], 1) if join == "|" else y
             _, self.channels, self.height, self.width = y.shape
 

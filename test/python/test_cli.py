@@ -356,6 +356,14 @@ def test_bench_beside_pytorch(tmp_path):
         assert 1e-9 < engine["rms_error"] < 1e-7
 
 
+def test_every_seed_draws_a_network():
+    pytest.importorskip("torch")
+    from relay import random_net
+
+    for seed in range(200):
+        random_net.Draw(seed).network()
+
+
 def test_bench_of_a_random_net():
     pytest.importorskip("torch")
     # Seed 4 has a batch of four, symbolic in the model, odd channels, and pools whose padding is not counted.
