@@ -143,7 +143,7 @@ class Joiner {
 
   bool can_be_part(int array, int whole, size_t dim) const {
     const Array &a = plan_.arrays[array], &w = plan_.arrays[whole];
-    constexpr int64_t least_bytes = 128;  // of shorter runs, each line of the whole is written by several kernels
+    constexpr int64_t least_bytes = 64;  // of shorter runs, who reads the part reads mostly other parts
     return a.kind == Array::Kind::Temporary && lives_[array].written && lives_[array].varies &&
            !lives_[array].returned && !a.part && a.layout == Layout{.dims = w.layout.dims} &&
            run_bytes(array, dim) >= least_bytes;

@@ -85,8 +85,19 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
   return parts;
 }
 
+// Of a short row among many, one of whose sums goes on in the next, as many as waste least: a vector takes a cycle, an addition three
+// until the next to it can begin.
 int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
-  return extent_or(r.reduce_axes[k], 1024) >= 8 * plan.lanes(r.dtype) ? 4 : 1;
+  const int64_t extent = extent_or(r.reduce_axes[k], 1024), lanes = plan.lanes(r.dtype);
+  if (extent >= 8 * lanes) return 4;
+  if (r.reduce_axes.size() == 1) return 1;
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t chains : {1, 2, 4}) {
+    const int64_t steps = (extent + chains * lanes - 1) / (chains * lanes),
+                  cycles = steps * std::max<int64_t>(chains, 3);
+    if (cycles < least) best = chains, least = cycles;
+  }
+  return best;
 }
 
 void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
@@ -114,11 +125,10 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
   // The registers of the parts are free again when the result is there.
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
   // A few steps are written out: each knows whether it is whole.
-  const te::Axis& first = parts.acc->reduce_axes[0];
-  const bool few =
-      tile.empty() && parts.acc->reduce_axes.size() == 1 && scalar::is_int(first.extent) && first.extent->ivalue <= 8;
+  const te::Axis& last = parts.acc->reduce_axes.back();
+  const bool few = tile.empty() && scalar::is_int(last.extent) && last.extent->ivalue <= 8;
   for (const te::Axis& a : parts.acc->reduce_axes)
-    acc.loops.push_back({a.var->name, 1, few ? LoopKind::Unroll : LoopKind::Serial});
+    acc.loops.push_back({a.var->name, 1, few && a.var == last.var ? LoopKind::Unroll : LoopKind::Serial});
   end_axes(acc.loops, *parts.acc);
   add_vector(acc.loops, "lane", lanes);
   for (const te::Tensor& half : parts.halves) {

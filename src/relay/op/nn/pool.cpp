@@ -1,5 +1,7 @@
 #include "relay/op/nn/pool.h"
 
+#include <algorithm>
+
 namespace relay::op::nn {
 
 namespace {
@@ -64,12 +66,15 @@ static te::Tensor window(const std::string& name, size_t axes, const PoolAttrs& 
     taps.push_back(dim(g.k[d]));
   }
   te::Tensor data = padded(in, before, after, te::identity(combiner, in->dtype));
-  return te::reduce(name.c_str(), shape_of(out), taps, combiner, [&](const Exprs& i, const Exprs& r) {
+  auto tap = [&](const Exprs& i, const Exprs& r) {
     Exprs d(axes + 2);
     d[at.n] = i[at.out_n], d[at.c] = i[at.out_c];
     for (size_t s = 0; s < axes; ++s) d[at.s[s]] = i[at.out_s[s]] * g.strides[s] + r[s] * g.dilation[s];
     return cast(dtype, (*data)(d));
-  });
+  };
+  if (std::all_of(g.k.begin(), g.k.end(), [](int64_t k) { return k == 1; }))  // it picks places
+    return te::compute(name.c_str(), shape_of(out), [&](const Exprs& i) { return tap(i, Exprs(axes, dim(0))); });
+  return te::reduce(name.c_str(), shape_of(out), taps, combiner, tap);
 }
 
 te::Tensors compute_max_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out) {
