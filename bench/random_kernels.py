@@ -65,9 +65,12 @@ def measure(seeds, relay=RELAY, target="native"):
     return fastest
 
 
-def is_large(k, least=LEAST_US, part=LEAST_PART):
-    """A kernel that is worth looking at: long enough to reach its ceiling, and a part of its network's time that shows."""
-    return k["us"] >= least and k["of_run"] >= part
+def far_below(kernels, least=LEAST_US, part=LEAST_PART, below=BELOW):
+    """Of the large kernels (long enough to reach their ceiling, and a part of their network's time that shows) those below a share of
+    it, as (seed, kernel), the dearest first; and the number of large ones."""
+    large = [(seed, k) for (seed, _), k in kernels.items() if k["us"] >= least and k["of_run"] >= part]
+    found = [(seed, k) for seed, k in large if k["share"] < below]
+    return sorted(found, key=lambda f: f[1]["us"] * (f[1]["share"] - 1)), len(large)
 
 
 def main():
@@ -89,15 +92,14 @@ def main():
     arguments = parser.parse_args()
     first, last = map(int, arguments.seeds.split("-"))
     kernels = measure(range(first, last + 1), arguments.relay, arguments.target)
-    large = {key: k for key, k in kernels.items() if is_large(k, arguments.least, arguments.part)}
-    found = {key: k for key, k in large.items() if k["share"] < arguments.below}
+    found, large = far_below(kernels, arguments.least, arguments.part, arguments.below)
     print(f"{'net':>4} {'us':>9} {'% of run':>9} {'% of ceiling':>14}  kernel: rule")
-    for (seed, _), k in sorted(found.items(), key=lambda f: f[1]["us"] * (f[1]["share"] - 1)):
+    for seed, k in found:
         print(
             f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}"
         )
     print(
-        f"{len(found)} of {len(large)} kernels of {arguments.least:g} us or more, and {100 * arguments.part:g} % of their run, in the "
+        f"{len(found)} of {large} kernels of {arguments.least:g} us or more, and {100 * arguments.part:g} % of their run, in the "
         f"networks {first} to {last} are below {100 * arguments.below:g} % of their ceiling"
     )
     return 1 if found else 0

@@ -260,10 +260,9 @@ def busy(load):
 
 def large_kernels(seeds):
     """Whether networks drawn at random have large kernels far below their ceiling, and which."""
-    large = {key: k for key, k in random_kernels.measure(seeds).items() if random_kernels.is_large(k)}
-    found = [(seed, k) for (seed, _), k in large.items() if k["share"] < random_kernels.BELOW]
+    found, large = random_kernels.far_below(random_kernels.measure(seeds))
     lines = [
-        f"Of their {len(large)} large kernels ({random_kernels.LEAST_US} us or more, and {random_kernels.LEAST_PART:.0%} of their run; "
+        f"Of their {large} large kernels ({random_kernels.LEAST_US} us or more, and {random_kernels.LEAST_PART:.0%} of their run; "
         f"`bench/random_kernels.py`) {len(found) or 'none'} stayed below {random_kernels.BELOW:.0%} of the ceiling, in the better of "
         "two profiles."
     ]
