@@ -32,6 +32,9 @@ class Layers:
             return F.max_pool2d(x, kernel, 1, kernel // 2)
         return nn.max_pool2d(x, pool_size=[kernel, kernel], padding=[kernel // 2, kernel // 2])
 
+    def tanh(self, x):
+        return x.tanh() if self.dtype else relay.tanh(x)
+
     def dense(self, x, inputs, outputs):
         w = self.array(outputs, inputs)
         return F.relu(x @ w.T) if self.dtype else nn.relu(nn.dense(x, w))
@@ -89,6 +92,15 @@ def skip(b, x):
     return b.conv(b.cat([b.conv(up, 32, 64), high]), 128, 32, kernel=3, pad=1)
 
 
+def in_place(b, x):
+    """tanh lies in the place of its data, which a convolution read before; not so the second time."""
+    one = b.conv(x, 8, 40)
+    two = b.conv(one, 40, 40, kernel=3, pad=1)
+    three = b.conv(b.tanh(one), 40, 40, kernel=3, pad=1)
+    four = b.tanh(b.max_pool(three))
+    return b.conv(b.cat([two, three, b.conv(four, 40, 48), b.conv(b.tanh(four), 40, 48)]), 176, 32, kernel=3, pad=1)
+
+
 def vectors(b, x):
     one, two = b.dense(x, 40, 64), b.dense(x, 40, 96)
     return b.dense(b.cat([one, two]), 160, 32)
@@ -104,6 +116,7 @@ CASES = {
     "rows": (rows, IMAGE, 0, 0),
     "given": (given, IMAGE, 0, 1),
     "skip": (skip, IMAGE, 0, 0),
+    "in place": (in_place, IMAGE, 0, 0),
     "vectors": (vectors, (3, 40), 0, 0),
 }
 

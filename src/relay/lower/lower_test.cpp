@@ -501,6 +501,35 @@ TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
             "40 of 136, 0,2,3,1 border 1:0+104 2:1+1 3:1+1 ");
 }
 
+// What is made element by element of an array that nothing else reads any more lies in its place; not where it is read again, nor
+// where the caller has it.
+TEST(Function, ResultsLieInThePlaceOfTheirData) {
+  auto parts = [](bool again, bool returned) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({scalar::var("n"), imm(32), imm(14), imm(14)}, f32));
+    x->type = x->annotation;
+    auto conv = [&](const ir::Expr& data, int64_t channels) {
+      return typed(op::make("nn.conv2d", {data, weight({48, channels, 1, 1})}, {}));
+    };
+    ir::Expr a = conv(x, 32), first = conv(a, 48), y = conv(typed(op::make("tanh", {a}, {})), 48);
+    ir::Exprs results{first, y};
+    if (again) results.push_back(conv(a, 48));
+    if (returned) results.push_back(a);
+    ir::Expr all = ir::tuple(results);
+    ir::Types types;
+    for (const ir::Expr& r : results) types.push_back(r->type);
+    all->type = ir::tuple_type(types);
+    Result<LoweredFunction> l = lower(ir::function({x}, all), "main", {.target = wide(), .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    std::string found;
+    for (const Array& array : l->arrays)
+      if (array.part) found += format("{} in {} ", array.name, l->arrays[array.part->whole].name);
+    return found;
+  };
+  EXPECT_EQ(parts(false, false), "tanh in nn_conv2d ");
+  EXPECT_EQ(parts(true, false), "");
+  EXPECT_EQ(parts(false, true), "");
+}
+
 // Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
 TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
   auto gaps = [](int64_t given, int64_t channels) {

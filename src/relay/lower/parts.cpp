@@ -1,7 +1,10 @@
 #include "relay/lower/parts.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
+#include "relay/lower/facts.h"
 #include "relay/lower/join.h"
 #include "relay/scalar/simplify.h"
 
@@ -53,7 +56,8 @@ Layout layout_of_part(const std::vector<Array>& arrays, int array) {
   if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
   for (const Array* p = &a; p->part; p = &arrays[p->part->whole]) {
     const size_t d = p->part->dim;
-    layout.high[d] += arrays[p->part->whole].shape[d]->ivalue - p->shape[d]->ivalue;
+    const Expr rest = scalar::simplify(arrays[p->part->whole].shape[d] - p->shape[d]);
+    layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
   }
   return layout;
 }
@@ -104,6 +108,8 @@ class Joiner {
     std::vector<bool> gone(plan_.groups.size(), false);
     for (size_t g = plan_.groups.size(); g-- > 0;)
       if (std::optional<Concatenation> c = concatenation(plan_.groups[g].te.outputs)) gone[g] = join(g, *c, instead[g]);
+    for (size_t g = 0; g < plan_.groups.size(); ++g)
+      if (!gone[g]) put_in_place(plan_.groups[g], g);
     std::vector<PlannedGroup> groups;
     for (size_t g = 0; g < gone.size(); ++g) {
       if (!gone[g]) groups.push_back(std::move(plan_.groups[g]));
@@ -190,32 +196,39 @@ class Joiner {
     return life;
   }
 
-  // What stores the whole lives as long as all its parts, and these have no storage: calls each(group, change of bytes alive).
-  template <class Each>
-  void changes(const std::vector<int>& parts, int whole, Each each) const {
+  // What stores the whole lives as long as all its parts, and these have no storage: the change of the bytes alive at each group from
+  // the first on that mentions one of them.
+  std::vector<int64_t> changes(const std::vector<int>& parts, int whole) const {
     const int stored = stored_in(plan_.arrays, whole);
     const Life now = lives_[stored], then = extended(now, parts);
-    for (size_t at = then.first; at <= then.last; ++at) {
-      int64_t change = at < now.first || at > now.last ? bytes(stored) : 0;
-      for (int p : parts)
-        if (p >= 0 && lives_[p].first <= at && at <= lives_[p].last) change -= bytes(p);
-      each(at, change);
-    }
+    std::vector<int64_t> change(then.last - then.first + 2, 0);
+    auto add = [&](size_t first, size_t end, int64_t bytes) {
+      change[first - then.first] += bytes, change[end - then.first] -= bytes;
+    };
+    add(then.first, now.first, bytes(stored));
+    add(now.last + 1, then.last + 1, bytes(stored));
+    for (int p : parts)
+      if (p >= 0) add(lives_[p].first, lives_[p].last + 1, -bytes(p));
+    std::partial_sum(change.begin(), change.end(), change.begin());
+    return change;
   }
 
   bool fits(const std::vector<int>& parts, int whole) const {
     constexpr size_t longest = 1000;  // groups that all parts live in
     const Life life = extended(lives_[stored_in(plan_.arrays, whole)], parts);
-    bool fits = life.last - life.first <= longest;
-    if (fits)
-      changes(parts, whole, [&](size_t at, int64_t change) { fits &= change <= 0 || alive_[at] + change <= most_; });
-    return fits;
+    if (life.last - life.first > longest) return false;
+    const std::vector<int64_t> change = changes(parts, whole);
+    for (size_t at = life.first; at <= life.last; ++at)
+      if (change[at - life.first] > 0 && alive_[at] + change[at - life.first] > most_) return false;
+    return true;
   }
 
   void take(const std::vector<int>& parts, int whole) {
-    changes(parts, whole, [&](size_t at, int64_t change) { alive_[at] += change; });
     Life& life = lives_[stored_in(plan_.arrays, whole)];
-    life = extended(life, parts);
+    const Life then = extended(life, parts);
+    const std::vector<int64_t> change = changes(parts, whole);
+    for (size_t at = then.first; at <= then.last; ++at) alive_[at] += change[at - then.first];
+    life = then;
   }
 
   // A group that copies `input` to its place: its array, a part of the whole.
@@ -231,7 +244,48 @@ class Joiner {
     return made;
   }
 
+  // The parameter of which the result has its elements, one for one, and nothing else of it; an array, or -1.
+  int read_by_elements(const PlannedGroup& g) const {
+    if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
+    const te::Tensors stages = te::topological(g.te.outputs);
+    for (size_t p = 0; p < g.params.size(); ++p) {
+      std::set<const te::TensorNode*> made_of{g.te.params[p].get()};
+      bool by_elements = true;
+      for (const te::Tensor& t : stages) {
+        if (t->is_placeholder()) continue;
+        for (const te::Tensor& in : te::inputs(t))
+          if (made_of.count(in.get())) by_elements &= reads_pointwise(t, in), made_of.insert(t.get());
+      }
+      const int stored = stored_in(plan_.arrays, g.params[p]);
+      const bool once = 1 == std::count_if(g.params.begin(), g.params.end(),
+                                           [&](int q) { return stored_in(plan_.arrays, q) == stored; });
+      if (by_elements && once && made_of.count(g.te.outputs[0].get()) && can_give_place(g.params[p], g.outputs[0]))
+        return g.params[p];
+    }
+    return -1;
+  }
+
+  bool can_give_place(int array, int result) const {
+    const Array &a = plan_.arrays[array], &r = plan_.arrays[result];
+    const Life& of_result = lives_[result];
+    const bool all = !a.part || in_place_.count(array);  // not one of several parts
+    return all && !r.part && r.kind == Array::Kind::Temporary && a.dtype == r.dtype && !a.shape.empty() &&
+           a.layout == r.layout && plan_.arrays[stored_in(plan_.arrays, array)].kind == Array::Kind::Temporary &&
+           lives_[array].varies && !lives_[array].returned && !of_result.returned &&
+           lives_[stored_in(plan_.arrays, array)].last == of_result.first;
+  }
+
+  void put_in_place(const PlannedGroup& g, size_t at) {
+    const int array = read_by_elements(g);
+    if (array < 0 || lives_[g.outputs[0]].first != at) return;
+    plan_.arrays[g.outputs[0]].part = Part{array, 0, 0};
+    in_place_.insert(g.outputs[0]);
+    Life& life = lives_[stored_in(plan_.arrays, array)];
+    life.last = std::max(life.last, lives_[g.outputs[0]].last);
+  }
+
   GraphPlan& plan_;
+  std::set<int> in_place_;      // arrays that lie where what they are made of did
   std::vector<Life> lives_;     // of each array
   std::vector<int64_t> alive_;  // bytes of temporaries at each group
   int64_t most_ = 0;

@@ -1,10 +1,14 @@
-// Arrays that are parts of others: what a concatenation reads is computed where the result lies, and nothing is left to copy.
+// Arrays that lie in others. What a concatenation reads is computed where the result lies, and nothing is left to copy.
 //
 //   whole[n, c, y, x] = select(c < 61, a[n, c, y, x], b[n, c - 61, y, x])
 //
 // a and b become parts of the whole (Array::part): kernels that write or read them are told where in its storage they begin, and
 // that their rows are as far apart. What cannot be a part, because the function's caller or another concatenation has it, is copied
 // to its place.
+//
+//   y[n, c] = tanh(x[n, c])
+//
+// Where nothing reads x afterwards, y lies in its place: each element is read before it is written, and by nobody else.
 #pragma once
 
 #include <optional>
@@ -25,7 +29,8 @@ struct Concatenation {
 std::optional<Concatenation> concatenation(const te::Tensors& outputs);
 
 // Does so with the concatenations of a plan where the whole may be stored from the first part on without more being alive at one
-// time than at most now. After orders of dimensions are chosen and before borders are.
+// time than at most now, and with results that are made element by element. After orders of dimensions are chosen and before borders
+// are.
 void join_parts(GraphPlan& plan);
 
 // The array that stores this one: itself, or what it is a part of.
