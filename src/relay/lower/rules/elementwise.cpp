@@ -110,21 +110,21 @@ static Walk walk_of(GroupPlan& plan, const te::Tensor& e) {
 }
 
 // A part of an axis v: v / step % extent.
-struct Part {
+struct AxisPart {
   int64_t step = 0, extent = 0;
-  bool operator==(const Part&) const = default;
+  bool operator==(const AxisPart&) const = default;
 };
 
 // The part of v along which all inputs that v moves are contiguous; none if there is no such part.
-static std::optional<Part> contiguous_part(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
-  std::optional<Part> found;
+static std::optional<AxisPart> contiguous_part(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
+  std::optional<AxisPart> found;
   auto is = [](const Expr& x, scalar::BinaryOp op) { return x->kind == scalar::Kind::Binary && x->binary == op; };
   for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
     if (!l.axes.count(v.var->name)) continue;
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return std::nullopt;
     Expr index = l.load->args[contiguous_dim(*l.tensor, layout)];
-    Part part;
+    AxisPart part;
     if (is(index, scalar::BinaryOp::FloorMod) && scalar::is_int(index->args[1]))
       part.extent = index->args[1]->ivalue, index = index->args[0];
     if (!is(index, scalar::BinaryOp::FloorDiv) || index->args[0] != v.var || !scalar::is_int(index->args[1]))
@@ -147,7 +147,7 @@ static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axi
     if (!t->is_placeholder())
       for (const te::Tensor& in : te::inputs(t))
         if (in == e) return false;
-  const std::optional<Part> part = contiguous_part(plan, e, v);
+  const std::optional<AxisPart> part = contiguous_part(plan, e, v);
   if (!part) return false;
 
   te::TensorNode view = *e;
