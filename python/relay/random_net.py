@@ -27,7 +27,7 @@ class Network(nn.Module):
 
     def forward(self, x):
         for layer, join in zip(self.layers, self.joins, strict=True):
-            y = layer.eval()(x)
+            y = layer(x)
             x = x + y if join == "+" else torch.cat([x, y], 1) if join == "|" else y
         return x
 
