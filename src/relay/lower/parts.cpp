@@ -247,8 +247,9 @@ class Joiner {
   // The parameter of which the result has its elements, one for one, and nothing else of it; an array, or -1.
   int read_by_elements(const PlannedGroup& g) const {
     if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
-    const te::Tensors stages = te::topological(g.te.outputs);
     for (size_t p = 0; p < g.params.size(); ++p) {
+      if (!can_give_place(g.params[p], g.outputs[0])) continue;
+      const te::Tensors stages = te::topological(g.te.outputs);
       std::set<const te::TensorNode*> made_of{g.te.params[p].get()};
       bool by_elements = true;
       for (const te::Tensor& t : stages) {
@@ -259,8 +260,7 @@ class Joiner {
       const int stored = stored_in(plan_.arrays, g.params[p]);
       const bool once = 1 == std::count_if(g.params.begin(), g.params.end(),
                                            [&](int q) { return stored_in(plan_.arrays, q) == stored; });
-      if (by_elements && once && made_of.count(g.te.outputs[0].get()) && can_give_place(g.params[p], g.outputs[0]))
-        return g.params[p];
+      if (by_elements && once && made_of.count(g.te.outputs[0].get())) return g.params[p];
     }
     return -1;
   }
@@ -278,9 +278,10 @@ class Joiner {
   void put_in_place(const PlannedGroup& g, size_t at) {
     const int array = read_by_elements(g);
     if (array < 0 || lives_[g.outputs[0]].first != at) return;
-    plan_.arrays[g.outputs[0]].part = Part{array, 0, 0};
+    const int stored = stored_in(plan_.arrays, array);  // at once, so that long chains are no long way
+    plan_.arrays[g.outputs[0]].part = Part{stored, 0, 0};
     in_place_.insert(g.outputs[0]);
-    Life& life = lives_[stored_in(plan_.arrays, array)];
+    Life& life = lives_[stored];
     life.last = std::max(life.last, lives_[g.outputs[0]].last);
   }
 

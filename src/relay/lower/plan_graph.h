@@ -6,7 +6,8 @@
 //     data holds a value that this form would spread, the direct form runs after it;
 //   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);
 //   - groups between which the scores of attention would go through memory become one (join_attention.h);
-//   - what a concatenation reads is computed where its result lies (parts.h);
+//   - what a concatenation reads is computed where its result lies, and what is made element by element in the place of its data
+//     (parts.h);
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
 //   - of a function for many calls at once (LowerOptions::calls) attention and products keep their form, so that no call sees
 //     which others it came with;

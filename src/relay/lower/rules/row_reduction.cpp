@@ -85,8 +85,8 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
   return parts;
 }
 
-// Of a short row among many, one of whose sums goes on in the next, as many as waste least: a vector takes a cycle, an addition three
-// until the next to it can begin.
+// How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and waits: a
+// vector is added in a cycle, and the next can be added to it after three.
 int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
   const int64_t extent = extent_or(r.reduce_axes[k], 1024), lanes = plan.lanes(r.dtype);
   if (extent >= 8 * lanes) return 4;
