@@ -92,7 +92,7 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
 // every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as it is.
 void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
 
-// Splits `r`, scheduled on registers under its consumer for `places` neighbouring windows along x, into one along the columns of
+// Splits `r`, scheduled on registers under its consumer for `rows` of `places` neighbouring windows along x, into one along the columns of
 // these windows and one along their rows, where that takes fewer operations:
 //
 //   r_columns[y, x, c] = sum(ky) a[y + ky, x, c]
@@ -100,7 +100,7 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
 //
 // Eight windows of 3 x 3 take 54 additions instead of 72, of 13 x 13 364 instead of 1352. Adds a stage and replaces r in the
 // outputs. Returns the name of the stage that reads the data: r's own where all is left as it was.
-std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string& x, int64_t places);
+std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
 
 // Sums over axes that lie side by side in memory become sums over one.
 void merge_sums(GroupPlan& plan);

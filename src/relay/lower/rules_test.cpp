@@ -125,6 +125,38 @@ TEST(SplitWindow, ColumnsFirst) {
   }
 }
 
+// Rows are computed together where their windows read the same ones: not across a dilation, nor where the tile of columns is more
+// than registers hold.
+TEST(Window, RowsThatOverlap) {
+  struct Case {
+    int64_t window, stride, dilation;  // of rows
+    int64_t width, stride_x;
+    std::vector<int64_t> tile;  // rows, places, lanes
+  };
+  for (const Case& c :
+       {Case{3, 1, 1, 3, 1, {2, 4, 16}}, Case{3, 1, 2, 3, 1, {1, 8, 16}}, Case{3, 2, 1, 3, 2, {2, 2, 32}},
+        Case{3, 1, 1, 3, 2, {4, 2, 16}}, Case{2, 2, 1, 2, 2, {1, 2, 64}}, Case{13, 1, 1, 13, 1, {1, 8, 16}}}) {
+    SCOPED_TRACE(format("{} x {}, {} x {} apart, dilation {}", c.window, c.width, c.stride, c.stride_x, c.dilation));
+    te::Tensor x = te::placeholder("x", {imm(200), imm(200), imm(64)}, f32);
+    te::Tensor pool = te::reduce("pool", {imm(32), imm(32), imm(64)}, {imm(c.window), imm(c.width)}, te::Combiner::Sum,
+                                 [&](const Exprs& i, const Exprs& k) {
+                                   return (*x)({i[0] * c.stride + k[0] * c.dilation, i[1] * c.stride_x + k[1], i[2]});
+                                 });
+    const TargetDesc target = vectors(64, 32, 1);
+    GroupPlan plan;
+    plan.target = &target, plan.outputs = {pool};
+    plan_group(plan);
+    std::vector<int64_t> tile;
+    for (size_t d = 0; d < 3; ++d)
+      for (const Loop& l : plan.schedule.stages.at(plan.outputs[0]->name).loops)
+        if (l.axis == plan.outputs[0]->axes[d].var->name) {
+          tile.push_back(l.step);
+          break;
+        }
+    EXPECT_EQ(tile, c.tile) << str(plan.schedule, plan.stages());
+  }
+}
+
 // Height and width are one axis; what else reads the data reads it so too.
 TEST(MergeSums, HeightAndWidth) {
   const int64_t channels = 3, height = 5, width = 7;

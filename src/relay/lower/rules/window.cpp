@@ -2,10 +2,64 @@
 // the contiguous data axis (channels); a few neighbouring outputs are computed together, so that a load serves several taps;
 // small windows are unrolled. Of a convolution in small groups the lanes are whole groups: each lane reads its group's inputs.
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "relay/lower/rules.h"
 
 namespace relay::lower {
+
+namespace {
+// What windows that are neighbours along an axis read along it.
+struct Reach {
+  int64_t stride = 0;  // how much further the next one reads; 0: the axis moves nothing that is read
+  std::vector<std::pair<int64_t, int64_t>> taps;  // extents, and how far apart
+
+  int64_t places(int64_t neighbours) const {
+    std::set<int64_t> read;
+    for (int64_t i = 0; i < neighbours; ++i) read.insert(i * stride);
+    for (auto [extent, apart] : taps)
+      for (const int64_t first : std::set(read))
+        for (int64_t i = 1; i < extent; ++i) read.insert(first + i * apart);
+    return static_cast<int64_t>(read.size());
+  }
+  bool overlap() const { return stride > 0 && places(2) < 2 * places(1); }
+};
+
+Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::string& axis) {
+  for (const LoadFact& l : facts.loads)
+    for (const auto& c : l.coefficients) {
+      if (!c || !c->count(axis) || c->size() < 2) continue;
+      Reach reach{std::abs(c->at(axis)), {}};
+      for (const auto& [name, apart] : *c)
+        if (is_reduce_axis(r, name)) reach.taps.push_back({extent_or(*find_axis(r, name), 64), std::abs(apart)});
+      return reach;
+    }
+  return {};
+}
+
+// Rows and neighbours in a row that are computed together, at most `most` of them: those that load least in all, where a load
+// takes as long as two of the additions that `split_window` leaves to columns. Several rows only if `registers` hold their columns.
+std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t columns, const Reach& along,
+                                    bool only_adds, int64_t most, int64_t registers) {
+  auto tiles = [](int64_t extent, int64_t step) { return (extent + step - 1) / step; };
+  auto reads = [](const Reach& r, int64_t extent, int64_t step) {
+    return extent / step * r.places(step) + r.places(extent % step);
+  };
+  const int64_t adds = only_adds ? rows * down.places(1) : 0;  // for each column
+  std::pair<int64_t, int64_t> best;
+  int64_t least = 0;
+  for (int64_t ty = 1; ty <= std::min(rows, most); ++ty) {
+    const int64_t tx = std::min(columns, most / ty), held = ty * (along.places(tx) + tx);
+    const int64_t cost = reads(along, columns, tx) * (2 * reads(down, rows, ty) + adds);
+    if (ty == 1 || (cost < least && held <= registers)) least = cost, best = {ty, tx};
+  }
+  // No smaller at the end than need be.
+  for (auto [t, extent] : {std::pair(&best.first, rows), std::pair(&best.second, columns)})
+    *t = tiles(extent, tiles(extent, *t));
+  return best;
+}
+}  // namespace
 
 bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (e->axes.empty()) return false;
@@ -55,28 +109,30 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   const bool grouped = facts.grouped == in_r(v) && facts.group <= lanes / 2;
   const int64_t step = grouped ? lanes / facts.group * facts.group : lanes;
   // Neighbours along the axis stored just before the lanes.
-  std::string x;
-  for (size_t i = order.size(); i-- > 0;)
-    if (order[i] != v && x.empty() && extent_or(*find_axis(*e, order[i]), 64) > 1) x = order[i];
+  std::string x, y;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (order[i] == v || extent_or(*find_axis(*e, order[i]), 64) == 1) continue;
+    if (x.empty())
+      x = order[i];
+    else if (y.empty())
+      y = order[i];
+  }
   // Of larger windows: if neighbours share what they read.
-  const bool slides =
-      is_static && !x.empty() && std::any_of(facts.loads.begin(), facts.loads.end(), [&](const LoadFact& l) {
-        return std::any_of(l.coefficients.begin(), l.coefficients.end(),
-                           [&](const auto& c) { return c && c->size() > 1 && c->count(in_r(x)); });
-      });
-  int64_t tx = 1, nb = 1;
+  const Reach along = reach_along(*r, facts, in_r(x));
+  const bool slides = is_static && along.stride > 0;
+  int64_t tx = 1, ty = 1, nb = 1;
   int64_t v_extent = extent_or(*find_axis(*e, v), 64);
   if ((small || grouped || slides) && !x.empty()) {
-    const int64_t extent = extent_or(*find_axis(*e, x), 64), registers = plan.target->vector_registers / 4;
-    // A pool whose windows share little (a stride) reads memory and does little else: neighbouring vectors first, which come in
-    // one stream. Where neighbours share what they read, or weights, neighbours first.
-    const bool strided = facts.loads.size() == 1 && !grouped &&
-                         std::any_of(facts.loads[0].coefficients.begin(), facts.loads[0].coefficients.end(),
-                                     [&](const auto& c) { return c && c->count(in_r(x)) && c->at(in_r(x)) > 1; });
-    if (strided)
-      while (nb < registers / 2 && 2 * nb * lanes <= v_extent) nb *= 2;
-    const int64_t most = registers / nb, tiles = (extent + most - 1) / most;
-    tx = (extent + tiles - 1) / tiles;
+    const int64_t extent = extent_or(*find_axis(*e, x), 64), registers = plan.target->vector_registers;
+    const Reach down = reach_along(*r, facts, in_r(y));
+    // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors first, which
+    // come in one stream. Where neighbours share what they read, or weights, neighbours first.
+    const bool pool = facts.loads.size() == 1 && !grouped;
+    const bool overlap = along.overlap() && down.overlap() && !plan.slides;
+    if (pool && along.stride > 1 && down.stride != 1)
+      while (nb < registers / (overlap ? 16 : 8) && 2 * nb * lanes <= v_extent) nb *= 2;
+    std::tie(ty, tx) = tile_of(overlap ? extent_or(*find_axis(*e, y), 64) : 1, down, extent, along,
+                               pool && along.stride == 1, registers / 4 / nb, registers);
   } else {
     nb = std::clamp<int64_t>((v_extent + lanes - 1) / lanes, 1, 4);  // long reductions: several chains
   }
@@ -89,8 +145,7 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   for (const te::Axis& a : e->axes) all *= extent_or(a, 64);
   for (const std::string& name : order) {
     if (name == v) continue;
-    bool is_x = name == x && tx > 1;
-    Loop loop{name, is_x ? tx : 1, LoopKind::Parallel};
+    Loop loop{name, name == x ? tx : name == y ? ty : 1, LoopKind::Parallel};
     if (all * std::max<int64_t>(1, window / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task ||
         (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial))
       loop.kind = LoopKind::Serial;
@@ -101,14 +156,19 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
       std::all_of(se.loops.begin(), se.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
   se.loops.push_back({v, nb * step, !small && all_parallel && window >= 64 ? LoopKind::Parallel : LoopKind::Serial});
   const int level = static_cast<int>(se.loops.size());
-  if (tx > 1) se.loops.push_back({x, 1, LoopKind::Unroll});
+  auto add_tile = [&](std::vector<Loop>& loops, auto name) {
+    if (ty > 1) loops.push_back({name(y), 1, LoopKind::Unroll});
+    if (tx > 1) loops.push_back({name(x), 1, LoopKind::Unroll});
+  };
+  add_tile(se.loops, [](const std::string& axis) { return axis; });
   add_vector(se.loops, v, static_cast<int>(step));
 
   StageSchedule& sr = plan.schedule.stages[r->name];
   sr = {};
   sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
   for (const te::Axis& a : r->axes)
-    if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x))) sr.loops.push_back({a.var->name, 1});
+    if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x)) && !(ty > 1 && a.var->name == in_r(y)))
+      sr.loops.push_back({a.var->name, 1});
   const size_t ended = sr.loops.size();
   int64_t unrolled = 1;
   for (size_t k = r->reduce_axes.size(); k-- > 0;) {
@@ -118,15 +178,16 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
     sr.loops.insert(sr.loops.begin() + static_cast<int64_t>(ended),
                     {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
   }
-  if (tx > 1) sr.loops.push_back({in_r(x), 1, LoopKind::Unroll});
+  add_tile(sr.loops, in_r);
   add_vector(sr.loops, in_r(v), static_cast<int>(step));
   std::string reader = r->name;  // of the data
   if (tx > 1) {
-    reader = split_window(plan, r, in_r(x), tx);
+    reader = split_window(plan, r, in_r(x), tx, ty);
     for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, reader, l.tensor->name, in_r(x), tx);
     fetch_data_ahead(plan, e->name, e->name, x, tx);
   }
-  plan.note(format("{}: window, {} outputs x {} vectors of {} along {}{}{}", e->name, tx, nb, step, v,
+  plan.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", e->name,
+                   ty > 1 ? format("{} x ", ty) : "", tx, nb, step, v,
                    grouped ? format(", groups of {}", facts.group) : "", reader == r->name ? "" : ", columns first"));
   return true;
 }
