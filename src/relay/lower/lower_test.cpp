@@ -573,6 +573,7 @@ TEST(Function, WeightsDataAndResultsAreFetched) {
     return format("{}", join(std::vector<std::string>(found.begin(), found.end()), " "));
   };
   constexpr int64_t large = int64_t{1} << 30;
+  // `data` and `copy`, if not small, are turned around to be stored by channels last, and first again.
   auto strided = [&](bool pays, int64_t l3) {
     return fetched("nn.conv2d", {1, 512, 7, 7}, {512, 512, 3, 3}, {{"strides", ir::Ints{2, 2}}}, pays, l3);
   };
@@ -580,17 +581,19 @@ TEST(Function, WeightsDataAndResultsAreFetched) {
   EXPECT_EQ(strided(false, large), "");
   EXPECT_EQ(strided(false, 16 << 20), "weight");  // 9 MiB: more than a quarter
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),
-            "conv2d_weight weight");  // the direct form's too
+            "conv2d_weight data data_nhwc weight");  // the direct form's too
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, true, large), "dense_weight");
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
-  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 56, 56}, {256, 64, 1, 1}, {}, false, large), "conv2d_out");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 56, 56}, {256, 64, 1, 1}, {}, false, large), "conv2d_out copy data data_nhwc");
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 14, 14}, {256, 64, 1, 1}, {}, false, large), "");
-  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 56, 56}, {64, 256, 1, 1}, {}, false, large), "conv2d_out data_nhwc");
-  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 114, 114}, {64, 64, 3, 3}, {}, false, large), "conv2d conv2d_out data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 56, 56}, {64, 256, 1, 1}, {}, false, large),
+            "conv2d_out copy data data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 114, 114}, {64, 64, 3, 3}, {}, false, large),
+            "conv2d conv2d_out copy data data_nhwc");
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 58, 58}, {256, 256, 3, 3}, {}, false, large),
-            "conv2d conv2d_input conv2d_out data_nhwc");
+            "conv2d conv2d_input conv2d_out copy data data_nhwc");
   EXPECT_EQ(fetched("nn.conv2d", {1, 128, 58, 58}, {128, 1, 3, 3}, {{"groups", int64_t{128}}}, false, large),
-            "conv2d_out data_nhwc");
+            "conv2d_out copy data data_nhwc");
 }
 
 // Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.

@@ -155,9 +155,9 @@ bool is_expensive(const Expr& body);
 void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
                          int64_t step);
 // While `stage` is computed, what it reads of `array` (or, if that is itself, where it is stored) one `step` further along `axis`
-// is fetched, if the array does not stay in L2. A sum's loop along which the array is stored is cut into whole cache lines.
+// is fetched, if the array is larger than that part of L2. A sum's loop along which it is stored is cut into whole cache lines.
 void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
-                      int64_t step);
+                      int64_t step, int part_of_l2 = 2);
 // Before a tile of `result` is computed, its place and what it reads besides the sum are fetched, where these do not stay in L2.
 void fetch_early(GroupPlan& plan, const std::string& result);
 // Loops that end an axis: `o/16:unroll o/1:vector`.

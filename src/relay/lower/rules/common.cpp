@@ -49,19 +49,19 @@ void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::str
 }
 
 // With what lies between its elements (a part of another array); extents that are known at run time only count as one.
-static bool stays_in_l2(GroupPlan& plan, const te::Tensor& t) {
+static int64_t spanned_bytes(GroupPlan& plan, const te::Tensor& t) {
   int64_t bytes = t->dtype.bytes();
   for (const Expr& extent : plan.layout(t).physical_shape(t->shape))
     bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
-  return bytes <= plan.target->l2_bytes / 2;
+  return bytes;
 }
 
 void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
-                      int64_t step) {
+                      int64_t step, int part_of_l2) {
   const te::Tensor reads = plan.stage(reader(plan, stage)), t = plan.stage(array);
   const bool is_array = (t->is_placeholder() && !plan.constants.count(array)) ||
                         (!plan.slides && plan.schedule.stages[array].place == Place::Root);
-  if (!is_array || stays_in_l2(plan, t)) return;
+  if (!is_array || spanned_bytes(plan, t) <= plan.target->l2_bytes / part_of_l2) return;
   StageSchedule& s = plan.schedule.stages[reads->name];
   const int loop = innermost_serial(*reads, s);
   if (loop < 0) return;
@@ -86,7 +86,7 @@ void fetch_early(GroupPlan& plan, const std::string& result) {
   for (const te::Tensor& t : bodies.loads_of(*e))
     if (t->is_placeholder() && !plan.constants.count(t->name) && bodies.loads(*e, *t).size() == 1) arrays.push_back(t);
   for (const te::Tensor& t : arrays)
-    if (!stays_in_l2(plan, t)) plan.schedule.stages[result].early.push_back(t->name);
+    if (spanned_bytes(plan, t) > plan.target->l2_bytes / 2) plan.schedule.stages[result].early.push_back(t->name);
 }
 
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {

@@ -236,13 +236,17 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
     source = panel_source(plan, r, n, right_loads);
   if (source && source->k_dim == source->n_dim && n_extent <= block) source.reset();  // is one already
   // Weights that L2 holds, but not beside data, are swept for each tile of rows too if the data of a window's neighbours would
-  // come from further away for each block of N.
+  // come from further away for each block of N; and larger ones if that is less to read, where weights, which come in one
+  // stream, count half.
   int64_t data_bytes = 0;
   if (facts.window)
     for (const LoadFact& l : left_loads) data_bytes += te::bytes(*l.tensor);
   const bool large_data = data_bytes > 2 * plan.target->l2_bytes;
   const int64_t most_weights = large_data ? plan.target->l2_bytes / 8 * 7 : plan.target->l2_bytes / 2;
-  const bool n_outside = source || (!grouped && weight_bytes > most_weights) || rows.empty();
+  const int64_t sweeps = x.empty() ? row_count : row_count / extent_or(*find_axis(*r, x), 64);
+  const bool swept =
+      weight_bytes <= most_weights || (large_data && sweeps * weight_bytes / 2 < n_extent / block * data_bytes);
+  const bool n_outside = source || (!grouped && !swept) || rows.empty();
   StageSchedule& se = plan.schedule.stages[e->name];
   se = {};
   se.place = Place::Root;

@@ -52,6 +52,21 @@ static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::strin
   return found;
 }
 
+// Of squares turned around along u and v: so many rows at once are more streams than a processor follows, so those of the next
+// place are fetched. A network's own input comes from memory, however small.
+static void fetch_next_place(GroupPlan& plan, const te::Tensor& e, const std::string& tile,
+                             const std::vector<std::string>& order, const std::string& u, const std::string& v) {
+  constexpr int part_of_l2 = 8;
+  std::string next = u;
+  for (const std::string& axis : order)
+    if (axis != u && axis != v && extent_or(*find_axis(*e, axis), 64) > 1) next = axis;
+  const int64_t step = next == u ? plan.lanes(e->dtype) : 1;
+  const Expanded bodies = expand(plan.stages(), plan.schedule);
+  for (const te::Tensor& in : bodies.loads_of(*plan.stage(tile)))
+    if (in->is_placeholder()) fetch_data_ahead(plan, tile, in->name, next, step, part_of_l2);
+  fetch_data_ahead(plan, e->name, e->name, next, step, part_of_l2);
+}
+
 // e becomes a copy, of the same name, of what it was, on registers. False if there is nothing to turn around.
 static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<std::string>& order,
                         const std::string& v, const std::vector<bool>& parallel) {
@@ -83,6 +98,7 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
   for (const std::string& axis : order)
     if (axis != u) t.loops.push_back({axis, 1, axis == v ? LoopKind::Unroll : LoopKind::Serial});
   t.loops.push_back({u, 1, LoopKind::Vector});
+  if (extent_or(*find_axis(*e, v), 64) >= lanes) fetch_next_place(plan, e, tile->name, order, u, v);
   plan.note(format("{}: elementwise, squares of {} along {} and {} turned around", e->name, lanes, u, v));
   return true;
 }
