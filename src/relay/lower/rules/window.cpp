@@ -27,12 +27,14 @@ struct Reach {
 };
 
 Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::string& axis) {
+  constexpr int64_t most_taps = 64;  // more of them make no difference to a tile
   for (const LoadFact& l : facts.loads)
     for (const auto& c : l.coefficients) {
       if (!c || !c->count(axis) || c->size() < 2) continue;
       Reach reach{std::abs(c->at(axis)), {}};
       for (const auto& [name, apart] : *c)
-        if (is_reduce_axis(r, name)) reach.taps.push_back({extent_or(*find_axis(r, name), 64), std::abs(apart)});
+        if (is_reduce_axis(r, name))
+          reach.taps.push_back({std::min(extent_or(*find_axis(r, name), most_taps), most_taps), std::abs(apart)});
       return reach;
     }
   return {};
@@ -181,7 +183,7 @@ bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, cons
   add_tile(sr.loops, in_r);
   add_vector(sr.loops, in_r(v), static_cast<int>(step));
   std::string reader = r->name;  // of the data
-  if (tx > 1) {
+  if (tx * ty > 1) {
     reader = split_window(plan, r, in_r(x), tx, ty);
     for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, reader, l.tensor->name, in_r(x), tx);
     fetch_data_ahead(plan, e->name, e->name, x, tx);
