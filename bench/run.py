@@ -318,7 +318,8 @@ what can be read in half of the time) and does multiply-adds for the rest: no en
 
 The root mean square error over all elements of the worst output, relative to its largest value, against the model in double
 precision ("-": not measured, because it does not come from PyTorch and is too large for the reference evaluator). Reading,
-compiling and the first run, the model's file in the page cache, without importing the engine's libraries; in the last column, finding and loading what was compiled
+compiling and the first run, the model's file in the page cache and memory touched before (a virtual machine is slow to hand
+it out again), without importing the engine's libraries; in the last column, finding and loading what was compiled
 before. The most resident memory of the engine's process until
 then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
