@@ -17,7 +17,7 @@ namespace {
 struct PyCompiled {
   std::shared_ptr<runtime::Executable> executable;
   std::optional<driver::Compiled> compiled;  // none: loaded from an artifact
-  std::string cached;                        // the file of the cache that it was loaded from; else ""
+  std::string cached{};                      // the file of the cache that it was loaded from; else ""
 };
 // Name, dtype, dimensions; of what is no tensor: name, "", none, type.
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;

@@ -22,10 +22,10 @@ struct LayoutDim {
 };
 
 struct Layout {
-  std::vector<LayoutDim> dims;     // outermost first
-  std::vector<int64_t> low, high;  // border before and after each logical dimension; empty: none
-  double border_value = 0;         // what the border holds
-  int64_t gap = 0;                 // elements behind each row of the innermost dimension that nothing reads or writes
+  std::vector<LayoutDim> dims{};       // outermost first
+  std::vector<int64_t> low{}, high{};  // border before and after each logical dimension; empty: none
+  double border_value = 0;             // what the border holds
+  int64_t gap = 0;  // elements behind each row of the innermost dimension that nothing reads or writes
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major

@@ -113,8 +113,9 @@ struct LaneParts {
 };
 // The reduction axis along which the loads are contiguous; -1: none.
 int contiguous_axis(GroupPlan& plan, const StageFacts& facts);
-// Splits `r` where that pays and replaces it in the plan's outputs; `chains` vectors of partial results.
+// Splits `r` where that pays and replaces it in the plan's outputs; `chains` vectors of partial results, or as many as suit it.
 LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains);
+LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts);
 // Places them inside `level` loops of stage `consumer`; of the axes in `tile`, whose unrolled loops in the consumer come
 // next, partial results of all are computed together. By names: redirecting changes the nodes, not the names.
 void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
@@ -146,6 +147,10 @@ void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, 
 // --- shared by rules -----------------------------------------------------------------------------------------------------
 // The axes of a stage in the order of its storage, outermost first.
 std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout);
+// The axis of `to` that stands where `axis` stands in `from`, as an epilogue's do in its reduction; "": there is none.
+std::string same_axis(const te::TensorNode& from, const std::string& axis, const te::TensorNode& to);
+// Constants that a stage reads are packed so that neighbours along `axis` lie side by side.
+void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::string& axis);
 // The dimension whose neighbours are stored side by side: the last one of more than one element. -1: none.
 int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 // Has functions that become polynomials.

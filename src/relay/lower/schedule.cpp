@@ -123,7 +123,7 @@ class Reader {
       if (!t->is_placeholder() && !schedule_.stages.count(t->name))
         return Diagnostic{DiagnosticKind::illegal_schedule,
                           format("stage '{}' has no schedule", t->name),
-                          Span{source_, 0, 0},
+                          Span{source_, 0, 0, {}},
                           {},
                           {},
                           format("add 'stage {}: inline' or another place", t->name)};
@@ -137,7 +137,7 @@ class Reader {
   };
 
   Diagnostic error(size_t word, std::string message, std::string help = {}) const {
-    Span span{source_, static_cast<uint32_t>(line_), static_cast<uint32_t>(line_ + 1)};
+    Span span{source_, static_cast<uint32_t>(line_), static_cast<uint32_t>(line_ + 1), {}};
     if (word < words_.size()) {
       span.begin = static_cast<uint32_t>(line_ + words_[word].column);
       span.end = static_cast<uint32_t>(span.begin + words_[word].text.size());

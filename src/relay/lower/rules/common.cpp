@@ -19,6 +19,31 @@ std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout
   return order;
 }
 
+std::string same_axis(const te::TensorNode& from, const std::string& axis, const te::TensorNode& to) {
+  for (size_t d = 0; d < std::min(from.axes.size(), to.axes.size()); ++d)
+    if (from.axes[d].var->name == axis) return to.axes[d].var->name;
+  return "";
+}
+
+void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::string& axis) {
+  for (const LoadFact& l : facts.loads) {
+    if (!plan.constants.count(l.tensor->name)) continue;
+    Layout layout;
+    int last = -1;
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const auto& c = l.coefficients[d];
+      if (c && c->count(axis))
+        last = static_cast<int>(d);
+      else
+        layout.dims.push_back({static_cast<int>(d)});
+    }
+    if (last < 0) continue;
+    layout.dims.push_back({last});
+    plan.layouts[l.tensor->name] = layout;
+    plan.schedule.layouts[l.tensor->name] = layout;
+  }
+}
+
 int contiguous_dim(const te::TensorNode& t, const Layout& layout) {
   for (size_t p = layout.dims.size(); p-- > 0;) {
     const LayoutDim& d = layout.dims[p];

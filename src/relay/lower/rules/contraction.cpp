@@ -15,12 +15,327 @@
 
 namespace relay::lower {
 
+namespace {
+
 // Packing costs about as much as four rows of the product.
 constexpr int64_t rows_for_panel = 16;
+// Tasks that loops should give before there is no need for more of them.
+constexpr int64_t enough_tasks = 8;
+
+struct Factor {
+  std::set<std::string> axes;
+  std::vector<LoadFact> loads;
+
+  bool has(const std::string& axis) const { return axes.count(axis) > 0; }
+};
+
+// A sum of products on its way to loops, and what the steps below decide about it. Axes without a remark are the sum's.
+struct Contraction {
+  te::Tensor sum, result;          // the reduction and its epilogue
+  const StageFacts& facts;         // of the sum
+  std::vector<std::string> order;  // axes of the result as it is stored, outermost first
+  Factor left, right;              // the right one is the weight, as a rule
+  int lanes = 1;
+
+  std::string n{};                  // the lanes: an axis that only the right factor has
+  int64_t n_extent = 0;             // of a group, where there are groups
+  std::vector<std::string> rows{};  // axes that only the left factor has, as they are stored, contiguous ones last
+  std::string x{}, y{};             // the last two of them; "": none
+  int64_t row_count = 1;
+  std::vector<std::string> reduce{};  // outermost first
+  int64_t k_extent = 1;
+
+  RegisterTile tile{};
+  std::set<std::string> inside{};      // reduced axes of which taps in the padding are left out
+  std::optional<PanelSource> panel{};  // the right factor is packed panel by panel from this
+  bool n_outside = false;              // the loop over N goes around those over rows
+
+  bool grouped() const { return !facts.grouped.empty(); }
+  int64_t block() const { return static_cast<int64_t>(tile.nb) * lanes; }  // of N, in a tile
+  const te::Axis& axis(const std::string& name) const { return *find_axis(*sum, name); }
+  std::string in_result(const std::string& name) const { return same_axis(*sum, name, *result); }
+  // Rows in a tile along an axis.
+  int64_t tile_along(const std::string& name) const { return name == x ? tile.tx : name == y ? tile.ty : 1; }
+};
+
+bool is_constant(const GroupPlan& plan, const Factor& factor) {
+  return std::all_of(factor.loads.begin(), factor.loads.end(),
+                     [&](const LoadFact& l) { return plan.constants.count(l.tensor->name) > 0; });
+}
+
+// True if neighbours along an axis are stored side by side.
+bool is_contiguous(GroupPlan& plan, const LoadFact& load, const std::string& axis) {
+  const Layout& layout = plan.layout(load.tensor);
+  if (layout.dims.empty()) return false;
+  const auto& last = load.coefficients[static_cast<size_t>(layout.dims.back().dim)];
+  return last && last->count(axis);
+}
+
+// A depthwise or grouped convolution: both factors have the axis along which results are stored, and one has no other of the
+// result. Vectors go along that axis, which is another rule's; the batch, which only the data have, would scatter them.
+bool is_stored_along_both(const Contraction& c) {
+  auto owns = [&](const Factor& own, const Factor& other) {
+    return std::any_of(c.sum->axes.begin(), c.sum->axes.end(),
+                       [&](const te::Axis& a) { return own.has(a.var->name) && !other.has(a.var->name); });
+  };
+  return !(owns(c.left, c.right) && owns(c.right, c.left)) &&
+         c.facts.is_batch(same_axis(*c.result, c.order.back(), *c.sum));
+}
+
+// N: the largest data axis that only one factor has, which becomes the right one. False: there is none.
+bool choose_lanes(GroupPlan& plan, Contraction& c) {
+  bool of_left = false;
+  int64_t most = 0;
+  auto consider = [&](const Factor& own, const Factor& other) {
+    const bool constant = is_constant(plan, own);
+    int64_t rows = 1;
+    for (const te::Axis& a : c.sum->axes)
+      if (other.has(a.var->name) && !own.has(a.var->name)) rows *= extent_or(a, 64);
+    const bool packed = rows >= rows_for_panel;  // by panels, if it is not constant
+    for (const te::Axis& a : c.sum->axes) {
+      const std::string& name = a.var->name;
+      if (!own.has(name) || other.has(name)) continue;
+      // A dimension of its own in every load: not part of a window (that is a row of a depthwise convolution).
+      const bool plain = std::all_of(own.loads.begin(), own.loads.end(), [&](const LoadFact& l) {
+        return std::all_of(l.coefficients.begin(), l.coefficients.end(), [&](const auto& of) {
+          return !of || !of->count(name) || (of->size() == 1 && of->at(name) == 1);
+        });
+      });
+      // Lanes that lie apart and are not packed would be gathered: the batch of a convolution to one output.
+      const bool together = constant || packed ||
+                            std::all_of(own.loads.begin(), own.loads.end(),
+                                        [&](const LoadFact& l) { return is_contiguous(plan, l, name); });
+      if (!plain || !together) continue;
+      // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
+      const int64_t extent = extent_or(a, 256),
+                    preference = constant                              ? 1000000
+                                 : c.in_result(name) == c.order.back() ? 2
+                                                                       : 1,
+                    worth = std::min<int64_t>(extent, c.lanes) * preference * 1000 + extent;
+      if (worth > most) c.n = name, most = worth, of_left = &own == &c.left;
+    }
+  };
+  if (plan.planar) {
+    c.n = same_axis(*c.result, c.order.back(), *c.sum);
+    of_left = c.left.has(c.n);
+  } else {
+    consider(c.right, c.left);
+    consider(c.left, c.right);
+  }
+  if (c.n.empty()) return false;
+  if (of_left) std::swap(c.left, c.right);
+  c.n_extent = c.grouped() ? c.facts.group : extent_or(c.axis(c.n), 256);
+  return true;
+}
+
+// False where lanes would be mostly empty: another rule does better, unless the right factor is constant and stored along N
+// anyway. Of a group with many inputs each is read for a vector of outputs of its own here, and by the other rule put together
+// with those of other groups: then half a vector is better.
+bool fills_lanes(const GroupPlan& plan, const Contraction& c) {
+  if (!c.grouped()) return c.n_extent >= (is_constant(plan, c.right) ? 2 : c.lanes / 4);
+  const bool many_inputs = std::any_of(c.sum->reduce_axes.begin(), c.sum->reduce_axes.end(), [&](const te::Axis& a) {
+    return extent_or(a, 64) > 1 && std::any_of(c.left.loads.begin(), c.left.loads.end(), [&](const LoadFact& l) {
+             return std::any_of(l.coefficients.begin(), l.coefficients.end(),
+                                [&](const auto& of) { return of && of->size() == 1 && of->count(a.var->name); });
+           });
+  });
+  return c.n == c.facts.grouped && c.n_extent > (many_inputs ? c.lanes / 4 : c.lanes / 2);
+}
+
+void find_rows(Contraction& c) {
+  for (const std::string& name : c.order)
+    for (const te::Axis& a : c.sum->axes)
+      if (c.in_result(a.var->name) == name && a.var->name != c.n && c.left.has(a.var->name) &&
+          !c.right.has(a.var->name) && extent_or(a, 64) > 1)
+        c.rows.push_back(a.var->name), c.row_count *= extent_or(a, 64);
+  if (!c.rows.empty()) c.x = c.rows.back();
+  if (c.rows.size() >= 2) c.y = c.rows[c.rows.size() - 2];
+}
+
+// Loops over the sum: axes along which the left factor is contiguous go innermost.
+void order_reduction(GroupPlan& plan, Contraction& c) {
+  std::vector<std::string> innermost;
+  for (const te::Axis& a : c.sum->reduce_axes) {
+    const std::string& name = a.var->name;
+    const bool contiguous = std::any_of(c.left.loads.begin(), c.left.loads.end(),
+                                        [&](const LoadFact& l) { return is_contiguous(plan, l, name); });
+    (contiguous ? innermost : c.reduce).push_back(name);
+    c.k_extent *= extent_or(a, 256);
+  }
+  c.reduce.insert(c.reduce.end(), innermost.begin(), innermost.end());
+}
+
+// True for constants without infinities and NaN.
+bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads) {
+  return std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
+    const auto it = plan.values.find(l.tensor->name);
+    if (it == plan.values.end()) return false;
+    if (!l.tensor->dtype.is_float()) return true;
+    if (l.tensor->dtype != DType::float32()) return false;
+    const float* values = static_cast<const float*>(it->second.data());
+    return std::all_of(values, values + it->second.elements(), [](float v) { return std::isfinite(v); });
+  });
+}
+
+// The register tile. Taps that lie in the padding are left out where that saves enough, and zero times a weight is zero.
+void shape_tile(const GroupPlan& plan, Contraction& c) {
+  const int most_vectors = c.rows.empty() ? std::min(8, plan.target->vector_registers / 3) : 4;
+  auto rows_along = [&](const std::string& name) -> TileRows {
+    if (name.empty()) return {};
+    return {extent_or(c.axis(name), 64), scalar::is_int(c.axis(name).extent)};
+  };
+  TileRows along_x = rows_along(c.x), along_y = rows_along(c.y);
+  c.tile = choose_tile(*plan.target, c.lanes, c.n_extent, most_vectors, along_x, along_y);
+  if (!c.facts.window || c.left.loads.size() != 1) return;
+  along_x.taps = taps_inside(*c.sum, c.x, c.inside), along_y.taps = taps_inside(*c.sum, c.y, c.inside);
+  if (c.inside.empty()) return;
+  const RegisterTile fewer = choose_tile(*plan.target, c.lanes, c.n_extent, most_vectors, along_x, along_y);
+  if (fewer.cost < 0.85 * c.tile.cost && is_finite(plan, c.right.loads))
+    c.tile = fewer;
+  else
+    c.inside.clear();
+}
+
+// Packs the right factor: [N / block][reduction in loop order][N % block], for constants of which N is one plain dimension.
+void pack_constants(GroupPlan& plan, const Contraction& c) {
+  const int64_t block = c.grouped() ? c.facts.group : c.block();
+  for (const LoadFact& l : c.right.loads) {
+    if (!plan.constants.count(l.tensor->name)) continue;
+    int n_dim = -1;
+    std::vector<std::pair<int, int>> others;  // (loop position, dimension)
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const auto& of = l.coefficients[d];
+      if (of && of->size() == 1 && of->count(c.n) && of->at(c.n) == 1) {
+        n_dim = static_cast<int>(d);
+        continue;
+      }
+      int depth = -1;
+      if (of)
+        for (size_t i = 0; i < c.reduce.size(); ++i)
+          if (of->count(c.reduce[i])) depth = static_cast<int>(i);
+      others.push_back({depth, static_cast<int>(d)});
+    }
+    if (n_dim < 0) continue;
+    std::sort(others.begin(), others.end());
+    Layout packed;
+    packed.dims.push_back({n_dim, block, false});
+    for (const auto& [depth, d] : others) packed.dims.push_back({d});
+    packed.dims.push_back({n_dim, block, true});
+    plan.layouts[l.tensor->name] = packed;
+    plan.schedule.layouts[l.tensor->name] = packed;
+  }
+}
+
+// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2.
+void choose_panel(GroupPlan& plan, Contraction& c) {
+  if (c.grouped() || c.row_count < rows_for_panel ||
+      c.k_extent * c.block() * c.sum->dtype.bytes() > plan.target->l2_bytes / 2)
+    return;
+  for (const te::Axis& k : c.sum->reduce_axes)
+    if (!scalar::is_int(k.extent)) return;
+  c.panel = panel_source(plan, c.sum, c.n, c.right.loads);
+  if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
+}
+
+// True if all weights are read for each tile of rows: those that L2 holds beside the data. Those that it holds, but not beside
+// data, too if the data of a window's neighbours would come from further away for each block of N; and larger ones if that is
+// less to read, where weights, which come in one stream, count half.
+bool sweeps_weights(const GroupPlan& plan, const Contraction& c) {
+  const int64_t weight_bytes = c.k_extent * c.n_extent * c.sum->dtype.bytes(), l2 = plan.target->l2_bytes;
+  int64_t data_bytes = 0;
+  if (c.facts.window)
+    for (const LoadFact& l : c.left.loads) data_bytes += te::bytes(*l.tensor);
+  const bool large_data = data_bytes > 2 * l2;
+  if (weight_bytes <= (large_data ? l2 / 8 * 7 : l2 / 2)) return true;
+  const int64_t sweeps = c.x.empty() ? c.row_count : c.row_count / extent_or(c.axis(c.x), 64);
+  return large_data && sweeps * weight_bytes / 2 < c.n_extent / c.block() * data_bytes;
+}
+
+// Adds the loops of a tile: over its rows and a block of N.
+void add_tile(std::vector<Loop>& loops, const Contraction& c, bool of_result) {
+  auto name = [&](const std::string& axis) { return of_result ? c.in_result(axis) : axis; };
+  if (!c.y.empty() && c.tile.ty > 1) loops.push_back({name(c.y), 1, LoopKind::Unroll});
+  if (!c.x.empty()) loops.push_back({name(c.x), 1, LoopKind::Unroll});
+  add_vector(loops, name(c.n), c.lanes);
+}
+
+// Inside so many loops of the result.
+struct Levels {
+  int tile = 0;
+  int panel = 0;  // what is packed
+};
+
+Levels schedule_result(GroupPlan& plan, const Contraction& c) {
+  StageSchedule& s = plan.schedule.stages[c.result->name];
+  s = {};
+  s.place = Place::Root;
+  Levels levels;
+  int64_t tasks = 1;
+  auto add_loop = [&](Loop loop) {
+    if (!s.loops.empty() && s.loops.back().kind == LoopKind::Serial) loop.kind = LoopKind::Serial;
+    tasks *= (extent_or(*find_axis(*c.result, loop.axis), 64) + loop.step - 1) / loop.step;
+    s.loops.push_back(loop);
+  };
+  const std::string n = c.in_result(c.n);
+  auto is_row = [&](const std::string& axis) {
+    return std::any_of(c.rows.begin(), c.rows.end(), [&](const std::string& row) { return c.in_result(row) == axis; });
+  };
+  if (c.grouped()) add_loop({n, c.facts.group, LoopKind::Parallel});
+  if (c.panel) {
+    for (const std::string& name : c.order)
+      if (name != n && !is_row(name)) add_loop({name, 1, LoopKind::Parallel});
+    if (c.n_extent > c.block()) add_loop({n, c.block(), LoopKind::Parallel});
+    // Too few tasks: some rows each, and a panel of their own.
+    const te::Axis& first = c.axis(c.rows[0]);
+    const int64_t step = c.tile_along(c.rows[0]), inner = c.row_count / extent_or(first, 64);
+    if (tasks < enough_tasks && scalar::is_int(first.extent)) {
+      int64_t chunk = std::max((first.extent->ivalue * tasks + enough_tasks - 1) / enough_tasks,
+                               (rows_for_panel + inner - 1) / inner);
+      chunk = (chunk + step - 1) / step * step;
+      if (chunk < first.extent->ivalue) add_loop({c.in_result(c.rows[0]), chunk, LoopKind::Parallel});
+    }
+    levels.panel = static_cast<int>(s.loops.size());
+  } else if (c.n_outside) {
+    add_loop({n, c.block(), LoopKind::Parallel});
+    tasks = 1;
+  }
+  for (const std::string& name : c.order) {
+    if (name == n || (c.panel && !is_row(name))) continue;
+    const std::string in_sum = same_axis(*c.result, name, *c.sum);
+    // The row tiles themselves are tasks only when the loops around give too few.
+    const bool serial = c.panel || (in_sum == c.x && tasks >= enough_tasks);
+    add_loop({name, c.tile_along(in_sum), serial ? LoopKind::Serial : LoopKind::Parallel});
+  }
+  if (!c.n_outside && (!c.grouped() || c.n_extent > c.block()))
+    add_loop({n, c.block(), tasks < enough_tasks ? LoopKind::Parallel : LoopKind::Serial});
+  levels.tile = static_cast<int>(s.loops.size());
+  add_tile(s.loops, c, true);
+  return levels;
+}
+
+void schedule_sum(GroupPlan& plan, const Contraction& c, int level) {
+  StageSchedule& s = plan.schedule.stages[c.sum->name];
+  s = {};
+  s.place = Place::At, s.consumer = c.result->name, s.level = level, s.storage = Storage::Registers;
+  int64_t unrolled = 1;
+  for (size_t i = c.reduce.size(); i-- > 0;) {
+    const std::string& k = c.reduce[i];
+    const Expr& extent = c.axis(k).extent;
+    const bool unroll = scalar::is_int(extent) && (unrolled *= extent->ivalue) <= 4;
+    const LoopKind kind = c.inside.count(k) ? LoopKind::Inside : unroll ? LoopKind::Unroll : LoopKind::Serial;
+    s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
+  }
+  // Axes of one element left at this level need no loop of their own, but must be ended.
+  for (const te::Axis& a : c.sum->axes) {
+    const std::string& name = a.var->name;
+    if (name != c.n && name != c.x && !(name == c.y && c.tile.ty > 1)) s.loops.push_back({name, 1});
+  }
+  add_tile(s.loops, c, false);
+}
 
 // An epilogue of polynomials, written out for each row of a tile, is long code and no faster: it becomes a loop over the rows,
 // and the sums lie on the stack.
-static void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
+void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
   StageSchedule& se = plan.schedule.stages[epilogue];
   if (!is_expensive(expand(plan.stages(), plan.schedule).body(*plan.stage(epilogue)))) return;
   const te::Tensor r = plan.stage(sum);
@@ -39,32 +354,12 @@ static void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const st
     if (l.kind == LoopKind::Unroll && l.axis != lanes) l.kind = LoopKind::Serial;
 }
 
-// True for constants without infinities and NaN.
-static bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads) {
-  return std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
-    const auto it = plan.values.find(l.tensor->name);
-    if (it == plan.values.end()) return false;
-    if (!l.tensor->dtype.is_float()) return true;
-    if (l.tensor->dtype != DType::float32()) return false;
-    const float* values = static_cast<const float*>(it->second.data());
-    return std::all_of(values, values + it->second.elements(), [](float v) { return std::isfinite(v); });
-  });
-}
-
-// True if neighbours along an axis are stored side by side.
-static bool is_contiguous(GroupPlan& plan, const LoadFact& load, const std::string& axis) {
-  const Layout& layout = plan.layout(load.tensor);
-  if (layout.dims.empty()) return false;
-  const auto& last = load.coefficients[static_cast<size_t>(layout.dims.back().dim)];
-  return last && last->count(axis);
-}
-
 // True if neighbouring results read the same elements: their windows overlap.
-static bool overlaps(const te::TensorNode& r, const LoadFact& load) {
-  return std::any_of(load.coefficients.begin(), load.coefficients.end(), [&](const auto& c) {
-    if (!c) return true;
+bool overlaps(const te::TensorNode& r, const LoadFact& load) {
+  return std::any_of(load.coefficients.begin(), load.coefficients.end(), [&](const auto& of) {
+    if (!of) return true;
     int64_t step = 0, taps = 1;
-    for (const auto& [axis, coefficient] : *c)
+    for (const auto& [axis, coefficient] : *of)
       if (is_reduce_axis(r, axis))
         taps += coefficient * (extent_or(*find_axis(r, axis), 1) - 1);
       else
@@ -73,286 +368,75 @@ static bool overlaps(const te::TensorNode& r, const LoadFact& load) {
   });
 }
 
+// Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this one is
+// used.
+bool streams_data(const GroupPlan& plan, const Contraction& c) {
+  constexpr int64_t most_blocks = 4;
+  return !c.grouped() && !plan.planar && !c.x.empty() && c.left.loads.size() == 1 &&
+         (c.n_outside || c.n_extent <= most_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
+}
+
+// Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows than these,
+// waiting for a block once costs less than asking for it again with each tile.
+bool streams_weights(const GroupPlan& plan, const Contraction& c) {
+  constexpr int64_t most_rows = 512;
+  return c.n_outside && !c.panel && !c.rows.empty() && c.row_count <= most_rows && c.n_extent > c.block() &&
+         c.right.loads.size() == 1 && is_constant(plan, c.right);
+}
+
+// What is added to the loops: copies of what is packed or lies badly, long sums in parts, fetching ahead. The stages are made
+// anew and keep their names. Returns what was done to rows, in words.
+std::string refine(GroupPlan& plan, const Contraction& c, int panel_level) {
+  const std::string sum = c.sum->name, result = c.result->name;
+  if (c.panel) add_panel(plan, c.sum, *c.panel, result, panel_level);
+  const std::string copied =
+      plan.planar ? "" : add_rows(plan, plan.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
+  const bool in_blocks = !copied.empty() && !c.panel && c.n_outside &&
+                         std::all_of(c.rows.begin(), c.rows.end(),
+                                     [&](const std::string& name) { return scalar::is_int(c.axis(name).extent); });
+  split_long_sum(plan, plan.stage(sum), in_blocks ? 256 : 128);
+  const bool rows_copied = !copied.empty() && place_rows(plan, copied, sum);
+  if (!rows_copied && streams_data(plan, c)) fetch_data_ahead(plan, sum, c.left.loads[0].tensor->name, c.x, c.tile.tx);
+  if (rows_copied && in_blocks) {
+    block_rows(plan, sum, c.n, c.rows, c.block());
+  } else {
+    loop_over_epilogue(plan, sum, result);
+    if (!plan.slides) fetch_early(plan, result);
+  }
+  if (streams_weights(plan, c)) fetch_weights_ahead(plan, sum, c.right.loads[0].tensor->name, c.n, c.block());
+  return !rows_copied ? "" : in_blocks ? ", blocks of rows copied" : ", rows copied";
+}
+
+}  // namespace
+
 bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (!facts.contraction) return false;
-  int lanes = plan.lanes(r->dtype);
-  std::vector<std::string> order = storage_order(*e, plan.layout(e));
-  auto position = [&](const std::string& axis_of_r) {  // the epilogue's axes stand in the same places
-    for (size_t d = 0; d < r->axes.size(); ++d)
-      if (r->axes[d].var->name == axis_of_r) return d;
-    return r->axes.size();
-  };
-  auto in_e = [&](const std::string& axis_of_r) { return e->axes[position(axis_of_r)].var->name; };
-  // A depthwise or grouped convolution: both factors have the axis along which results are stored, and one has no other of the
-  // result. Vectors go along that axis, which is another rule's; the batch, which only the data have, would scatter them.
-  auto owns = [&](const std::set<std::string>& own, const std::set<std::string>& other) {
-    return std::any_of(r->axes.begin(), r->axes.end(),
-                       [&](const te::Axis& a) { return own.count(a.var->name) && !other.count(a.var->name); });
-  };
-  if (!owns(facts.left, facts.right) || !owns(facts.right, facts.left))
-    for (const te::Axis& a : r->axes)
-      if (in_e(a.var->name) == order.back() && facts.is_batch(a.var->name)) return false;
-  // N: the largest data axis that only one factor has. The other factor is then the left one.
-  std::set<std::string> left = facts.left, right = facts.right;
-  std::vector<LoadFact> right_loads = facts.right_loads, left_loads = facts.left_loads;
-  std::string n;
-  int64_t n_extent = 0;
-  bool swapped = false;
-  auto consider = [&](const std::set<std::string>& own, const std::set<std::string>& other,
-                      const std::vector<LoadFact>& loads, bool swap) {
-    bool constant = std::all_of(loads.begin(), loads.end(),
-                                [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
-    int64_t rows = 1;
-    for (const te::Axis& a : r->axes)
-      if (other.count(a.var->name) && !own.count(a.var->name)) rows *= extent_or(a, 64);
-    const bool packed = rows >= rows_for_panel;  // by panels, if it is not constant
-    for (const te::Axis& a : r->axes) {
-      const std::string& name = a.var->name;
-      if (!own.count(name) || other.count(name)) continue;
-      // A dimension of its own in every load: not part of a window (that is a row of a depthwise convolution).
-      bool plain = true;
-      for (const LoadFact& l : loads)
-        for (const auto& c : l.coefficients) plain &= !c || !c->count(name) || (c->size() == 1 && c->at(name) == 1);
-      // Lanes that lie apart and are not packed would be gathered: the batch of a convolution to one output.
-      const bool together = constant || packed || std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
-                              return is_contiguous(plan, l, name);
-                            });
-      if (!plain || !together) continue;
-      int64_t extent = extent_or(a, 256);
-      // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
-      const int64_t preference = constant ? 1000000 : in_e(name) == order.back() ? 2 : 1;
-      int64_t weight = std::min<int64_t>(extent, lanes) * preference * 1000 + extent;
-      if (weight > n_extent) n = name, n_extent = weight, swapped = swap;
-    }
-  };
-  if (plan.planar) {
-    for (size_t d = 0; d < r->axes.size(); ++d)
-      if (e->axes[d].var->name == order.back()) n = r->axes[d].var->name;
-    swapped = left.count(n) > 0;
-  } else {
-    consider(right, left, right_loads, false);
-    consider(left, right, left_loads, true);
-  }
-  if (n.empty()) return false;
-  if (swapped) std::swap(left, right), std::swap(left_loads, right_loads);
-  const bool grouped = !facts.grouped.empty();
-  n_extent = grouped ? facts.group : extent_or(*find_axis(*r, n), 256);
-  // Mostly empty lanes: another rule does better, unless the factor is constant and stored along this axis anyway.
-  const bool constant = std::all_of(right_loads.begin(), right_loads.end(),
-                                    [&](const LoadFact& l) { return plan.constants.count(l.tensor->name); });
-  // Of a group with many inputs each is read for a vector of outputs of its own here, and by the other rule put together with
-  // those of other groups: then half a vector is better.
-  const bool many_inputs = std::any_of(r->reduce_axes.begin(), r->reduce_axes.end(), [&](const te::Axis& a) {
-    return extent_or(a, 64) > 1 && std::any_of(left_loads.begin(), left_loads.end(), [&](const LoadFact& l) {
-             return std::any_of(l.coefficients.begin(), l.coefficients.end(),
-                                [&](const auto& c) { return c && c->size() == 1 && c->count(a.var->name); });
-           });
-  });
-  if (grouped ? n != facts.grouped || n_extent <= (many_inputs ? lanes / 4 : lanes / 2)
-              : n_extent < (constant ? 2 : lanes / 4))
-    return false;
-
-  // Rows: data axes that the right factor does not have, contiguous ones last.
-  std::vector<std::string> rows;
-  for (const std::string& name : order)
-    for (const te::Axis& a : r->axes)
-      if (in_e(a.var->name) == name && a.var->name != n && left.count(a.var->name) && !right.count(a.var->name) &&
-          extent_or(a, 64) > 1)
-        rows.push_back(a.var->name);
-
-  int max_nb = rows.empty() ? std::min(8, plan.target->vector_registers / 3) : 4;
-  std::string x = rows.empty() ? "" : rows.back(), y = rows.size() < 2 ? "" : rows[rows.size() - 2];
-  auto tile_rows = [&](const std::string& name) -> TileRows {
-    if (name.empty()) return {};
-    const te::Axis& axis = *find_axis(*r, name);
-    return {extent_or(axis, 64), scalar::is_int(axis.extent)};
-  };
-  RegisterTile best = choose_tile(*plan.target, lanes, n_extent, max_nb, tile_rows(x), tile_rows(y));
-  // Taps that lie in the padding are left out where that saves enough, and zero times a weight is zero.
-  std::set<std::string> inside;
-  if (facts.window && left_loads.size() == 1) {
-    TileRows along_x = tile_rows(x), along_y = tile_rows(y);
-    along_x.taps = taps_inside(*r, x, inside), along_y.taps = taps_inside(*r, y, inside);
-    if (!inside.empty()) {
-      const RegisterTile fewer = choose_tile(*plan.target, lanes, n_extent, max_nb, along_x, along_y);
-      if (fewer.cost < 0.85 * best.cost && is_finite(plan, right_loads))
-        best = fewer;
-      else
-        inside.clear();
-    }
-  }
-
-  // Reduction loops: the axis along which the left factor is contiguous goes innermost.
-  std::vector<std::string> reduce;
-  for (const te::Axis& a : r->reduce_axes) reduce.push_back(a.var->name);
-  auto contiguous_in_left = [&](const std::string& axis) {
-    return std::any_of(left_loads.begin(), left_loads.end(),
-                       [&](const LoadFact& l) { return is_contiguous(plan, l, axis); });
-  };
-  std::stable_sort(reduce.begin(), reduce.end(), [&](const std::string& a, const std::string& b) {
-    return contiguous_in_left(a) < contiguous_in_left(b);
-  });
-  int64_t k_extent = 1;
-  for (const std::string& k : reduce) k_extent *= extent_or(*find_axis(*r, k), 256);
-
-  // Packing: [N / block][reduction in loop order][N % block], for constants of which N is one plain dimension.
-  const int64_t block = static_cast<int64_t>(best.nb) * lanes, packed_block = grouped ? facts.group : block;
-  for (const LoadFact& l : right_loads) {
-    if (!plan.constants.count(l.tensor->name)) continue;
-    int n_dim = -1;
-    std::vector<std::pair<int, int>> others;  // (loop position, dimension)
-    for (size_t d = 0; d < l.coefficients.size(); ++d) {
-      const auto& c = l.coefficients[d];
-      if (c && c->size() == 1 && c->count(n) && c->at(n) == 1) {
-        n_dim = static_cast<int>(d);
-        continue;
-      }
-      int depth = -1;
-      if (c)
-        for (const auto& [axis, unused] : *c)
-          for (size_t i = 0; i < reduce.size(); ++i)
-            if (reduce[i] == axis) depth = std::max(depth, static_cast<int>(i));
-      others.push_back({depth, static_cast<int>(d)});
-    }
-    if (n_dim < 0) continue;
-    std::stable_sort(others.begin(), others.end());
-    Layout packed;
-    packed.dims.push_back({n_dim, packed_block, false});
-    for (const auto& [depth, d] : others) packed.dims.push_back({d});
-    packed.dims.push_back({n_dim, packed_block, true});
-    plan.layouts[l.tensor->name] = packed;
-    plan.schedule.layouts[l.tensor->name] = packed;
-  }
-
-  // Loops of the epilogue: weights that fit L2 are swept for each tile of rows; larger ones are the outer loop, and so is a
-  // panel that is packed there.
-  const int64_t weight_bytes = k_extent * n_extent * r->dtype.bytes();
-  int64_t row_count = 1;
-  for (const std::string& name : rows) row_count *= extent_or(*find_axis(*r, name), 64);
-  std::optional<PanelSource> source;
-  if (!grouped && row_count >= rows_for_panel && k_extent * block * r->dtype.bytes() <= plan.target->l2_bytes / 2 &&
-      std::all_of(r->reduce_axes.begin(), r->reduce_axes.end(),
-                  [](const te::Axis& a) { return scalar::is_int(a.extent); }))
-    source = panel_source(plan, r, n, right_loads);
-  if (source && source->k_dim == source->n_dim && n_extent <= block) source.reset();  // is one already
-  // Weights that L2 holds, but not beside data, are swept for each tile of rows too if the data of a window's neighbours would
-  // come from further away for each block of N; and larger ones if that is less to read, where weights, which come in one
-  // stream, count half.
-  int64_t data_bytes = 0;
-  if (facts.window)
-    for (const LoadFact& l : left_loads) data_bytes += te::bytes(*l.tensor);
-  const bool large_data = data_bytes > 2 * plan.target->l2_bytes;
-  const int64_t most_weights = large_data ? plan.target->l2_bytes / 8 * 7 : plan.target->l2_bytes / 2;
-  const int64_t sweeps = x.empty() ? row_count : row_count / extent_or(*find_axis(*r, x), 64);
-  const bool swept =
-      weight_bytes <= most_weights || (large_data && sweeps * weight_bytes / 2 < n_extent / block * data_bytes);
-  const bool n_outside = source || (!grouped && !swept) || rows.empty();
-  StageSchedule& se = plan.schedule.stages[e->name];
-  se = {};
-  se.place = Place::Root;
-  Loop n_loop{in_e(n), block, n_outside ? LoopKind::Parallel : LoopKind::Serial};
-  int64_t tasks = 1;
-  auto add_loop = [&](Loop loop) {
-    if (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial) loop.kind = LoopKind::Serial;
-    tasks *= (extent_or(*find_axis(*e, loop.axis), 64) + loop.step - 1) / loop.step;
-    se.loops.push_back(loop);
-  };
-  auto is_row = [&](const std::string& name) {
-    return std::any_of(rows.begin(), rows.end(), [&](const std::string& row) { return in_e(row) == name; });
-  };
-  int panel_level = 0;
-  if (grouped) add_loop({in_e(n), facts.group, LoopKind::Parallel});
-  if (source) {
-    for (const std::string& name : order)
-      if (name != in_e(n) && !is_row(name)) add_loop({name, 1, LoopKind::Parallel});
-    if (n_extent > block) add_loop(n_loop);
-    // Too few tasks: some rows each, and a panel of their own.
-    const te::Axis& first = *find_axis(*r, rows[0]);
-    const int64_t step = rows[0] == x ? best.tx : rows[0] == y ? best.ty : 1, inner = row_count / extent_or(first, 64);
-    if (tasks < 8 && scalar::is_int(first.extent)) {
-      int64_t chunk = std::max((first.extent->ivalue * tasks + 7) / 8, (rows_for_panel + inner - 1) / inner);
-      chunk = (chunk + step - 1) / step * step;
-      if (chunk < first.extent->ivalue) add_loop({in_e(rows[0]), chunk, LoopKind::Parallel});
-    }
-    panel_level = static_cast<int>(se.loops.size());
-  } else if (n_outside) {
-    add_loop(n_loop);
-    tasks = 1;
-  }
-  for (const std::string& name : order) {
-    if (name == in_e(n) || (source && !is_row(name))) continue;
-    bool is_x = !x.empty() && name == in_e(x), is_y = !y.empty() && name == in_e(y);
-    Loop loop{name, is_x ? best.tx : is_y ? best.ty : 1, LoopKind::Parallel};
-    // The row tiles themselves are tasks only when the loops around give too few.
-    if (source || (is_x && tasks >= 8)) loop.kind = LoopKind::Serial;
-    add_loop(loop);
-  }
-  if (!n_outside && (!grouped || n_extent > block)) {
-    if (tasks < 8) n_loop.kind = LoopKind::Parallel;
-    add_loop(n_loop);
-  }
-  const int level = static_cast<int>(se.loops.size());
-  auto finish = [&](std::vector<Loop>& loops, bool of_e) {
-    if (!y.empty() && best.ty > 1) loops.push_back({of_e ? in_e(y) : y, 1, LoopKind::Unroll});
-    if (!x.empty()) loops.push_back({of_e ? in_e(x) : x, 1, LoopKind::Unroll});
-    add_vector(loops, of_e ? in_e(n) : n, lanes);
-  };
-  finish(se.loops, true);
-
-  StageSchedule& sr = plan.schedule.stages[r->name];
-  sr = {};
-  sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
-  int64_t unrolled = 1;
-  std::vector<Loop> k_loops;
-  for (size_t i = reduce.size(); i-- > 0;) {
-    const te::Axis* axis = find_axis(*r, reduce[i]);
-    bool unroll = scalar::is_int(axis->extent) && (unrolled *= axis->extent->ivalue) <= 4;
-    const LoopKind kind = inside.count(reduce[i]) ? LoopKind::Inside : unroll ? LoopKind::Unroll : LoopKind::Serial;
-    k_loops.insert(k_loops.begin(), Loop{reduce[i], 1, kind});
-  }
-  sr.loops = k_loops;
-  for (const te::Axis& a :
-       r->axes) {  // axes of one element left at this level need no loop of their own, but must be ended
-    const std::string& name = a.var->name;
-    if (name != n && name != x && !(name == y && best.ty > 1)) sr.loops.push_back({name, 1});
-  }
-  finish(sr.loops, false);
-  const std::string e_name = e->name, r_name = r->name;
-  if (source) add_panel(plan, r, *source, e_name, panel_level);
-  const std::string copied = plan.planar ? "" : add_rows(plan, plan.stage(r_name), left_loads, x, best.tx * best.ty);
-  const bool constant_rows = std::all_of(
-      rows.begin(), rows.end(), [&](const std::string& name) { return scalar::is_int(find_axis(*r, name)->extent); });
-  const bool blocks = !copied.empty() && !source && n_outside && constant_rows;
-  split_long_sum(plan, plan.stage(r_name), blocks ? 256 : 128);
-  const bool rows_copied = !copied.empty() && place_rows(plan, copied, r_name);
-  // Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this one is
-  // used.
-  constexpr int64_t blocks_for_fetching = 4;
-  if (!rows_copied && !grouped && !plan.planar && !x.empty() && left_loads.size() == 1 &&
-      (n_outside || n_extent <= blocks_for_fetching * block) && !overlaps(*r, left_loads[0]))
-    fetch_data_ahead(plan, r_name, left_loads[0].tensor->name, x, best.tx);
-  if (rows_copied && blocks) {
-    block_rows(plan, r_name, n, rows, block);
-  } else {
-    loop_over_epilogue(plan, r_name, e_name);
-    if (!plan.slides) fetch_early(plan, e_name);
-  }
-  // Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows than
-  // these, waiting for a block once costs less than asking for it again with each tile.
-  constexpr int64_t rows_for_fetching = 512;
-  if (n_outside && !source && !rows.empty() && row_count <= rows_for_fetching && n_extent > block &&
-      right_loads.size() == 1 && plan.constants.count(right_loads[0].tensor->name))
-    fetch_weights_ahead(plan, r_name, right_loads[0].tensor->name, n, block);
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}", e_name, best.tx * best.ty,
-                   best.nb, lanes, n,
-                   plan.planar ? ", a row of an image stored by channels"
-                   : grouped   ? format(", groups of {}", facts.group)
-                               : "",
-                   source      ? ", panels packed in front"
-                   : n_outside ? ", weights outermost"
-                               : "",
-                   rows_copied ? blocks ? ", blocks of rows copied" : ", rows copied" : "",
-                   inside.empty() ? "" : ", taps in the padding left out"));
+  Contraction c{r,
+                e,
+                facts,
+                storage_order(*e, plan.layout(e)),
+                {facts.left, facts.left_loads},
+                {facts.right, facts.right_loads},
+                plan.lanes(r->dtype)};
+  if (is_stored_along_both(c) || !choose_lanes(plan, c) || !fills_lanes(plan, c)) return false;
+  find_rows(c);
+  order_reduction(plan, c);
+  shape_tile(plan, c);
+  pack_constants(plan, c);
+  choose_panel(plan, c);
+  c.n_outside = c.panel || (!c.grouped() && !sweeps_weights(plan, c)) || c.rows.empty();
+  const Levels levels = schedule_result(plan, c);
+  schedule_sum(plan, c, levels.tile);
+  const std::string of_rows = refine(plan, c, levels.panel);
+  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}", e->name,
+                   c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
+                   plan.planar   ? ", a row of an image stored by channels"
+                   : c.grouped() ? format(", groups of {}", facts.group)
+                                 : "",
+                   c.panel       ? ", panels packed in front"
+                   : c.n_outside ? ", weights outermost"
+                                 : "",
+                   of_rows, c.inside.empty() ? "" : ", taps in the padding left out"));
   return true;
 }
 

@@ -121,11 +121,7 @@ void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, c
   StageSchedule &total = plan.schedule.stages[sum], &part = plan.schedule.stages[sum + "_part"];
   const te::Tensor r = plan.stage(sum), e = plan.stage(total.consumer), p = plan.stage(sum + "_part");
   StageSchedule& se = plan.schedule.stages[e->name];
-  auto in_e = [&](const std::string& axis_of_r) {
-    for (size_t d = 0; d < r->axes.size(); ++d)
-      if (r->axes[d].var->name == axis_of_r) return e->axes[d].var->name;
-    return std::string();
-  };
+  auto in_e = [&](const std::string& axis_of_r) { return same_axis(*r, axis_of_r, *e); };
   const std::string n_in_e = in_e(n);
   std::vector<std::string> rows_in_e;
   for (const std::string& row : rows) rows_in_e.push_back(in_e(row));

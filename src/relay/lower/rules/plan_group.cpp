@@ -104,9 +104,16 @@ bool lies_channels_last(const te::TensorNode& r) {
   return found;
 }
 
-// Images that are stored channels-last are copied, unless what reads them is a copy itself (padding).
-void copy_to_planar(GroupPlan& plan, int rank) {
+// What the reduction reads is stored by channels: padding, unless the input has the border, and copies of images that are stored
+// channels-last, unless what reads them is a copy itself.
+void copy_to_planar(GroupPlan& plan, const te::Tensor& r) {
+  const int rank = static_cast<int>(r->shape.size());
   const Layout planar = Layout::row_major(rank);
+  for (const te::Tensor& in : te::inputs(r))
+    if (guarded(*in) && !plan.from_border.count(in->name)) {
+      plan.schedule.stages[in->name].place = Place::Root;
+      plan.layouts[in->name] = Layout::row_major(static_cast<int>(in->shape.size()));
+    }
   std::set<std::string> read;  // by what is computed with lanes along rows
   for (const te::Tensor& t : plan.stages())
     if (!t->is_placeholder() && !(guarded(*t) && plan.schedule.stages[t->name].place == Place::Root))
@@ -122,38 +129,17 @@ void copy_to_planar(GroupPlan& plan, int rank) {
   }
 }
 
-}  // namespace
+// A reduction and the epilogue under which it is computed, by name: stages are made anew when others are added.
+struct Pair {
+  std::string reduction, epilogue;
+};
 
-te::Tensor GroupPlan::stage(const std::string& name) const {
-  for (const te::Tensor& t : stages())
-    if (t->name == name) return t;
-  RELAY_CHECK(false, "the group has no stage '{}'", name);
-  return {};
-}
-
-void plan_group(GroupPlan& plan) {
-  for (te::Tensor& o : plan.outputs)
-    if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
-  {
-    if (plan.winograd) return winograd_rule(plan);
-    if (plan.strassen) return strassen_rule(plan);
-    if (plan.attention) return attention_rule(plan);
-    if (!plan.slides) merge_sums(plan);
-    GroupPlan rows = plan;
-    if (rows_rule(rows)) {
-      plan = std::move(rows);
-      return;
-    }
-  }
-  add_copies(plan);
-
-  // Places: every reduction under its epilogue; padding in front of a convolution is copied out unless its input has the
-  // border; what is used by several kernels and dear is kept; the rest is inlined.
-  te::Tensors stages = plan.stages();
+// Places: every reduction under its epilogue; what is used by several kernels and dear is kept; the rest is inlined.
+std::vector<Pair> place_stages(GroupPlan& plan) {
+  const te::Tensors stages = plan.stages();
   Inlining inlining(stages);
-  std::set<std::string> claimed, between;
-  std::vector<std::pair<std::string, std::string>>
-      pairs;  // reduction, epilogue; between: what leads from one to the other
+  std::set<std::string> claimed, between;  // epilogues, and what leads from a reduction to its own
+  std::vector<Pair> pairs;
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
@@ -184,45 +170,62 @@ void plan_group(GroupPlan& plan) {
           plan.layouts[t->name] = l;
         }
   }
-  for (const auto& [r_name, e_name] : pairs) {
-    te::Tensor r = plan.stage(r_name), e = plan.stage(e_name);
-    StageFacts facts = facts_of(r, expand(plan.stages(), plan.schedule));
-    // A convolution or pooling reads its input in channels-last order without a guard: padding, or a plain copy, makes it so.
-    const int rank = static_cast<int>(e->shape.size());
-    const bool moved = plan.layout(e).dims == Layout::channels_last(rank).dims;
-    if (r->axes.size() >= 3 && (moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r))) {
-      for (const te::Tensor& in : te::inputs(r)) {
-        if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
-        Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
-        const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
-        if (facts.contraction) wanted.gap = gap_behind(channels, in->dtype);
-        if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
-          plan.schedule.stages[in->name].place = Place::Root;
-          plan.layouts[in->name] = wanted;
-        } else if (in->is_placeholder() && plan.layout(in).dims != wanted.dims) {
-          te::Tensor copy = copy_stage(in, unused_name(plan, in->name + "_nhwc"));
-          plan.layouts[copy->name] = wanted;
-          plan.schedule.stages[copy->name].place = Place::Root;
-          plan.outputs = redirect(plan.outputs, in, copy);
-        }
-      }
-      r = plan.stage(r_name), e = plan.stage(e_name);
-      facts = facts_of(r, expand(plan.stages(), plan.schedule));
+  return pairs;
+}
+
+// A convolution or pooling reads its input in channels-last order without a guard: padding, unless the input has the border, or a
+// plain copy makes it so.
+void copy_to_channels_last(GroupPlan& plan, const Pair& pair, const StageFacts& facts) {
+  const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
+  const int rank = static_cast<int>(e->shape.size());
+  const bool moved = plan.layout(e).dims == Layout::channels_last(rank).dims;
+  const bool reads_images = moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r);
+  if (r->axes.size() < 3 || !reads_images) return;
+  for (const te::Tensor& in : te::inputs(r)) {
+    if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
+    Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
+    const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
+    if (facts.contraction) wanted.gap = gap_behind(channels, in->dtype);
+    if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
+      plan.schedule.stages[in->name].place = Place::Root;
+      plan.layouts[in->name] = wanted;
+    } else if (in->is_placeholder() && plan.layout(in).dims != wanted.dims) {
+      te::Tensor copy = copy_stage(in, unused_name(plan, in->name + "_nhwc"));
+      plan.layouts[copy->name] = wanted;
+      plan.schedule.stages[copy->name].place = Place::Root;
+      plan.outputs = redirect(plan.outputs, in, copy);
     }
-    if (plan.planar) {
-      for (const te::Tensor& in : te::inputs(r))
-        if (guarded(*in) && !plan.from_border.count(in->name)) {
-          plan.schedule.stages[in->name].place = Place::Root;
-          plan.layouts[in->name] = Layout::row_major(static_cast<int>(in->shape.size()));
-        }
-      copy_to_planar(plan, rank);
-      r = plan.stage(r_name), e = plan.stage(e_name);
-      facts = facts_of(r, expand(plan.stages(), plan.schedule));
-    }
-    if (!plan.planar && inner_product_rule(plan, r, e, facts)) continue;
-    if (contraction_rule(plan, r, e, facts)) continue;
-    if (window_rule(plan, r, e, facts)) continue;
-    row_reduction_rule(plan, r, e, facts);
+  }
+}
+
+}  // namespace
+
+te::Tensor GroupPlan::stage(const std::string& name) const {
+  for (const te::Tensor& t : stages())
+    if (t->name == name) return t;
+  RELAY_CHECK(false, "the group has no stage '{}'", name);
+  return {};
+}
+
+void plan_group(GroupPlan& plan) {
+  for (te::Tensor& o : plan.outputs)
+    if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
+  if (plan.winograd) return winograd_rule(plan);
+  if (plan.strassen) return strassen_rule(plan);
+  if (plan.attention) return attention_rule(plan);
+  if (!plan.slides) merge_sums(plan);
+  if (rows_rule(plan)) return;
+  add_copies(plan);
+  for (const Pair& pair : place_stages(plan)) {
+    auto facts = [&] { return facts_of(plan.stage(pair.reduction), expand(plan.stages(), plan.schedule)); };
+    copy_to_channels_last(plan, pair, facts());
+    if (plan.planar) copy_to_planar(plan, plan.stage(pair.reduction));
+    const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
+    const StageFacts now = facts();
+    if (!plan.planar && inner_product_rule(plan, r, e, now)) continue;
+    if (contraction_rule(plan, r, e, now)) continue;
+    if (window_rule(plan, r, e, now)) continue;
+    row_reduction_rule(plan, r, e, now);
   }
   for (const te::Tensor& t : plan.stages()) {
     if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;

@@ -87,7 +87,7 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
 
 // How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and waits: a
 // vector is added in a cycle, and the next can be added to it after three.
-int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
+static int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
   const int64_t extent = extent_or(r.reduce_axes[k], 1024), lanes = plan.lanes(r.dtype);
   if (extent >= 8 * lanes) return 4;
   if (r.reduce_axes.size() == 1) return 1;
@@ -98,6 +98,11 @@ int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
     if (cycles < least) best = chains, least = cycles;
   }
   return best;
+}
+
+LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
+  const int k = contiguous_axis(plan, facts);
+  return split_lanes(plan, r, facts, k < 0 ? 1 : chains_of(plan, *r, k));
 }
 
 void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
@@ -144,11 +149,6 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
   end_axes(result.loops, *parts.result);
 }
 
-static LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
-  int k = contiguous_axis(plan, facts);
-  return split_lanes(plan, r, facts, k < 0 ? 1 : chains_of(plan, *r, k));
-}
-
 void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   std::string e_name = e->name;
   std::vector<std::string> order = storage_order(*e, plan.layout(e));
@@ -169,153 +169,6 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   }
   place_parts(plan, parts, e_name, static_cast<int>(order.size()));
   plan.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
-}
-
-bool rows_rule(GroupPlan& plan) {
-  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None)
-    return false;
-  // With everything but reductions inlined: what the output and the reductions read of reductions.
-  Schedule flat;
-  te::Tensors reductions;
-  for (const te::Tensor& t : plan.stages()) {
-    if (t->is_placeholder()) continue;
-    StageSchedule s;
-    if (t->combiner != te::Combiner::None) s.place = Place::Root, reductions.push_back(t);
-    flat.stages[t->name] = s;
-  }
-  if (reductions.empty()) return false;
-  const te::Tensor out = plan.outputs[0];
-  flat.stages[out->name].place = Place::Root;
-  Expanded bodies = expand(plan.stages(), flat);
-  // Row axes of the output: those by which it reads reductions. The rest runs within a row.
-  std::set<std::string> row_axes;
-  bool any = false;
-  Exprs vars;
-  for (const te::Axis& a : out->axes) vars.push_back(a.var);
-  for (const te::Tensor& r : reductions) {
-    if (facts_of(r, bodies).contraction && r->reduce_axes.size() > 0 && !facts_of(r, bodies).left_loads.empty()) {
-      // a sum of squares is a contraction of a row with itself: fine; a product of different tensors is not a row reduction
-      StageFacts f = facts_of(r, bodies);
-      if (f.left != f.right) return false;
-    }
-    for (const Expr& load : bodies.loads(*out, *r)) {
-      any = true;
-      for (const Expr& index : load->args) {
-        if (scalar::is_int(index)) continue;
-        if (index->kind != scalar::Kind::Var) return false;
-        row_axes.insert(index->name);
-      }
-    }
-    // A reduction may read another one only at its own place.
-    for (const te::Tensor& q : reductions)
-      for (const Expr& load : bodies.loads(*r, *q))
-        for (const Expr& index : load->args) {
-          if (scalar::is_int(index)) continue;
-          bool own = false;
-          for (const te::Axis& a : r->axes) own |= index == a.var;
-          if (!own) return false;
-        }
-  }
-  if (!any || row_axes.size() == out->axes.size()) return false;
-  std::vector<std::string> order = storage_order(*out, plan.layout(out));
-  std::string v;
-  for (size_t i = order.size(); i-- > 0 && v.empty();)
-    if (extent_or(*find_axis(*out, order[i]), 64) > 1) v = order[i];
-  if (v.empty() || row_axes.count(v)) return false;
-
-  // Stages between, used more than once and dear to compute again, are kept for the row when its length is known.
-  std::map<std::string, int> users;
-  bool rows_are_static = true;
-  for (const te::Axis& a : out->axes)
-    if (!row_axes.count(a.var->name)) rows_are_static &= scalar::is_int(a.extent);
-  for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder())
-      for (const te::Tensor& in : te::inputs(t)) users[in->name]++;
-  std::vector<std::string> kept;
-  int64_t row_elements = 1;
-  for (const te::Axis& a : out->axes)
-    if (!row_axes.count(a.var->name)) row_elements *= extent_or(a, 1);
-  for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != out && users[t->name] > 1 &&
-        is_expensive(t->body) && rows_are_static && row_elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 &&
-        t->axes.size() == out->axes.size())
-      kept.push_back(t->name);
-
-  // What is one value a row (a mean, a reciprocal, the logarithm of a sum) is computed once a row.
-  const te::Tensor& first = reductions[0];
-  std::vector<std::string> once;
-  for (const te::Tensor& t : plan.stages()) {
-    if (t->is_placeholder() || t->combiner != te::Combiner::None || t == out || t->axes.size() != first->axes.size())
-      continue;
-    bool a_row = false;
-    for (const te::Tensor& in : te::inputs(t))
-      a_row |= !in->is_placeholder() &&
-               (in->combiner != te::Combiner::None || std::find(once.begin(), once.end(), in->name) != once.end());
-    for (size_t d = 0; a_row && d < t->axes.size(); ++d)
-      a_row = scalar::prove_equal(t->axes[d].extent, first->axes[d].extent).value_or(false);
-    if (a_row) once.push_back(t->name);
-  }
-
-  const std::string out_name = out->name;
-  const int lanes = plan.lanes(out->dtype);
-  StageSchedule so;
-  so.place = Place::Root;
-  for (const std::string& a : order)
-    if (row_axes.count(a)) so.loops.push_back({a, 1, LoopKind::Parallel});
-  const int level = static_cast<int>(so.loops.size());
-  auto within_row = [&](std::vector<Loop>& loops) {
-    for (const std::string& a : order)
-      if (!row_axes.count(a) && a != v) loops.push_back({a, 1});
-    if (extent_or(*find_axis(*out, v), 1024) > lanes) loops.push_back({v, lanes});
-    loops.push_back({v, 1, LoopKind::Vector});
-  };
-  within_row(so.loops);
-  std::vector<std::string> out_axes;
-  for (const te::Axis& a : out->axes) out_axes.push_back(a.var->name);
-  plan.schedule.stages.clear();
-  for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder()) plan.schedule.stages[t->name] = {};
-  for (const std::string& name : kept) {
-    const te::Tensor stage = plan.stage(name);
-    StageSchedule s;
-    s.place = Place::At, s.consumer = out_name, s.level = level, s.storage = Storage::Scratch;
-    std::vector<Loop> loops;
-    within_row(loops);
-    for (Loop& l : loops)  // the same places, under the stage's own names
-      for (size_t d = 0; d < out_axes.size(); ++d)
-        if (out_axes[d] == l.axis) {
-          l.axis = stage->axes[d].var->name;
-          break;
-        }
-    for (size_t d = 0; d < out_axes.size(); ++d)
-      if (row_axes.count(out_axes[d])) s.loops.push_back({stage->axes[d].var->name, 1});
-    s.loops.insert(s.loops.end(), loops.begin(), loops.end());
-    plan.schedule.stages[name] = s;
-  }
-  for (const te::Tensor& t : plan.stages()) {
-    if (std::find(once.begin(), once.end(), t->name) == once.end()) continue;
-    StageSchedule s;
-    s.place = Place::At, s.consumer = out_name, s.level = level, s.storage = Storage::Registers;
-    for (const te::Axis& a : t->axes) s.loops.push_back({a.var->name, 1});
-    plan.schedule.stages[t->name] = s;
-  }
-  plan.schedule.stages[out_name] = so;
-  std::vector<std::string> names;
-  for (const te::Tensor& r : reductions) names.push_back(r->name);
-  for (const std::string& name : names) {
-    Schedule now = flat;  // facts of the current nodes, reductions and kept stages not inlined
-    for (const std::vector<std::string>* placed : {&kept, &once})
-      for (const std::string& k : *placed) now.stages[k].place = Place::Root;
-    const te::Tensor r = plan.stage(name);
-    for (const te::Tensor& t : plan.stages())
-      if (!t->is_placeholder() && !now.stages.count(t->name))
-        now.stages[t->name].place = Place::Root;  // parts made before
-    Expanded current = expand(plan.stages(), now);
-    place_parts(plan, split_lanes(plan, r, facts_of(r, current)), out_name, level);
-  }
-  plan.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", out_name, v, names.size(),
-                   kept.size()));
-  return true;
 }
 
 }  // namespace relay::lower

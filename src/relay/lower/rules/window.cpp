@@ -61,136 +61,142 @@ std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t col
     *t = tiles(extent, tiles(extent, *t));
   return best;
 }
+// Windows on their way to loops. Axes are those of the result.
+struct Windows {
+  te::Tensor sum, result;          // the reduction, of any kind, and its epilogue
+  const StageFacts& facts;         // of the sum
+  std::vector<std::string> order;  // as the result is stored, outermost first
+  int lanes = 1;
+
+  std::string v{}, x{}, y{};  // the lanes' axis, stored last, and the two stored before it; "": none
+  int64_t taps = 1;           // of a window
+  bool is_static = true;      // taps are known
+  bool small = false;         // few enough to be written out
+  bool grouped = false;       // lanes are of whole groups, and what they read, in a vector each
+  int64_t step = 1;           // from vector to vector
+
+  int64_t tx = 1, ty = 1, nb = 1;  // computed together: places along x and y, vectors
+
+  int64_t extent(const std::string& axis) const { return extent_or(*find_axis(*result, axis), 64); }
+  std::string in_sum(const std::string& axis) const { return same_axis(*result, axis, *sum); }
+  int64_t tile_along(const std::string& axis) const { return axis == x ? tx : axis == y ? ty : 1; }
+};
+
+constexpr int64_t most_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
+
+// False if there is no axis for lanes: the one stored last, if the loads are contiguous (or constant) along it.
+bool find_axes(GroupPlan& plan, Windows& w) {
+  for (size_t i = w.order.size(); i-- > 0 && w.y.empty();)
+    if (w.extent(w.order[i]) != 1) (w.v.empty() ? w.v : w.x.empty() ? w.x : w.y) = w.order[i];
+  if (w.v.empty() || w.extent(w.v) == 0) return false;
+  for (const LoadFact& l : w.facts.loads) {
+    if (plan.constants.count(l.tensor->name)) continue;
+    const int last = contiguous_dim(*l.tensor, plan.layout(l.tensor));
+    for (size_t d = 0; d < l.coefficients.size(); ++d) {
+      const auto& c = l.coefficients[d];
+      if (c && c->count(w.in_sum(w.v)) && static_cast<int>(d) != last) return false;  // would gather
+    }
+  }
+  return true;
+}
+
+void measure(Windows& w) {
+  for (const te::Axis& a : w.sum->reduce_axes) w.taps *= extent_or(a, 64), w.is_static &= scalar::is_int(a.extent);
+  w.small = w.is_static && w.taps <= most_taps;
+  w.grouped = w.facts.grouped == w.in_sum(w.v) && w.facts.group <= w.lanes / 2;
+  w.step = w.grouped ? w.lanes / w.facts.group * w.facts.group : w.lanes;
+}
+
+void shape_tile(const GroupPlan& plan, Windows& w) {
+  const Reach along = reach_along(*w.sum, w.facts, w.in_sum(w.x));
+  const int64_t v_extent = w.extent(w.v);
+  // Of larger windows only if neighbours share what they read.
+  if (w.x.empty() || !(w.small || w.grouped || (w.is_static && along.stride > 0))) {
+    w.nb = std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4);  // long reductions: several chains
+    return;
+  }
+  const int64_t registers = plan.target->vector_registers;
+  const Reach down = reach_along(*w.sum, w.facts, w.in_sum(w.y));
+  // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors first, which
+  // come in one stream. Where neighbours share what they read, or weights, neighbours first.
+  const bool pool = w.facts.loads.size() == 1 && !w.grouped;
+  const bool overlap = along.overlap() && down.overlap() && !plan.slides;
+  if (pool && along.stride > 1 && down.stride != 1)
+    while (w.nb < registers / (overlap ? 16 : 8) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
+  std::tie(w.ty, w.tx) = tile_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along, pool && along.stride == 1,
+                                 registers / 4 / w.nb, registers);
+}
+
+void add_tile(std::vector<Loop>& loops, const Windows& w, bool of_result) {
+  auto name = [&](const std::string& axis) { return of_result ? axis : w.in_sum(axis); };
+  if (w.ty > 1) loops.push_back({name(w.y), 1, LoopKind::Unroll});
+  if (w.tx > 1) loops.push_back({name(w.x), 1, LoopKind::Unroll});
+  add_vector(loops, name(w.v), static_cast<int>(w.step));
+}
+
+// Returns how many loops are around a tile.
+int schedule_result(GroupPlan& plan, const Windows& w) {
+  StageSchedule& s = plan.schedule.stages[w.result->name];
+  s = {};
+  s.place = Place::Root;
+  constexpr int64_t outputs_a_task = 2048;
+  int64_t tasks = 1, outputs = 1;
+  for (const te::Axis& a : w.result->axes) outputs *= extent_or(a, 64);
+  for (const std::string& name : w.order) {
+    if (name == w.v) continue;
+    Loop loop{name, w.tile_along(name), LoopKind::Parallel};
+    if (outputs * std::max<int64_t>(1, w.taps / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task ||
+        (!s.loops.empty() && s.loops.back().kind == LoopKind::Serial))
+      loop.kind = LoopKind::Serial;
+    tasks *= (w.extent(name) + loop.step - 1) / loop.step;
+    s.loops.push_back(loop);
+  }
+  const bool all_parallel =
+      std::all_of(s.loops.begin(), s.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
+  const bool parallel = !w.small && all_parallel && w.taps >= 64;
+  s.loops.push_back({w.v, w.nb * w.step, parallel ? LoopKind::Parallel : LoopKind::Serial});
+  const int level = static_cast<int>(s.loops.size());
+  add_tile(s.loops, w, true);
+  return level;
+}
+
+void schedule_sum(GroupPlan& plan, const Windows& w, int level) {
+  StageSchedule& s = plan.schedule.stages[w.sum->name];
+  s = {};
+  s.place = Place::At, s.consumer = w.result->name, s.level = level, s.storage = Storage::Registers;
+  for (const te::Axis& a : w.result->axes) {  // of one element left at this level
+    const std::string& name = a.var->name;
+    if (name != w.v && !(w.tx > 1 && name == w.x) && !(w.ty > 1 && name == w.y)) s.loops.push_back({w.in_sum(name), 1});
+  }
+  const auto taps = static_cast<int64_t>(s.loops.size());
+  int64_t unrolled = 1;
+  for (size_t k = w.sum->reduce_axes.size(); k-- > 0;) {
+    const te::Axis& a = w.sum->reduce_axes[k];
+    const bool unroll =
+        (w.grouped || w.is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= most_taps;
+    s.loops.insert(s.loops.begin() + taps, {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
+  }
+  add_tile(s.loops, w, false);
+}
 }  // namespace
 
 bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  if (e->axes.empty()) return false;
-  std::vector<std::string> order = storage_order(*e, plan.layout(e));
-  auto in_r = [&](const std::string& axis_of_e) {
-    for (size_t d = 0; d < e->axes.size(); ++d)
-      if (e->axes[d].var->name == axis_of_e) return r->axes[d].var->name;
-    return std::string();
-  };
-  // The vector axis: the one stored last, if the loads are contiguous (or constant) along it.
-  std::string v;
-  for (size_t i = order.size(); i-- > 0 && v.empty();)
-    if (extent_or(*find_axis(*e, order[i]), 64) > 1) v = order[i];
-  if (v.empty()) return false;
-  for (const LoadFact& l : facts.loads) {
-    const Layout& layout = plan.layout(l.tensor);
-    for (size_t d = 0; d < l.coefficients.size(); ++d) {
-      const auto& c = l.coefficients[d];
-      if (!c) continue;
-      bool moves = c->count(in_r(v)), last = contiguous_dim(*l.tensor, layout) == static_cast<int>(d);
-      if (moves && !last && !plan.constants.count(l.tensor->name)) return false;  // would gather
-    }
-  }
-  // Constants (depthwise weights): the vector axis goes last.
-  for (const LoadFact& l : facts.loads) {
-    if (!plan.constants.count(l.tensor->name)) continue;
-    Layout layout;
-    int last = -1;
-    for (size_t d = 0; d < l.coefficients.size(); ++d) {
-      const auto& c = l.coefficients[d];
-      if (c && c->count(in_r(v)))
-        last = static_cast<int>(d);
-      else
-        layout.dims.push_back({static_cast<int>(d)});
-    }
-    if (last >= 0) layout.dims.push_back({last});
-    plan.layouts[l.tensor->name] = layout;
-    plan.schedule.layouts[l.tensor->name] = layout;
-  }
-  const int lanes = plan.lanes(r->dtype);
-  int64_t window = 1;
-  bool is_static = true;
-  for (const te::Axis& a : r->reduce_axes) window *= extent_or(a, 64), is_static &= scalar::is_int(a.extent);
-  constexpr int64_t most_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
-  const bool small = is_static && window <= most_taps;
-  // Lanes of whole groups, and what they read, in a vector each.
-  const bool grouped = facts.grouped == in_r(v) && facts.group <= lanes / 2;
-  const int64_t step = grouped ? lanes / facts.group * facts.group : lanes;
-  // Neighbours along the axis stored just before the lanes.
-  std::string x, y;
-  for (size_t i = order.size(); i-- > 0;) {
-    if (order[i] == v || extent_or(*find_axis(*e, order[i]), 64) == 1) continue;
-    if (x.empty())
-      x = order[i];
-    else if (y.empty())
-      y = order[i];
-  }
-  // Of larger windows: if neighbours share what they read.
-  const Reach along = reach_along(*r, facts, in_r(x));
-  const bool slides = is_static && along.stride > 0;
-  int64_t tx = 1, ty = 1, nb = 1;
-  int64_t v_extent = extent_or(*find_axis(*e, v), 64);
-  if ((small || grouped || slides) && !x.empty()) {
-    const int64_t extent = extent_or(*find_axis(*e, x), 64), registers = plan.target->vector_registers;
-    const Reach down = reach_along(*r, facts, in_r(y));
-    // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors first, which
-    // come in one stream. Where neighbours share what they read, or weights, neighbours first.
-    const bool pool = facts.loads.size() == 1 && !grouped;
-    const bool overlap = along.overlap() && down.overlap() && !plan.slides;
-    if (pool && along.stride > 1 && down.stride != 1)
-      while (nb < registers / (overlap ? 16 : 8) && 2 * nb * lanes <= v_extent) nb *= 2;
-    std::tie(ty, tx) = tile_of(overlap ? extent_or(*find_axis(*e, y), 64) : 1, down, extent, along,
-                               pool && along.stride == 1, registers / 4 / nb, registers);
-  } else {
-    nb = std::clamp<int64_t>((v_extent + lanes - 1) / lanes, 1, 4);  // long reductions: several chains
-  }
-  StageSchedule& se = plan.schedule.stages[e->name];
-  se = {};
-  se.place = Place::Root;
-  int64_t tasks = 1;
-  const int64_t outputs_a_task = 2048;
-  int64_t all = 1;
-  for (const te::Axis& a : e->axes) all *= extent_or(a, 64);
-  for (const std::string& name : order) {
-    if (name == v) continue;
-    Loop loop{name, name == x ? tx : name == y ? ty : 1, LoopKind::Parallel};
-    if (all * std::max<int64_t>(1, window / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task ||
-        (!se.loops.empty() && se.loops.back().kind == LoopKind::Serial))
-      loop.kind = LoopKind::Serial;
-    tasks *= (extent_or(*find_axis(*e, name), 64) + loop.step - 1) / loop.step;
-    se.loops.push_back(loop);
-  }
-  bool all_parallel =
-      std::all_of(se.loops.begin(), se.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
-  se.loops.push_back({v, nb * step, !small && all_parallel && window >= 64 ? LoopKind::Parallel : LoopKind::Serial});
-  const int level = static_cast<int>(se.loops.size());
-  auto add_tile = [&](std::vector<Loop>& loops, auto name) {
-    if (ty > 1) loops.push_back({name(y), 1, LoopKind::Unroll});
-    if (tx > 1) loops.push_back({name(x), 1, LoopKind::Unroll});
-  };
-  add_tile(se.loops, [](const std::string& axis) { return axis; });
-  add_vector(se.loops, v, static_cast<int>(step));
-
-  StageSchedule& sr = plan.schedule.stages[r->name];
-  sr = {};
-  sr.place = Place::At, sr.consumer = e->name, sr.level = level, sr.storage = Storage::Registers;
-  for (const te::Axis& a : r->axes)
-    if (a.var->name != in_r(v) && !(tx > 1 && a.var->name == in_r(x)) && !(ty > 1 && a.var->name == in_r(y)))
-      sr.loops.push_back({a.var->name, 1});
-  const size_t ended = sr.loops.size();
-  int64_t unrolled = 1;
-  for (size_t k = r->reduce_axes.size(); k-- > 0;) {
-    const te::Axis& a = r->reduce_axes[k];
-    const bool unroll =
-        (grouped || is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= most_taps;
-    sr.loops.insert(sr.loops.begin() + static_cast<int64_t>(ended),
-                    {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
-  }
-  add_tile(sr.loops, in_r);
-  add_vector(sr.loops, in_r(v), static_cast<int>(step));
+  Windows w{r, e, facts, storage_order(*e, plan.layout(e)), plan.lanes(r->dtype)};
+  if (!find_axes(plan, w)) return false;
+  store_constants_along(plan, facts, w.in_sum(w.v));  // a depthwise convolution's weights
+  measure(w);
+  shape_tile(plan, w);
+  schedule_sum(plan, w, schedule_result(plan, w));
   std::string reader = r->name;  // of the data
-  if (tx * ty > 1) {
-    reader = split_window(plan, r, in_r(x), tx, ty);
-    for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, reader, l.tensor->name, in_r(x), tx);
-    fetch_data_ahead(plan, e->name, e->name, x, tx);
+  if (w.tx * w.ty > 1) {
+    const std::string x = w.in_sum(w.x);
+    reader = split_window(plan, r, x, w.tx, w.ty);
+    for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, reader, l.tensor->name, x, w.tx);
+    fetch_data_ahead(plan, e->name, e->name, w.x, w.tx);
   }
   plan.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", e->name,
-                   ty > 1 ? format("{} x ", ty) : "", tx, nb, step, v,
-                   grouped ? format(", groups of {}", facts.group) : "", reader == r->name ? "" : ", columns first"));
+                   w.ty > 1 ? format("{} x ", w.ty) : "", w.tx, w.nb, w.step, w.v,
+                   w.grouped ? format(", groups of {}", facts.group) : "", reader == r->name ? "" : ", columns first"));
   return true;
 }
 

@@ -1,0 +1,193 @@
+// Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm.
+//
+//   for each row m
+//     top[m] = max(k) x[m, k]                       in lanes (row_reduction.cpp)
+//     e[m, k] = exp(x[m, k] - top[m])               kept for the row: dear, and read twice
+//     sum[m] = sum(k) e[m, k]
+//     scale[m] = 1 / sum[m]                         one value a row: computed once
+//     out[m, k] = e[m, k] * scale[m]
+#include <algorithm>
+
+#include "relay/lower/rules.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+namespace {
+
+struct Rows {
+  te::Tensor out;
+  std::vector<std::string> reductions;  // names: stages are made anew when a reduction is split
+  Schedule flat;                        // everything but the reductions and the output inlined
+  std::set<std::string> of_rows;        // axes of the output by which it reads reductions; the others run within a row
+  std::vector<std::string> order;       // axes of the output as it is stored
+  std::string v;                        // the lanes' axis, within a row
+  std::vector<std::string> kept, once;  // stages that are kept for the row, and those of one value a row
+
+  bool is_within(const te::Axis& axis) const { return !of_rows.count(axis.var->name); }
+};
+
+// True if `r` reads other reductions only at its own place, and is no product of different tensors (a sum of squares is a
+// contraction of a row with itself).
+bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expanded& bodies) {
+  const StageFacts facts = facts_of(r, bodies);
+  if (facts.contraction && !r->reduce_axes.empty() && !facts.left_loads.empty() && facts.left != facts.right)
+    return false;
+  auto own_place = [&](const Expr& index) {
+    return scalar::is_int(index) ||
+           std::any_of(r->axes.begin(), r->axes.end(), [&](const te::Axis& a) { return index == a.var; });
+  };
+  for (const te::Tensor& q : reductions)
+    for (const Expr& load : bodies.loads(*r, *q))
+      if (!std::all_of(load->args.begin(), load->args.end(), own_place)) return false;
+  return true;
+}
+
+std::optional<Rows> find_rows(GroupPlan& plan) {
+  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None)
+    return {};
+  Rows rows;
+  rows.out = plan.outputs[0];
+  te::Tensors reductions;
+  for (const te::Tensor& t : plan.stages()) {
+    if (t->is_placeholder()) continue;
+    const bool reduces = t->combiner != te::Combiner::None;
+    if (reduces) reductions.push_back(t), rows.reductions.push_back(t->name);
+    rows.flat.stages[t->name].place = reduces || t == rows.out ? Place::Root : Place::Inline;
+  }
+  if (reductions.empty()) return {};
+  const Expanded bodies = expand(plan.stages(), rows.flat);
+  bool reads = false;
+  for (const te::Tensor& r : reductions) {
+    if (!stays_in_row(r, reductions, bodies)) return {};
+    for (const Expr& load : bodies.loads(*rows.out, *r)) {
+      reads = true;
+      for (const Expr& index : load->args) {
+        if (scalar::is_int(index)) continue;
+        if (index->kind != scalar::Kind::Var) return {};
+        rows.of_rows.insert(index->name);
+      }
+    }
+  }
+  if (!reads || rows.of_rows.size() == rows.out->axes.size()) return {};
+  rows.order = storage_order(*rows.out, plan.layout(rows.out));
+  for (size_t i = rows.order.size(); i-- > 0 && rows.v.empty();)
+    if (extent_or(*find_axis(*rows.out, rows.order[i]), 64) > 1) rows.v = rows.order[i];
+  if (rows.v.empty() || rows.of_rows.count(rows.v)) return {};
+  return rows;
+}
+
+// Stages between, used more than once and dear to compute again, if the length of a row is known and L2 has room.
+std::vector<std::string> kept_for_a_row(const GroupPlan& plan, const Rows& rows) {
+  int64_t elements = 1;
+  for (const te::Axis& a : rows.out->axes) {
+    if (!rows.is_within(a)) continue;
+    if (!scalar::is_int(a.extent)) return {};
+    elements *= a.extent->ivalue;
+  }
+  const te::Tensors stages = plan.stages();
+  std::map<std::string, int> users;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t)) users[in->name]++;
+  std::vector<std::string> kept;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != rows.out && users[t->name] > 1 &&
+        is_expensive(t->body) && elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 &&
+        t->axes.size() == rows.out->axes.size())
+      kept.push_back(t->name);
+  return kept;
+}
+
+// What is one value a row (a mean, a reciprocal, the logarithm of a sum) is computed once a row.
+std::vector<std::string> once_a_row(const GroupPlan& plan, const Rows& rows) {
+  const te::Tensor first = plan.stage(rows.reductions[0]);
+  std::vector<std::string> once;
+  for (const te::Tensor& t : plan.stages()) {
+    if (t->is_placeholder() || t->combiner != te::Combiner::None || t == rows.out ||
+        t->axes.size() != first->axes.size())
+      continue;
+    bool a_row = false;
+    for (const te::Tensor& in : te::inputs(t))
+      a_row |= !in->is_placeholder() &&
+               (in->combiner != te::Combiner::None || std::find(once.begin(), once.end(), in->name) != once.end());
+    for (size_t d = 0; a_row && d < t->axes.size(); ++d)
+      a_row = scalar::prove_equal(t->axes[d].extent, first->axes[d].extent).value_or(false);
+    if (a_row) once.push_back(t->name);
+  }
+  return once;
+}
+
+// Adds the loops of `stage`, which has the output's axes under names of its own, within a row.
+void add_row(std::vector<Loop>& loops, const Rows& rows, const te::TensorNode& stage, int lanes) {
+  auto name = [&](const std::string& axis) { return same_axis(*rows.out, axis, stage); };
+  for (const std::string& a : rows.order)
+    if (!rows.of_rows.count(a) && a != rows.v) loops.push_back({name(a), 1});
+  if (extent_or(*find_axis(*rows.out, rows.v), 1024) > lanes) loops.push_back({name(rows.v), lanes});
+  loops.push_back({name(rows.v), 1, LoopKind::Vector});
+}
+
+// Returns how many loops are around a row.
+int schedule_stages(GroupPlan& plan, const Rows& rows) {
+  const int lanes = plan.lanes(rows.out->dtype);
+  std::map<std::string, StageSchedule>& stages = plan.schedule.stages;
+  stages.clear();
+  for (const te::Tensor& t : plan.stages())
+    if (!t->is_placeholder()) stages[t->name] = {};
+
+  StageSchedule& out = stages[rows.out->name];
+  out.place = Place::Root;
+  for (const std::string& a : rows.order)
+    if (rows.of_rows.count(a)) out.loops.push_back({a, 1, LoopKind::Parallel});
+  const int level = static_cast<int>(out.loops.size());
+  add_row(out.loops, rows, *rows.out, lanes);
+
+  auto in_a_row = [&](const te::Tensor& t, Storage storage) -> StageSchedule& {
+    StageSchedule& s = stages[t->name];
+    s.place = Place::At, s.consumer = rows.out->name, s.level = level, s.storage = storage;
+    return s;
+  };
+  for (const std::string& name : rows.kept) {
+    const te::Tensor stage = plan.stage(name);
+    StageSchedule& s = in_a_row(stage, Storage::Scratch);
+    for (size_t d = 0; d < stage->axes.size(); ++d)
+      if (!rows.is_within(rows.out->axes[d])) s.loops.push_back({stage->axes[d].var->name, 1});
+    add_row(s.loops, rows, *stage, lanes);
+  }
+  for (const std::string& name : rows.once) {
+    const te::Tensor stage = plan.stage(name);
+    StageSchedule& s = in_a_row(stage, Storage::Registers);
+    for (const te::Axis& a : stage->axes) s.loops.push_back({a.var->name, 1});
+  }
+  return level;
+}
+
+// Facts of a reduction as it is now: other reductions, their parts and what is kept are not inlined.
+StageFacts facts_now(const GroupPlan& plan, const Rows& rows, const te::Tensor& r) {
+  Schedule now = rows.flat;
+  for (const std::vector<std::string>* placed : {&rows.kept, &rows.once})
+    for (const std::string& name : *placed) now.stages[name].place = Place::Root;
+  const te::Tensors stages = plan.stages();
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder() && !now.stages.count(t->name)) now.stages[t->name].place = Place::Root;
+  return facts_of(r, expand(stages, now));
+}
+
+}  // namespace
+
+bool rows_rule(GroupPlan& plan) {
+  std::optional<Rows> rows = find_rows(plan);
+  if (!rows) return false;
+  rows->kept = kept_for_a_row(plan, *rows);
+  rows->once = once_a_row(plan, *rows);
+  const int level = schedule_stages(plan, *rows);
+  for (const std::string& name : rows->reductions) {
+    const te::Tensor r = plan.stage(name);
+    place_parts(plan, split_lanes(plan, r, facts_now(plan, *rows, r)), rows->out->name, level);
+  }
+  plan.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows->out->name, rows->v,
+                   rows->reductions.size(), rows->kept.size()));
+  return true;
+}
+
+}  // namespace relay::lower
