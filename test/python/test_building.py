@@ -1,6 +1,7 @@
 """Operators, builders, passes and executors in Python."""
 
 import ast
+import functools
 import pathlib
 import time
 
@@ -332,3 +333,30 @@ def test_compiling_takes_time_in_proportion():
 
     few = min(seconds(600) for _ in range(2))
     assert min(seconds(1800) for _ in range(2)) < 5 * few
+
+
+def many_inputs(n):
+    return [relay.var(f"x{i}", shape=(1, 8)) for i in range(n)]
+
+
+def pieces(n):
+    x = relay.var("x", shape=(1, 8 * n))
+    return [relay.strided_slice(x, [0, 8 * i], [1, 8 * i + 8]) for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    "of_many",
+    [
+        lambda n: functools.reduce(relay.add, many_inputs(n)),
+        lambda n: functools.reduce(relay.add, pieces(n)),
+        lambda n: relay.concatenate(many_inputs(n), 1),
+        lambda n: relay.stack(many_inputs(n), 0),
+        lambda n: relay.Tuple([relay.tanh(x) for x in pieces(n)]),
+    ],
+    ids=["sum", "sum_of_slices", "concatenate", "stack", "slices"],
+)
+def test_many_arrays_in_one_kernel_compile_in_seconds(of_many):
+    """A second or less each; what took time with the square or the cube of their number took a minute."""
+    begin = time.perf_counter()
+    relay.compile(relay.module(of_many(400)), threads=1)
+    assert time.perf_counter() - begin < 10

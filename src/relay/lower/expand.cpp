@@ -31,13 +31,41 @@ std::optional<Guarded> guarded(const te::TensorNode& stage) {
   return std::nullopt;
 }
 
+// Of the loads among `nodes`, arguments first: the variables in the conditions of selects that they stand under. From the top
+// down, each node once: a concatenation of many arrays is as many selects deep.
+static void find_guards(const Exprs& nodes, Guards& of_loads) {
+  Guards guards;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Expr& n = nodes[i];
+    const auto it = guards.find(n.get());
+    if (it == guards.end() && n->kind != scalar::Kind::Select) continue;
+    const auto under = it == guards.end() ? Guards::mapped_type() : it->second;
+    if (n->kind == scalar::Kind::Load) of_loads[n.get()].insert(under.begin(), under.end());
+    for (const Expr& arg : n->args) guards[arg.get()].insert(under.begin(), under.end());
+    if (n->kind != scalar::Kind::Select) continue;
+    // A condition on values (x < 0) guards nothing: its loads happen for every index.
+    const Expr condition = scalar::rewrite(
+        n->args[0], [](const Expr& c) { return c->kind == scalar::Kind::Load ? scalar::imm(0, c->dtype) : c; });
+    for (const Expr& v : scalar::free_vars(condition))
+      for (size_t branch : {1, 2}) guards[n->args[branch].get()].insert(v.get());
+  }
+}
+
+// Null if it is not inlined.
+static const StageSchedule* inline_schedule(const te::TensorNode& t, const Schedule& schedule) {
+  if (t.is_placeholder()) return nullptr;
+  auto it = schedule.stages.find(t.name);
+  return it != schedule.stages.end() && it->second.place == Place::Inline ? &it->second : nullptr;
+}
+
+Expanded expand(const te::Tensor& stage, const Schedule& schedule) {
+  return expand(
+      te::topological({stage}, [&](const te::Tensor& t) { return t != stage && !inline_schedule(*t, schedule); }),
+      schedule);
+}
+
 Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
   Expanded out;
-  auto inline_schedule = [&](const te::TensorNode& t) -> const StageSchedule* {
-    if (t.is_placeholder()) return nullptr;
-    auto it = schedule.stages.find(t.name);
-    return it != schedule.stages.end() && it->second.place == Place::Inline ? &it->second : nullptr;
-  };
   for (const te::Tensor& stage : stages) {
     if (stage->is_placeholder()) continue;
     scalar::Bounds bounds;
@@ -50,7 +78,7 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     };
     add_axes(stage->axes);
     add_axes(stage->reduce_axes);
-    const StageSchedule* own = inline_schedule(*stage);
+    const StageSchedule* own = inline_schedule(*stage, schedule);
     Expr start = stage->body;
     if (own && own->from_border) {
       std::optional<Guarded> g = guarded(*stage);
@@ -61,7 +89,7 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     Expr body = scalar::rewrite(start, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
-      if (!t || !inline_schedule(*t)) return n;
+      if (!t || !inline_schedule(*t, schedule)) return n;
       std::vector<scalar::Binding> bindings;
       for (size_t d = 0; d < t->axes.size(); ++d) bindings.push_back({t->axes[d].var, n->args[d]});
       return scalar::substitute(out.bodies_.at(t), bindings);
@@ -70,23 +98,16 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
     out.bodies_[stage.get()] = body;
     te::Tensors& tensors = out.tensors_[stage.get()];
     auto& loads = out.loads_[stage.get()];
-    scalar::visit(body, [&](const Expr& n) {
-      if (n->kind == scalar::Kind::Select) {
-        // A condition on values (x < 0) guards nothing: its loads happen for every index.
-        Exprs variables = scalar::free_vars(scalar::rewrite(
-            n->args[0], [](const Expr& c) { return c->kind == scalar::Kind::Load ? scalar::imm(0, c->dtype) : c; }));
-        for (size_t branch : {1, 2})
-          scalar::visit(n->args[branch], [&](const Expr& inner) {
-            if (inner->kind != scalar::Kind::Load) return;
-            for (const Expr& v : variables) out.guarded_[inner.get()].insert(v.get());
-          });
-      }
-      if (n->kind != scalar::Kind::Load) return;
+    Exprs nodes;
+    scalar::visit(body, [&](const Expr& n) { nodes.push_back(n); });
+    find_guards(nodes, out.guarded_);
+    for (const Expr& n : nodes) {
+      if (n->kind != scalar::Kind::Load) continue;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
-      if (!t || t == stage->before.get()) return;
+      if (!t || t == stage->before.get()) continue;
       if (loads[t].empty()) tensors.push_back(te::Tensor(t));
       loads[t].push_back(n);
-    });
+    }
   }
   return out;
 }

@@ -10,6 +10,9 @@
 
 namespace relay::lower {
 
+// Of a load under selects: the variables in their conditions.
+using Guards = std::unordered_map<const scalar::Node*, std::unordered_set<const scalar::Node*>>;
+
 class Expanded {
  public:
   // In terms of the stage's own axes, simplified.
@@ -27,12 +30,13 @@ class Expanded {
   std::unordered_map<const te::TensorNode*, Expr> bodies_;
   std::unordered_map<const te::TensorNode*, te::Tensors> tensors_;
   std::unordered_map<const te::TensorNode*, std::unordered_map<const te::TensorNode*, Exprs>> loads_;
-  // Of a load under selects: the variables in their conditions.
-  std::unordered_map<const scalar::Node*, std::unordered_set<const scalar::Node*>> guarded_;
+  Guards guarded_;
 };
 
 // `stages` topological. A stage without a schedule counts as a root.
 Expanded expand(const te::Tensors& stages, const Schedule& schedule);
+// Of one stage only.
+Expanded expand(const te::Tensor& stage, const Schedule& schedule);
 
 // The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that form.
 struct Guarded {

@@ -191,7 +191,7 @@ std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs) {
   Schedule places;
   for (const te::Tensor& t : stages)
     if (!t->is_placeholder()) places.stages[t->name].place = t == found ? Place::Root : Place::Inline;
-  return facts_of(found, expand(stages, places));
+  return facts_of(found, expand(found, places));
 }
 
 }  // namespace relay::lower

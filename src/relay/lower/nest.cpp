@@ -15,12 +15,12 @@ static Mutation planted_mutation = Mutation::None;
 void plant(Mutation mutation) { planted_mutation = mutation; }
 Mutation planted() { return planted_mutation; }
 
-KernelBuilder::KernelBuilder(const te::Tensors& stages, const Schedule& schedule,
+KernelBuilder::KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
                              const std::map<std::string, Layout>& layouts, const TargetDesc& target)
     : stages_(stages),
       layouts_(layouts),
       target_(target),
-      bodies_(expand(stages, schedule)),
+      bodies_(bodies),
       regions_(stages, schedule, bodies_, bounds_) {
   for (const te::Tensor& t : stages)
     if (t->before) scans_[t->before.get()] = t.get();
@@ -139,11 +139,12 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
   std::vector<BuiltKernel> out;
   try {
     check_places(stages, schedule);
+    const Expanded bodies = expand(stages, schedule);
     for (const te::Tensor& t : stages) {
       if (t->is_placeholder()) continue;
       auto it = schedule.stages.find(t->name);
       if (it == schedule.stages.end() || it->second.place != Place::Root) continue;
-      out.push_back(KernelBuilder(stages, schedule, layouts, target)
+      out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target)
                         .build(t, out.empty() ? name : format("{}_{}", name, out.size())));
       for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
     }

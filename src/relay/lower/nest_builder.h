@@ -29,8 +29,9 @@ bool depends_on(const Expr& e, const Expr& variable);
 
 class KernelBuilder {
  public:
-  KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const std::map<std::string, Layout>& layouts,
-                const TargetDesc& target);
+  // `bodies` are those of `stages`; all outlive the builder.
+  KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
+                const std::map<std::string, Layout>& layouts, const TargetDesc& target);
   BuiltKernel build(const te::Tensor& root, const std::string& name);
 
  private:
@@ -112,7 +113,7 @@ class KernelBuilder {
   const std::map<std::string, Layout>& layouts_;
   const TargetDesc& target_;
   Bounds bounds_;  // of the loop variables opened so far
-  Expanded bodies_;
+  const Expanded& bodies_;
   Regions regions_;
   te::Tensor root_;
   std::unordered_map<const TensorNode*, loop::BufferRef> params_;

@@ -29,6 +29,8 @@ struct GroupPlan {
   const TargetDesc* target = nullptr;
 
   te::Tensors stages() const { return te::topological(outputs); }
+  // The body of a stage, with what is inlined into it.
+  Expanded expanded(const te::Tensor& stage) const { return expand(stage, schedule); }
   te::Tensor stage(const std::string& name) const;  // there is one
   int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
   const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything

@@ -133,6 +133,10 @@ Tensors inputs(const Tensor& stage) {
 }
 
 Tensors topological(const Tensors& outputs) {
+  return topological(outputs, [](const Tensor&) { return false; });
+}
+
+Tensors topological(const Tensors& outputs, function_ref<bool(const Tensor&)> skip) {
   Tensors order;
   std::unordered_set<const TensorNode*> done;
   std::vector<std::pair<Tensor, bool>> work;
@@ -140,7 +144,7 @@ Tensors topological(const Tensors& outputs) {
   while (!work.empty()) {
     auto [t, expanded] = work.back();
     work.pop_back();
-    if (done.count(t.get())) continue;
+    if (done.count(t.get()) || skip(t)) continue;
     if (expanded) {
       done.insert(t.get());
       order.push_back(t);

@@ -70,8 +70,10 @@ Tensor scan(std::string name, Exprs shape, DType dtype,
 int64_t bytes(const TensorNode& tensor);
 // The tensors a stage loads, each once, in order of first use; not itself.
 Tensors inputs(const Tensor& stage);
-// All tensors that outputs depend on, producers before consumers, placeholders included.
+// All tensors that outputs depend on, producers before consumers, placeholders included. With `skip`: without those for which
+// it holds, and what only they need.
 Tensors topological(const Tensors& outputs);
+Tensors topological(const Tensors& outputs, function_ref<bool(const Tensor&)> skip);
 // The tensors `roots` with every use of a key of `map` replaced by its value; unchanged stages are the same pointers.
 Tensors replace(const Tensors& roots, const std::vector<std::pair<Tensor, Tensor>>& map);
 

@@ -138,7 +138,7 @@ class Scheduler {
     s.loops.push_back({axis(keys, batches), block, LoopKind::Parallel});
     bool along_depth = true;  // squares are turned around in registers
     const Expr depth = keys->axes[batches + 1].var;
-    for (const LoadFact& l : facts_of(keys, expand(plan_.stages(), plan_.schedule)).loads) {
+    for (const LoadFact& l : facts_of(keys, plan_.expanded(keys)).loads) {
       if (!l.axes.count(axis(keys, batches))) continue;
       const int last = contiguous_dim(*l.tensor, plan_.layout(l.tensor));
       const Expr here = last < 0 ? Expr{} : l.load->args[static_cast<size_t>(last)];

@@ -95,7 +95,7 @@ void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::stri
   const int64_t line = std::max(1, 64 / t->dtype.bytes());
   if (!is_reduce_axis(*reads, along) || extent_or(*find_axis(*reads, along), 2 * line) <= line) return;
   const size_t last = static_cast<size_t>(contiguous_dim(*t, plan.layout(t)));
-  const Expanded bodies = expand(plan.stages(), plan.schedule);
+  const Expanded bodies = plan.expanded(reads);
   const Exprs& loads = bodies.loads(*reads, *t);
   const bool moves = std::any_of(loads.begin(), loads.end(), [&](const Expr& load) {
     const Exprs vars = scalar::free_vars(load->args[last]);
@@ -106,7 +106,7 @@ void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::stri
 
 void fetch_early(GroupPlan& plan, const std::string& result) {
   const te::Tensor e = plan.stage(result);
-  const Expanded bodies = expand(plan.stages(), plan.schedule);
+  const Expanded bodies = plan.expanded(e);
   te::Tensors arrays{e};
   for (const te::Tensor& t : bodies.loads_of(*e))
     if (t->is_placeholder() && !plan.constants.count(t->name) && bodies.loads(*e, *t).size() == 1) arrays.push_back(t);

@@ -337,7 +337,8 @@ void schedule_sum(GroupPlan& plan, const Contraction& c, int level) {
 // and the sums lie on the stack.
 void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
   StageSchedule& se = plan.schedule.stages[epilogue];
-  if (!is_expensive(expand(plan.stages(), plan.schedule).body(*plan.stage(epilogue)))) return;
+  const te::Tensor e = plan.stage(epilogue);
+  if (!is_expensive(plan.expanded(e).body(*e))) return;
   const te::Tensor r = plan.stage(sum);
   StageSchedule& sr = plan.schedule.stages[sum];
   if (sr.storage == Storage::Registers) {

@@ -24,7 +24,7 @@ namespace relay::lower {
 // nothing but v moves have an element for a whole row of u: they are read in any order.
 static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   std::string u;
-  for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
+  for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
     if (!l.axes.count(v) || l.axes.size() == 1) continue;
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return "";
@@ -42,7 +42,7 @@ static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, co
 // True if the body chooses by a condition on `v` alone, as a concatenation does.
 static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   bool found = false;
-  scalar::visit(expand(plan.stages(), plan.schedule).body(*e), [&](const Expr& n) {
+  scalar::visit(plan.expanded(e).body(*e), [&](const Expr& n) {
     if (n->kind != scalar::Kind::Select) return;
     const Exprs vars = scalar::free_vars(n->args[0]);
     bool loads = false;
@@ -61,8 +61,9 @@ static void fetch_next_place(GroupPlan& plan, const te::Tensor& e, const std::st
   for (const std::string& axis : order)
     if (axis != u && axis != v && extent_or(*find_axis(*e, axis), 64) > 1) next = axis;
   const int64_t step = next == u ? plan.lanes(e->dtype) : 1;
-  const Expanded bodies = expand(plan.stages(), plan.schedule);
-  for (const te::Tensor& in : bodies.loads_of(*plan.stage(tile)))
+  const te::Tensor reads = plan.stage(tile);
+  const Expanded bodies = plan.expanded(reads);
+  for (const te::Tensor& in : bodies.loads_of(*reads))
     if (in->is_placeholder()) fetch_data_ahead(plan, tile, in->name, next, step, part_of_l2);
   fetch_data_ahead(plan, e->name, e->name, next, step, part_of_l2);
 }
@@ -135,7 +136,7 @@ struct AxisPart {
 static std::optional<AxisPart> contiguous_part(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
   std::optional<AxisPart> found;
   auto is = [](const Expr& x, scalar::BinaryOp op) { return x->kind == scalar::Kind::Binary && x->binary == op; };
-  for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
+  for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
     if (!l.axes.count(v.var->name)) continue;
     const Layout& layout = plan.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return std::nullopt;
@@ -204,8 +205,12 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
 // the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is then.
 static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   if (e->dtype.bits < 32 || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
-  std::map<std::string, int> dims;  // of each input the dimension that moves with v; -1: several
-  for (const LoadFact& l : facts_of(e, expand(plan.stages(), plan.schedule)).loads) {
+  struct Moves {
+    te::Tensor in;
+    int dim;  // that moves with v; -1: several
+  };
+  std::map<std::string, Moves> inputs;
+  for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
     const te::TensorNode& in = *l.tensor;
     if (!l.axes.count(v) || !in.is_placeholder() || plan.constants.count(in.name) || in.dtype.bits < 32 ||
         te::bytes(in) > te::bytes(*e))
@@ -219,13 +224,17 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
       plain &= c && c->size() == 1 && c->at(v) == 1 && moves == -1;
       moves = static_cast<int>(d);
     }
-    const auto [it, fresh] = dims.try_emplace(in.name, plain ? moves : -1);
-    if (it->second != moves) it->second = -1;
+    Moves& of_input = inputs.try_emplace(in.name, Moves{l.tensor, plain ? moves : -1}).first->second;
+    if (of_input.dim != moves) of_input.dim = -1;
   }
   const std::string name = e->name;
-  for (const auto& [input, dim] : dims) {
-    const te::Tensor in = plan.stage(input), now = plan.stage(name);
+  for (const auto& [input, moves] : inputs) {
+    const auto& [in, dim] = moves;
     const Layout& layout = plan.layout(in);
+    if (dim < 0 || dim == contiguous_dim(*in, layout) ||
+        std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block > 0; }))
+      continue;
+    const te::Tensor now = plan.stage(name);
     // Other kernels, which may be scheduled for it as it is, go on reading it.
     const Expanded bodies = expand(plan.stages(), plan.schedule);
     bool elsewhere = false, known = false;
@@ -236,9 +245,6 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
     }
     const te::Tensors direct = te::inputs(now);
     if (known || (elsewhere && std::find(direct.begin(), direct.end(), in) == direct.end())) continue;
-    if (dim < 0 || dim == contiguous_dim(*in, layout) ||
-        std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block > 0; }))
-      continue;
     Layout turned;
     for (const LayoutDim& d : layout.dims)
       if (d.dim != dim) turned.dims.push_back(d);

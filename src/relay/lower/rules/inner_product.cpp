@@ -126,7 +126,7 @@ bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   shape_tile(plan, p);
 
   const std::string e_name = e->name, n = same_axis(*r, p.many.axis, *e), m = same_axis(*r, p.few.axis, *e);
-  const bool expensive = is_expensive(expand(plan.stages(), plan.schedule).body(*e));
+  const bool expensive = is_expensive(plan.expanded(e).body(*e));
   StageSchedule se;
   se.place = Place::Root, se.loops = loops_around(plan, p, n, m);
   const int level = static_cast<int>(se.loops.size());

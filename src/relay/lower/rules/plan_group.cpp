@@ -217,7 +217,10 @@ void plan_group(GroupPlan& plan) {
   if (rows_rule(plan)) return;
   add_copies(plan);
   for (const Pair& pair : place_stages(plan)) {
-    auto facts = [&] { return facts_of(plan.stage(pair.reduction), expand(plan.stages(), plan.schedule)); };
+    auto facts = [&] {
+      const te::Tensor r = plan.stage(pair.reduction);
+      return facts_of(r, plan.expanded(r));
+    };
     copy_to_channels_last(plan, pair, facts());
     if (plan.planar) copy_to_planar(plan, plan.stage(pair.reduction));
     const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);

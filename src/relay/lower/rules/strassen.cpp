@@ -94,7 +94,7 @@ class Scheduler {
   // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. A dear epilogue is
   // a loop over the vectors of a tile, not written out for each.
   int epilogue() {
-    dear_ = is_expensive(expand(plan_.stages(), plan_.schedule).body(*e_));
+    dear_ = is_expensive(plan_.expanded(e_).body(*e_));
     const LoopKind kind = dear_ ? LoopKind::Serial : LoopKind::Unroll;
     StageSchedule& s = plan_.schedule.stages[e_->name];
     s.place = Place::Root;

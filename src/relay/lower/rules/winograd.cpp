@@ -273,12 +273,13 @@ class Scheduler {
 
   // What does not stay in L2: the next tile of the data and of the result, and what the next position multiplies.
   void data_ahead() {
-    const Expanded bodies = expand(plan_.stages(), plan_.schedule);
-    for (const te::Tensor& in : bodies.loads_of(*plan_.stage(w_.rows)))
-      fetch_data_ahead(plan_, w_.rows, in->name, "tx", 1);
+    auto read_by = [&](const std::string& name) {
+      const te::Tensor stage = plan_.stage(name);
+      return plan_.expanded(stage).loads_of(*stage);
+    };
+    for (const te::Tensor& in : read_by(w_.rows)) fetch_data_ahead(plan_, w_.rows, in->name, "tx", 1);
     fetch_data_ahead(plan_, e_->name, e_->name, x_, w_.x.m);
-    for (const te::Tensor& in : bodies.loads_of(*plan_.stage(e_->name)))
-      fetch_data_ahead(plan_, e_->name, in->name, x_, w_.x.m);
+    for (const te::Tensor& in : read_by(e_->name)) fetch_data_ahead(plan_, e_->name, in->name, x_, w_.x.m);
     if (!own_input_) return;
     fetch_data_ahead(plan_, w_.input, w_.input, "tx", 1);
     fetch_data_ahead(plan_, w_.product, w_.input, "q", 1);
