@@ -59,10 +59,11 @@ WinogradMatrices winograd_matrices(Winograd::Side side);
 std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
                                          const TargetDesc& target, int64_t m = 0);
 
-// True where `data` holds a value for which Winograd's (or Strassen's) form differs from the direct sum by more than rounding:
-// an infinity, a NaN, or one so large that the transforms may overflow. One element a row of images, or of anything else along
-// its last dimension; a reduction and its epilogue. Its bound holds for weights whose absolute values sum up to less than
-// `most_weight`.
+// True where `data` holds an infinity, a NaN, or a value of `most_value` or more, which half precision could not hold either.
+// Winograd's (or Strassen's) form adds it to results that the direct sum keeps apart from it, and takes it away again: what is
+// left is its rounding error, or NaN. One element a row of images, or of anything else along its last dimension; a reduction and
+// its epilogue. Nothing overflows then for weights whose absolute values sum up to less than `most_weight`.
+constexpr double most_value = 65536;
 constexpr double most_weight = 1e6;
 te::Tensor unusual_values(const te::Tensor& data);
 
