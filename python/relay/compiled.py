@@ -169,6 +169,7 @@ def compile(
     cache: bool = False,
     memory_limit: int | None = None,
     batch_calls: bool = True,
+    strict: bool = False,
 ) -> Compiled:
     """Compiles a module, or the model of a file, for this machine.
 
@@ -179,6 +180,7 @@ def compile(
     `relay cache --help`); what is found there has no program and no report any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
+    strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, which the report's "refusals" say.
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
@@ -189,7 +191,7 @@ def compile(
             raise ValueError("passes are verified when they run: leave cache or verify out")
         given = {name: list(shape) for name, shape in (shapes or {}).items()}
         how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0, batch_calls)
-        core, notes = _core.compile_file(os.fspath(model), given, *how)
+        core, notes = _core.compile_file(os.fspath(model), given, *how, strict)
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
@@ -200,7 +202,7 @@ def compile(
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0, batch_calls)
-    return Compiled(_core.compile(model, *how))
+    return Compiled(_core.compile(model, *how, strict))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

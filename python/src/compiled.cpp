@@ -32,13 +32,14 @@ static std::optional<runtime::Executor> executor_of(const std::string& name) {
 
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
                           int opt_level, const std::map<std::string, std::string>& schedules,
-                          const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls) {
+                          const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls,
+                          bool strict) {
   nb::gil_scoped_release released;
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
   options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.verify = verify;
   options.executor = executor_of(executor);
-  options.memory_limit = memory_limit;
+  options.memory_limit = memory_limit, options.strict = strict;
   if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
   options.schedules = schedules;
   options.output_names = m.output_names;
@@ -50,7 +51,7 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
 static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
     int threads, const std::string& numerics, int opt_level, const std::map<std::string, std::string>& schedules,
-    const std::string& executor, int64_t memory_limit, bool batch_calls) {
+    const std::string& executor, int64_t memory_limit, bool batch_calls, bool strict) {
   nb::gil_scoped_release released;
   driver::LoadOptions load{
       .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
@@ -58,7 +59,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   options.target = take(driver::find_target(target));
   options.threads = threads, options.numerics = numerics, options.opt_level = opt_level;
   options.executor = executor_of(executor);
-  options.memory_limit = memory_limit;
+  options.memory_limit = memory_limit, options.strict = strict;
   if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
   options.schedules = schedules;
   std::vector<std::string> notes;
@@ -203,10 +204,10 @@ void add_compiled(nb::module_& m) {
                    [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"), nb::arg("memory_limit"),
-        nb::arg("batch_calls"));
+        nb::arg("batch_calls"), nb::arg("strict"));
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
         nb::arg("numerics"), nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("memory_limit"),
-        nb::arg("batch_calls"));
+        nb::arg("batch_calls"), nb::arg("strict"));
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {

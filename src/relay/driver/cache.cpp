@@ -258,6 +258,7 @@ std::string cache_request(const LoadOptions& load, const CompileOptions& options
               {"opt_level", options.opt_level},
               {"executor", options.executor ? runtime::name(*options.executor) : ""},
               {"batch_calls", static_cast<int>(options.batch_calls)},
+              {"strict", options.strict},
               {"schedules", options.schedules},
               {"output_names", options.output_names},
               {"shapes", load.shapes}};

@@ -143,11 +143,21 @@ static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
                       main->span);
 }
 
+static lower::LowerOptions lower_options(const CompileOptions& options, lower::Numerics numerics,
+                                         lower::LowerNames* names) {
+  return {.target = options.target,
+          .numerics = numerics,
+          .schedules = options.schedules,
+          .names = names,
+          .strict = options.strict,
+          .refused = options.refused_rules};
+}
+
 static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
                                           const CompileOptions& options) {
   LoweredProgram out;
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
-  lower::LowerOptions how{.target = options.target, .numerics = numerics, .schedules = options.schedules};
+  lower::LowerOptions how = lower_options(options, numerics, nullptr);
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", how));
   name_outputs(lowered, output_names);
   out.segments.push_back({main, std::move(lowered)});
@@ -171,8 +181,7 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOpti
   out.graph = false;
   lower::LowerNames names;
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
-  lower::LowerOptions how{
-      .target = options.target, .numerics = numerics, .schedules = options.schedules, .names = &names};
+  lower::LowerOptions how = lower_options(options, numerics, &names);
   RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, how));
   std::vector<ir::FunctionRef> segments;
   ir::NodeSet seen;
@@ -249,6 +258,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::Group& group : s.lowered.groups)
       report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0});
+    for (const lower::Refusal& refusal : s.lowered.refusals) report.refusals.push_back(lower::str(refusal));
     out.lowered.push_back(s.lowered);
   }
   report.batching = lowered.batching;

@@ -25,6 +25,8 @@ struct CompileOptions {
   int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
   BatchCalls batch_calls = BatchCalls::WhereItPays;
   bool run_here = true;                          // make the executable; without: only what a file needs
+  bool strict = false;                           // a schedule rule that fails is an error, not a slower kernel
+  lower::RuleSet refused_rules{};                // for tests: LowerOptions::refused
   bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
@@ -68,7 +70,8 @@ struct CompileReport {
   int64_t constant_bytes = 0;
   int64_t functions = 0, segments = 0;  // of a program with functions; else 0 and 1
   runtime::Executor executor = runtime::Executor::Graph;
-  std::vector<std::string> notes;  // warnings of passes and the like
+  std::vector<std::string> notes;     // warnings of passes and the like
+  std::vector<std::string> refusals;  // groups that are slower than they could be, and why (lower::Refusal)
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
 // The report as JSON, for tools and Python.

@@ -45,6 +45,7 @@ std::string json(const CompileReport& report) {
         {"codegen", report.codegen_ms},
         {"total", report.total_ms()}}},
       {"notes", report.notes},
+      {"refusals", report.refusals},
   };
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -5,10 +5,9 @@
 #include <unordered_set>
 
 #include "relay/lower/border.h"
-#include "relay/lower/nest.h"
 #include "relay/lower/parts.h"
 #include "relay/lower/plan_graph.h"
-#include "relay/lower/rules.h"
+#include "relay/lower/schedule_group.h"
 #include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"
 
@@ -136,9 +135,14 @@ class Lowering {
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
     // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their part.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
-    for (const PlannedGroup& g : plan_.groups) RELAY_RETURN_IF_ERROR(lower_group(g));
+    for (const PlannedGroup& g : plan_.groups) {
+      RELAY_RETURN_IF_ERROR(lower_group(g));
+      if (gives_up_) break;
+    }
     return ok();
   }
+  // The function has to be lowered again without this: a group's schedule in this form could not be built.
+  std::optional<Rule> gives_up() const { return gives_up_; }
 
  private:
   // Of all constants, as kernels read them: Winograd's form of a weight is larger than the weight.
@@ -200,32 +204,19 @@ class Lowering {
     for (const auto& [placeholder, value] : g.te.constants) constants.push_back(placeholder);
     place(constants, g.constants);
     place(g.te.outputs, g.outputs);
-    // The stages that stand for outputs, by place: rules may put copies in front.
     const std::string name = unique_group_name(g.te.name);
-    plan_group(plan);
-    te::Tensors stages = plan.stages();
-    if (auto given = options_.schedules.find(name); given != options_.schedules.end()) {
-      RELAY_ASSIGN(plan.schedule, parse_schedule(given->second, stages));
-      for (const auto& [tensor, layout] : plan.schedule.layouts)
-        if (plan.constants.count(tensor))
-          plan.layouts[tensor] = layout;
-        else if (!(plan.layouts.at(tensor) == layout))
-          return Diagnostic{DiagnosticKind::illegal_schedule,
-                            format("the layout of '{}' is decided by its other readers", tensor),
-                            {},
-                            {},
-                            {},
-                            "only constants' layouts can be changed here"};
-    }
-    for (size_t o = 0; o < plan.outputs.size(); ++o) {
-      array_of[plan.outputs[o]->name] = g.outputs[o];
-      if (plan.outputs[o]->shape.size() == out_.arrays[g.outputs[o]].shape.size())  // not a view of the array
-        plan.layouts[plan.outputs[o]->name] = out_.arrays[g.outputs[o]].layout;
-    }
+    std::vector<OutputLayout> layouts;
+    for (int o : g.outputs) layouts.push_back({out_.arrays[o].shape.size(), out_.arrays[o].layout});
+    RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(plan, layouts, name, options_));
+    if (scheduled.refusal) out_.refusals.push_back(*scheduled.refusal);
+    if ((gives_up_ = scheduled.gives_up)) return ok();
+    plan = std::move(scheduled.plan);
+    const te::Tensors& stages = scheduled.stages;
+    const std::vector<BuiltKernel>& built = scheduled.kernels;
+    // The stages that stand for outputs, by place: rules may put copies in front.
+    for (size_t o = 0; o < plan.outputs.size(); ++o) array_of[plan.outputs[o]->name] = g.outputs[o];
     for (const std::string& c : plan.constants)
       if (array_of.count(c)) array_of[c] = packed(array_of[c], plan.layouts.at(c));
-    RELAY_ASSIGN(std::vector<BuiltKernel> built,
-                 build_kernels(stages, plan.schedule, plan.layouts, options_.target, name));
 
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
@@ -298,6 +289,7 @@ class Lowering {
   GraphPlan plan_;
   std::vector<bool> is_constant_;
   bool streams_weights_ = false;
+  std::optional<Rule> gives_up_;
   std::map<std::pair<int, std::string>, int> packed_;
   std::set<int> bordered_;  // arrays whose border is written, by a step before the first that writes into them
   LowerNames own_names_;
@@ -324,7 +316,9 @@ Status check_schedules(const std::map<std::string, std::string>& schedules, cons
   return ok();
 }
 
-Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options) {
+// As options.without says.
+static Result<LoweredFunction> lower_in_forms(const ir::FunctionRef& function, const std::string& name,
+                                              const LowerOptions& options, std::optional<Rule>& gives_up) {
   LoweredFunction out;
   out.name = name;
   for (const ir::VarRef& p : function->params) {
@@ -339,9 +333,26 @@ Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string
   }
   if (options.calls) out.shape_vars.push_back(options.calls);
   out.output_type = function->body->type;
-  RELAY_RETURN_IF_ERROR(Lowering(options, out).run(function));
-  if (!options.names) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
+  Lowering lowering(options, out);
+  RELAY_RETURN_IF_ERROR(lowering.run(function));
+  gives_up = lowering.gives_up();
+  if (!options.names && !gives_up) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
   return out;
+}
+
+Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options) {
+  LowerOptions forms = options;
+  std::vector<Refusal> refusals;
+  for (;;) {
+    std::optional<Rule> gives_up;
+    RELAY_ASSIGN(LoweredFunction out, lower_in_forms(function, name, forms, gives_up));
+    refusals.insert(refusals.end(), out.refusals.begin(), out.refusals.end());
+    if (!gives_up) {
+      out.refusals = std::move(refusals);
+      return out;
+    }
+    forms.without.insert(*gives_up);
+  }
 }
 
 }  // namespace relay::lower

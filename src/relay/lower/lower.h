@@ -7,6 +7,7 @@
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/layout.h"
+#include "relay/lower/schedule_rule.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {
@@ -72,6 +73,14 @@ struct Group {
   double flops = 0;
 };
 
+// A schedule of the rules that could not be built. The group, or all that took the same form, is computed without them.
+struct Refusal {
+  std::string group;
+  RuleSet without;
+  std::string reason;
+};
+std::string str(const Refusal& refusal);  // a sentence for people
+
 struct LoweredFunction {
   std::string name;
   Exprs shape_vars;  // in order of first use in the inputs' shapes
@@ -82,6 +91,7 @@ struct LoweredFunction {
   std::vector<loop::Kernel> kernels;  // equal ones once
   std::vector<Step> steps;            // in execution order
   std::vector<Group> groups;
+  std::vector<Refusal> refusals{};
 };
 
 // What a result may differ by from the sum that a program writes down (docs/numerics.md).
@@ -104,6 +114,12 @@ struct LowerOptions {
   LowerNames* names = nullptr;  // null: the function is the whole program
   // For so many calls at once, a variable: every parameter has a row for each. Null: for one, as it is written.
   Expr calls{};
+  // A schedule of a rule that cannot be built is an error; otherwise it gives way to the next simpler one.
+  bool strict = false;
+  // For tests: what these rules make counts as what cannot be built.
+  RuleSet refused{};
+  // Forms that the plan of a function leaves out; lower() adds those whose schedules could not be built.
+  RuleSet without{};
 };
 
 // A schedule is given for a group that the program does not have: a diagnostic.

@@ -33,10 +33,10 @@ class Planner {
     }
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
-    if (!options_.calls) join_attention(plan_, options_.target);
+    if (!options_.calls && !options_.without.count(Rule::Attention)) join_attention(plan_, options_.target);
     choose_order();
     save_multiplications();
-    join_sliding(plan_, options_.target);
+    if (!options_.without.count(Rule::Sliding)) join_sliding(plan_, options_.target);
     split_outputs();
     join_parts(plan_);
     choose_borders();
@@ -323,7 +323,7 @@ class Planner {
     std::vector<PlannedGroup> groups;
     const bool checked = options_.numerics == Numerics::Fp32;
     for (PlannedGroup& g : plan_.groups) {
-      if (g.planar) {
+      if (g.planar || options_.without.count(g.on_images ? Rule::Winograd : Rule::Strassen)) {
         groups.push_back(std::move(g));
         continue;
       }

@@ -7,6 +7,7 @@
 #include "relay/lower/facts.h"
 #include "relay/lower/group.h"
 #include "relay/lower/nonzero.h"
+#include "relay/lower/schedule_rule.h"
 #include "relay/lower/strassen.h"
 #include "relay/lower/winograd.h"
 
@@ -27,6 +28,8 @@ struct GroupPlan {
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   Schedule schedule;
   const TargetDesc* target = nullptr;
+  RuleSet without;  // rules that must not be used: what they made could not be built
+  RuleSet used;     // those that made the schedule
 
   te::Tensors stages() const { return te::topological(outputs); }
   // The body of a stage, with what is inlined into it.
@@ -39,6 +42,8 @@ struct GroupPlan {
 
 // Fills in plan.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
 void plan_group(GroupPlan& plan);
+// The same without any rule: every stage is an array of its own, computed element by element. Slow, and always possible.
+void plan_plain(GroupPlan& plan);
 
 // --- the rules; each schedules the named stages --------------------------------------------------------------------------
 // A reduction `r` computed in registers under its pointwise epilogue `e` (a root). Contractions with an axis of their own on

@@ -29,6 +29,8 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
       ->type_name("GROUP=FILE");
   verb.add_flag("--no-batch-calls", options.no_batch_calls,
                 "Run every call of a program's segments by itself, none together with others");
+  verb.add_flag("--strict", options.strict,
+                "Refuse a program for which a schedule rule fails, where a slower schedule would do");
 }
 
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor) {
@@ -56,6 +58,7 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
   out.numerics = options.numerics;
   out.opt_level = options.opt_level;
   out.output_names = output_names;
+  out.strict = options.strict;
   if (options.no_batch_calls) out.batch_calls = driver::BatchCalls::Never;
   for (const std::string& text : options.schedules) {
     size_t equals = text.find('=');
@@ -79,6 +82,8 @@ std::string summary(const driver::CompileReport& report) {
   }
   std::string where =
       format("on {}, {}", driver::short_description(report.target), plural(report.threads, "thread", "threads"));
+  if (!report.refusals.empty())
+    where += format(", {} slower than it could be (see above)", plural(report.refusals.size(), "group", "groups"));
   if (report.functions == 0)
     return format("{} ({}) {}", plural(kernels, "kernel", "kernels"), plural(calls, "call a run", "calls a run"),
                   where);
@@ -97,6 +102,7 @@ const char* in_words(runtime::Executor executor) {
 
 void say_notes(const driver::CompileReport& report) {
   for (const std::string& note : report.notes) say(note);
+  for (const std::string& refusal : report.refusals) say(refusal);
   if (report.constant_steps > 0)
     say(format("{} on weights only: done once, when the program was built",
                plural(report.constant_steps, "kernel call", "kernel calls")));

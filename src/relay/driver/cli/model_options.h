@@ -16,6 +16,7 @@ struct ModelOptions {
   std::string numerics = "fp32";
   std::vector<std::string> schedules;  // GROUP=FILE
   bool no_batch_calls = false;
+  bool strict = false;
 };
 
 void add_model(CLI::App& verb, ModelOptions& options, const char* what = "ONNX file or Relay program");

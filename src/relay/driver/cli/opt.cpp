@@ -137,6 +137,7 @@ static Status opt(const OptOptions& options) {
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {
+    for (const lower::Refusal& refusal : segment.lowered.refusals) say(lower::str(refusal));
     lowered.push_back(segment.lowered);
     groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
   }

@@ -346,6 +346,7 @@ void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::stri
     plan.outputs = redirect(plan.outputs, r, kept);
     StageSchedule s = sr;
     s.storage = Storage::Stack;
+    s.ahead.clear();  // what is read for the sum is fetched where the sum is computed
     std::erase_if(s.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
     sr.consumer = kept->name, sr.level = 0;
     plan.schedule.stages[kept->name] = s;

@@ -207,14 +207,51 @@ te::Tensor GroupPlan::stage(const std::string& name) const {
   return {};
 }
 
+static void give_roots_layouts(GroupPlan& plan) {
+  for (const te::Tensor& t : plan.stages())
+    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+}
+
+// One element after the other, in the order of storage.
+static void plain_loops(GroupPlan& plan, const te::Tensor& stage) {
+  StageSchedule& s = plan.schedule.stages[stage->name];
+  for (const std::string& axis : storage_order(*stage, plan.layout(stage)))
+    s.loops.push_back({axis, 1, s.loops.empty() ? LoopKind::Parallel : LoopKind::Serial});
+  for (const te::Axis& k : stage->reduce_axes) s.loops.push_back({k.var->name, 1});
+}
+
+void plan_plain(GroupPlan& plan) {
+  add_copies(plan);
+  for (const te::Tensor& t : plan.stages()) {
+    if (t->is_placeholder()) continue;
+    StageSchedule& s = plan.schedule.stages[t->name];
+    s = {};
+    s.from_border = plan.from_border.count(t->name) > 0;
+    if (s.from_border) continue;
+    s.place = Place::Root;
+    plain_loops(plan, t);
+  }
+  plan.note("plain loops");
+  give_roots_layouts(plan);
+}
+
 void plan_group(GroupPlan& plan) {
+  // True if the rule may be used and made something; recorded first, so that it is known where one fails within.
+  auto made_by = [&](Rule rule, auto&& make) {
+    if (plan.without.count(rule)) return false;
+    const bool fresh = plan.used.insert(rule).second;
+    if (make()) return true;
+    if (fresh) plan.used.erase(rule);
+    return false;
+  };
+  auto always = [&](auto&& rule) { return [&plan, rule] { return rule(plan), true; }; };
   for (te::Tensor& o : plan.outputs)
     if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
-  if (plan.winograd) return winograd_rule(plan);
-  if (plan.strassen) return strassen_rule(plan);
-  if (plan.attention) return attention_rule(plan);
+  if (plan.winograd && made_by(Rule::Winograd, always(winograd_rule))) return;
+  if (plan.strassen && made_by(Rule::Strassen, always(strassen_rule))) return;
+  if (plan.attention && made_by(Rule::Attention, always(attention_rule))) return;
   if (!plan.slides) merge_sums(plan);
-  if (rows_rule(plan)) return;
+  if (made_by(Rule::Rows, [&] { return rows_rule(plan); })) return;
   add_copies(plan);
   for (const Pair& pair : place_stages(plan)) {
     auto facts = [&] {
@@ -225,19 +262,25 @@ void plan_group(GroupPlan& plan) {
     if (plan.planar) copy_to_planar(plan, plan.stage(pair.reduction));
     const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
     const StageFacts now = facts();
-    if (!plan.planar && inner_product_rule(plan, r, e, now)) continue;
-    if (contraction_rule(plan, r, e, now)) continue;
-    if (window_rule(plan, r, e, now)) continue;
-    row_reduction_rule(plan, r, e, now);
+    auto of_reduction = [&](Rule rule, auto&& make) { return made_by(rule, [&] { return make(plan, r, e, now); }); };
+    if (!plan.planar && of_reduction(Rule::InnerProduct, inner_product_rule)) continue;
+    if (of_reduction(Rule::Contraction, contraction_rule)) continue;
+    if (of_reduction(Rule::Window, window_rule)) continue;
+    made_by(Rule::RowReduction, [&] { return row_reduction_rule(plan, r, e, now), true; });
   }
   for (const te::Tensor& t : plan.stages()) {
     if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
     const StageSchedule& s = plan.schedule.stages[t->name];
-    if (s.place == Place::Root && s.loops.empty()) elementwise_rule(plan, plan.stage(t->name));
+    if (s.place == Place::Root && s.loops.empty())
+      made_by(Rule::Elementwise, [&] { return elementwise_rule(plan, plan.stage(t->name)), true; });
   }
-  if (plan.slides && !sliding_rule(plan)) plan.note("not row by row: the loops have another form");
   for (const te::Tensor& t : plan.stages())
-    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+    if (!t->is_placeholder() && plan.schedule.stages[t->name].place == Place::Root &&
+        plan.schedule.stages[t->name].loops.empty())
+      plain_loops(plan, t);
+  if (plan.slides && !made_by(Rule::Sliding, [&] { return sliding_rule(plan); }))
+    plan.note("not row by row: the loops have another form");
+  give_roots_layouts(plan);
 }
 
 }  // namespace relay::lower

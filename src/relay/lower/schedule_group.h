@@ -1,0 +1,32 @@
+// A group's schedule and kernels. The rules' schedule is built; where that is refused, it gives way to the next simpler one:
+// without one of the rules that made it, without all of them, plain loops at last. So a mistake in a rule costs speed, which
+// is said, and never a compilation.
+#pragma once
+
+#include "relay/lower/lower.h"
+#include "relay/lower/nest.h"
+#include "relay/lower/rules.h"
+
+namespace relay::lower {
+
+struct ScheduledGroup {
+  GroupPlan plan;
+  te::Tensors stages;
+  std::vector<BuiltKernel> kernels;
+  std::optional<Refusal> refusal;  // of the rules' first schedule
+  // The refused schedule is of a form that the function's plan decides: it has to be planned again without. Nothing is built.
+  std::optional<Rule> gives_up{};
+};
+
+// How an output is stored, unless a rule computes it in a view of other dimensions.
+struct OutputLayout {
+  size_t rank = 0;
+  Layout layout;
+};
+
+// `start`: a group with nothing scheduled. An error only if a schedule that was given by hand cannot be built, or any if
+// options.strict.
+Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<OutputLayout>& outputs,
+                                      const std::string& name, const LowerOptions& options);
+
+}  // namespace relay::lower
