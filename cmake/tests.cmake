@@ -97,6 +97,12 @@ if(TARGET relay_fuzz_programs)
   set_tests_properties(fuzz_programs PROPERTIES TIMEOUT 900)
 endif()
 
+# Random networks for all targets, lowered only; `make test-long` lowers 3,000.
+if(TARGET relay_fuzz_networks)
+  add_test(NAME fuzz_networks COMMAND relay_fuzz_networks --cases 60 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(fuzz_networks PROPERTIES TIMEOUT 900)
+endif()
+
 # The examples that are C and C++ programs, as their readers build them.
 if(TARGET relay)
   foreach(library all transform runtime_aot)
