@@ -262,7 +262,7 @@ class Lowering {
     step.shape_values = k.shape_vars;
     step.kernel = add_kernel(k);
     step.args = step.writes = {array};
-    step.group = writer.group, step.constant = writer.constant, step.when = writer.when;
+    step.group = writer.group, step.constant = writer.constant;  // whichever step writes it
     out_.steps.push_back(std::move(step));
   }
 

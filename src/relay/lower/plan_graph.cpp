@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -329,7 +330,7 @@ class Planner {
       }
       PlannedGroup direct = g;
       const te::Tensor data = g.on_images ? with_winograd(g) : with_strassen(g, direct, groups);
-      if (data && checked) direct.when = unusual(direct, data, groups);
+      if (data && checked) std::tie(g.when, direct.when) = usual_and_unusual(direct, data, groups);
       groups.push_back(std::move(g));
       if (!data || !checked) continue;
       direct.te.name += "_direct";
@@ -417,17 +418,27 @@ class Planner {
     for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan_.arrays[g.constants[c]]);
   }
 
-  // The array of flags for the data of a rewritten group; the group that makes it, unless another one did, goes to `groups`.
-  int unusual(const PlannedGroup& g, const te::Tensor& data, std::vector<PlannedGroup>& groups) {
+  // The arrays of flags for the data of a rewritten group: where it runs, and where its direct form does, never both. The groups
+  // that make them, unless others did, go to `groups`.
+  std::pair<int, int> usual_and_unusual(const PlannedGroup& g, const te::Tensor& data,
+                                        std::vector<PlannedGroup>& groups) {
     const te::Tensor flags = unusual_values(data);
     PlannedGroup check = part_of(g, "unusual_values", unique_names({flags}));
-    int* known = data->is_placeholder() ? &unusual_.try_emplace(check.params[0], -1).first->second : nullptr;
-    if (known && *known >= 0) return *known;
-    int array = new_array(Array::Kind::Temporary, "unusual", flags->shape, flags->dtype);
-    check.outputs = {array};
+    const int read = data->is_placeholder() ? check.params[0] : -1;
+    if (auto known = checked_.find(read); known != checked_.end()) return known->second;
+    const int unusual = new_array(Array::Kind::Temporary, "unusual", flags->shape, flags->dtype);
+    check.outputs = {unusual};
     groups.push_back(std::move(check));
-    if (known) *known = array;
-    return array;
+
+    const te::Tensor given = te::placeholder("unusual", flags->shape, flags->dtype);
+    const te::Tensor none = none_of(given);
+    PlannedGroup invert;
+    invert.te.name = "usual_values", invert.te.outputs = unique_names({none}), invert.te.params = {given};
+    const int usual = new_array(Array::Kind::Temporary, "usual", none->shape, none->dtype);
+    invert.params = {unusual}, invert.outputs = {usual};
+    groups.push_back(std::move(invert));
+    if (read >= 0) checked_[read] = {usual, unusual};
+    return {usual, unusual};
   }
 
   // A reader's wish: the border of dimension d that its padding reaches.
@@ -545,7 +556,7 @@ class Planner {
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
   std::set<int> planar_;                                  // arrays of images that stay stored by channels
   std::set<int> computed_ahead_;                          // results that are constants
-  std::unordered_map<int, int> unusual_;                  // arrays that were checked, and their flags
+  std::unordered_map<int, std::pair<int, int>> checked_;  // arrays that were checked: the flags usual and unusual
   using Sums = std::pair<std::vector<int>, std::string>;  // the arrays that are read, and the sums as text
   std::map<Sums, int> sums_;                              // for Strassen's form: the arrays that hold them
   int constants_ = 0;

@@ -384,6 +384,15 @@ te::Tensor unusual_values(const te::Tensor& data) {
                      [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Ne, (*sum)(i), (*sum)(i)); });
 }
 
+te::Tensor none_of(const te::Tensor& flags) {
+  te::Tensor count = te::reduce("count", {imm(1)}, flags->shape, te::Combiner::Max, [&](const Exprs&, const Exprs& r) {
+    return scalar::cast(DType::int32(), (*flags)(r));
+  });
+  return te::compute("usual", count->shape, [&](const Exprs& i) {
+    return scalar::binary(scalar::BinaryOp::Eq, (*count)(i), scalar::imm(0, DType::int32()));
+  });
+}
+
 // The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have a
 // window the transforms' errors multiply: then no more than six points.
 static std::vector<std::pair<Side, Side>> forms(const Convolution& conv, int64_t m) {

@@ -66,5 +66,7 @@ std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<st
 constexpr double most_value = 65536;
 constexpr double most_weight = 1e6;
 te::Tensor unusual_values(const te::Tensor& data);
+// One element: true where none of `flags` is.
+te::Tensor none_of(const te::Tensor& flags);
 
 }  // namespace relay::lower
