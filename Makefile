@@ -7,8 +7,13 @@ PYTHON := .venv/bin/python
 PREFIX ?= /usr/local
 # Arguments for the verbs that pass some on, as in: make test-long CASES=100000
 CASES ?= 100000
+# The processor that the Python tests compile for where they name none; what cannot run here is compiled only.
+TARGET ?=
+# Processors that qemu-user can be, and what runs on them: values and small models, no guard pages.
+CPUS_OF_QEMU := Haswell Nehalem
+ON_QEMU := -q test/python/test_numerics.py test/python/test_epilogues.py -k on_any_cpu
 
-.PHONY: help setup build lint format test test-long test-fuzz-power models models-fetch demo docs \
+.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power models models-fetch demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs asan tsan install clean
 
 help: ## List the verbs
@@ -31,7 +36,7 @@ format: setup ## Format the C++ and Python files
 
 test: build lint ## Run the unit tests and the Python tests: what must pass before a change lands
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
-	@$(PYTHON) -m pytest -q test/python
+	@$(PYTHON) -m pytest -q $(if $(TARGET),--target $(TARGET)) test/python
 
 test-long: build ## Run random programs and random schedules against the reference for long; CASES=number of schedules
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_programs \
