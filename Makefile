@@ -43,7 +43,7 @@ test: build lint ## Run the unit tests and the Python tests: what must pass befo
 	@$(PYTHON) -m pytest -q $(if $(TARGET),--target $(TARGET)) test/python
 
 test-cpus: build ## Run a slice of the tests on emulated processors, with AVX2 and with SSE 4.2 only
-	@for cpu in $(EMULATED); do echo "$$cpu:"; qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
+	@for cpu in $(EMULATED); do qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
 	  qemu-x86_64 -cpu $$cpu $(PYTHON) -m pytest -q $(ON_EMULATED) || exit 1; done
 
 test-long: build ## Run random programs and random schedules against the reference for long; CASES=number of schedules
