@@ -7,8 +7,17 @@ PYTHON := .venv/bin/python
 PREFIX ?= /usr/local
 # Arguments for the verbs that pass some on, as in: make test-long CASES=100000
 CASES ?= 100000
+# The processor that the Python tests compile for where they name none; what cannot run here is compiled only.
+TARGET ?=
+# Processors that test-cpus emulates, and what runs on them: values and small networks. Not tests with guard pages: the
+# emulator's masked loads touch lanes that hardware leaves alone.
+EMULATED := Haswell Nehalem
+ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/python/test_attention.py test/python/test_planar.py \
+  -k 'not fma and not avx512f and not 5x5 and (planted and not 62 or denormals or empty or (values and dense) or computes_the_same or attention)'
+# Arguments of the zoo's runner, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
+ZOO ?=
 
-.PHONY: help setup build lint format test test-long test-fuzz-power models models-fetch demo docs \
+.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power models models-fetch models-zoo demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs asan tsan install clean
 
 help: ## List the verbs
@@ -31,7 +40,11 @@ format: setup ## Format the C++ and Python files
 
 test: build lint ## Run the unit tests and the Python tests: what must pass before a change lands
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
-	@$(PYTHON) -m pytest -q test/python
+	@$(PYTHON) -m pytest -q $(if $(TARGET),--target $(TARGET)) test/python
+
+test-cpus: build ## Run a slice of the tests on emulated processors, with AVX2 and with SSE 4.2 only
+	@for cpu in $(EMULATED); do qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
+	  qemu-x86_64 -cpu $$cpu $(PYTHON) -m pytest -q $(ON_EMULATED) || exit 1; done
 
 test-long: build ## Run random programs and random schedules against the reference for long; CASES=number of schedules
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_programs \
@@ -47,6 +60,14 @@ models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use
 
 models: build models-fetch ## Compile and check the real models
 	@$(PYTHON) -m pytest -q test/models
+
+.venv-zoo/ready: test/zoo/requirements.txt
+	@python3 -m venv .venv-zoo
+	@.venv-zoo/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
+
+models-zoo: build .venv-zoo/ready ## Export ordinary networks, compile them for every described processor, run and compare
+	@$(PYTHON) test/zoo/run.py $(ZOO)
 
 demo: build ## Compile a real model, run it on a picture, show what the compiler did
 	@$(PYTHON) examples/demo/demo.py

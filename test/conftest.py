@@ -1,4 +1,43 @@
+"""What holds for all tests; and --target, which compiles for another processor whatever a test compiles without naming one.
+
+A test that would then run what this machine cannot run is skipped after it was compiled. Tests that start the program as
+a user does keep what the program chooses by itself.
+"""
+
+import functools
 import os
+import re
+
+import pytest
 
 # What is tested is compiled, not found in the cache of whoever runs the tests. test_cache.py names one of its own.
 os.environ["RELAY_CACHE"] = "off"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--target", help="compile for this processor where a test names none, as in --target haswell")
+
+
+def aimed_at(target, compile_native):
+    """_core.compile or _core.compile_file, with `target` in place of this machine; a refusal to load it here is a skip."""
+
+    @functools.wraps(compile_native)
+    def aimed(*args):
+        given = [target if isinstance(arg, str) and arg == "native" else arg for arg in args]
+        try:
+            return compile_native(*given)
+        except Exception as error:
+            if given != list(args) and re.search(r"error\[R0602\]: the artifact is for", str(error)):
+                pytest.skip(f"compiled only: this machine does not run code for {target}")
+            raise
+
+    return aimed
+
+
+@pytest.fixture(autouse=True, scope="session")
+def target_option(pytestconfig):
+    if target := pytestconfig.getoption("--target"):
+        import relay
+
+        for name in ("compile", "compile_file"):
+            setattr(relay._core, name, aimed_at(target, getattr(relay._core, name)))

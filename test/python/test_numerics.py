@@ -1,4 +1,7 @@
-"""The arithmetic classes (docs/numerics.md): planted infinities, NaN, huge and tiny values; accuracy; threads."""
+"""The arithmetic classes (docs/numerics.md): planted infinities, NaN, huge and tiny values; accuracy; threads.
+
+Values hold on any processor, with features masked off too; which form is chosen is asked for a named one (targets.py).
+"""
 
 import itertools
 
@@ -6,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from targets import MASKED, rules_for
 
 import relay
 
@@ -28,11 +32,15 @@ def data(seed=0):
     return np.random.default_rng(seed).standard_normal((1, CHANNELS, SIZE, SIZE)).astype(np.float32)
 
 
-def build(weights, **options):
+def network(weights):
     y = relay.var("x", (1, CHANNELS, SIZE, SIZE))
     for w in weights:
         y = relay.op.nn.relu(relay.op.nn.conv2d(y, relay.const(w), padding=padding(w)))
-    return relay.compile(relay.module(y), **options)
+    return relay.module(y)
+
+
+def build(weights, **options):
+    return relay.compile(network(weights), **options)
 
 
 def by_torch(x, weights, dtype=torch.float32):
@@ -42,15 +50,16 @@ def by_torch(x, weights, dtype=torch.float32):
     return y.numpy()
 
 
-def rules(model):
-    return " ".join(g["rule"] for g in model.report["groups"])
+@pytest.mark.parametrize("target", ["haswell", "icelake-server", "zen4", "zen5"])
+def test_windows_take_winograds_form_and_check_its_data(weights, target, tmp_path):
+    chosen = rules_for(target, network(weights), tmp_path)
+    assert chosen.count("Winograd") == 2 and "unusual" in chosen
+    assert "unusual" not in rules_for(target, network(weights), tmp_path, numerics="fast")
 
 
-@pytest.fixture(scope="module")
-def model(weights):
-    made = build(weights)
-    assert rules(made).count("Winograd") == 2
-    return made
+@pytest.fixture(scope="module", params=MASKED)
+def model(weights, request):
+    return build(weights, target=request.param)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e30, -1e10])
@@ -73,10 +82,10 @@ def test_denormals_are_not_flushed(model, weights):
     assert np.abs(got - want).max() <= 600 * 1.4e-45
 
 
-def test_fast_does_not_check(weights):
-    model = build(weights, numerics="fast")
-    assert "unusual" not in rules(model) and "unusual" in rules(build(weights))
+@pytest.mark.parametrize("target", MASKED)
+def test_fast(weights, target):
     x = data()
+    model = build(weights, numerics="fast", target=target)
     np.testing.assert_allclose(model(x), by_torch(x, weights), atol=2e-5)
 
 
@@ -87,61 +96,62 @@ def test_the_error_is_that_of_float32(model, weights):
     assert np.sqrt(np.mean((model(x) - exact) ** 2)) <= 4 * 2.0**-23 * np.abs(exact).max()
 
 
-def test_long_sums_are_split():
+@pytest.mark.parametrize("target", MASKED)
+def test_long_sums_are_split(target):
     """A sum of 20,000 terms in one chain would be off by about 1e-5 of its terms' size."""
     random = np.random.default_rng(2)
     x, w = (random.uniform(0, 1, shape).astype(np.float32) for shape in [(3, 20000), (40, 20000)])
-    model = relay.compile(relay.module(relay.op.nn.dense(relay.var("x", (3, 20000)), relay.const(w))))
+    product = relay.module(relay.op.nn.dense(relay.var("x", (3, 20000)), relay.const(w)))
+    model = relay.compile(product, target=target)
     exact = x.astype(np.float64) @ w.astype(np.float64).T
     assert np.abs(model(x) / exact - 1).max() <= 2e-6
 
 
 @pytest.mark.parametrize("terms", [40, 512, 2048])
-def test_an_activation_that_reads_its_sum_twice_is_computed_with_it(terms):
+def test_an_activation_that_reads_its_sum_twice_is_computed_with_it(terms, tmp_path):
     """GELU: the sum stands in erf and beside it."""
     random = np.random.default_rng(3)
     x, w = (random.uniform(-0.2, 0.2, shape).astype(np.float32) for shape in [(30, terms), (300, terms)])
     y = relay.op.nn.dense(relay.var("x", x.shape), relay.const(w))
     gelu = y * relay.const(0.5) * (relay.const(1.0) + relay.op.erf(y * relay.const(0.5**0.5)))
-    model = relay.compile(relay.module(gelu))
-    assert "elementwise" not in rules(model)
+    assert "elementwise" not in rules_for("zen4", relay.module(gelu), tmp_path)
     exact = F.gelu(torch.tensor(x.astype(np.float64) @ w.astype(np.float64).T)).numpy()
-    np.testing.assert_allclose(model(x), exact, atol=3e-6)
+    for target in MASKED:
+        np.testing.assert_allclose(relay.compile(relay.module(gelu), target=target)(x), exact, atol=3e-6)
 
 
 @pytest.mark.parametrize(
     "rows, terms, columns", [((2, 67), 2048, 100), ((300,), 4096, 72), ((3, 5, 30), 1024, 200), ((700,), 4096, 40)]
 )
-def test_blocks_of_long_sums(rows, terms, columns):
+def test_blocks_of_long_sums(rows, terms, columns, tmp_path):
     """Rows that lie a multiple of 4096 bytes apart are copied block by block; columns and rows do not divide."""
     random = np.random.default_rng(2)
     x, w = random.integers(-3, 4, (*rows, terms)), random.integers(-3, 4, (columns, terms))
     x, w = x.astype(np.float32), w.astype(np.float32)
-    model = relay.compile(relay.module(relay.op.nn.dense(relay.var("x", x.shape), relay.const(w))), threads=2)
-    assert "blocks of rows copied" in rules(model)
-    np.testing.assert_array_equal(model(x), x @ w.T)
+    product = relay.module(relay.op.nn.dense(relay.var("x", x.shape), relay.const(w)))
+    assert "blocks of rows copied" in rules_for("zen4", product, tmp_path, threads=2)
+    for target in MASKED:
+        np.testing.assert_array_equal(relay.compile(product, target=target, threads=2)(x), x @ w.T)
 
 
-def test_threads_do_not_change_bits(weights):
+@pytest.mark.parametrize("target", MASKED)
+def test_threads_do_not_change_bits(weights, target):
     x = data(3)
-    results = [build(weights, threads=threads)(x) for threads in (1, 2, 3)]
+    results = [build(weights, threads=threads, target=target)(x) for threads in (1, 2, 3)]
     assert all((r == results[0]).all() for r in results)
 
 
 class TestProducts:
-    """Strassen's form of large products: the same statements. Rows that are odd, weights either way round, an activation."""
+    """Strassen's form of large products: the same statements. Odd rows, weights either way round, an activation."""
 
-    def build(self, transposed, rows=63, **options):
+    def product(self, transposed, rows):
         random = np.random.default_rng(2)
         self.weight = (random.standard_normal((256, 512)) / 16).astype(np.float32)
-        x = relay.var("x", (1, rows, 256))
-        y = relay.op.nn.matmul(
-            x, relay.const(self.weight.T.copy() if transposed else self.weight), transpose_b=transposed
-        )
-        made = relay.compile(relay.module(relay.op.erf(y) if transposed else y), **options)
-        assert rules(made).count("Strassen") == 1
         self.data = random.standard_normal((1, rows, 256)).astype(np.float32)
-        return made
+        x = relay.var("x", (1, rows, 256))
+        weight = relay.const(self.weight.T.copy() if transposed else self.weight)
+        y = relay.op.nn.matmul(x, weight, transpose_b=transposed)
+        return relay.module(relay.op.erf(y) if transposed else y)
 
     def exact(self, transposed, dtype=np.float64):
         y = self.data.astype(dtype) @ self.weight.astype(dtype)
@@ -149,17 +159,24 @@ class TestProducts:
 
     @pytest.mark.parametrize("transposed", [False, True])
     @pytest.mark.parametrize("rows", [63, 64])
-    def test_the_error_is_that_of_float32(self, transposed, rows):
-        model = self.build(transposed, rows)
+    def test_strassens_form_is_chosen(self, transposed, rows, tmp_path):
+        assert rules_for("zen4", self.product(transposed, rows), tmp_path).count("Strassen") == 1
+
+    @pytest.mark.parametrize("target", MASKED)
+    @pytest.mark.parametrize("transposed", [False, True])
+    @pytest.mark.parametrize("rows", [63, 64])
+    def test_the_error_is_that_of_float32(self, transposed, rows, target):
+        model = relay.compile(self.product(transposed, rows), target=target)
         exact = self.exact(transposed)
         got = model(self.data, threads=1)
         assert np.sqrt(np.mean((got - exact) ** 2)) <= 4 * 2.0**-23 * np.abs(exact).max()
         assert all(np.array_equal(model(self.data, threads=n), got) for n in (2, 3))
 
+    @pytest.mark.parametrize("target", MASKED)
     @pytest.mark.parametrize("row", [7, 62])  # of 63: the last one has no neighbour
     @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e10, 65536])
-    def test_planted_values_stay_where_float32_arithmetic_puts_them(self, value, row):
-        model = self.build(False)
+    def test_planted_values_stay_where_float32_arithmetic_puts_them(self, value, row, target):
+        model = relay.compile(self.product(False, 63), target=target)
         self.data[0, row, 9] = value
         with np.errstate(all="ignore"):
             want = self.exact(False, np.float32)

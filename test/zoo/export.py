@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""One network of the zoo with random weights, as ONNX; beside it its inputs and its results in double precision.
+
+    test/zoo/export.py timm resnet18 models/zoo/timm.resnet18.onnx
+
+Weights come from a fixed seed. The image is the smallest of SIZES that the network takes; a transformer is made of few small layers.
+The batch is dynamic where the exporter can, else 1. Runs in .venv-zoo (test/zoo/requirements.txt).
+"""
+
+import argparse
+import contextlib
+import inspect
+import pathlib
+import warnings
+
+import numpy as np
+import torch
+from torch import nn
+
+SIZES = [64, 96, 128, 160, 192, 224, 256, 384]
+OPSET = 18
+# What makes a transformer small, set where its configuration has it.
+SMALL = {
+    "hidden_size": 64,
+    "d_model": 64,
+    "n_embd": 64,
+    "dim": 64,
+    "embedding_size": 64,
+    "num_hidden_layers": 2,
+    "n_layer": 2,
+    "n_layers": 2,
+    "num_layers": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "num_attention_heads": 4,
+    "n_head": 4,
+    "n_heads": 4,
+    "num_heads": 4,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "d_kv": 16,
+    "rotary_dim": 8,
+    "intermediate_size": 128,
+    "hidden_dim": 128,
+    "d_ff": 128,
+    "n_inner": 128,
+    "ffn_dim": 128,
+    "word_embed_proj_dim": 64,
+    "encoder_ffn_dim": 128,
+    "decoder_ffn_dim": 128,
+    "vocab_size": 200,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "num_local_experts": 4,
+    "num_experts": 4,
+    "moe_intermediate_size": 64,
+    "attention_types": [[["global", "local"], 1]],
+    "image_size": 64,
+    "use_cache": False,
+}
+LISTS = ("depths", "hidden_sizes", "embed_dim", "conv_dim")
+
+
+class FirstResult(nn.Module):
+    """The network with inputs by name, and the first of its results."""
+
+    def __init__(self, network, names):
+        super().__init__()
+        self.network, self.names = network, names
+
+    def forward(self, *args):
+        result = self.network(**dict(zip(self.names, args, strict=True)))
+        while not isinstance(result, torch.Tensor):
+            result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+        return result
+
+
+def image_network(make):
+    """The network and an image of the smallest size that it takes; make(size) gives the network for it."""
+    said = None
+    for size in SIZES:
+        try:
+            network, image = make(size), torch.randn(2, 3, size, size)
+            with torch.no_grad():
+                network(image)
+            return network, (image,)
+        except Exception as error:
+            said = error
+    raise said
+
+
+def from_timm(name):
+    import timm
+
+    def make(size):
+        torch.manual_seed(0)
+        with contextlib.suppress(TypeError):
+            return timm.create_model(name, exportable=True, img_size=size, num_classes=100).eval()
+        return timm.create_model(name, exportable=True, num_classes=100).eval()
+
+    return image_network(make)
+
+
+def from_torchvision(name):
+    import torchvision
+
+    def make(size):
+        torch.manual_seed(0)
+        takes_size = name.startswith("vit")
+        return torchvision.models.get_model(name, weights=None, **({"image_size": size} if takes_size else {})).eval()
+
+    return image_network(make)
+
+
+def from_transformers(name):
+    import transformers
+
+    # Some eager code takes fewer operators than what fused attention becomes; both are ordinary.
+    config = transformers.AutoConfig.for_model(name)
+    given = {key: value for key, value in SMALL.items() if hasattr(config, key)}
+    given = {k: v for k, v in given.items() if not isinstance(getattr(config, k), list) or isinstance(v, list)}
+    config = transformers.AutoConfig.for_model(name, **given)
+    torch.manual_seed(0)
+    network = transformers.AutoModel.from_config(config).eval()
+    main = network.main_input_name
+    if main == "pixel_values":
+        size = getattr(config, "image_size", 64)
+        size = size if isinstance(size, int) else size[0]
+        inputs = {main: torch.randn(2, 3, size, size)}
+    elif main == "input_features":
+        inputs = {main: torch.randn(2, config.num_mel_bins, 2 * config.max_source_positions)}
+    elif main == "input_values":
+        inputs = {main: torch.randn(2, 4000)}
+    else:
+        inputs = {"input_ids": torch.randint(3, 190, (2, 16)), "attention_mask": torch.ones(2, 16, dtype=torch.long)}
+    takes = inspect.signature(network.forward).parameters
+    inputs = {key: value for key, value in inputs.items() if key in takes}
+    if getattr(config, "is_encoder_decoder", False):
+        inputs["decoder_input_ids"] = torch.randint(3, 190, (2, 8))
+    return FirstResult(network, list(inputs)), tuple(inputs.values())
+
+
+def fill(network):
+    """What starts as zero or as a tiny gain would hide the layer behind it, and norms of a batch would do nothing."""
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for p in network.parameters():
+            if p.ndim >= 2 and p.std() == 0:
+                p.normal_(0, 0.02)
+            elif p.ndim == 1 and p.numel() > 1 and p.std() == 0 and 0 < p.abs().max() < 0.1:
+                p.uniform_(0.5, 1)
+        for module in network.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_var is not None:
+                module.running_mean.normal_(0, 0.1)
+                module.running_var.uniform_(0.5, 1.5)
+
+
+def export(network, inputs, path):
+    """Dynamic batch, then a fixed one, then the older exporter: the first that works, by name."""
+    one = tuple(value[:1] for value in inputs)
+    batch = torch.export.Dim("batch")
+    dynamic = tuple({0: batch} for _ in inputs)
+    if isinstance(network, FirstResult):
+        dynamic = (dynamic,)
+    ways = {
+        "dynamic batch": lambda: torch.onnx.export(
+            network, inputs, path, dynamo=True, opset_version=OPSET, external_data=False, dynamic_shapes=dynamic
+        ),
+        "batch of 1": lambda: torch.onnx.export(
+            network, one, path, dynamo=True, opset_version=OPSET, external_data=False
+        ),
+        "batch of 1, older exporter": lambda: torch.onnx.export(network, one, path, dynamo=False, opset_version=17),
+    }
+    said = []
+    for way, call in ways.items():
+        try:
+            call()
+            return way
+        except Exception as error:
+            said.append(f"{way}: {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}")
+    raise RuntimeError("; ".join(said))
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("source", choices=["timm", "torchvision", "transformers"])
+    arguments.add_argument("name")
+    arguments.add_argument("output", type=pathlib.Path)
+    given = arguments.parse_args()
+    warnings.simplefilter("ignore")
+    made = {"timm": from_timm, "torchvision": from_torchvision, "transformers": from_transformers}
+    network, inputs = made[given.source](given.name)
+    fill(network)
+    partial = given.output.with_suffix(".part")
+    way = export(network, inputs, str(partial))
+    one = tuple(value[:1] for value in inputs)
+    with torch.no_grad():
+        exact = network.double()(*(value.double() if value.is_floating_point() else value for value in one))
+    while not isinstance(exact, torch.Tensor):
+        exact = exact[0]
+    arrays = {f"input{i}": value.numpy() for i, value in enumerate(one)}
+    np.savez(given.output.with_suffix(".npz"), **arrays, exact=exact.numpy())
+    partial.rename(given.output)
+    print(way)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""The zoo: every network of networks.txt, compiled for every described processor, run here and compared.
+
+    test/zoo/run.py                       all: exports what is missing into models/zoo, by test/zoo/export.py in .venv-zoo
+    test/zoo/run.py --only 'timm.resnet'  those whose SOURCE.NAME contains the words, separated by commas
+    test/zoo/run.py --limit 10            the first ten that are left
+
+Each is compiled for the described targets and for this machine, as it is and with features masked off; what this machine is, runs, and
+is compared with double precision, in parts of the largest value, beside ONNX Runtime's error. A network may be out only because the
+exporter fails or an operator is missing (R0403): both are counted and named. All else fails the run.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ZOO = pathlib.Path(__file__).resolve().parent
+ROOT = ZOO.parents[1]
+sys.path[:0] = [str(ROOT / "test" / "python"), str(ROOT / "python")]
+from programs import PROGRAM  # noqa: E402
+from targets import DESCRIBED, MASKED, STRICT  # noqa: E402
+
+os.environ["RELAY_CACHE"] = "off"
+EXPORT_SECONDS, COMPILE_SECONDS = 600, 300
+# Of the largest value: what any order of float32 sums may be off by, or a few times what ONNX Runtime is.
+TOLERANCE, TIMES_PEER = 1e-4, 4
+# Where ONNX Runtime itself is this far off, the exporter wrote another network: then its result is what ours is compared with.
+EXPORTER_CHANGED = 1e-2
+
+
+def networks():
+    lines = (ZOO / "networks.txt").read_text().splitlines()
+    return [tuple(line.split()) for line in lines if line and not line.startswith("#")]
+
+
+def process(command, seconds):
+    """Exit status and the last of what it said; a process that takes too long is ended."""
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return 124, f"took longer than {seconds} s"
+    return done.returncode, (done.stderr if done.returncode else done.stdout).strip()
+
+
+def exported(source, name, path, python):
+    """Nothing, or why the exporter failed; failures are kept, so that they are not tried again."""
+    failed = path.with_suffix(".failed")
+    if path.exists() or failed.exists():
+        return failed.read_text() if failed.exists() else ""
+    status, said = process([python, ZOO / "export.py", source, name, path], EXPORT_SECONDS)
+    if status == 0:
+        return ""
+    failed.write_text((said.splitlines() or [f"exit status {status}"])[-1][:300])
+    return failed.read_text()
+
+
+def peer_result(path, inputs):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        given = dict(zip([port.name for port in session.get_inputs()], inputs, strict=False))
+        return session.run(None, given)[0].astype(np.float64)
+    except Exception:  # what the peer cannot run is compared with double precision alone
+        return None
+
+
+def error_of(got, exact):
+    got = np.asarray(got, np.float64)
+    if got.shape != exact.shape:
+        return np.inf
+    same = (np.isnan(got) == np.isnan(exact)).all()
+    scale = np.nanmax(np.abs(exact)) if exact.size else 0
+    return float(np.nanmax(np.abs(got - exact)) / (scale or 1)) if same else np.inf
+
+
+def compiled(path, target, artifact):
+    """Nothing, or what the compiler refused, in one line."""
+    command = [PROGRAM, "compile", path, "--target", target, *STRICT, "-o", artifact]
+    status, said = process(command, COMPILE_SECONDS)
+    error = re.search(r"error.*", said)
+    return "" if status == 0 else error.group() if error else f"exit status {status}: {said[-200:]}"
+
+
+def check(path):
+    """(what failed by target, the errors by target and of the peer)."""
+    import relay
+
+    arrays = np.load(path.with_suffix(".npz"))
+    exact = arrays["exact"].astype(np.float64)
+    inputs = [arrays[f"input{i}"] for i in range(len(arrays.files) - 1)]
+    result = peer_result(path, inputs)
+    peer = None if result is None else error_of(result, exact)
+    if peer is not None and peer > EXPORTER_CHANGED:
+        exact = result
+    failures, errors = {}, {"peer": peer}
+    with tempfile.TemporaryDirectory() as folder:
+        artifact = pathlib.Path(folder) / "compiled.rart"
+        for target in [*MASKED, *DESCRIBED]:
+            if refused := compiled(path, target, artifact):
+                failures[target] = refused
+                if "R0403" in refused:  # read before any target is looked at
+                    break
+                continue
+            if target not in MASKED:
+                continue
+            try:
+                got = relay.load(str(artifact))
+                got = got(*inputs[: len(got.inputs)])
+            except Exception as error:
+                failures[target] = f"at run time: {str(error).strip().splitlines()[0][:200]}"
+                continue
+            got = got[0] if isinstance(got, tuple) else got
+            errors[target] = error_of(got, exact)
+            if not errors[target] <= max(TOLERANCE, TIMES_PEER * (0 if exact is result else peer or 0)):
+                failures[target] = f"is off by {errors[target]:.1e} of the largest value (ONNX Runtime: {peer})"
+    return failures, errors
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--only", default="", help="words of SOURCE.NAME, separated by commas")
+    arguments.add_argument("--limit", type=int, help="the first so many")
+    arguments.add_argument("--cache", type=pathlib.Path, default=ROOT / "models" / "zoo")
+    arguments.add_argument("--python", default=ROOT / ".venv-zoo/bin/python", help="of the exporter's environment")
+    given = arguments.parse_args()
+    given.cache.mkdir(parents=True, exist_ok=True)
+    words = given.only.split(",")
+    chosen = [entry for entry in networks() if any(word in ".".join(entry) for word in words)][: given.limit]
+    counts, out = collections.Counter(), []
+    print(
+        f"{'network':<46} {'native':>8} {'AVX2':>8} {'no FMA':>8} {'peer':>8}  {'s':>4}  targets refused or wrong",
+        flush=True,
+    )
+    for source, name in chosen:
+        label, path, begin = f"{source}.{name}", given.cache / f"{source}.{name}.onnx", time.monotonic()
+        if failed := exported(source, name, path, given.python):
+            counts["the exporter fails"] += 1
+            out.append(f"the exporter fails: {label}: {failed}")
+            continue
+        failures, errors = check(path)
+        missing = next((text for text in failures.values() if "R0403" in text), "")
+        kind = "an operator is missing" if missing else "failed" if failures else "held"
+        counts[kind] += 1
+        if missing:
+            out.append(f"an operator is missing: {label}: {missing}")
+        cells = ["-" if errors.get(key) is None else f"{errors[key]:.1e}" for key in (*MASKED, "peer")]
+        by_text = collections.defaultdict(list)
+        for target, text in failures.items():
+            by_text[text].append(target)
+        said = "; ".join(f"{' '.join(targets)}: {text}" for text, targets in by_text.items())
+        cells = " ".join(f"{cell:>8}" for cell in cells)
+        print(f"{label:<46} {cells}  {time.monotonic() - begin:>4.0f}  {said}", flush=True)
+    print(*out, sep="\n")
+    print(f"{len(chosen)} networks x {len(MASKED) + len(DESCRIBED)} targets: ", end="")
+    print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()) or "none")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
