@@ -101,15 +101,20 @@ class Hoister {
   }
 
   bool movable(const Expr& root, bool always) {
-    bool loads = false, fixed = false;
     auto it = movable_.find(root.get());
     if (it == movable_.end()) {
-      scalar::visit(root, [&](const Expr& e) {
-        loads |= e->kind == Kind::Load;
-        fixed |= e->kind == Kind::Var && facts_.inner.count(e.get());
-        fixed |= e->kind == Kind::Load && facts_.written.count(e->source.get());
+      scalar::visit(root, [&](const Expr& e) {  // arguments first, and what is below them once
+        if (movable_.count(e.get())) return;
+        Movable m{e, e->kind == Kind::Load, false};
+        m.fixed = (e->kind == Kind::Var && facts_.inner.count(e.get())) ||
+                  (e->kind == Kind::Load && facts_.written.count(e->source.get()));
+        for (const Expr& a : e->args) {
+          const Movable& of_arg = movable_.at(a.get());
+          m.loads |= of_arg.loads, m.fixed |= of_arg.fixed;
+        }
+        movable_.insert({e.get(), std::move(m)});
       });
-      it = movable_.insert({root.get(), {root, loads, fixed}}).first;
+      it = movable_.find(root.get());
     }
     return !it->second.fixed && (!it->second.loads || (always && facts_.loads_may_move));
   }

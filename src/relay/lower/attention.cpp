@@ -87,7 +87,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
     if (t->combiner != te::Combiner::None) reductions.push_back(t);
     flat.stages[t->name].place = t->combiner != te::Combiner::None ? Place::Root : Place::Inline;
   }
-  if (reductions.size() != 4) return std::nullopt;
+  if (reductions.size() != 4 || !WrittenSize::is_small(stages, flat)) return std::nullopt;
   const Expanded bodies = expand(stages, flat);
   Found f;
   f.result = reductions.back();

@@ -1,5 +1,7 @@
 #include "relay/lower/expand.h"
 
+#include <algorithm>
+
 #include "relay/base/diagnostics.h"
 #include "relay/scalar/simplify.h"
 
@@ -18,6 +20,17 @@ bool Expanded::is_guarded(const Expr& load, const Expr& index) const {
   for (const Expr& v : scalar::free_vars(index))
     if (it->second.count(v.get())) return true;
   return false;
+}
+
+int64_t WrittenSize::add(const te::TensorNode& t) {
+  std::unordered_map<const scalar::Node*, int64_t> sizes;
+  scalar::visit(t.body, [&](const Expr& n) {
+    const auto read = n->kind == scalar::Kind::Load ? sizes_.find(n->source.get()) : sizes_.end();
+    int64_t size = read == sizes_.end() ? 1 : read->second;
+    for (const Expr& a : n->args) size = std::min(size + sizes.at(a.get()), int64_t{1} << 40);
+    sizes[n.get()] = size;
+  });
+  return sizes_[&t] = sizes.at(t.body.get());
 }
 
 std::optional<Guarded> guarded(const te::TensorNode& stage) {
@@ -58,6 +71,16 @@ static const StageSchedule* inline_schedule(const te::TensorNode& t, const Sched
   return it != schedule.stages.end() && it->second.place == Place::Inline ? &it->second : nullptr;
 }
 
+bool WrittenSize::is_small(const te::Tensors& stages, const Schedule& schedule) {
+  WrittenSize written;
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder()) continue;
+    if (written.add(*t) > most_written) return false;
+    if (!inline_schedule(*t, schedule)) written.set(*t, 1);
+  }
+  return true;
+}
+
 Expanded expand(const te::Tensor& stage, const Schedule& schedule) {
   return expand(
       te::topological({stage}, [&](const te::Tensor& t) { return t != stage && !inline_schedule(*t, schedule); }),
@@ -85,14 +108,20 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
       RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a border but has no guard", stage->name);
       start = g->value;
     }
-    // Producers come first, so the bodies substituted here are expanded already.
+    // Producers come first, so the bodies substituted here are expanded already. One element of a stage is one expression,
+    // however often it is read.
+    std::unordered_map<const te::TensorNode*, std::vector<std::pair<Exprs, Expr>>> elements;
     Expr body = scalar::rewrite(start, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
       if (!t || !inline_schedule(*t, schedule)) return n;
+      auto& known = elements[t];
+      for (const auto& [indices, value] : known)
+        if (std::equal(indices.begin(), indices.end(), n->args.begin(), n->args.end(), scalar::equal)) return value;
       std::vector<scalar::Binding> bindings;
       for (size_t d = 0; d < t->axes.size(); ++d) bindings.push_back({t->axes[d].var, n->args[d]});
-      return scalar::substitute(out.bodies_.at(t), bindings);
+      known.push_back({n->args, scalar::substitute(out.bodies_.at(t), bindings)});
+      return known.back().second;
     });
     body = scalar::simplify(body, bounds);
     out.bodies_[stage.get()] = body;

@@ -38,6 +38,21 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule);
 // Of one stage only.
 Expanded expand(const te::Tensor& stage, const Schedule& schedule);
 
+// How many nodes a body has when all that it reads is written out wherever it is used: doubled by every stage of a chain that
+// uses one value twice. Beyond `most_written` a stage is stored, so that the time to compile a chain grows with its length.
+constexpr int64_t most_written = 2000;
+class WrittenSize {
+ public:
+  // In topological order, after the stages that t reads; those unknown here count as stored.
+  int64_t add(const te::TensorNode& t);
+  void set(const te::TensorNode& t, int64_t size) { sizes_[&t] = size; }
+  // With what the schedule inlines, no body of `stages` (topological) is larger than that.
+  static bool is_small(const te::Tensors& stages, const Schedule& schedule);
+
+ private:
+  std::unordered_map<const scalar::Source*, int64_t> sizes_;
+};
+
 // The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that form.
 struct Guarded {
   Expr condition, value;

@@ -41,6 +41,7 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
   const Consumers consumers = consumers_of(stages);
   te::Tensors region{t};
   std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all between inlined
+  WrittenSize written;
   size_t ends = 1;  // the longest part of the region that nothing leaves but at its last stage
   for (const te::Tensor& stage : stages) {
     if (stage->is_placeholder() || reads.count(stage.get())) continue;
@@ -52,7 +53,7 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
       pointwise = pointwise && reads_pointwise(stage, in);
       count += it->second;
     }
-    if (count > 0 && count <= most_reads && pointwise) region.push_back(stage), reads[stage.get()] = count;
+    if (count > 0 && count <= most_reads && pointwise && written.add(*stage) <= most_written) region.push_back(stage), reads[stage.get()] = count;
   }
   // Nothing leaves before stage `end` if every reader of the earlier ones is among those up to it.
   std::unordered_map<const te::TensorNode*, size_t> position;
@@ -191,6 +192,7 @@ std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs) {
   Schedule places;
   for (const te::Tensor& t : stages)
     if (!t->is_placeholder()) places.stages[t->name].place = t == found ? Place::Root : Place::Inline;
+  if (!WrittenSize::is_small(stages, places)) return std::nullopt;
   return facts_of(found, expand(found, places));
 }
 

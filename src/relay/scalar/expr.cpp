@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -228,62 +229,86 @@ static int order(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
 }
 
-int compare(const Expr& a, const Expr& b) {
-  if (a == b) return 0;
-  if (int c = order(a->kind, b->kind)) return c;
-  if (int c = order(std::tuple(a->dtype.code, a->dtype.bits, a->dtype.lanes),
-                    std::tuple(b->dtype.code, b->dtype.bits, b->dtype.lanes)))
-    return c;
-  switch (a->kind) {
-    case Kind::Int: return order(a->ivalue, b->ivalue);
-    case Kind::Float:
-      return a->fvalue == b->fvalue                           ? order(std::signbit(a->fvalue), std::signbit(b->fvalue))
-             : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0
-             : a->fvalue < b->fvalue                          ? -1
-                                                              : 1;
-    case Kind::Var:
-      if (int c = order(a->name, b->name)) return c;
-      return order(a->ivalue, b->ivalue);
-    case Kind::Any: return order(a.get(), b.get());
-    case Kind::Unary:
-      if (int c = order(a->unary, b->unary)) return c;
-      break;
-    case Kind::Binary:
-      if (int c = order(a->binary, b->binary)) return c;
-      break;
-    case Kind::Load:
-      if (a->source != b->source) {
-        int c = order(a->source->name, b->source->name);
-        return c ? c : order(a->source.get(), b->source.get());
-      }
-      break;
-    case Kind::Ramp:
-      if (int c = order(a->ivalue, b->ivalue)) return c;
-      break;
-    case Kind::Select:
-    case Kind::Cast:
-    case Kind::Reinterpret:
-    case Kind::Broadcast: break;
+namespace {
+
+// Two structures that share nodes are compared in time that grows with the nodes, not with the ways to them: after the first few
+// pairs, those found equal are remembered (the first pair that differs ends the comparison).
+class Comparison {
+ public:
+  int compare(const Expr& a, const Expr& b) {
+    if (a == b) return 0;
+    if (int c = order(a->kind, b->kind)) return c;
+    if (int c = order(std::tuple(a->dtype.code, a->dtype.bits, a->dtype.lanes),
+                      std::tuple(b->dtype.code, b->dtype.bits, b->dtype.lanes)))
+      return c;
+    switch (a->kind) {
+      case Kind::Int: return order(a->ivalue, b->ivalue);
+      case Kind::Float:
+        return a->fvalue == b->fvalue                           ? order(std::signbit(a->fvalue), std::signbit(b->fvalue))
+               : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0
+               : a->fvalue < b->fvalue                          ? -1
+                                                                : 1;
+      case Kind::Var:
+        if (int c = order(a->name, b->name)) return c;
+        return order(a->ivalue, b->ivalue);
+      case Kind::Any: return order(a.get(), b.get());
+      case Kind::Unary:
+        if (int c = order(a->unary, b->unary)) return c;
+        break;
+      case Kind::Binary:
+        if (int c = order(a->binary, b->binary)) return c;
+        break;
+      case Kind::Load:
+        if (a->source != b->source) {
+          int c = order(a->source->name, b->source->name);
+          return c ? c : order(a->source.get(), b->source.get());
+        }
+        break;
+      case Kind::Ramp:
+        if (int c = order(a->ivalue, b->ivalue)) return c;
+        break;
+      case Kind::Select:
+      case Kind::Cast:
+      case Kind::Reinterpret:
+      case Kind::Broadcast: break;
+    }
+    if (int c = order(a->args.size(), b->args.size())) return c;
+    const bool remembered = !a->args.empty() && ++pairs_ > 64;
+    if (remembered && equal_.count({a.get(), b.get()})) return 0;
+    for (size_t i = 0; i < a->args.size(); ++i)
+      if (int c = compare(a->args[i], b->args[i])) return c;
+    if (remembered) equal_.insert({a.get(), b.get()});
+    return 0;
   }
-  if (int c = order(a->args.size(), b->args.size())) return c;
-  for (size_t i = 0; i < a->args.size(); ++i)
-    if (int c = compare(a->args[i], b->args[i])) return c;
-  return 0;
-}
+
+ private:
+  int pairs_ = 0;
+  std::set<std::pair<const Node*, const Node*>> equal_;
+};
+
+}  // namespace
+
+int compare(const Expr& a, const Expr& b) { return a == b ? 0 : Comparison().compare(a, b); }
 
 bool equal(const Expr& a, const Expr& b) { return compare(a, b) == 0; }
 
-uint64_t hash(const Expr& e) {
-  uint64_t h = static_cast<uint64_t>(e->kind) * 0x9E3779B97F4A7C15ull + static_cast<uint64_t>(e->dtype.code) * 31 +
-               e->dtype.bits;
+static uint64_t hash(const Node& e, const std::unordered_map<const Node*, uint64_t>& of_args) {
+  uint64_t h =
+      static_cast<uint64_t>(e.kind) * 0x9E3779B97F4A7C15ull + static_cast<uint64_t>(e.dtype.code) * 31 + e.dtype.bits;
   auto mix = [&](uint64_t v) { h = (h ^ v) * 0xFF51AFD7ED558CCDull, h ^= h >> 32; };
-  mix(static_cast<uint64_t>(e->unary) << 8 | static_cast<uint64_t>(e->binary));
-  mix(static_cast<uint64_t>(e->ivalue));
-  mix(std::hash<double>()(e->fvalue));
-  if (e->kind == Kind::Var || e->kind == Kind::Any) mix(reinterpret_cast<uintptr_t>(e.get()));
-  mix(reinterpret_cast<uintptr_t>(e->source.get()));
-  for (const Expr& a : e->args) mix(hash(a));
+  mix(static_cast<uint64_t>(e.unary) << 8 | static_cast<uint64_t>(e.binary));
+  mix(static_cast<uint64_t>(e.ivalue));
+  mix(std::hash<double>()(e.fvalue));
+  if (e.kind == Kind::Var || e.kind == Kind::Any) mix(reinterpret_cast<uintptr_t>(&e));
+  mix(reinterpret_cast<uintptr_t>(e.source.get()));
+  for (const Expr& a : e.args) mix(of_args.at(a.get()));
   return h;
+}
+
+uint64_t hash(const Expr& root) {
+  std::unordered_map<const Node*, uint64_t> done;
+  visit(root, [&](const Expr& e) { done[e.get()] = hash(*e, done); });
+  return done.at(root.get());
 }
 
 Expr with_args(const Expr& e, Exprs args) {

@@ -63,15 +63,16 @@ class Inlining {
     int64_t& nodes = nodes_[&t];
     scalar::visit(t.body, [&](const Expr& n) {
       auto inside = n->kind == scalar::Kind::Load ? nodes_.find(n->source.get()) : nodes_.end();
-      nodes += inside == nodes_.end() ? 1 : inside->second;
+      nodes = std::min(nodes + (inside == nodes_.end() ? 1 : inside->second), int64_t{1} << 40);
     });
-    return reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > 60);
+    return (reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > 60)) || written_.add(t) > most_written;
   }
-  void is_stored(const te::TensorNode& t) { nodes_[&t] = 1; }
+  void is_stored(const te::TensorNode& t) { nodes_[&t] = 1, written_.set(t, 1); }
 
  private:
   std::unordered_map<const scalar::Source*, Exprs> reads_;
   std::unordered_map<const scalar::Source*, int64_t> nodes_;
+  WrittenSize written_;
 };
 
 // What `r` reads of `in` with its own channels (dimension `channels` of the result) goes last, or the same dimension of `in`.

@@ -55,7 +55,7 @@ std::optional<Rows> find_rows(GroupPlan& plan) {
     if (reduces) reductions.push_back(t), rows.reductions.push_back(t->name);
     rows.flat.stages[t->name].place = reduces || t == rows.out ? Place::Root : Place::Inline;
   }
-  if (reductions.empty()) return {};
+  if (reductions.empty() || !WrittenSize::is_small(plan.stages(), rows.flat)) return {};
   const Expanded bodies = expand(plan.stages(), rows.flat);
   bool reads = false;
   for (const te::Tensor& r : reductions) {
