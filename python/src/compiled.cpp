@@ -4,6 +4,7 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/inputs.h"
+#include "relay/driver/load.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/values.h"
@@ -214,6 +215,15 @@ void add_compiled(nb::module_& m) {
         return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}, {}};
       },
       nb::arg("path"), nb::arg("threads") = 0);
+  m.def(
+      "load_artifact_bytes",
+      [](const std::string& name, nb::bytes bytes, int threads) {
+        std::string_view content(bytes.c_str(), bytes.size());
+        nb::gil_scoped_release released;
+        driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
+        return PyCompiled{take(driver::load_model(name, content, options)).executable, {}, {}};
+      },
+      nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
   // Name, and the dtype of a tensor.
   m.def(
