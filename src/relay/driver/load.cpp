@@ -169,12 +169,8 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
   switch (model.form) {
-    case ModelForm::Relay:
-      RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options));
-      break;
-    case ModelForm::Onnx:
-      RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}}));
-      break;
+    case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
+    case ModelForm::Onnx: RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}})); break;
     case ModelForm::Artifact: {
       RELAY_ASSIGN(model.executable, runtime::load_executable(path, options.run));
       break;
@@ -194,13 +190,13 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
   std::string why = starts_with(bytes, "PK")     ? "it is a zip file, as torch.save writes"
                     : starts_with(bytes, "\x80") ? "it is a Python pickle"
                                                  : "it begins like none of them";
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
-                    {},
-                    {},
-                    {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}",
-                            why)},
-                    "export a PyTorch model with torch.onnx.export"};
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
+      {},
+      {},
+      {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}", why)},
+      "export a PyTorch model with torch.onnx.export"};
 }
 
 namespace {
