@@ -19,14 +19,25 @@ def path(tmp_path):
 def forms(path):
     onnx = pytest.importorskip("onnx")
     data = path.read_bytes()
-    return [str(path), path, data, bytearray(data), memoryview(data), io.BytesIO(data), open(path, "rb"), onnx.load(path)]
+    return [
+        str(path),
+        path,
+        data,
+        bytearray(data),
+        memoryview(data),
+        io.BytesIO(data),
+        open(path, "rb"),
+        onnx.load(path),
+    ]
 
 
 def test_every_form_is_one_model(path):
     expected = relay.load(path)
     for form in forms(path):
         assert relay.load(form) == expected, type(form)
-    x = [np.ones([d if isinstance(d, int) else 2 for d in port.shape], port.dtype) for port in relay.compile(path).inputs]
+    x = [
+        np.ones([d if isinstance(d, int) else 2 for d in port.shape], port.dtype) for port in relay.compile(path).inputs
+    ]
     wanted = relay.compile(path)(*x)
     for form in forms(path):
         np.testing.assert_array_equal(relay.compile(form)(*x), wanted)

@@ -36,8 +36,10 @@ def test_visitors_may_return_nothing():
     assert counts.calls == 2
 
 
-@pytest.mark.parametrize("name, near", [("visit_cal", "visit_call"), ("visit_Call", "visit_call"),
-                                        ("visit_tuple_get_item", "visit_tuple_getitem")])
+@pytest.mark.parametrize(
+    "name, near",
+    [("visit_cal", "visit_call"), ("visit_Call", "visit_call"), ("visit_tuple_get_item", "visit_tuple_getitem")],
+)
 def test_misspelled_methods_are_named(name, near):
     with pytest.warns(SyntaxWarning, match=rf"Mine\.{name}\(\) is never called: did you mean {near}\(\)\?"):
         type("Mine", (relay.ExprVisitor,), {name: lambda self, node: None})
