@@ -90,17 +90,10 @@ def passes():
 def diagnostics():
     from relay import _core
 
-    rows = [f"| {code} | {name} | {escape(sentence)} |" for code, name, sentence in _core.diagnostics()]
-    return "\n".join(
-        [
-            HEAD,
-            "# Diagnostics\n",
-            "`relay explain CODE` prints one.\n",
-            "| code | kind | meaning |\n| --- | --- | --- |",
-            *rows,
-            "",
-        ]
-    )
+    out = [HEAD, "# Diagnostics\n", "`relay explain CODE` prints one.\n"]
+    for code, name, sentence, example, remedy in _core.diagnostics():
+        out.append(f"## {code} {name}\n\n{sentence}\n\n```\n{example}\n```\n\n{remedy}\n")
+    return "\n".join(out)
 
 
 def command_line():

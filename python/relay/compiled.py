@@ -11,6 +11,7 @@ import warnings
 from . import _core
 from .arrays import array, like
 from .errors import wrong_input
+from .sources import source_of
 from .values import checked, from_value, to_value
 
 
@@ -142,21 +143,25 @@ class Compiled:
         return f"<relay.Compiled ({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
 
 
-def load(
-    path: str | os.PathLike, *, shapes: dict | None = None, threads: int | None = None
-) -> _core.IRModule | Compiled:
-    """Reads an ONNX model or a Relay program as a Module, a compiled artifact as something to call.
+def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
+    """Reads an ONNX model or a Relay program as a module, a compiled artifact as something to call.
 
-    `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}.
+    `model`: a path, the bytes of a file, an open binary file, or an onnx.ModelProto. `shapes` gives sizes to inputs that do
+    not say theirs: {"input": (1, 3, 224, 224)}.
     """
-    path = os.fspath(path)
-    if _core.form_of(path) == "artifact":
-        return Compiled(_core.load_artifact(path, threads or 0))
-    return _core.load(path, {name: list(shape) for name, shape in (shapes or {}).items()})
+    source = source_of(model)
+    shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
+    if source.bytes is not None:
+        if _core.form_of_bytes(source.name, source.bytes) == "artifact":
+            return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
+        return _core.load_bytes(source.name, source.bytes, shapes)
+    if _core.form_of(source.name) == "artifact":
+        return Compiled(_core.load_artifact(source.name, threads or 0))
+    return _core.load(source.name, shapes)
 
 
 def compile(
-    model: _core.IRModule | str | os.PathLike,
+    model,
     *,
     target: str = "native",
     threads: int | None = None,
@@ -171,7 +176,8 @@ def compile(
     batch_calls: bool = True,
     strict: bool = False,
 ) -> Compiled:
-    """Compiles a module, or the model of a file, for this machine.
+    """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file, an
+    onnx.ModelProto).
 
     target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
     process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
@@ -195,7 +201,7 @@ def compile(
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
-    if isinstance(model, (str, os.PathLike)):
+    if not isinstance(model, _core.IRModule):
         model = load(model, shapes=shapes)
         if isinstance(model, Compiled):
             return model

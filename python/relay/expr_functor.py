@@ -42,6 +42,7 @@ from ._core import (
     TupleGetItem,
     Var,
 )
+from .visitor_methods import check_names, returned
 
 _METHODS = {
     Constant: "visit_constant",
@@ -60,6 +61,8 @@ _METHODS = {
     Constructor: "visit_constructor",
     Op: "visit_op",
 }
+
+_KNOWN = {*_METHODS.values(), "visit", "visit_type", "visit_pattern"}
 
 _FRAMES = 1 << 30  # as good as none: calls between Python functions need no stack of C
 _RESERVE = 256 << 10  # bytes of the stack of C to keep
@@ -92,6 +95,10 @@ _deep = _Deep()
 class ExprFunctor:
     """Calls the method for the kind of the expression. visit() remembers results by node in memo_map."""
 
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        check_names(cls, _KNOWN)
+
     def __init__(self):
         self.memo_map: dict[Expr, object] = {}
         self._depth = 0
@@ -119,10 +126,13 @@ class ExprFunctor:
             method = getattr(self, name, None)
             if method is None:
                 raise NotImplementedError(f"{type(self).__name__} has no {name}()")
-            result = method(expr)
+            result = self._checked(name, method(expr))
         finally:
             self._depth -= 1
         memo[expr] = result
+        return result
+
+    def _checked(self, name, result):
         return result
 
     def visit_type(self, type_):
@@ -202,6 +212,9 @@ class ExprVisitor(ExprFunctor):
 
 class ExprMutator(ExprFunctor):
     """Gives a new expression: each method builds the node anew from what its parts became, or keeps it if none changed."""
+
+    def _checked(self, name, result):
+        return returned(self, name, result, "an expression (the node itself to keep it)")
 
     def visit_constant(self, const):
         return const

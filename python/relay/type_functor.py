@@ -19,6 +19,7 @@ from ._core import (
     TypeData,
     TypeVar,
 )
+from .visitor_methods import check_names, returned
 
 _METHODS = {
     TensorType: "visit_tensor_type",
@@ -36,6 +37,10 @@ _METHODS = {
 class TypeFunctor:
     """Calls the method for the kind of the type."""
 
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        check_names(cls, {*_METHODS.values(), "visit"})
+
     def visit(self, typ):
         """The result for a type."""
         name = _METHODS.get(type(typ))
@@ -44,7 +49,10 @@ class TypeFunctor:
         method = getattr(self, name, None)
         if method is None:
             raise NotImplementedError(f"{type(self).__name__} has no {name}()")
-        return method(typ)
+        return self._checked(name, method(typ))
+
+    def _checked(self, name, result):
+        return result
 
 
 class TypeVisitor(TypeFunctor):
@@ -89,6 +97,9 @@ class TypeVisitor(TypeFunctor):
 
 class TypeMutator(TypeFunctor):
     """Gives a new type made of what the parts became."""
+
+    def _checked(self, name, result):
+        return returned(self, name, result, "a type (the same one to keep it)")
 
     def visit_tensor_type(self, tt):
         return tt

@@ -1,9 +1,12 @@
 // Compiling, running, evaluating.
 #include "core.h"
+#include "interruptible.h"
+#include "relay/base/interrupt.h"
 #include "relay/driver/cache.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/inputs.h"
+#include "relay/driver/load.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/values.h"
@@ -34,7 +37,6 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
                           int opt_level, const std::map<std::string, std::string>& schedules,
                           const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls,
                           bool strict) {
-  nb::gil_scoped_release released;
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
   options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.verify = verify;
@@ -43,7 +45,10 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
   options.schedules = schedules;
   options.output_names = m.output_names;
-  driver::Compiled compiled = take(driver::compile(m.module, options));
+  options.trace = [](const transform::PassTrace&) { check_interrupt(); };
+  std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
+  run_interruptibly([made, module = m.module, options] { *made = take(driver::compile(module, options)); });
+  driver::Compiled compiled = **std::move(made);
   return {compiled.executable, std::move(compiled), {}};
 }
 
@@ -52,7 +57,6 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
     int threads, const std::string& numerics, int opt_level, const std::map<std::string, std::string>& schedules,
     const std::string& executor, int64_t memory_limit, bool batch_calls, bool strict) {
-  nb::gil_scoped_release released;
   driver::LoadOptions load{
       .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
   driver::CompileOptions options;
@@ -62,11 +66,20 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   options.memory_limit = memory_limit, options.strict = strict;
   if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
   options.schedules = schedules;
-  std::vector<std::string> notes;
-  Result<std::unique_ptr<driver::Cache>> cache = driver::open_default_cache();
-  if (!cache) notes.push_back(cache.errors()[0].message);
-  Diagnostics warnings;
-  driver::Ready ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
+  options.trace = [](const transform::PassTrace&) { check_interrupt(); };
+  struct Made {
+    std::optional<driver::Ready> ready;
+    std::vector<std::string> notes;
+  };
+  std::shared_ptr<Made> made = std::make_shared<Made>();
+  run_interruptibly([made, path, load, options] {
+    Result<std::unique_ptr<driver::Cache>> cache = driver::open_default_cache();
+    if (!cache) made->notes.push_back(cache.errors()[0].message);
+    Diagnostics warnings;
+    made->ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
+  });
+  driver::Ready& ready = *made->ready;
+  std::vector<std::string> notes = std::move(made->notes);
   notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
   PyCompiled out{ready.executable, std::move(ready.compiled)};
   if (ready.cached) out.cached = ready.cached->artifact;
@@ -202,6 +215,7 @@ void add_compiled(nb::module_& m) {
       .def_ro("cached", &PyCompiled::cached)
       .def_prop_ro("module",
                    [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"), nb::arg("memory_limit"),
         nb::arg("batch_calls"), nb::arg("strict"));
@@ -215,6 +229,15 @@ void add_compiled(nb::module_& m) {
         return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}, {}};
       },
       nb::arg("path"), nb::arg("threads") = 0);
+  m.def(
+      "load_artifact_bytes",
+      [](const std::string& name, nb::bytes bytes, int threads) {
+        std::string_view content(bytes.c_str(), bytes.size());
+        nb::gil_scoped_release released;
+        driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
+        return PyCompiled{take(driver::load_model(name, content, options)).executable, {}, {}};
+      },
+      nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
   // Name, and the dtype of a tensor.
   m.def(

@@ -1,5 +1,6 @@
 // relay::CompileError becomes relay.CompileError(text, diagnostics as JSON); the class itself is python/relay/errors.py.
 #include "core.h"
+#include "relay/driver/catalogue.h"
 #include "relay/driver/report.h"
 
 namespace relay::python {
@@ -26,11 +27,14 @@ void add_errors(nb::module_& m) {
   m.def(
       "diagnostics",
       [] {
-        std::vector<std::tuple<std::string, std::string, std::string>> out;
-        for (const DiagnosticInfo& info : all_diagnostics()) out.emplace_back(info.code, info.name, info.sentence);
+        std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> out;
+        for (const DiagnosticInfo& info : all_diagnostics()) {
+          const driver::Explanation& more = driver::explain(info.kind);
+          out.emplace_back(info.code, info.name, info.sentence, more.example, more.remedy);
+        }
         return out;
       },
-      "Every kind of diagnostic: code, name, what it means.");
+      "Every kind of diagnostic: code, name, what it means, an example, the way out.");
 }
 
 }  // namespace relay::python

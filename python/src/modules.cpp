@@ -289,6 +289,21 @@ void add_modules(nb::module_& m) {
         return PyModule{std::move(model.module), std::move(model.output_names)};
       },
       nb::arg("path"), nb::arg("shapes") = Shapes());
+  m.def(
+      "form_of_bytes",
+      [](const std::string& name, nb::bytes bytes) {
+        return std::string(driver::name(take(driver::form_of(name, {bytes.c_str(), bytes.size()}))));
+      },
+      nb::arg("name"), nb::arg("bytes"));
+  m.def(
+      "load_bytes",
+      [](const std::string& name, nb::bytes bytes, const Shapes& shapes) {
+        std::string_view content(bytes.c_str(), bytes.size());
+        nb::gil_scoped_release released;
+        driver::Model model = take(driver::load_model(name, content, {.shapes = shapes, .run = {}}));
+        return PyModule{std::move(model.module), std::move(model.output_names)};
+      },
+      nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes());
   m.def("transform", transformed, nb::arg("module"), nb::arg("passes"),
         nb::arg("options") = std::map<std::string, int64_t>());
   m.def("passes", passes);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/base/printable.h"
+
 namespace relay {
 
 const std::vector<DiagnosticInfo>& all_diagnostics() {
@@ -42,43 +44,6 @@ static std::string render_place(const Span& span, const std::string& text) {
   if (column <= shown.size() + 1)
     out += format("{} | {}{} {}\n", margin, std::string(column - 1, ' '), std::string(width, '^'), text);
   while (out.size() > 1 && out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
-  return out;
-}
-
-// The length of the UTF-8 sequence at `at`, 0 when there is none.
-static size_t utf8_length(std::string_view text, size_t at) {
-  unsigned char lead = static_cast<unsigned char>(text[at]);
-  size_t length = lead < 0x80                   ? 1
-                  : lead >= 0xC2 && lead < 0xE0 ? 2
-                  : lead >= 0xE0 && lead < 0xF0 ? 3
-                  : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                : 0;
-  if (length == 0 || text.size() - at < length) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates, beyond the last code point.
-  unsigned char second = length > 1 ? static_cast<unsigned char>(text[at + 1]) : 0;
-  bool bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
-             (lead == 0xF4 && second > 0x8F);
-  return bad ? 0 : length;
-}
-
-// Names and source lines come from files that may hold anything: what is not UTF-8, and control characters, which a terminal
-// would obey, become \xNN.
-static std::string printable(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    size_t length = utf8_length(text, i);
-    unsigned char byte = static_cast<unsigned char>(text[i]);
-    bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
-    if (length == 0 || control) {
-      out += format("\\x{:02x}", byte);
-      ++i;
-    } else {
-      out.append(text.substr(i, length));
-      i += length;
-    }
-  }
   return out;
 }
 

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
+#include "relay/base/interrupt.h"
 #include "relay/codegen/llvm_kernel.h"
 
 namespace relay::codegen {
@@ -109,9 +111,11 @@ Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> k
   std::vector<Diagnostics> errors(batches);
   std::vector<std::exception_ptr> failures(batches);
   std::atomic<size_t> next = 0;
-  auto work = [&] {
+  auto work = [&, flag = interrupt_flag] {
+    InterruptScope scope(flag);
     for (size_t i; (i = next++) < batches;) {
       try {
+        check_interrupt();
         bool last = i == kernel_batches;  // the functions
         size_t first = last ? kernels.size() : i * batch;
         Result<std::string> object = compile_object(kernels.subspan(first, std::min(batch, kernels.size() - first)),
@@ -126,8 +130,11 @@ Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> k
     }
   };
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), batches); ++i)
-    helpers.emplace_back(work);
+  for (size_t i = 1; i < std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), batches); ++i) try {
+      helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;  // no thread can be created: the others do its share
+    }
   work();
   for (std::thread& t : helpers) t.join();
   Diagnostics all;

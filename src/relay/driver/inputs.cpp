@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <set>
 
+#include "relay/base/printable.h"
 #include "relay/driver/npy.h"
 #include "relay/driver/random_value.h"
 #include "relay/driver/values.h"
@@ -116,8 +118,9 @@ static std::optional<int64_t> parse_int(std::string_view text) {
 }
 
 Result<NamedShape> parse_named_shape(const std::string& text) {
-  Diagnostic bad{DiagnosticKind::bad_option,      format("'{}' is not a shape of an input", text), {}, {}, {},
-                 "write --shape NAME=1,3,224,224"};
+  Diagnostic bad{
+      DiagnosticKind::bad_option,      format("'{}' is not the shape of an input", shortened(text)), {}, {}, {},
+      "write --shape NAME=1,3,224,224"};
   size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) return bad;
   NamedShape out{text.substr(0, equals), {}};
@@ -169,8 +172,12 @@ static Result<InputSource> parse_source(const std::string& text, const ir::Modul
   if (starts_with(text, "random:")) {
     std::optional<int64_t> seed = parse_int(std::string_view(text).substr(7));
     if (!seed)
-      return Diagnostic{
-          DiagnosticKind::bad_option, format("'{}' has no number as its seed", text), {}, {}, {}, "write random:7"};
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("the seed of '{}' is not a number", shortened(text)),
+                        {},
+                        {},
+                        {},
+                        "write random:7"};
     return InputSource{.kind = Kind::Random, .seed = static_cast<uint64_t>(*seed)};
   }
   RELAY_ASSIGN(Tensor value, read_npy(text));
@@ -189,6 +196,10 @@ static Result<size_t> find_port(const std::vector<Port>& ports, const std::strin
                           : format("the inputs are: {}", join(names, ", ")));
 }
 
+static Diagnostic given_twice(const Port& port) {
+  return wrong_input(format("input `{}` is given twice", port.name), "leave out one of the two --input");
+}
+
 static bool is_name(const std::string& text) {
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
@@ -198,18 +209,20 @@ static bool is_name(const std::string& text) {
 static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimValues& values, const char* who) {
   if (shape.size() != port.dims.size())
     return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who,
-                              plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")));
+                              plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")),
+                       "give an array with as many dimensions");
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] < 0) continue;
     std::optional<int64_t> fixed = parse_int(port.dims[d]);
     if (fixed && *fixed != shape[d])
-      return wrong_input(
-          format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d));
+      return wrong_input(format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d),
+                         format("only dimensions that are names can be chosen; this one is {}", *fixed));
     if (!is_name(port.dims[d])) continue;
     auto [known, added] = values.emplace(port.dims[d], shape[d]);
     if (!added && known->second != shape[d])
       return wrong_input(format("dimension `{}` is {} in one input and {} in `{}` ({})", port.dims[d], known->second,
-                                shape[d], port.name, port.str()));
+                                shape[d], port.name, port.str()),
+                         "one name is one size, in all inputs");
   }
   return ok();
 }
@@ -222,7 +235,9 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
                        format("give it: --shape {}=...", port.name));
   std::optional<int64_t> count = element_count(*shape);
   if (!count || *count > (int64_t{1} << 36))
-    return wrong_input(format("input `{}` would have shape ({}): too large", port.name, join(*shape, ", ")));
+    return wrong_input(
+        format("input `{}` would have shape ({}), more than 2^36 elements", port.name, join(*shape, ", ")),
+        "give smaller sizes: --shape");
   if (source.kind == InputSource::Kind::Number) return Tensor::full(*shape, port.dtype, source.number);
   return random_tensor(*shape, port.dtype, source.seed * 1000003 + index);
 }
@@ -271,12 +286,14 @@ static Status check_value(const Port& port, const InputSource& source) {
 
 Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
   std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
+  std::set<size_t> given;
   for (const std::string& text : request.inputs) {
     size_t equals = text.find('=');
     if (equals == std::string::npos && text.ends_with(".npz")) {
       RELAY_ASSIGN(NamedArrays arrays, read_npz(text));
       for (auto& [name, value] : arrays) {
         RELAY_ASSIGN(size_t index, find_port(ports, name));
+        if (!given.insert(index).second) return given_twice(ports[index]);
         sources[index] = {.kind = InputSource::Kind::Tensor, .tensor = std::move(value)};
       }
       continue;
@@ -284,12 +301,16 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     size_t index = 0;
     if (equals == std::string::npos) {
       if (ports.size() != 1)
-        return Diagnostic{
-            DiagnosticKind::bad_option,   format("--input {} does not say which input it is for", text), {}, {}, {},
-            "write --input NAME=FILE.npy"};
+        return Diagnostic{DiagnosticKind::bad_option,
+                          format("--input {} does not say which input it is for", shortened(text)),
+                          {},
+                          {},
+                          {},
+                          "write --input NAME=FILE.npy"};
     } else {
       RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
     }
+    if (!given.insert(index).second) return given_twice(ports[index]);
     RELAY_ASSIGN(sources[index], parse_source(equals == std::string::npos ? text : text.substr(equals + 1), types));
   }
 

@@ -1,5 +1,10 @@
 #include "relay/driver/load.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "relay/driver/files.h"
@@ -44,8 +49,8 @@ Result<ModelForm> form_of(const std::string& path) {
   if (extension == ".relay" || extension == ".rly" || extension == ".txt" || starts_with(trim(head), "#[version"))
     return ModelForm::Relay;
   return Diagnostic{DiagnosticKind::bad_option,
-                    extension.empty() ? format("{} does not say what it is", path)
-                                      : format("{}: files of kind '{}' cannot be read", path, extension),
+                    extension.empty() ? format("cannot tell what kind of file {} is", path)
+                                      : format("cannot tell what kind of file {} is: it ends in '{}'", path, extension),
                     {},
                     {},
                     {"ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known "
@@ -141,6 +146,22 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   return typing::infer(out);
 }
 
+static Status read_program(Model& model, const Result<ir::Module>& parsed, const LoadOptions& options) {
+  if (!parsed) return parsed.errors();
+  RELAY_ASSIGN(ir::Module module, typing::infer(*parsed, &model.warnings));
+  RELAY_ASSIGN(model.module, bind_shapes(module, options.shapes));
+  return ok();
+}
+
+static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
+  RELAY_ASSIGN(onnx::ImportedModel imported, onnx::load(model.path, options));
+  model.module = std::move(imported.module);
+  model.files.insert(model.files.end(), imported.external_files.begin(), imported.external_files.end());
+  model.output_names = std::move(imported.output_names);
+  model.warnings = std::move(imported.warnings);
+  return ok();
+}
+
 Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   double begin = now();
   Model model;
@@ -148,23 +169,100 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
   switch (model.form) {
-    case ModelForm::Relay: {
-      RELAY_ASSIGN(ir::Module module, text::load(path, &model.files));
-      RELAY_ASSIGN(module, typing::infer(module, &model.warnings));
-      RELAY_ASSIGN(model.module, bind_shapes(module, options.shapes));
-      break;
-    }
-    case ModelForm::Onnx: {
-      RELAY_ASSIGN(onnx::ImportedModel imported, onnx::load(path, {.shapes = options.shapes, .dims = {}}));
-      model.module = std::move(imported.module);
-      model.files.insert(model.files.end(), imported.external_files.begin(), imported.external_files.end());
-      model.output_names = std::move(imported.output_names);
-      model.warnings = std::move(imported.warnings);
-      break;
-    }
+    case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
+    case ModelForm::Onnx: RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}})); break;
     case ModelForm::Artifact: {
       RELAY_ASSIGN(model.executable, runtime::load_executable(path, options.run));
       break;
+    }
+  }
+  model.ms = (now() - begin) * 1e3;
+  return model;
+}
+
+// --- models in memory --------------------------------------------------------------------------------------------------------
+Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
+  if (bytes.empty()) return Diagnostic{DiagnosticKind::corrupt_file, format("{} is empty", name)};
+  if (starts_with(bytes, artifact_magic)) return ModelForm::Artifact;
+  if (starts_with(trim(bytes.substr(0, 256)), "#[version")) return ModelForm::Relay;
+  // The fields of an ONNX model that files begin with: ir_version, producer_name, graph, opset_import.
+  if (std::string_view("\x08\x12\x3a\x42").find(bytes[0]) != std::string_view::npos) return ModelForm::Onnx;
+  std::string why = starts_with(bytes, "PK")     ? "it is a zip file, as torch.save writes"
+                    : starts_with(bytes, "\x80") ? "it is a Python pickle"
+                                                 : "it begins like none of them";
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
+      {},
+      {},
+      {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}", why)},
+      "export a PyTorch model with torch.onnx.export"};
+}
+
+namespace {
+// Bytes as a file without a name, for readers that map files.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : descriptor_(memfd_create("relay", MFD_CLOEXEC)) {
+    while (descriptor_ >= 0 && written_ < bytes.size()) {
+      ssize_t n = ::write(descriptor_, bytes.data() + written_, bytes.size() - written_);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      written_ += static_cast<size_t>(n);
+    }
+    whole_ = descriptor_ >= 0 && written_ == bytes.size();
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  ~MemoryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  bool whole() const { return whole_; }
+  std::string path() const { return format("/proc/self/fd/{}", descriptor_); }
+
+ private:
+  int descriptor_;
+  size_t written_ = 0;
+  bool whole_ = false;
+};
+}  // namespace
+
+// What cannot be loaded, in messages that name `to` and not the file it was read from, and the way out.
+static Diagnostics no_artifact(Diagnostics problems, const std::string& from, const std::string& to) {
+  auto rename = [&](std::string& text) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  };
+  for (Diagnostic& d : problems) {
+    rename(d.message), rename(d.help);
+    for (std::string& note : d.notes) rename(note);
+    if (d.help.empty()) d.help = "compile the model it was made from again";
+  }
+  return problems;
+}
+
+Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options) {
+  double begin = now();
+  Model model;
+  model.path = name;
+  RELAY_ASSIGN(model.form, form_of(name, bytes));
+  if (model.form == ModelForm::Relay) {
+    std::shared_ptr<const Source> source = std::make_shared<const Source>(Source{name, std::string(bytes)});
+    RELAY_RETURN_IF_ERROR(read_program(model, text::parse(source), options));
+  } else {
+    MemoryFile file(bytes);
+    if (!file.whole())
+      return Diagnostic{DiagnosticKind::out_of_memory,
+                        format("{} cannot be held in memory: {}", name, std::strerror(errno)),
+                        {},
+                        {},
+                        {},
+                        "write it to a file, and give its path"};
+    if (model.form == ModelForm::Onnx) {
+      RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}, .content = file.path()}));
+    } else {
+      Result<std::shared_ptr<runtime::Executable>> loaded = runtime::load_executable(file.path(), options.run);
+      if (!loaded) return no_artifact(loaded.errors(), file.path(), name);
+      model.executable = *std::move(loaded);
     }
   }
   model.ms = (now() - begin) * 1e3;

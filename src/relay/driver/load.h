@@ -33,6 +33,10 @@ struct Model {
 // The form by content and extension; a diagnostic when it cannot be told.
 Result<ModelForm> form_of(const std::string& path);
 Result<Model> load_model(const std::string& path, const LoadOptions& options = {});
+// The model that these bytes are. `name` is for messages; weights in other files are looked for beside it.
+Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options = {});
+// The form of these bytes, by content alone.
+Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
 
 // The module with the parameters of @main at these shapes: shape variables and `?` become numbers everywhere.
 Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes);

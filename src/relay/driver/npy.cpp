@@ -1,9 +1,12 @@
 #include "relay/driver/npy.h"
 
-#include <array>
+#include <zlib.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
+#include "relay/base/printable.h"
 #include "relay/driver/files.h"
 
 namespace relay::driver {
@@ -15,7 +18,7 @@ static Diagnostic corrupt(const std::string& name, std::string what) {
 
 // "<f4", "|b1", "<i8": NumPy's names of the types we have.
 static std::optional<DType> dtype_of(std::string_view descr) {
-  if (descr.size() != 3 || descr[0] == '>') return std::nullopt;
+  if (descr.size() != 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) return std::nullopt;
   int bytes = descr[2] - '0';
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return std::nullopt;
   uint8_t bits = static_cast<uint8_t>(8 * bytes);
@@ -64,6 +67,26 @@ static std::optional<Shape> parse_shape(std::string_view text) {
   return shape;
 }
 
+// From Fortran's order, the first axis fastest, to rows.
+static void turn(char* to, const char* from, const Shape& shape, size_t bytes) {
+  std::vector<size_t> strides, index(shape.size(), 0);
+  size_t stride = bytes;
+  for (int64_t extent : shape) strides.push_back(stride), stride *= static_cast<size_t>(extent);
+  size_t count = stride / bytes, at = 0;
+  for (size_t i = 0; i < count; ++i, to += bytes) {
+    std::memcpy(to, from + at, bytes);
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      at += strides[axis];
+      if (++index[axis] < static_cast<size_t>(shape[axis])) break;
+      at -= index[axis] * strides[axis], index[axis] = 0;
+    }
+  }
+}
+
+static void swap_bytes(char* data, size_t size, size_t bytes) {
+  for (size_t i = 0; bytes > 1 && i < size; i += bytes) std::reverse(data + i, data + i + bytes);
+}
+
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") return corrupt(name, "this is not an .npy file");
   int major = static_cast<unsigned char>(bytes[6]);
@@ -81,23 +104,24 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   descr = descr.substr(1, descr.substr(1).find(descr[0]));
   std::optional<DType> dtype = dtype_of(descr);
   if (!dtype) return corrupt(name, format("elements of type '{}' cannot be read", descr));
-  if (starts_with(value_of(header, "fortran_order"), "True"))
-    return Diagnostic{DiagnosticKind::corrupt_file,
-                      format("{}: the array is stored in Fortran order", name),
-                      {},
-                      {},
-                      {},
-                      "save it as np.save(path, np.ascontiguousarray(array))"};
+  bool columns_first = starts_with(value_of(header, "fortran_order"), "True");
   std::optional<Shape> shape = parse_shape(value_of(header, "shape"));
   if (!shape) return corrupt(name, "the shape in the header cannot be read");
   std::optional<int64_t> elements = element_count(*shape);
-  if (!elements || *elements > (int64_t{1} << 40)) return corrupt(name, "the shape in the header is too large");
+  if (!elements || *elements > (int64_t{1} << 40))
+    return corrupt(name, format("the shape ({}) in the header has more than 2^40 elements", join(*shape, ", ")));
   size_t expected = static_cast<size_t>(*elements) * static_cast<size_t>(dtype->bytes());
   if (data.size() != expected)
     return corrupt(name, format("shape ({}) of {} needs {} bytes, the file has {}", join(*shape, ", "), dtype->str(),
                                 expected, data.size()));
   Tensor tensor = Tensor::empty(*shape, *dtype);
-  if (expected > 0) std::memcpy(tensor.mutable_data(), data.data(), expected);
+  if (expected == 0) return tensor;
+  char* to = static_cast<char*>(tensor.mutable_data());
+  if (columns_first && shape->size() > 1)
+    turn(to, data.data(), *shape, static_cast<size_t>(dtype->bytes()));
+  else
+    std::memcpy(to, data.data(), expected);
+  if (descr[0] == '>') swap_bytes(to, expected, static_cast<size_t>(dtype->bytes()));
   return tensor;
 }
 
@@ -124,19 +148,34 @@ std::string npy_bytes(const Tensor& tensor) {
 
 Status write_npy(const std::string& path, const Tensor& tensor) { return write_file(path, npy_bytes(tensor)); }
 
-// --- zip, stored members only -------------------------------------------------------------------------------------------------
-static uint32_t crc32(std::string_view bytes) {
-  static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> t{};
-    for (uint32_t i = 0; i < 256; ++i) {
-      t[i] = i;
-      for (int bit = 0; bit < 8; ++bit) t[i] = t[i] & 1 ? 0xEDB88320u ^ t[i] >> 1 : t[i] >> 1;
+// --- zip: members that are stored or deflated -------------------------------------------------------------------------------------------------
+static uint32_t check_of(std::string_view bytes) {
+  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// What was deflated; nothing when that is damaged or is not `size` bytes.
+static std::optional<std::string> inflated(std::string_view packed, size_t size) {
+  z_stream stream{};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
+  std::string out;
+  // Grows with what comes out: a damaged directory may promise anything.
+  constexpr size_t most = size_t{1} << 26;
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  int state = Z_OK;
+  for (size_t taken = 0; state == Z_OK && out.size() <= size;) {
+    if (stream.avail_in == 0) {
+      size_t more = std::min(most, packed.size() - taken);
+      stream.avail_in = static_cast<uInt>(more), taken += more;
     }
-    return t;
-  }();
-  uint32_t crc = ~0u;
-  for (unsigned char c : bytes) crc = table[(crc ^ c) & 255] ^ crc >> 8;
-  return ~crc;
+    size_t before = out.size(), room = std::min(most, size - before + 1);
+    out.resize(before + room);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + before), stream.avail_out = static_cast<uInt>(room);
+    state = inflate(&stream, Z_NO_FLUSH);
+    out.resize(before + room - stream.avail_out);
+    if (state == Z_BUF_ERROR && taken < packed.size()) state = Z_OK;
+  }
+  inflateEnd(&stream);
+  return state == Z_STREAM_END && out.size() == size ? std::optional(std::move(out)) : std::nullopt;
 }
 
 static void put(std::string& out, uint64_t value, int bytes) {
@@ -158,7 +197,7 @@ Status write_npz(const std::string& path, const NamedArrays& arrays) {
   std::string out, directory;
   for (const auto& [name, tensor] : arrays) {
     std::string bytes = npy_bytes(tensor), member = name + ".npy";
-    uint32_t crc = crc32(bytes);
+    uint32_t crc = check_of(bytes);
     size_t offset = out.size();
     if (offset + bytes.size() > 0xFFFFFFF0u)
       return Diagnostic{DiagnosticKind::limit_exceeded,
@@ -180,6 +219,15 @@ Status write_npz(const std::string& path, const NamedArrays& arrays) {
   return write_file(path, out);
 }
 
+static Diagnostic damaged(const std::string& path, const std::string& member) {
+  return Diagnostic{DiagnosticKind::corrupt_file,
+                    format("{}: member {} is damaged", path, shortened(member)),
+                    {},
+                    {},
+                    {},
+                    "write it again with np.savez(path, name=array)"};
+}
+
 Result<NamedArrays> read_npz(const std::string& path) {
   RELAY_ASSIGN(std::string file, read_file(path));
   Diagnostic bad{DiagnosticKind::corrupt_file,
@@ -192,23 +240,39 @@ Result<NamedArrays> read_npz(const std::string& path) {
   size_t end = bytes.rfind(std::string_view("PK\5\6", 4));
   if (end == std::string_view::npos || bytes.size() - end < 22) return bad;
   size_t count = get(bytes, end + 10, 2), at = get(bytes, end + 16, 4);
+  if (count == 0)
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("{} holds no arrays", path),
+                      {},
+                      {},
+                      {},
+                      "write it with np.savez(path, name=array)"};
   NamedArrays arrays;
   for (size_t i = 0; i < count; ++i) {
     if (at > end || end - at < 46 || get(bytes, at, 4) != 0x02014b50) return bad;
-    uint64_t method = get(bytes, at + 10, 2), size = get(bytes, at + 24, 4), offset = get(bytes, at + 42, 4);
+    uint64_t method = get(bytes, at + 10, 2), packed = get(bytes, at + 20, 4), size = get(bytes, at + 24, 4),
+             offset = get(bytes, at + 42, 4);
     size_t name_size = get(bytes, at + 28, 2), skip = name_size + get(bytes, at + 30, 2) + get(bytes, at + 32, 2);
     if (end - at - 46 < skip || offset > end || end - offset < 30) return bad;
     std::string name(bytes.substr(at + 46, name_size));
-    if (method != 0)
+    if (method != 0 && method != 8)
       return Diagnostic{DiagnosticKind::corrupt_file,
-                        format("{}: member {} is compressed", path, name),
+                        format("{}: member {} is compressed by method {}", path, shortened(name), method),
                         {},
                         {},
                         {},
-                        "write it with np.savez, not np.savez_compressed"};
+                        "write it with np.savez or np.savez_compressed"};
     size_t data = offset + 30 + get(bytes, offset + 26, 2) + get(bytes, offset + 28, 2);
-    if (data > end || end - data < size) return bad;
-    RELAY_ASSIGN(Tensor value, parse_npy(bytes.substr(data, size), format("{}: {}", path, name)));
+    if (data > end || end - data < packed) return bad;
+    std::string_view content = bytes.substr(data, packed);
+    std::optional<std::string> unpacked;
+    if (method == 8) {
+      unpacked = inflated(content, size);
+      if (!unpacked) return damaged(path, name);
+      content = *unpacked;
+    }
+    if (content.size() != size || check_of(content) != get(bytes, at + 16, 4)) return damaged(path, name);
+    RELAY_ASSIGN(Tensor value, parse_npy(content, format("{}: {}", path, shortened(name))));
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     arrays.emplace_back(std::move(name), std::move(value));
     at += 46 + skip;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 
 namespace relay::runtime {
 
@@ -72,11 +74,19 @@ void ThreadPool::wake() {
   wakes_.notify_all();
 }
 
-// Called by the owner only.
+// Called by the owner only. Where no more threads can be created (a container's limit), those that there are do the work.
 void ThreadPool::start_workers(int count) {
   while (static_cast<int>(workers_.size()) < count) {
     int worker = static_cast<int>(workers_.size()) + 1;
-    workers_.emplace_back([this, worker] { work(worker); });
+    try {
+      workers_.emplace_back([this, worker] { work(worker); });
+    } catch (const std::system_error& e) {
+      static std::atomic<bool> said{false};
+      if (!said.exchange(true))
+        std::fprintf(stderr, "relay: %d of %d threads can be created (%s): going on with these\n", worker, count + 1,
+                     e.code().message().c_str());
+      return;
+    }
   }
 }
 
@@ -153,8 +163,8 @@ ThreadPool::Session::Session(ThreadPool& pool, int threads) : pool_(pool) {
   int wanted = threads <= 0 ? pool.size_ : std::min(threads, pool.size_);
   if (wanted <= 1 || in_region || pool.owned_.exchange(true, std::memory_order_acquire)) return;
   owner_ = true;
-  threads_ = wanted;
   pool.start_workers(wanted - 1);
+  threads_ = std::min(wanted, static_cast<int>(pool.workers_.size()) + 1);
   pool.active_.store(true, std::memory_order_relaxed);
   if (pool.sleeping_.load() > 0) pool.wake();
 }

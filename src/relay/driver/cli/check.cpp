@@ -48,18 +48,14 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model->output_names));
-  Result<ir::Module> module = driver::optimise(model->module, how);
-  if (!module) {
-    out.problems = module.errors();
+  how.run_here = false;  // everything but machine code, which refuses nothing
+  Result<driver::Compiled> compiled = driver::compile(model->module, how);
+  if (!compiled) {
+    out.problems = compiled.errors();
     return out;
   }
-  Result<driver::LoweredProgram> lowered = driver::lower_program(*module, how);
-  if (!lowered) {
-    out.problems = lowered.errors();
-    return out;
-  }
-  for (const exec::LoweredSegment& segment : lowered->segments)
-    out.groups += segment.lowered.groups.size(), out.kernels += segment.lowered.kernels.size();
+  out.groups = compiled->report.groups.size();
+  for (const lower::LoweredFunction& function : compiled->lowered) out.kernels += function.kernels.size();
   return out;
 }
 
@@ -81,7 +77,9 @@ static void print_json(const CheckOptions& options, const Findings& found) {
 
 static Status check(const CheckOptions& options) {
   RELAY_ASSIGN(driver::ModelForm form, driver::form_of(options.model));
+  std::optional<Progress> progress(std::in_place, format("checking {}", options.model));
   RELAY_ASSIGN(Findings found, find_problems(options, form));
+  progress.reset();
   if (options.json) {
     print_json(options, found);
   } else if (!found.operators.empty()) {
@@ -90,7 +88,7 @@ static Status check(const CheckOptions& options) {
       std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.opset, use.count,
                           use.has_converter ? "" : "   no converter");
   }
-  if (!found.warnings.empty()) std::cerr << render(found.warnings);
+  show(found.warnings);
   if (!found.problems.empty()) {
     say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
                found.stage == "import" ? "with importing it" : "with compiling it"));

@@ -1,21 +1,16 @@
 #include "relay/driver/cli/cli.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
+#include "relay/driver/cli/tree.h"
 #include "relay/driver/version.h"
 
 namespace relay::cli {
-
-static bool quiet = false;
-
-void say(const std::string& line) {
-  if (quiet) return;
-  std::cout.flush();  // in order, also when both go to one file
-  std::fprintf(stderr, "relay: %s\n", line.c_str());
-}
 
 std::string milliseconds(double ms) {
   if (ms >= 10000) return format("{:.1f} s", ms / 1000);
@@ -41,28 +36,39 @@ static const char* const first_steps =
     "  relay opt model.onnx --emit schedule       what the compiler decided for every kernel\n"
     "  relay run --help                           more on one verb";
 
-// The verb that was probably meant, when the first word is none.
-static bool check_verb(int argc, const char* const* argv, const CLI::App& app) {
-  if (argc < 2 || argv[1][0] == '-') return true;
-  std::vector<std::string> verbs;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    verbs.push_back(verb->get_name());
-  if (std::find(verbs.begin(), verbs.end(), argv[1]) != verbs.end()) return true;
-  std::optional<std::string> near = nearest(argv[1], verbs);
-  Diagnostic unknown{DiagnosticKind::bad_option,
-                     format("there is no verb '{}'", argv[1]),
-                     {},
-                     {},
-                     {},
-                     near ? format("did you mean '{}'?", *near) : format("the verbs are: {}", join(verbs, ", "))};
-  std::cerr << render(unknown);
-  return false;
+static const char* const own_options[] = {"-q", "--quiet"};
+
+// Whether the first word is a verb; options of the program may stand before it.
+static Status check_verb(int argc, const char* const* argv, const CLI::App& app) {
+  int at = 1;
+  while (at < argc &&
+         std::find(std::begin(own_options), std::end(own_options), std::string_view(argv[at])) != std::end(own_options))
+    ++at;
+  if (at >= argc || argv[at][0] == '-') return ok();
+  if (Result<const CLI::App*> verb = find_verb(app, {argv[at]}); !verb) return verb.errors();
+  return ok();
+}
+
+// What CLI11 says, in our words and not longer than a person reads.
+static Diagnostic misunderstood(const CLI::ParseError& e, const char* verb) {
+  return Diagnostic{
+      DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, format("relay {} --help", shortened(verb))};
+}
+
+// Ctrl-C ends the program at once: what it writes, it writes beside first.
+static void end_at_interrupt() {
+  struct sigaction before{}, now{};
+  sigaction(SIGINT, nullptr, &before);
+  if (before.sa_handler != SIG_DFL) return;  // ignored, or somebody else's
+  now.sa_handler = [](int) { _exit(130); };
+  sigaction(SIGINT, &now, nullptr);
 }
 
 static int parse_and_run(int argc, const char* const* argv) {
   CLI::App app(about, "relay");
   app.footer(first_steps);
   app.set_version_flag("--version", std::string("relay ") + version, "Print the version");
+  bool quiet = false;
   app.add_flag("-q,--quiet", quiet, "Say nothing on stderr but errors");
   app.require_subcommand(1);
   app.fallthrough();
@@ -75,40 +81,54 @@ static int parse_and_run(int argc, const char* const* argv) {
     std::cerr << app.help();
     return 2;
   }
-  if (!check_verb(argc, argv, app)) return 2;
+  if (Status known = check_verb(argc, argv, app); !known) {
+    show(known.errors());
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);  // --help, --version
-    std::cerr << render(
-        Diagnostic{DiagnosticKind::bad_option, e.what(), {}, {}, {}, format("relay {} --help", argv[1])});
+    show(misunderstood(e, argv[1][0] == '-' ? "" : argv[1]));
     return 2;
   }
+  set_quiet(quiet);
   Status status = chosen.run();
   std::cout.flush();
   if (!status) {
-    std::cerr << render(status.errors());
+    show(status.errors());
     return 1;
   }
   if (!std::cout) {
-    std::cerr << render(Diagnostic{DiagnosticKind::file_not_found, "the output cannot be written"});
+    show(Diagnostic{DiagnosticKind::file_not_found,
+                    "stdout cannot be written",
+                    {},
+                    {},
+                    {},
+                    "see whether the disk is full or the reader has ended"});
     return 1;
   }
   return 0;
 }
 
 int run_command_line(int argc, const char* const* argv) {
-  quiet = false;
+  set_quiet(false);
+  end_at_interrupt();
   try {
     return parse_and_run(argc, argv);
   } catch (const CompileError& e) {
-    std::cerr << e.what();
+    show(e.diagnostics);
     return 1;
   } catch (const InternalError& e) {
     std::cerr << e.what() << "\n";
     return 70;
   } catch (const std::bad_alloc&) {
-    std::cerr << render(Diagnostic{DiagnosticKind::out_of_memory, "there is not enough memory"});
+    show(Diagnostic{DiagnosticKind::out_of_memory,
+                    "there is not enough memory",
+                    {},
+                    {},
+                    {},
+                    "run it where more is free, or with smaller shapes (--shape)"});
     return 1;
   } catch (const std::exception& e) {
     std::cerr << "internal error: " << e.what() << ". This is a bug in Relay, not in your program.\n";

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "relay/base/diagnostics.h"
+#include "relay/driver/cli/terminal.h"
 
 namespace relay::cli {
 
@@ -25,9 +25,6 @@ struct Chosen {
 #define RELAY_VERB(name) void add_##name(CLI::App& app, Chosen& chosen);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
-
-// "relay: ..." on stderr. After --quiet: nothing.
-void say(const std::string& line);
 
 // Adds a subcommand with its help; `examples` are shown at the end of --help, one a line.
 CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char* examples);

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/cli/outputs.h"
 #include "relay/driver/measure.h"
 
 namespace relay::cli {
@@ -23,6 +24,8 @@ static std::string size_of(const std::string& path) {
 }
 
 static Status compile_to_file(const CompileVerbOptions& options) {
+  RELAY_RETURN_IF_ERROR(check_output_file(options.output));
+  std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
@@ -38,12 +41,15 @@ static Status compile_to_file(const CompileVerbOptions& options) {
                       "leave out one of them"};
   if (options.aot) how.executor = runtime::Executor::Aot;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
+  progress.reset();
   say_notes(compiled.report);
   driver::FileForm form = options.emit == "so"    ? driver::FileForm::SharedLibrary
                           : options.emit == "obj" ? driver::FileForm::Object
                                                   : driver::FileForm::Artifact;
   double begin = driver::now();
+  progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
+  progress.reset();
   compiled.report.codegen_ms = (driver::now() - begin) * 1e3;
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
   if (form != driver::FileForm::Artifact)

@@ -1,24 +1,33 @@
-// relay explain: what a diagnostic's code means.
+// relay explain: what a diagnostic's code means, an example of it and the way out.
 #include <iostream>
 
+#include "relay/driver/catalogue.h"
 #include "relay/driver/cli/cli.h"
 
 namespace relay::cli {
 
+static void print_one(const DiagnosticInfo& one) {
+  const driver::Explanation& more = driver::explain(one.kind);
+  std::cout << format("{}  {}\n\n{}\n\nExample:\n", one.code, one.name, one.sentence);
+  for (std::string_view line : split(more.example, '\n')) std::cout << format("  {}\n", line);
+  std::cout << format("\nThe way out: {}\n", more.remedy);
+}
+
 static Status explain(const std::string& code) {
   std::vector<std::string> names;
-  bool all = code.empty(), found = false;
   for (const DiagnosticInfo& info : all_diagnostics()) {
+    if (code.empty()) std::cout << format("{}  {:<22} {}\n", info.code, info.name, info.sentence);
+    if (code == info.code || code == info.name) {
+      print_one(info);
+      return ok();
+    }
     names.push_back(info.code);
     names.push_back(info.name);
-    if (!all && code != info.code && code != info.name) continue;
-    std::cout << format("{}  {:<22} {}\n", info.code, info.name, info.sentence);
-    found = true;
   }
-  if (all || found) return ok();
+  if (code.empty()) return ok();
   std::optional<std::string> near = nearest(code, names);
   return Diagnostic{DiagnosticKind::bad_option,
-                    format("no diagnostic has the code '{}'", code),
+                    format("no diagnostic has the code '{}'", shortened(code)),
                     {},
                     {},
                     {},
@@ -26,9 +35,10 @@ static Status explain(const std::string& code) {
 }
 
 void add_explain(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "explain", "What a diagnostic's code means", "  relay explain R0302\n  relay explain");
+  CLI::App* verb = add_verb(app, "explain", "What a diagnostic's code means, with an example and the way out",
+                            "  relay explain R0302\n  relay explain");
   std::shared_ptr<std::string> code = std::make_shared<std::string>();
-  verb->add_option("CODE", *code, "Code or name, as in error[R0302]; without: all of them");
+  verb->add_option("CODE", *code, "Code or name, as in error[R0302]; without: all of them in short");
   verb->callback([code, &chosen] { chosen.run = [code] { return explain(*code); }; });
 }
 

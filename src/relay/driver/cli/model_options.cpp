@@ -1,7 +1,5 @@
 #include "relay/driver/cli/model_options.h"
 
-#include <iostream>
-
 #include "relay/driver/files.h"
 #include "relay/driver/targets.h"
 
@@ -46,7 +44,7 @@ Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optio
 Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor) {
   RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
   RELAY_ASSIGN(driver::Model model, driver::load_model(options.model, load));
-  if (!model.warnings.empty()) std::cerr << render(model.warnings);
+  show(model.warnings);
   return model;
 }
 

@@ -5,6 +5,7 @@
 
 #include "relay/codegen/codegen.h"
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/cli/outputs.h"
 #include "relay/driver/files.h"
 #include "relay/driver/stages.h"
 #include "relay/text/text.h"
@@ -106,6 +107,7 @@ static Status opt(const OptOptions& options) {
                       "functions are compiled by --emit llvm and --emit asm"};
   if (options.model.empty())
     return Diagnostic{DiagnosticKind::bad_option, "MODEL is required", {}, {}, {}, "relay opt --help"};
+  if (!options.output.empty() && options.output != "-") RELAY_RETURN_IF_ERROR(check_output_file(options.output));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},

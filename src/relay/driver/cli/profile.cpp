@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/cli/outputs.h"
 #include "relay/driver/files.h"
 #include "relay/driver/targets.h"
 
@@ -80,6 +81,7 @@ static void print_json(const driver::Profile& profile, const driver::Ceilings& c
 }
 
 static Status profile(const ProfileOptions& options) {
+  if (!options.trace.empty()) RELAY_RETURN_IF_ERROR(check_output_file(options.trace));
   RELAY_ASSIGN(driver::Model model, load(options));
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   std::shared_ptr<runtime::Executable> executable = model.executable;

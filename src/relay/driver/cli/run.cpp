@@ -1,18 +1,14 @@
 // relay run: compile a model (or load an artifact) and run it once, on given or random inputs.
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "relay/driver/cache.h"
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/cli/outputs.h"
 #include "relay/driver/debug.h"
-#include "relay/driver/files.h"
 #include "relay/driver/measure.h"
-#include "relay/driver/npy.h"
 #include "relay/driver/values.h"
 
 namespace relay::cli {
@@ -22,9 +18,31 @@ struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string output;
   std::string executor = "compiled", memory_limit;
-  bool no_cache = false;
+  bool no_cache = false, json = false;
 };
+using Json = nlohmann::ordered_json;
 }  // namespace
+
+constexpr int64_t most_json_values = 1000;  // of one result
+
+// JSON has no infinities and no NaN: they are strings.
+static Json json_value(const Tensor& value, int64_t i) {
+  if (value.dtype().is_bool()) return value.int_at(i) != 0;
+  if (!value.dtype().is_float()) return value.int_at(i);
+  double x = value.at(i);
+  return std::isfinite(x) ? Json(x) : Json(format("{}", x));
+}
+
+static Json json_output(const std::string& name, const runtime::Value& value) {
+  if (!value.is_tensor()) return {{"name", name}, {"value", runtime::str(value, 100)}};
+  const Tensor& tensor = value.tensor();
+  Json values;  // null where there are too many: --output writes them all
+  if (tensor.elements() <= most_json_values) {
+    values = Json::array();
+    for (int64_t i = 0; i < tensor.elements(); ++i) values.push_back(json_value(tensor, i));
+  }
+  return {{"name", name}, {"dtype", tensor.dtype().str()}, {"shape", tensor.shape()}, {"values", values}};
+}
 
 // "logits: float32[1, 1000]  min -1.2  max 3.4  mean 0.01", then the first values.
 static void print_output(const std::string& name, const Tensor& value) {
@@ -44,27 +62,6 @@ static void print_output(const std::string& name, const Tensor& value) {
     std::cout << (i ? ", " : "")
               << (value.dtype().is_float() ? format("{:.6g}", value.at(i)) : format("{}", value.int_at(i)));
   std::cout << (shown < count ? ", ...]\n" : "]\n");
-}
-
-static Status write_outputs(const std::string& path, const driver::NamedArrays& outputs) {
-  if (path.ends_with(".npz")) return driver::write_npz(path, outputs);
-  if (path.ends_with(".npy")) {
-    if (outputs.size() == 1) return driver::write_npy(path, outputs[0].second);
-    return Diagnostic{
-        DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
-        "give a file .npz or a folder"};
-  }
-  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
-    return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be made: {}", path, std::strerror(errno))};
-  for (const auto& [name, value] : outputs) {
-    std::string file = name;
-    std::replace_if(
-        file.begin(), file.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '-' && c != '.'; },
-        '_');
-    if (file.empty() || file[0] == '.') file = "_" + file;
-    RELAY_RETURN_IF_ERROR(driver::write_npy(format("{}/{}.npy", path, file), value));
-  }
-  return ok();
 }
 
 static std::vector<std::string> output_names(const std::vector<std::string>& names, size_t count) {
@@ -90,19 +87,25 @@ static std::vector<runtime::Value> spread(const runtime::Value& result) {
 }
 
 static Status finish(const RunOptions& options, const std::vector<std::string>& names,
-                     const std::vector<runtime::Value>& values) {
+                     const std::vector<runtime::Value>& values, Json about) {
   driver::NamedArrays outputs;
+  Json results = Json::array();
   for (size_t i = 0; i < values.size(); ++i) {
+    if (options.json) results.push_back(json_output(names[i], values[i]));
     if (values[i].is_tensor()) {
-      print_output(names[i], values[i].tensor());
+      if (!options.json) print_output(names[i], values[i].tensor());
       outputs.emplace_back(names[i], values[i].tensor());
-    } else {
+    } else if (!options.json) {
       std::cout << names[i] << ": " << runtime::str(values[i], 100) << "\n";
     }
   }
+  if (options.json) {
+    about["outputs"] = results;
+    std::cout << about.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  }
   if (options.output.empty()) return ok();
   if (outputs.size() < values.size())
-    say(format("{} no tensor: not written",
+    say(format("{} not a tensor: not written",
                plural(static_cast<int64_t>(values.size() - outputs.size()), "result is", "results are")));
   if (outputs.empty()) return ok();
   RELAY_RETURN_IF_ERROR(write_outputs(options.output, outputs));
@@ -127,7 +130,8 @@ static Status run_debug(const RunOptions& options) {
   double ms = (driver::now() - begin) * 1e3;
   if (Result<runtime::Value> value = driver::to_runtime(result, model.module)) {
     std::vector<runtime::Value> values = spread(*value);
-    RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values));
+    Json about = {{"model", options.model}, {"executor", "debug"}, {"read_ms", model.ms}, {"run_ms", ms}};
+    RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values, about));
   } else {
     std::cout << eval::str(result) << "\n";  // a function is in it
     if (!options.output.empty()) say("the result holds functions: nothing was written");
@@ -138,6 +142,7 @@ static Status run_debug(const RunOptions& options) {
 }
 
 static Status run(const RunOptions& options) {
+  if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
   std::optional<runtime::Executor> executor;
   for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
     if (options.executor == runtime::name(known)) executor = known;
@@ -159,8 +164,10 @@ static Status run(const RunOptions& options) {
       say(opened.errors()[0].message);
   }
   Diagnostics warnings;
+  std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   Result<driver::Ready> made = driver::prepare_model(options.model, load, how, cache.get(), warnings);
-  if (!warnings.empty()) std::cerr << render(warnings);
+  progress.reset();
+  show(warnings);
   if (!made) return made.errors();
   driver::Ready& ready = *made;
   for (const std::string& note : ready.notes) say(note);
@@ -180,7 +187,16 @@ static Status run(const RunOptions& options) {
   std::vector<std::string> names;
   for (const runtime::PortInfo& port : executable.outputs()) names.push_back(port.name);
   std::vector<runtime::Value> values = spread(result);
-  RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values));
+  double compile_ms = ready.compiled ? ready.compiled->report.total_ms() : ready.cached ? ready.cached->compile_ms : 0;
+  Json about = {{"model", options.model},
+                {"executor", runtime::name(executable.executor())},
+                {"threads", what.threads},
+                {"kernel_calls", what.kernel_calls},
+                {"cached", ready.cached.has_value()},
+                {"read_ms", ready.model.ms},
+                {"compile_ms", compile_ms},
+                {"run_ms", ms}};
+  RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values, about));
 
   std::string where = ready.compiled ? summary(ready.compiled->report)
                                      : format("{}, {}, {}", ready.cached ? ready.cached->how : "artifact",
@@ -212,7 +228,8 @@ void add_run(CLI::App& app, Chosen& chosen) {
           "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, NAME=NUMBER, NAME=expr:EXPRESSION, or FILE.npz for "
           "several")
       ->type_name("NAME=WHAT");
-  verb->add_option("--output", options->output, "Write the results to a file .npz or .npy, or to a folder of .npy")
+  verb->add_option("--output", options->output,
+                   "Write the results to a file .npz, .npy or .txt, or to a folder of .npy (a name without extension)")
       ->type_name("PATH");
   verb->add_option(
           "--executor", options->executor,
@@ -223,6 +240,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
   verb->add_option("--memory-limit", options->memory_limit,
                    "Refuse to run when weights, temporaries and results would take more than this: 500M, 2G")
       ->type_name("SIZE");
+  verb->add_flag("--json", options->json, "Print the results and what ran as JSON");
   verb->add_flag("--no-cache", options->no_cache, "Compile, and keep nothing on disk (see `relay cache`)");
   verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
 }

@@ -7,7 +7,7 @@
 namespace relay::onnx {
 
 Result<ImportedModel> load(const std::string& path, const ImportOptions& options) {
-  RELAY_ASSIGN(Model model, read_model(path));
+  RELAY_ASSIGN(Model model, read_model(path, options.content));
   Importer importer(model, options);
   std::optional<ImportedModel> imported = importer.run();
   if (!imported) return importer.problems();

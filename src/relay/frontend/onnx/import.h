@@ -18,6 +18,9 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;
   // Values for the model's named dimensions: {"batch", 1}.
   std::map<std::string, int64_t> dims;
+  // The file that holds the model, if that is another than the path, which is then only what messages say and where files
+  // with weights lie.
+  std::string content = {};
 };
 
 struct ImportedModel {

@@ -242,10 +242,10 @@ void Reader::model(Model& m) {
 
 }  // namespace
 
-Result<Model> read_model(const std::string& path) {
+Result<Model> read_model(const std::string& path, const std::string& content) {
   Model m;
   m.path = path;
-  RELAY_ASSIGN(m.file, MappedFile::open(path));
+  RELAY_ASSIGN(m.file, MappedFile::open(content.empty() ? path : content));
   const char* begin = m.file->bytes().data();
   auto failure = [&](DiagnosticKind kind, const char* position, std::string_view what) {
     Diagnostic d{kind, format("'{}' cannot be read as an ONNX model: {} (at byte {} of {})", path, what,

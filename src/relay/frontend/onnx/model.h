@@ -121,7 +121,8 @@ struct Model {
   mutable std::map<std::string, std::shared_ptr<const MappedFile>> external_files;
 };
 
-Result<Model> read_model(const std::string& path);
+// `content`: the file that holds it, if it is not `path`.
+Result<Model> read_model(const std::string& path, const std::string& content = {});
 
 // The tensor's value. Shares the mapping when the bytes are aligned for its type; decodes otherwise.
 Result<Tensor> tensor_value(const Model& model, const TensorData& data);

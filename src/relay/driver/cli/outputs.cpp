@@ -1,0 +1,109 @@
+#include "relay/driver/cli/outputs.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+
+#include "relay/base/printable.h"
+#include "relay/driver/files.h"
+
+namespace relay::cli {
+
+static Diagnostic refused(const std::string& path, const std::string& why, std::string help) {
+  return Diagnostic{
+      DiagnosticKind::file_not_found, format("{} cannot be written: {}", path, why), {}, {}, {}, std::move(help)};
+}
+
+// The folder that the path lies in.
+static std::string folder_of(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+static Status check_place(const std::string& path, bool exists) {
+  std::string folder = folder_of(path), at = exists ? path : folder;
+  struct stat about{};
+  if (!exists && stat(folder.c_str(), &about) != 0)
+    return refused(path, format("there is no folder {}", folder), "make the folder first");
+  if (!exists && !S_ISDIR(about.st_mode))
+    return refused(path, format("{} is not a folder", folder), "give another path");
+  if (access(at.c_str(), W_OK) != 0) return refused(path, std::strerror(errno), "give a path that you may write");
+  return ok();
+}
+
+Status check_output_file(const std::string& path) {
+  struct stat about{};
+  bool exists = stat(path.c_str(), &about) == 0;
+  if (path.ends_with('/') || (exists && S_ISDIR(about.st_mode)))
+    return refused(path, "it is a folder", "give the path of a file");
+  return check_place(path, exists);
+}
+
+// --- run --output ------------------------------------------------------------------------------------------------------------
+static bool is_folder(const std::string& path) {
+  struct stat about{};
+  if (stat(path.c_str(), &about) == 0) return S_ISDIR(about.st_mode);
+  if (path.ends_with('/')) return true;
+  size_t slash = path.rfind('/'), dot = path.find('.', slash == std::string::npos ? 1 : slash + 2);
+  return dot == std::string::npos;
+}
+
+Status check_outputs(const std::string& path) {
+  if (path.ends_with(".npz") || path.ends_with(".npy") || path.ends_with(".txt")) return check_output_file(path);
+  struct stat about{};
+  bool exists = stat(path.c_str(), &about) == 0;
+  if (exists && S_ISCHR(about.st_mode)) return ok();
+  if (!is_folder(path))
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("--output {}: cannot tell what kind of file to write", shortened(path)),
+                      {},
+                      {},
+                      {},
+                      "give a file .npz, .npy or .txt, or a folder: a name that ends in /"};
+  if (exists && !S_ISDIR(about.st_mode))
+    return refused(path, "it is a file", "give a file .npz, .npy or .txt, or another folder");
+  return check_place(path, exists);
+}
+
+// All values, the last axis a line.
+static std::string as_text(const driver::NamedArrays& outputs) {
+  std::string out;
+  for (const auto& [name, value] : outputs) {
+    out += format("{}: {}[{}]\n", name, value.dtype().str(), join(value.shape(), ", "));
+    int64_t row = value.rank() == 0 ? 1 : value.shape().back();
+    for (int64_t i = 0; i < value.elements(); ++i) {
+      out += value.dtype().is_float() ? format("{:.9g}", value.at(i)) : format("{}", value.int_at(i));
+      out += (i + 1) % row == 0 ? '\n' : ' ';
+    }
+  }
+  return out;
+}
+
+Status write_outputs(const std::string& path, const driver::NamedArrays& outputs) {
+  if (path.ends_with(".npz")) return driver::write_npz(path, outputs);
+  if (path.ends_with(".npy")) {
+    if (outputs.size() == 1) return driver::write_npy(path, outputs[0].second);
+    return Diagnostic{
+        DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
+        "give a file .npz or a folder"};
+  }
+  if (!is_folder(path)) return driver::write_file(path, as_text(outputs));
+  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+    return refused(path, std::strerror(errno), "give a folder that you may write");
+  for (const auto& [name, value] : outputs) {
+    std::string file = name;
+    std::replace_if(
+        file.begin(), file.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '-' && c != '.'; },
+        '_');
+    if (file.empty() || file[0] == '.') file = "_" + file;
+    RELAY_RETURN_IF_ERROR(driver::write_npy(format("{}/{}.npy", path, file), value));
+  }
+  return ok();
+}
+
+}  // namespace relay::cli
