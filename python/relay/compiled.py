@@ -10,7 +10,7 @@ import warnings
 
 from . import _core
 from .arrays import array, like
-from .errors import wrong_input
+from .errors import bad_option, wrong_input
 from .values import checked, from_value, to_value
 
 
@@ -142,15 +142,26 @@ class Compiled:
         return f"<relay.Compiled ({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
 
 
+def _compiled_already(path: str, options: dict) -> None:
+    """Refuses options that say how to compile, for an artifact."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise bad_option(
+            f"{path} is compiled already: {', '.join(given)} would have no effect",
+            "give them where the model that it was made from is compiled",
+        )
+
+
 def load(
     path: str | os.PathLike, *, shapes: dict | None = None, threads: int | None = None
 ) -> _core.IRModule | Compiled:
     """Reads an ONNX model or a Relay program as a Module, a compiled artifact as something to call.
 
-    `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}.
+    `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has it.
     """
     path = os.fspath(path)
     if _core.form_of(path) == "artifact":
+        _compiled_already(path, {"shapes": shapes})
         return Compiled(_core.load_artifact(path, threads or 0))
     return _core.load(path, {name: list(shape) for name, shape in (shapes or {}).items()})
 
@@ -182,6 +193,21 @@ def compile(
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
+    if isinstance(model, (str, os.PathLike)) and _core.form_of(os.fspath(model)) == "artifact":
+        not_default = {
+            "target": target != "native",
+            "numerics": numerics != "fp32",
+            "opt_level": opt_level != 2,
+            "shapes": shapes,
+            "schedules": schedules,
+            "executor": executor != "compiled",
+            "verify": verify,
+            "cache": cache,
+            "memory_limit": memory_limit,
+            "batch_calls": not batch_calls,
+        }
+        _compiled_already(os.fspath(model), not_default)
+        return load(model, threads=threads)
     if cache:
         if not isinstance(model, (str, os.PathLike)):
             raise wrong_input("only the model of a file is kept in the cache", "pass its path")
@@ -195,8 +221,6 @@ def compile(
         return Compiled(core)
     if isinstance(model, (str, os.PathLike)):
         model = load(model, shapes=shapes)
-        if isinstance(model, Compiled):
-            return model
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0, batch_calls)

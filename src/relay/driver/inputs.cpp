@@ -269,6 +269,13 @@ static Status check_value(const Port& port, const InputSource& source) {
                      format("as an expression of the language: --input '{}=expr:...'", port.name));
 }
 
+static Status give(InputSource& to, InputSource from, const Port& port) {
+  if (to.asked)
+    return wrong_input(format("input `{}` is given twice", port.name), "give each input once, by itself or in an .npz");
+  to = std::move(from);
+  return ok();
+}
+
 Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
   std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
   for (const std::string& text : request.inputs) {
@@ -277,7 +284,8 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
       RELAY_ASSIGN(NamedArrays arrays, read_npz(text));
       for (auto& [name, value] : arrays) {
         RELAY_ASSIGN(size_t index, find_port(ports, name));
-        sources[index] = {.kind = InputSource::Kind::Tensor, .tensor = std::move(value)};
+        RELAY_RETURN_IF_ERROR(
+            give(sources[index], {.kind = InputSource::Kind::Tensor, .tensor = std::move(value)}, ports[index]));
       }
       continue;
     }
@@ -290,7 +298,8 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     } else {
       RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
     }
-    RELAY_ASSIGN(sources[index], parse_source(equals == std::string::npos ? text : text.substr(equals + 1), types));
+    RELAY_ASSIGN(InputSource source, parse_source(equals == std::string::npos ? text : text.substr(equals + 1), types));
+    RELAY_RETURN_IF_ERROR(give(sources[index], std::move(source), ports[index]));
   }
 
   DimValues values;
