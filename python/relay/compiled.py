@@ -10,7 +10,7 @@ import warnings
 
 from . import _core
 from .arrays import array, like
-from .errors import wrong_input
+from .errors import bad_option, wrong_input
 from .sources import source_of
 from .values import checked, from_value, to_value
 
@@ -143,21 +143,34 @@ class Compiled:
         return f"<relay.Compiled ({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
 
 
+def _compiled_already(name: str, options: dict) -> None:
+    """Refuses options that say how to compile, for an artifact."""
+    given = [option for option, value in options.items() if value]
+    if given:
+        raise bad_option(
+            f"{name} is compiled already: {', '.join(given)} would have no effect",
+            "give them where the model that it was made from is compiled",
+        )
+
+
 def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
     """Reads an ONNX model or a Relay program as a module, a compiled artifact as something to call.
 
     `model`: a path, the bytes of a file, an open binary file, or an onnx.ModelProto. `shapes` gives sizes to inputs that do
-    not say theirs: {"input": (1, 3, 224, 224)}.
+    not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has it.
     """
     source = source_of(model)
+    if source.form == "artifact":
+        _compiled_already(source.name, {"shapes": shapes})
+        if source.bytes is None:
+            return Compiled(_core.load_artifact(source.name, threads or 0))
+        return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
     shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
-    if source.bytes is not None:
-        if _core.form_of_bytes(source.name, source.bytes) == "artifact":
-            return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
-        return _core.load_bytes(source.name, source.bytes, shapes)
-    if _core.form_of(source.name) == "artifact":
-        return Compiled(_core.load_artifact(source.name, threads or 0))
-    return _core.load(source.name, shapes)
+    return (
+        _core.load(source.name, shapes)
+        if source.bytes is None
+        else _core.load_bytes(source.name, source.bytes, shapes)
+    )
 
 
 def compile(
@@ -190,21 +203,36 @@ def compile(
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
+    is_module = isinstance(model, _core.IRModule)
+    source = None if is_module else source_of(model)
+    if source and source.form == "artifact":
+        not_default = {
+            "target": target != "native",
+            "numerics": numerics != "fp32",
+            "opt_level": opt_level != 2,
+            "shapes": shapes,
+            "schedules": schedules,
+            "executor": executor != "compiled",
+            "verify": verify,
+            "cache": cache,
+            "memory_limit": memory_limit,
+            "batch_calls": not batch_calls,
+        }
+        _compiled_already(source.name, not_default)
+        return load(source, threads=threads)
     if cache:
-        if not isinstance(model, (str, os.PathLike)):
+        if is_module or source.bytes is not None:
             raise wrong_input("only the model of a file is kept in the cache", "pass its path")
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
         given = {name: list(shape) for name, shape in (shapes or {}).items()}
         how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0, batch_calls)
-        core, notes = _core.compile_file(os.fspath(model), given, *how, strict)
+        core, notes = _core.compile_file(source.name, given, *how, strict)
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
-    if not isinstance(model, _core.IRModule):
-        model = load(model, shapes=shapes)
-        if isinstance(model, Compiled):
-            return model
+    if not is_module:
+        model = load(source, shapes=shapes)
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0, batch_calls)

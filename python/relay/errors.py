@@ -50,8 +50,16 @@ class InternalError(Exception):
     """A bug in Relay, never a user's mistake."""
 
 
+def _error(kind: str, code: str, message: str, help: str) -> CompileError:
+    text = f"error[{code}]: {message}" + (f"\n  help: {help}" if help else "")
+    return CompileError(text, [Diagnostic("error", kind, code, message, None, None, None, None, [], [], help, text)])
+
+
 def wrong_input(message: str, help: str = "") -> CompileError:
     """What the runtime says too (R0601), for what is found out in Python."""
-    text = f"error[R0601]: {message}" + (f"\n  help: {help}" if help else "")
-    one = Diagnostic("error", "wrong_input", "R0601", message, None, None, None, None, [], [], help, text)
-    return CompileError(text, [one])
+    return _error("wrong_input", "R0601", message, help)
+
+
+def bad_option(message: str, help: str = "") -> CompileError:
+    """What the compiler says too (R0504)."""
+    return _error("bad_option", "R0504", message, help)

@@ -18,9 +18,16 @@ class Source:
     name: str
     bytes: bytes | None = None
 
+    @property
+    def form(self) -> str:
+        """One of onnx, relay and artifact."""
+        return _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
+
 
 def source_of(model) -> Source:
     """Where the model is; CompileError that says what was given where that cannot be."""
+    if isinstance(model, Source):
+        return model
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Source("<bytes>", bytes(model))
     if isinstance(model, str):

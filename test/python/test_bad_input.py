@@ -390,6 +390,152 @@ def test_onnx_that_contradicts_itself(tmp_path):
     assert done.returncode == 1 and "product" in done.stderr, done.stderr
 
 
+# --- what was once taken in silence ------------------------------------------------------------------------------------------
+
+
+def onnx_file_of(path, node, output=(4,), opset=17, dtype=None):
+    """y = node(x: (4,))."""
+    pytest.importorskip("onnx")
+    import onnx
+    from onnx import helper
+
+    onnx_model(path, [helper.make_node("Relu", ["x"], ["y"])] if node is None else [node], [("x", [4])], [("y", [4])])
+    model = onnx.load(str(path))
+    model.opset_import[0].version = opset
+    if dtype:
+        model.graph.output[0].type.tensor_type.elem_type = dtype
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    for size in output:
+        model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = size
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@needs_program
+@pytest.mark.parametrize("attribute, help", [("axes", "did you mean 'axis'?"), ("zzzzzzz", "its attributes are: axis")])
+def test_onnx_attributes_that_the_operator_does_not_have(tmp_path, attribute, help):
+    onnx = pytest.importorskip("onnx")
+    node = onnx.helper.make_node("Softmax", ["x"], ["y"], name="last", **{attribute: 0})
+    text = fails("R0404", "run", onnx_file_of(tmp_path / "a.onnx", node))
+    assert f"Softmax has no attribute '{attribute}'" in text and help in text and "'last'" in text, text
+    node = onnx.helper.make_node("Softmax", ["x"], ["y"], axis=0)
+    node.attribute.append(node.attribute[0])
+    assert "'axis' is given twice" in fails("R0404", "run", onnx_file_of(tmp_path / "b.onnx", node))
+
+
+@needs_program
+@pytest.mark.parametrize("opset", [0, -1])
+def test_onnx_opsets_that_do_not_exist(tmp_path, opset):
+    text = fails("R0404", "run", onnx_file_of(tmp_path / "m.onnx", None, opset=opset))
+    assert f"opset {opset} of ONNX's operators" in text, text
+
+
+@needs_program
+def test_onnx_outputs_that_are_not_what_is_declared(tmp_path):
+    path = tmp_path / "m.onnx"
+    text = fails("R0404", "run", onnx_file_of(path, None, output=(5,)))
+    assert "output 'y' is declared of shape (5)" in text and "Tensor[(4), float32]" in text, text
+    assert "of shape (4, 1)" in fails("R0404", "run", onnx_file_of(path, None, output=(4, 1)))
+    assert "elements of int64" in fails("R0404", "run", onnx_file_of(path, None, dtype=7))
+    assert cli("run", onnx_file_of(path, None)).returncode == 0
+    # A size that is given need not be the one that the model was exported for.
+    assert cli("run", path, "--shape", "x=6").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "dtype, value, wrong",
+    [
+        ("int8", 300, "300, which does not fit in int8"),
+        ("uint8", -1, "-1, which does not fit in uint8"),
+        ("bool", 2, "2, which does not fit in bool"),
+        ("int64", 2**63, f"{2**63}, which does not fit in int64"),
+        ("uint64", -1, "-1, which does not fit in uint64"),
+        ("float32", "1e39", "1e+39, which does not fit in float32"),
+        ("float16", 70000, "70000, which does not fit in float16"),
+        ("int32", "1.5", "1.5, which is not of int32"),
+        ("int8", -128, None),
+        ("uint64", 2**64 - 1, None),
+        ("bool", 1, None),
+    ],
+)
+def test_numbers_of_the_metadata_section_fit(dtype, value, wrong):
+    text = (
+        '#[version = "0.0.5"]\ndef @main() { meta[relay.Constant][0] }\n#[metadata]\n'
+        f'{{"relay.Constant": [{{"shape": [1], "dtype": "{dtype}", "values": [{value}]}}]}}\n'
+    )
+    if wrong is None:
+        assert relay.evaluate(relay.parse(text), [])[0] == value
+        return
+    with pytest.raises(relay.CompileError) as error:
+        relay.parse(text)
+    assert wrong in str(error.value) and "R0104" in str(error.value)
+
+
+@needs_program
+def test_the_largest_uint64_is_printed_as_it_is(tmp_path):
+    path = tmp_path / "large.relay"
+    path.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(1), uint64]) { %x }\n')
+    np.save(tmp_path / "x.npy", np.array([2**64 - 1], np.uint64))
+    assert f"[{2**64 - 1}]" in cli("run", path, "--input", f"x={tmp_path}/x.npy").stdout
+
+
+@needs_program
+def test_an_npz_without_arrays(dense_file, tmp_path):
+    np.savez(tmp_path / "empty.npz")
+    assert "has no arrays in it" in fails("R0402", "run", dense_file, "--input", tmp_path / "empty.npz")
+
+
+@needs_program
+def test_what_is_given_twice(dense_file, tmp_path):
+    text = fails("R0601", "run", dense_file, "--input", "x=zeros", "--input", "x=ones")
+    assert "input `x` is given twice" in text
+    np.savez(tmp_path / "x.npz", x=X)
+    fails("R0601", "run", dense_file, "--input", "x=zeros", "--input", tmp_path / "x.npz")
+    assert "given twice" in fails("R0504", "run", dense_file, "--shape", "x=2,4", "--shape", "x=2,4")
+
+
+@needs_program
+def test_options_for_compiling_what_is_compiled(dense_file, dense, tmp_path):
+    artifact = tmp_path / "dense.rart"
+    dense.save(artifact)
+    for option in (["-O", "3"], ["--target", "native"], ["--numerics", "fast"], ["--no-batch-calls"]):
+        assert "is compiled already" in fails("R0504", "run", artifact, *option)
+    assert cli("run", artifact, "--threads", "1").returncode == 0
+    for option in ({"target": "zen4"}, {"opt_level": 3}, {"shapes": {"x": (2, 4)}}, {"cache": True}):
+        with pytest.raises(relay.CompileError, match=f"{next(iter(option))} would have no effect"):
+            relay.compile(str(artifact), **option)
+    with pytest.raises(relay.CompileError, match="shapes would have no effect"):
+        relay.load(artifact, shapes={"x": (2, 4)})
+    assert relay.compile(str(artifact), threads=1)(X, W).shape == (2, 8)
+
+
+@needs_program
+@pytest.mark.parametrize("setting", ["many", "-1", "4x", " 4", "1025", "99999999999999999999"])
+def test_a_number_of_threads_from_outside_that_is_not_one(dense_file, setting, monkeypatch):
+    monkeypatch.setenv("RELAY_THREADS", setting)
+    assert f"RELAY_THREADS is '{setting}', which is not a number of threads" in fails("R0504", "run", dense_file)
+    for fine in ("", "0", "2"):
+        monkeypatch.setenv("RELAY_THREADS", fine)
+        assert cli("run", dense_file).returncode == 0
+
+
+@pytest.mark.parametrize("threads", [-1, 1025])
+def test_a_number_of_threads_that_is_not_one(dense, threads):
+    with pytest.raises(relay.CompileError, match=f"{threads} is not a number of threads"):
+        dense(X, W, threads=threads)
+    with pytest.raises(relay.CompileError, match=f"{threads} is not a number of threads"):
+        relay.compile(relay.parse(DENSE), threads=threads)
+
+
+def test_sizes_below_zero(onnx_file):
+    model = relay.load(onnx_file, shapes={"x": (-1, 4)})  # -1: as the model has it
+    assert str(relay.load(onnx_file)) == str(model)
+    with pytest.raises(relay.CompileError, match="a size below zero"):
+        relay.load(onnx_file, shapes={"x": (-2, 4)})
+    with pytest.raises(relay.CompileError, match="a size below zero"):
+        relay.compile(relay.parse(DENSE), shapes={"x": (-2, 4)})
+
+
 def test_conv_text_still_compiles():
     """The program the other tests rely on."""
     assert relay.compile(relay.parse(CONV)).outputs

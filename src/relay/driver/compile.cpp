@@ -12,6 +12,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/runtime/artifact.h"
 #include "relay/runtime/thread_pool.h"
+#include "relay/runtime/topology.h"
 #include "relay/transform/dataflow.h"
 
 namespace relay::driver {
@@ -241,6 +242,8 @@ Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Modul
 }
 
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) {
+  RELAY_RETURN_IF_ERROR(runtime::check_thread_setting());
+  RELAY_RETURN_IF_ERROR(runtime::check_threads(options.threads));
   Compiled out;
   CompileReport& report = out.report;
   report.target = options.target;

@@ -72,6 +72,15 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
         DiagnosticKind::wrong_input,
         format("input `{}` is {}: the shape ({}) does not fit it", param->name, ir::str(type), join(shape, ", ")),
         param->span};
+  for (int64_t size : shape)
+    if (size < -1)
+      return Diagnostic{
+          DiagnosticKind::bad_option,
+          format("the shape given for input `{}`, ({}), has a size below zero", param->name, join(shape, ", ")),
+          param->span,
+          {},
+          {},
+          "give sizes, or -1 for a size that stays as the program has it"};
   ir::Dims dims = tensor->shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] < 0 || scalar::is_int(dims[d], shape[d])) continue;

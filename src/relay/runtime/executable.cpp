@@ -6,6 +6,7 @@
 #include <new>
 
 #include "relay/runtime/native_functions.h"
+#include "relay/runtime/topology.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -51,6 +52,8 @@ Executable::~Executable() = default;
 Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Program> program,
                                                        std::shared_ptr<const KernelLibrary> library,
                                                        ExecutableOptions options) {
+  RELAY_RETURN_IF_ERROR(check_thread_setting());
+  RELAY_RETURN_IF_ERROR(check_threads(options.threads));
   RELAY_RETURN_IF_ERROR(validate(*program));
   bool graph = program->is_graph();
   if (options.executor == Executor::Vm && graph) program = std::make_shared<const Program>(with_function(*program));
@@ -223,6 +226,7 @@ static Tensor naturally_aligned(const Tensor& t) {
 }
 
 Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+  RELAY_RETURN_IF_ERROR(check_threads(options.threads));
   RELAY_RETURN_IF_ERROR(check_inputs(given));
   if (outputs.size() != outputs_.size())
     return Diagnostic{DiagnosticKind::wrong_input,
@@ -408,6 +412,7 @@ Status Executable::check_values(std::span<const Value> inputs) const {
 
 Result<Value> Executable::call(std::span<const Value> inputs, const RunOptions& options) {
   try {
+    RELAY_RETURN_IF_ERROR(check_threads(options.threads));
     RELAY_RETURN_IF_ERROR(check_values(inputs));
     if (!runs_as_graph()) return run_function(0, inputs, options);
     std::vector<Tensor> tensors;

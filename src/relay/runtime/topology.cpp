@@ -1,11 +1,15 @@
 // How many threads a process should use: what the machine has, what this process may run on, and what it is billed for.
+#include "relay/runtime/topology.h"
+
 #include <hwloc.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -78,11 +82,41 @@ static double cgroup_quota() {
   return least;
 }
 
+// Nothing: it is not a number of threads.
+static std::optional<int> thread_setting() {
+  const char* given = std::getenv("RELAY_THREADS");
+  std::string_view text = given ? given : "";
+  int threads = 0;
+  if (text.empty()) return 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc() || stop != text.data() + text.size() || !check_threads(threads)) return std::nullopt;
+  return threads;
+}
+
+Status check_threads(int threads) {
+  if (threads >= 0 && threads <= max_threads) return ok();
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("{} is not a number of threads", threads),
+                    {},
+                    {},
+                    {},
+                    format("give 1 to {}, or 0 for the cores that this process may use", max_threads)};
+}
+
+Status check_thread_setting() {
+  if (thread_setting()) return ok();
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("RELAY_THREADS is '{}', which is not a number of threads",
+             std::string_view(std::getenv("RELAY_THREADS")).substr(0, 40)),
+      {},
+      {},
+      {},
+      format("set it to 1 to {}, or to 0 or nothing for the cores that this process may use", max_threads)};
+}
+
 int usable_cores() {
-  if (const char* given = std::getenv("RELAY_THREADS")) {
-    int threads = std::atoi(given);
-    if (threads > 0) return std::min(threads, 1024);
-  }
+  if (int threads = thread_setting().value_or(0); threads > 0) return threads;
   int cores = physical_cores();
   double quota = cgroup_quota();
   if (quota > 0) cores = std::min(cores, std::max(1, static_cast<int>(std::ceil(quota - 0.01))));

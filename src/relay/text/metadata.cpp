@@ -57,6 +57,7 @@ bool from_base64(std::string_view text, std::vector<uint8_t>* out) {
 
 // The shortest decimal that reads back as the element.
 static std::string number(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::uint64()) return std::to_string(static_cast<uint64_t>(t.int_at(i)));
   if (!t.dtype().is_float()) return std::to_string(t.int_at(i));
   double value = t.at(i);
   if (value == 0) return std::signbit(value) ? "-0.0" : "0";
@@ -192,11 +193,18 @@ Result<Tensor> read_constant(const json& entry, size_t n, const std::string& fil
     for (int64_t i = 0; i < *count; ++i) {
       const json& v = values[static_cast<size_t>(i)];
       if (v.is_number_integer() && !dtype->is_float()) {
-        t.set_int(i, v.get<int64_t>());
+        // As 64 bits; it fits if the element holds the same number, with the same sign.
+        const int64_t bits = v.is_number_unsigned() ? static_cast<int64_t>(v.get<uint64_t>()) : v.get<int64_t>();
+        const bool large = v.is_number_unsigned() && bits < 0;
+        t.set_int(i, bits);
+        if (t.int_at(i) != bits || (*dtype == DType::uint64() ? bits < 0 && !large : large))
+          return wrong(format("has the value {}, which does not fit in {}", v.dump(), dtype->str()));
       } else if (v.is_number() && dtype->is_float()) {
         t.set(i, v.get<double>());
+        if (!std::isfinite(t.at(i)))
+          return wrong(format("has the value {}, which does not fit in {}", v.dump(), dtype->str()));
       } else {
-        return wrong(format("has a value that is no {}", dtype->str()));
+        return wrong(format("has the value {}, which is not of {}", v.dump().substr(0, 40), dtype->str()));
       }
     }
     return t;

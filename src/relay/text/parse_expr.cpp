@@ -209,9 +209,16 @@ Parser::Step Parser::after() {
     Token number = peek();
     std::string_view digits = lexer_.text(number);
     int64_t index = 0;
-    if (number.kind != Tok::Number ||
-        std::from_chars(digits.data(), digits.data() + digits.size(), index).ptr != digits.data() + digits.size())
+    const char* end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, index);
+    if (number.kind != Tok::Number || stop != end)
       return unexpected("the index of a tuple field", "fields of a tuple have numbers: %x.0"), Step::Failed;
+    if (error != std::errc()) {
+      report(DiagnosticKind::bad_literal,
+             format("{} is too large for the index of a tuple field", digits.substr(0, 40)), span(number),
+             "the first field is .0, the last one less than there are fields");
+      return Step::Failed;
+    }
     take();
     Operand& top = operands_.back();
     top.expr = get(std::move(top.expr), index, span_from(top.begin));

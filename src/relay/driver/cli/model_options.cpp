@@ -31,11 +31,33 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
                 "Refuse a program for which a schedule rule fails, where a slower schedule would do");
 }
 
+std::vector<std::string> given_compile_options(const CLI::App& verb) {
+  std::vector<std::string> given;
+  for (const char* name : {"--target", "--opt-level", "--numerics", "--schedule", "--no-batch-calls"})
+    if (verb.get_option(name)->count() > 0) given.emplace_back(name);
+  return given;
+}
+
+Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given) {
+  if (given.empty()) return ok();
+  RELAY_ASSIGN(driver::ModelForm form, driver::form_of(model));
+  if (form != driver::ModelForm::Artifact) return ok();
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("{} is compiled already: {} would have no effect", model, join(given, ", ")),
+                    {},
+                    {},
+                    {},
+                    "give the option where the model is compiled: relay compile MODEL -o FILE.rart"};
+}
+
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor) {
   driver::LoadOptions load;
   for (const std::string& text : options.shapes) {
     RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
-    load.shapes[shape.name] = shape.shape;
+    if (!load.shapes.emplace(shape.name, shape.shape).second)
+      return Diagnostic{
+          DiagnosticKind::bad_option,        format("the shape of input `{}` is given twice", shape.name), {}, {}, {},
+          "give --shape once for each input"};
   }
   load.run = {.threads = options.threads, .executor = executor};
   return load;

@@ -22,6 +22,10 @@ struct ModelOptions {
 void add_model(CLI::App& verb, ModelOptions& options, const char* what = "ONNX file or Relay program");
 void add_compile_options(CLI::App& verb, ModelOptions& options);
 
+// The options among those that have no effect on an artifact, which is compiled already, and are given.
+std::vector<std::string> given_compile_options(const CLI::App& verb);
+Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given);
+
 // Reads the model; warnings go to stderr. Shapes given by --shape are bound.
 Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor = {});
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor = {});

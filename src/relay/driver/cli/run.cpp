@@ -19,6 +19,7 @@ struct RunOptions : ModelOptions {
   std::string output;
   std::string executor = "compiled", memory_limit;
   bool no_cache = false, json = false;
+  std::vector<std::string> for_compiling;  // those given
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
@@ -60,7 +61,9 @@ static void print_output(const std::string& name, const Tensor& value) {
   std::cout << "\n  [";
   for (int64_t i = 0; i < shown; ++i)
     std::cout << (i ? ", " : "")
-              << (value.dtype().is_float() ? format("{:.6g}", value.at(i)) : format("{}", value.int_at(i)));
+              << (value.dtype().is_float()           ? format("{:.6g}", value.at(i))
+                  : value.dtype() == DType::uint64() ? format("{}", static_cast<uint64_t>(value.int_at(i)))
+                                                     : format("{}", value.int_at(i)));
   std::cout << (shown < count ? ", ...]\n" : "]\n");
 }
 
@@ -147,6 +150,7 @@ static Status run(const RunOptions& options) {
   for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
     if (options.executor == runtime::name(known)) executor = known;
   if (options.executor == "debug") return run_debug(options);
+  RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling));
 
   RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options));
@@ -242,7 +246,10 @@ void add_run(CLI::App& app, Chosen& chosen) {
       ->type_name("SIZE");
   verb->add_flag("--json", options->json, "Print the results and what ran as JSON");
   verb->add_flag("--no-cache", options->no_cache, "Compile, and keep nothing on disk (see `relay cache`)");
-  verb->callback([options, &chosen] { chosen.run = [options] { return run(*options); }; });
+  verb->callback([options, verb, &chosen] {
+    options->for_compiling = given_compile_options(*verb);
+    chosen.run = [options] { return run(*options); };
+  });
 }
 
 }  // namespace relay::cli

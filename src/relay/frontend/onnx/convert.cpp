@@ -34,6 +34,19 @@ std::vector<std::string> operator_names() {
   return names;
 }
 
+std::vector<std::string> attribute_names(const std::string& op) {
+  static const std::map<std::string_view, std::string_view> table = {
+#define RELAY_ONNX_ATTRIBUTES(name, attributes) {#name, attributes},
+#include "relay/frontend/onnx/attributes.def"
+#undef RELAY_ONNX_ATTRIBUTES
+  };
+  auto it = table.find(op);
+  std::vector<std::string> names;
+  if (it != table.end())
+    for (std::string_view name : split(it->second, ' ')) names.emplace_back(name);
+  return names;
+}
+
 // --- failing --------------------------------------------------------------------------------------------------------------
 
 Failure Convert::report(DiagnosticKind kind, std::string what, std::string help) {

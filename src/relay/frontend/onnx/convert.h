@@ -139,6 +139,8 @@ struct Operator {
 };
 const Operator* find_operator(std::string_view domain, std::string_view name);
 std::vector<std::string> operator_names();
+// Those that it has in some version of ONNX.
+std::vector<std::string> attribute_names(const std::string& op);
 
 // The converters, one function for each line of operators.def.
 namespace convert {

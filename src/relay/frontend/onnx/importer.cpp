@@ -53,11 +53,21 @@ std::optional<ImportedModel> Importer::run() {
   if (opset == model_.opsets.end() && model_.ir_version >= 3)
     report({DiagnosticKind::bad_model,
             "the model does not say which version of ONNX's operators it uses (opset_import)", place});
+  for (const auto& [domain, version] : model_.opsets)
+    if (version < 1)
+      report({DiagnosticKind::bad_model,
+              format("the model uses opset {} of {}, but the first is 1", version,
+                     domain.empty() ? "ONNX's operators" : format("domain '{}'", domain)),
+              place,
+              {},
+              {},
+              "export the model again, with the opset that its operators are of (opset_import)"});
   report_unsupported_operators();
   read_initializers(graph);
   read_inputs(graph);
   convert_nodes(graph);
   std::optional<Values> outputs = read_outputs(graph, place);
+  if (outputs) check_declared(graph, *outputs);
   if (suppressed_)
     problems_.back().notes.push_back(
         format("{} more are not shown", plural(static_cast<int64_t>(suppressed_), "problem", "problems")));
@@ -232,6 +242,18 @@ Type Importer::input_type(const ValueInfo& info, const Span& place) {
             place});
     return {};
   }
+  if (given != options_.shapes.end())
+    for (int64_t size : given->second)
+      if (size < -1) {
+        report({DiagnosticKind::bad_option,
+                format("the shape given for input '{}', [{}], has a size below zero", info.name,
+                       join(given->second, ", ")),
+                place,
+                {},
+                {},
+                "give sizes, or -1 for a size that stays as the model has it"});
+        return {};
+      }
   ir::Dims shape;
   for (size_t axis = 0; axis < rank; ++axis) {
     DimInfo dim = info.shape ? (*info.shape)[axis] : DimInfo{};
@@ -326,6 +348,28 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
   report(std::move(d));
 }
 
+// A misspelled attribute would leave its default in place.
+bool Importer::check_attributes(const Node& node, const Span& place) {
+  std::set<std::string_view> seen;
+  bool right = true;
+  auto wrong = [&](std::string message, std::string help) {
+    report({DiagnosticKind::bad_model, format("{}: {}", node_label(node), message), place, {}, {}, std::move(help)});
+    right = false;
+  };
+  const std::vector<std::string> known = attribute_names(std::string(node.op));
+  for (const Attribute& a : node.attributes) {
+    const std::string name(a.name);
+    if (!seen.insert(a.name).second) wrong(format("attribute '{}' is given twice", name), "give it once");
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::optional<std::string> near = nearest(name, known);
+    wrong(format("{} has no attribute '{}'", node.op, name), near ? format("did you mean '{}'?", *near)
+                                                             : known.empty()
+                                                                 ? format("{} has no attributes: leave it out", node.op)
+                                                                 : format("its attributes are: {}", join(known, ", ")));
+  }
+  return right;
+}
+
 void Importer::convert_node(const Graph& graph, size_t index) {
   const Node& node = graph.nodes[index];
   Span place = span(node);
@@ -353,6 +397,7 @@ void Importer::convert_node(const Graph& graph, size_t index) {
             place});
     return finish({});
   }
+  if (!check_attributes(node, place)) return finish({});
   auto opset = model_.opsets.find(node.domain);
   Convert convert(*this, node, inputs, opset == model_.opsets.end() ? 1 : opset->second, place);
   Values results = op->convert(convert);
@@ -379,6 +424,41 @@ std::optional<Values> Importer::read_outputs(const Graph& graph, const Span& pla
     if (value) outputs.back().known = value->known;
   }
   return complete ? std::optional(std::move(outputs)) : std::nullopt;
+}
+
+// What the graph says that its outputs are, against what they are. Sizes are compared where both are numbers, and where no
+// shapes were given: those need not be what the model was exported for.
+void Importer::check_declared(const Graph& graph, const Values& outputs) {
+  for (size_t i = 0; i < graph.outputs.size() && i < outputs.size(); ++i) {
+    const ValueInfo& info = graph.outputs[i];
+    const ir::TensorType* type = outputs[i].expr ? ir::as<ir::TensorType>(outputs[i].expr->type) : nullptr;
+    if (!type || !info.is_tensor) continue;
+    auto wrong = [&](std::string declared) {
+      report({DiagnosticKind::bad_model,
+              format("output '{}' is declared {}, but the graph computes {}", info.name, declared,
+                     ir::str(outputs[i].expr->type)),
+              span(format("output '{}'", info.name)),
+              {},
+              {},
+              "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)"});
+    };
+    std::optional<DType> dtype = element_dtype(info.type);
+    if (info.type != static_cast<int32_t>(ElementType::Undefined) && dtype != type->dtype) {
+      wrong(format("to have elements of {}", element_name(info.type)));
+      continue;
+    }
+    if (!info.shape) continue;
+    bool agrees = info.shape->size() == type->shape.size();
+    std::vector<std::string> declared;
+    for (size_t axis = 0; axis < info.shape->size(); ++axis) {
+      const DimInfo& dim = (*info.shape)[axis];
+      const bool fixed = dim.value && *dim.value >= 0;
+      declared.push_back(fixed ? format("{}", *dim.value) : dim.name.empty() ? "?" : std::string(dim.name));
+      if (agrees && fixed && options_.shapes.empty() && options_.dims.empty() && is_int(type->shape[axis]))
+        agrees = type->shape[axis]->ivalue == *dim.value;
+    }
+    if (!agrees) wrong(format("of shape ({})", join(declared, ", ")));
+  }
 }
 
 std::optional<Values> Importer::subgraph(const Graph& graph, const Span& place) {

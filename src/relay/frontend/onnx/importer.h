@@ -51,6 +51,8 @@ class Importer {
   const Value* lookup(std::string_view name);
   void report_undefined(const Graph& graph, size_t node, std::string_view name);
   bool define(std::string_view name, Value value, const Span& span);
+  bool check_attributes(const Node& node, const Span& place);
+  void check_declared(const Graph& graph, const Values& outputs);
   std::optional<Values> read_outputs(const Graph& graph, const Span& span);
   // A size as an int64 scalar expression that is computed at run time; null when one of its variables cannot be read.
   ir::Expr size_expression(const ir::Dim& size, const Span& span);

@@ -110,7 +110,13 @@ inline Bytes value_info(const std::string& name, std::string type) {
 class TestGraph {
  public:
   TestGraph& input(const std::string& name, const std::string& type) { return add(11, value_info(name, type)); }
-  TestGraph& output(const std::string& name, const std::string& type = "") { return add(12, value_info(name, type)); }
+  // Without a type the graph does not say what it is.
+  TestGraph& output(const std::string& name, const std::string& type = "?") {
+    if (type != "?") return add(12, value_info(name, type));
+    Bytes untyped;
+    Write(untyped).add_string(1, name);
+    return add(12, untyped);
+  }
   TestGraph& initializer(const Bytes& tensor) { return add(5, tensor); }
   TestGraph& weight(const std::string& name, const std::vector<int64_t>& dims) {
     size_t count = 1;
