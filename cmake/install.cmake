@@ -2,8 +2,10 @@
 # for C++ without Python, the component `cpp`: the program, the libraries, the headers side by side under include/relay, and
 # a package, so that
 #   find_package(relay) and target_link_libraries(app relay::relay_all)
-# work elsewhere. The component `runtime` is enough to run compiled models: one archive, relay_c.h, and the package for
+# work elsewhere, with the man page and the completions of shells. The component `runtime` is enough to run compiled models: one archive, relay_c.h, and the package for
 #   find_package(relay COMPONENTS runtime) and target_link_libraries(app relay::relay_runtime_aot)
+# and for programs in C the shared library librelay_runtime.so, with relay-runtime.pc for pkg-config and the package for
+#   find_package(relay COMPONENTS c) and target_link_libraries(app relay::c)
 include(GNUInstallDirs)
 if(DEFINED SKBUILD)
   if(TARGET relay)
@@ -15,6 +17,18 @@ endif()
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/relay")
 if(TARGET relay)
   install(TARGETS relay RUNTIME COMPONENT cpp)
+  # What the program prints about itself.
+  set(pages "${CMAKE_BINARY_DIR}/pages")
+  add_custom_command(TARGET relay POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${pages}"
+    COMMAND relay help --man > "${pages}/relay.1"
+    COMMAND relay completion bash > "${pages}/relay"
+    COMMAND relay completion zsh > "${pages}/_relay"
+    COMMAND relay completion fish > "${pages}/relay.fish" VERBATIM)
+  install(FILES "${pages}/relay.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cpp)
+  install(FILES "${pages}/relay" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cpp)
+  install(FILES "${pages}/_relay" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT cpp)
+  install(FILES "${pages}/relay.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cpp)
 endif()
 install(TARGETS ${RELAY_LIBRARIES} EXPORT relayTargets ARCHIVE COMPONENT cpp)
 install(EXPORT relayTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT cpp)
@@ -22,6 +36,11 @@ install(DIRECTORY src/relay DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT 
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "testdata" EXCLUDE)
 install(TARGETS relay_runtime_aot EXPORT relayRuntimeTargets ARCHIVE COMPONENT runtime)
 install(EXPORT relayRuntimeTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT runtime)
+install(TARGETS relay_runtime_shared EXPORT relayCTargets LIBRARY COMPONENT runtime)
+install(EXPORT relayCTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT runtime)
+file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file(cmake/relay-runtime.pc.in relay-runtime.pc @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/relay-runtime.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT runtime)
 install(FILES src/relay/runtime/relay_c.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/relay/runtime" COMPONENT runtime)
 
 include(CMakePackageConfigHelpers)

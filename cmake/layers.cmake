@@ -91,6 +91,21 @@ foreach(folder base tensor runtime)
 endforeach()
 list(REMOVE_DUPLICATES RELAY_RUNTIME_EXTERNALS)
 
+# The runtime with the virtual machine as a shared library for programs in C: librelay_runtime.so. Only what relay_c.h
+# declares is visible, and nothing else needs to be linked.
+add_library(relay_runtime_shared SHARED $<TARGET_OBJECTS:relay_base> $<TARGET_OBJECTS:relay_tensor>
+            $<TARGET_OBJECTS:relay_runtime>)
+set_target_properties(relay_runtime_shared PROPERTIES OUTPUT_NAME relay_runtime EXPORT_NAME c VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINKER_LANGUAGE CXX)
+target_include_directories(relay_runtime_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+                                                          $<INSTALL_INTERFACE:include>)
+target_link_libraries(relay_runtime_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_options(relay_runtime_shared PRIVATE LINKER:--no-undefined LINKER:--exclude-libs,ALL)
+foreach(need ${RELAY_RUNTIME_EXTERNALS})
+  relay_find_external("${need}" target)
+  target_link_libraries(relay_runtime_shared PRIVATE ${target})
+endforeach()
+
 # See cmake/llvm_standins.cpp. "-u" takes the stand-ins out of their archive before LLVM's archives are searched.
 if("<llvm/>" IN_LIST RELAY_EXTERNALS)
   set(absent ${LLVM_TARGETS_TO_BUILD})

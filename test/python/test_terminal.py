@@ -198,6 +198,14 @@ def test_outputs_are_checked_before_compiling(tmp_path, command):
     assert "compile" not in done.stderr.lower().replace("compiled", "")
 
 
+@pytest.mark.parametrize("how", [["check"], ["run"], ["run", "--executor", "debug"]])
+def test_a_tensor_that_nothing_can_hold(tmp_path, how):
+    path = tmp_path / "p.relay"
+    path.write_text('#[version = "0.0.5"]\ndef @main() { zeros(shape=[4611686018427387904], dtype="float32") }\n')
+    done = cli(*how, path)
+    assert done.returncode == 1 and "error[R0405]" in done.stderr and "help: " in done.stderr, done.stderr
+
+
 def test_fewer_threads_where_no_more_can_be_created(tmp_path):
     path = tmp_path / "big.relay"
     path.write_text(

@@ -22,7 +22,7 @@ def count(prelude: Prelude, value) -> int:
     while _constructor(value) == succ.name_hint:
         number, value = number + 1, value.fields[0]
     if _constructor(value) != zero.name_hint:
-        raise ValueError(f"{value!r} is no natural number")
+        raise ValueError(f"{value!r} is not a natural number")
     return number
 
 

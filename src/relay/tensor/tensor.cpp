@@ -31,8 +31,13 @@ int64_t Tensor::elements() const {
 
 Tensor Tensor::empty(Shape shape, DType dtype) {
   std::optional<int64_t> count = element_count(shape);
-  RELAY_CHECK(count && *count <= std::numeric_limits<int64_t>::max() / 16 - 64, "a tensor of shape ({}) is too large",
-              join(shape, ", "));
+  if (!count || *count > std::numeric_limits<int64_t>::max() / 16 - 64)
+    throw CompileError({Diagnostic{DiagnosticKind::limit_exceeded,
+                                   format("a tensor of shape ({}) has more than 2^59 elements", join(shape, ", ")),
+                                   {},
+                                   {},
+                                   {},
+                                   "use a smaller shape"}});
   Tensor t;
   t.shape_ = std::move(shape), t.dtype_ = dtype;
   void* data = allocate_array(t.bytes());

@@ -193,8 +193,8 @@ Token Lexer::scan() {
     ++at_;  // the rest of a UTF-8 character
   bool printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
   return error(begin,
-               printable ? format("'{}' is no part of a Relay program", text_.substr(begin, at_ - begin))
-                         : format("the byte 0x{:02x} is no part of a Relay program", static_cast<unsigned char>(c)),
+               printable ? format("'{}' is not a part of a Relay program", text_.substr(begin, at_ - begin))
+                         : format("the byte 0x{:02x} is not a part of a Relay program", static_cast<unsigned char>(c)),
                "remove it; names with other characters are quoted: %\"input.1\"");
 }
 

@@ -184,7 +184,7 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
       {"u32", DType::uint32()},    {"u64", DType::uint64()}};
   auto found = suffixes.find(suffix);
   if (!suffix.empty() && found == suffixes.end())
-    return bad(format("'{}' is no suffix of a number", suffix),
+    return bad(format("'{}' is not a suffix of a number", suffix),
                "the suffixes are f, f16, f64, bf16, i8 to i64, u8 to u64");
   bool is_integer = number.find_first_of(".eE") == std::string::npos && !special;
   if (suffix.empty() && !is_integer)

@@ -295,7 +295,7 @@ Dim Parser::dim_factor() {
   if (args.size() == 3 && name == "select" && args[0]->dtype.is_bool())
     return scalar::select(args[0], args[1], args[2]);
   report(DiagnosticKind::syntax,
-         format("'{}' with {} is no function of dimensions", name, plural(args.size(), "argument", "arguments")),
+         format("'{}' with {} is not a function of dimensions", name, plural(args.size(), "argument", "arguments")),
          span(token), "the functions are min(a, b), max(a, b) and select(a < b, x, y)");
   return {};
 }

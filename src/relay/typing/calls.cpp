@@ -6,6 +6,7 @@
 #include "relay/text/names.h"
 #include "relay/text/text.h"
 #include "relay/typing/infer.h"
+#include "relay/typing/wrap.h"
 
 namespace relay::typing {
 
@@ -23,7 +24,7 @@ void Inference::finish_call(const Call* call) {
   for (const Expr& arg : call->args)
     if (const Op* op = as<Op>(arg)) {
       report(DiagnosticKind::not_supported, format("the operator {} is used as a value", op->name), call->span,
-             format("wrap it: fn (%x) {{ {}(%x) }}", op->name));
+             how_to_wrap(op->name));
       return set(call, unifier_.error_type());
     }
   if (const Op* op = as<Op>(call->callee)) return start_operator(call, op);

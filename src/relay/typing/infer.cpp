@@ -6,6 +6,7 @@
 #include "relay/op/op.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
+#include "relay/typing/wrap.h"
 
 namespace relay::typing {
 
@@ -218,7 +219,7 @@ bool Inference::visit(Frame& frame) {
       for (const Expr& element : elements) {
         if (const Op* op = as<Op>(element)) {
           report(DiagnosticKind::not_supported, format("the operator {} is used as a value", op->name), e->span,
-                 format("wrap it: fn (%x) {{ {}(%x) }}", op->name));
+                 how_to_wrap(op->name));
           fields.push_back(unifier_.error_type());
         } else {
           fields.push_back(type_of(element));

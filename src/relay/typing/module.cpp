@@ -6,6 +6,7 @@
 #include "relay/prelude/prelude.h"
 #include "relay/text/text.h"
 #include "relay/typing/infer.h"
+#include "relay/typing/wrap.h"
 
 namespace relay::typing {
 
@@ -234,12 +235,9 @@ Result<Module> infer(const Module& module, Diagnostics* warnings) {
 
 Result<Type> infer_expr(const Expr& expr, const Module* module) {
   if (const Op* op = as<Op>(expr))
-    return Diagnostic{DiagnosticKind::not_supported,
-                      format("the operator {} is not a value", op->name),
-                      expr->span,
-                      {},
-                      {},
-                      format("wrap it: fn (%x) {{ {}(%x) }}", op->name)};
+    return Diagnostic{
+        DiagnosticKind::not_supported, format("the operator {} is not a value", op->name), expr->span, {}, {},
+        how_to_wrap(op->name)};
   Inference inference(module);
   inference.infer_root(expr);
   if (!inference.finish()) return inference.messages();

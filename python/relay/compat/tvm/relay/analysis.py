@@ -14,7 +14,7 @@ __getattr__ = _missing("tvm.relay.analysis")
 def check_kind(t, mod=None) -> TypeKind:
     """Of what kind a type is; an error where it is none."""
     if not _ours.check_kind(t, mod):
-        raise CompileError(f"error: {t} is no type of this module")
+        raise CompileError(f"error: {t} is not a type of this module")
     return TypeKind.AdtHandle if isinstance(t, GlobalTypeVar) and mod is None else TypeKind.Type
 
 
