@@ -53,7 +53,8 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
       pointwise = pointwise && reads_pointwise(stage, in);
       count += it->second;
     }
-    if (count > 0 && count <= most_reads && pointwise && written.add(*stage) <= most_written) region.push_back(stage), reads[stage.get()] = count;
+    if (count > 0 && count <= most_reads && pointwise && written.add(*stage) <= most_written)
+      region.push_back(stage), reads[stage.get()] = count;
   }
   // Nothing leaves before stage `end` if every reader of the earlier ones is among those up to it.
   std::unordered_map<const te::TensorNode*, size_t> position;

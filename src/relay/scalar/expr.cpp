@@ -244,7 +244,7 @@ class Comparison {
     switch (a->kind) {
       case Kind::Int: return order(a->ivalue, b->ivalue);
       case Kind::Float:
-        return a->fvalue == b->fvalue                           ? order(std::signbit(a->fvalue), std::signbit(b->fvalue))
+        return a->fvalue == b->fvalue ? order(std::signbit(a->fvalue), std::signbit(b->fvalue))
                : std::isnan(a->fvalue) && std::isnan(b->fvalue) ? 0
                : a->fvalue < b->fvalue                          ? -1
                                                                 : 1;
