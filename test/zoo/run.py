@@ -51,7 +51,7 @@ def process(command, seconds):
 
 
 def exported(source, name, path, python):
-    """Nothing, or why the exporter failed; failures are kept, so that they are not tried again."""
+    """Nothing, or why the exporter failed; that is kept beside the models in a file .failed, and not tried again."""
     failed = path.with_suffix(".failed")
     if path.exists() or failed.exists():
         return failed.read_text() if failed.exists() else ""
