@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "relay/driver/compile.h"
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/frontend/onnx/import.h"
@@ -141,6 +142,25 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   return typing::infer(out);
 }
 
+Result<std::string> note(const runtime::Artifact& artifact, const std::string& name) {
+  for (const runtime::Note& note : artifact.notes)
+    if (note.name == name) return note.text;
+  return Diagnostic{DiagnosticKind::corrupt_file, format("the artifact has no note `{}`", name)};
+}
+
+Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options) {
+  RELAY_ASSIGN(model.artifact, runtime::open_artifact(path));
+  RELAY_ASSIGN(model.executable, runtime::load_executable(model.artifact, options));
+  model.form = ModelForm::Artifact;
+  RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
+  RELAY_ASSIGN(model.interface, text::parse(text));
+  std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find("main");
+  if (main == model.interface.functions.end() || main->second->params.size() != model.executable->inputs().size())
+    return Diagnostic{DiagnosticKind::corrupt_file,
+                      format("{}: the note `{}` is not of its program", path, interface_note)};
+  return ok();
+}
+
 Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   double begin = now();
   Model model;
@@ -163,7 +183,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
       break;
     }
     case ModelForm::Artifact: {
-      RELAY_ASSIGN(model.executable, runtime::load_executable(path, options.run));
+      RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
       break;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "relay/base/output_file.h"
 #include "relay/driver/version.h"
 
 namespace relay::cli {
@@ -99,6 +100,7 @@ static int parse_and_run(int argc, const char* const* argv) {
 
 int run_command_line(int argc, const char* const* argv) {
   quiet = false;
+  remove_drafts_on_signals();
   try {
     return parse_and_run(argc, argv);
   } catch (const CompileError& e) {
