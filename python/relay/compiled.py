@@ -117,7 +117,10 @@ class Compiled:
 
     @property
     def report(self) -> dict:
-        """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels, constants."""
+        """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels, constants.
+
+        Times are None in the report of what was loaded.
+        """
         return json.loads(self._core.report)
 
     @property
@@ -196,7 +199,8 @@ def compile(
     process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
     (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
     every pass. cache: look for the model of a file among those that were compiled before, and keep it there (see
-    `relay cache --help`); what is found there has no program and no report any more.
+    `relay cache --help`); what is found there has no program any more, and no times in its
+    report.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
     strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, which the report's "refusals" say.

@@ -19,8 +19,9 @@ namespace relay::python {
 namespace {
 struct PyCompiled {
   std::shared_ptr<runtime::Executable> executable;
-  std::optional<driver::Compiled> compiled;  // none: loaded from an artifact
-  std::string cached{};                      // the file of the cache that it was loaded from; else ""
+  std::optional<driver::Compiled> compiled;   // none: loaded from an artifact ...
+  std::optional<runtime::Artifact> artifact;  // ... which is this
+  std::string cached{};                       // the file of the cache that it was loaded from; else ""
 };
 // Name, dtype, dimensions; of what is no tensor: name, "", none, type.
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
@@ -49,7 +50,7 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
   run_interruptibly([made, module = m.module, options] { *made = take(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
-  return {compiled.executable, std::move(compiled), {}};
+  return {compiled.executable, std::move(compiled), {}, {}};
 }
 
 // The model of a file, through the cache; and what is to be said of it.
@@ -81,7 +82,8 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   driver::Ready& ready = *made->ready;
   std::vector<std::string> notes = std::move(made->notes);
   notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
-  PyCompiled out{ready.executable, std::move(ready.compiled)};
+  PyCompiled out{ready.executable, std::move(ready.compiled), {}, {}};
+  if (!out.compiled) out.artifact = std::move(ready.model.artifact);
   if (ready.cached) out.cached = ready.cached->artifact;
   return {std::move(out), notes};
 }
@@ -136,7 +138,6 @@ static const driver::Compiled& need_compiled(const PyCompiled& self, const char*
 
 static void save(const PyCompiled& self, const std::string& path, const std::string& form) {
   nb::gil_scoped_release released;
-  const driver::Compiled& compiled = need_compiled(self, "program to save");
   if (form != "artifact" && form != "so" && form != "obj")
     throw CompileError({Diagnostic{DiagnosticKind::bad_option,
                                    format("there is no file form '{}'", form),
@@ -144,6 +145,11 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
                                    {},
                                    {},
                                    "the forms are: artifact, so, obj"}});
+  if (self.artifact && form == "artifact") {
+    take(runtime::save_artifact(*self.artifact, path));
+    return;
+  }
+  const driver::Compiled& compiled = need_compiled(self, "kernels to save by themselves");
   take(driver::save(compiled,
                     form == "so"    ? driver::FileForm::SharedLibrary
                     : form == "obj" ? driver::FileForm::Object
@@ -210,7 +216,8 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("outputs", [](const PyCompiled& self) { return ports(self.executable->outputs()); })
       .def_prop_ro("report",
                    [](const PyCompiled& self) {
-                     return self.compiled ? driver::json(self.compiled->report) : std::string("{}");
+                     return self.compiled ? driver::json(self.compiled->report)
+                                          : take(driver::note(*self.artifact, driver::report_note));
                    })
       .def_ro("cached", &PyCompiled::cached)
       .def_prop_ro("module",
@@ -226,7 +233,9 @@ void add_compiled(nb::module_& m) {
       "load_artifact",
       [](const std::string& path, int threads) {
         nb::gil_scoped_release released;
-        return PyCompiled{take(runtime::load_executable(path, {.threads = threads})), {}, {}};
+        driver::Model model;
+        take(driver::load_artifact(model, path, {.threads = threads}));
+        return PyCompiled{model.executable, {}, std::move(model.artifact), {}};
       },
       nb::arg("path"), nb::arg("threads") = 0);
   m.def(
@@ -235,7 +244,8 @@ void add_compiled(nb::module_& m) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
         driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
-        return PyCompiled{take(driver::load_model(name, content, options)).executable, {}, {}};
+        driver::Model model = take(driver::load_model(name, content, options));
+        return PyCompiled{model.executable, {}, std::move(model.artifact), {}};
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));

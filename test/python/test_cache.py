@@ -193,7 +193,7 @@ def test_python(model):
     second = relay.compile(model, cache=True)
     assert first.cached is None and pathlib.Path(second.cached).exists()
     assert (first(x) == 3).all() and (second(x) == 3).all()
-    assert first.report["kernels"] and second.report == {}
+    assert first.report["kernels"] and second.report["kernels"] == first.report["kernels"]
     with pytest.raises(relay.CompileError, match="has no Relay program"):
         second.module  # noqa: B018
     with pytest.raises(relay.CompileError, match="only the model of a file"):

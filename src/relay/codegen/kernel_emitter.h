@@ -138,6 +138,7 @@ class KernelEmitter {
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;
+  std::vector<llvm::AllocaInst*> promoted_;  // all of those, in the order in which they were made: so are phi nodes
   std::map<std::pair<llvm::Type*, bool>, llvm::AllocaInst*> lane_copies_;  // of lane_by_lane: data, flags
   llvm::GlobalVariable* zeros_ = nullptr;                                  // what a load reads where its guard is false
   std::unordered_map<Value*, Value*> any_;                                 // of masks: whether any lane is set

@@ -69,10 +69,8 @@ void KernelEmitter::run() {
            {0, tasks.max ? std::optional<int64_t>(*tasks.max - 1) : std::nullopt}, [&] { stmt(kernel_.body); });
   b_.CreateRetVoid();
 
-  std::vector<llvm::AllocaInst*> promoted;
-  for (const auto& [buffer, list] : register_values_) promoted.insert(promoted.end(), list.begin(), list.end());
   llvm::DominatorTree dominators(*function_);
-  llvm::PromoteMemToReg(promoted, dominators);
+  llvm::PromoteMemToReg(promoted_, dominators);
   // What sums and maxima begin with is known now: max(-inf, x) is x.
   for (llvm::BasicBlock& block : *function_) llvm::SimplifyInstructionsInBlock(&block);
 }

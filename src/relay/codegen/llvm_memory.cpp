@@ -435,6 +435,7 @@ std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(co
     llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
     for (const RegisterGroup& group : groups)
       values.push_back(entry.CreateAlloca(values_.type(buffer->dtype.with_lanes(group.lanes)), nullptr, buffer->name));
+    promoted_.insert(promoted_.end(), values.begin(), values.end());
   }
   return {&groups[g], values[g]};
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -399,6 +400,32 @@ Status Cache::remove(const CachedModel& model) {
   return ok();
 }
 
+// A draft (base/output_file.h), KEY.rart.PID.N.part, of a process that still runs. Its number may be another one's by now;
+// then the draft goes when that ends.
+static bool is_written(const std::string& name) {
+  if (!name.ends_with(".part")) return false;
+  size_t begin = name.find(".rart.") + 6;
+  int64_t process = 0;
+  std::from_chars(name.data() + begin, name.data() + name.size(), process);
+  return process > 0 && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+}
+
+Result<std::vector<Cache::Stray>> Cache::strays() {
+  std::vector<Stray> out;
+  std::error_code error;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder_, error)) {
+    std::string name = file.path().filename().string();
+    size_t dot = name.find(".rart");
+    struct stat about{};
+    if (dot == std::string::npos || stat(file.path().c_str(), &about) != 0) continue;
+    Statement known(index_, "SELECT 1 FROM models WHERE key = ?");
+    if (name.size() == dot + 5 && known.bind(name.substr(0, dot)).step()) continue;
+    bool young = name.size() == dot + 5 && clock_now() - changed_at(about) < 60;  // its row is about to be written
+    out.push_back({file.path().string(), static_cast<int64_t>(about.st_size), young || is_written(name)});
+  }
+  return out;
+}
+
 Result<Cache::Pruned> Cache::prune(int64_t most_bytes, double unused_for) {
   Pruned out;
   RELAY_ASSIGN(std::vector<CachedModel> all, list());
@@ -415,17 +442,10 @@ Result<Cache::Pruned> Cache::prune(int64_t most_bytes, double unused_for) {
     out.models += 1, out.bytes += m.bytes;
   }
   // Drafts of processes that died, and artifacts of an index that was lost.
-  std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder_, error)) {
-    std::string name = file.path().filename().string();
-    size_t dot = name.find(".rart");
-    struct stat about{};
-    if (dot == std::string::npos || stat(file.path().c_str(), &about) != 0 || time - changed_at(about) < 3600) continue;
-    Statement known(index_, "SELECT 1 FROM models WHERE key = ?");
-    if (name.size() == dot + 5 && known.bind(name.substr(0, dot)).step()) continue;
-    out.models += 1, out.bytes += about.st_size;
-    fs::remove(file.path(), error);
-  }
+  RELAY_ASSIGN(std::vector<Stray> strays, this->strays());
+  std::error_code ignored;
+  for (const Stray& stray : strays)
+    if (!stray.in_use && fs::remove(stray.path, ignored)) out.models += 1, out.bytes += stray.bytes;
   return out;
 }
 
@@ -446,14 +466,15 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
       out.notes.push_back(format("the cache is not used: {}", message(found.errors())));
       cache = nullptr;
     } else if (*found) {
-      Result<std::shared_ptr<runtime::Executable>> loaded = runtime::load_executable((*found)->artifact, load.run);
+      Status loaded = load_artifact(out.model, (*found)->artifact, load.run);
       if (loaded) {
-        out.executable = out.model.executable = *loaded;
-        out.model.path = path, out.model.form = ModelForm::Artifact;
+        out.executable = out.model.executable;
+        out.model.path = path, out.model.files = {path};
         out.model.ms = (now() - begin) * 1e3;
         out.cached = *std::move(*found);
         return out;
       }
+      out.model = {};
       out.notes.push_back(format("what the cache has cannot be loaded: {}", message(loaded.errors())));
       RELAY_RETURN_IF_ERROR(cache->remove(**found));
     }

@@ -50,11 +50,18 @@ class Cache {
   Result<CachedModel> store(const Model& model, const std::string& request, const CompileOptions& options,
                             const Compiled& compiled, double since);
   Result<std::vector<CachedModel>> list();  // the last used first
+  // Files of the cache that its index does not know: what processes write now, and what those left that were killed.
+  struct Stray {
+    std::string path;
+    int64_t bytes = 0;
+    bool in_use = false;
+  };
+  Result<std::vector<Stray>> strays();
   struct Pruned {
     int64_t models = 0, bytes = 0;
   };
-  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `most_bytes`, and files
-  // that the index does not know.
+  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `most_bytes`, and strays
+  // that are not in use.
   Result<Pruned> prune(int64_t most_bytes, double unused_for);
   Status remove(const CachedModel& model);  // one that cannot be loaded
 

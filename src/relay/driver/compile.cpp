@@ -13,6 +13,7 @@
 #include "relay/runtime/artifact.h"
 #include "relay/runtime/thread_pool.h"
 #include "relay/runtime/topology.h"
+#include "relay/text/text.h"
 #include "relay/transform/dataflow.h"
 
 namespace relay::driver {
@@ -290,12 +291,23 @@ Status make_executable(Compiled& compiled, const CompileOptions& options) {
   return ok();
 }
 
+// @main with its parameters and nothing to do, and the data types: what an artifact says of its inputs.
+static std::string interface_text(const ir::Module& module) {
+  ir::Module out;
+  out.types = module.types;
+  std::vector<ir::VarRef> params;
+  for (const ir::VarRef& p : module.functions.at("main")->params)
+    params.push_back(ir::var(p->name, p->type ? p->type : p->annotation));
+  out.functions["main"] = ir::function(std::move(params), ir::tuple({}));
+  return text::str(out);
+}
+
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
   if (form == FileForm::Artifact)
-    return exec::save(compiled.built,
-                      {.target = target, .threads = compiled.report.threads, .executor = compiled.report.executor},
-                      path);
+    return exec::save(
+        compiled.built, {.target = target, .threads = compiled.report.threads, .executor = compiled.report.executor},
+        {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}}, path);
   RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target)
                                                            : codegen::shared_library(compiled.built.kernels, target));
   return write_file(path, bytes);

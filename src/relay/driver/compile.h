@@ -75,7 +75,8 @@ struct CompileReport {
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
 // The report as JSON, for tools and Python.
-std::string json(const CompileReport& report);
+// Without times they are null: an artifact has the same bytes however long it took.
+std::string json(const CompileReport& report, bool times = true);
 
 struct Compiled {
   std::shared_ptr<runtime::Executable> executable;  // null unless run_here
@@ -106,6 +107,10 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 Status make_executable(Compiled& compiled, const CompileOptions& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
+
+// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program that has @main's parameters and the data
+// types.
+constexpr const char *report_note = "report", *interface_note = "interface";
 
 // What compile() made, as a file.
 enum class FileForm : uint8_t {

@@ -1,10 +1,8 @@
 #include "relay/driver/files.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -24,28 +22,18 @@ Result<std::string> read_file(const std::string& path) {
   return bytes;
 }
 
-static Diagnostic cannot_write(const std::string& path) {
-  return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be written: {}", path, std::strerror(errno))};
-}
-
-Status write_file(const std::string& path, std::string_view bytes) {
-  // Devices and pipes (/dev/stdout) are written directly.
-  struct stat about{};
-  bool direct = stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
-  std::string target = direct ? path : format("{}.{}.part", path, getpid());
-  std::ofstream file(target, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) {
-    Diagnostic problem = cannot_write(path);
-    if (!direct) std::remove(target.c_str());
-    return problem;
-  }
-  if (!direct && std::rename(target.c_str(), path.c_str()) != 0) {
-    Diagnostic problem = cannot_write(path);
-    std::remove(target.c_str());
-    return problem;
-  }
+Status check_output(const std::string& output, const std::vector<std::string>& inputs) {
+  struct stat out{}, in{};
+  if (output.empty() || stat(output.c_str(), &out) != 0 || !S_ISREG(out.st_mode)) return ok();
+  for (const std::string& input : inputs)
+    if (stat(input.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+      return Diagnostic{DiagnosticKind::bad_option,
+                        input == output ? format("{} is an input: it would be overwritten", output)
+                                        : format("{} is the input {}: it would be overwritten", output, input),
+                        {},
+                        {},
+                        {},
+                        "name another file for the output"};
   return ok();
 }
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "relay/base/diagnostics.h"
+#include "relay/base/output_file.h"
 
 namespace relay::driver {
 
 Result<std::string> read_file(const std::string& path);
-// Writes beside `path` first and renames, so that no half-written file is ever seen under its name.
-Status write_file(const std::string& path, std::string_view bytes);
+// bad_option if `output` is one of the files `inputs`, by whatever name.
+Status check_output(const std::string& output, const std::vector<std::string>& inputs);
 
 }  // namespace relay::driver

@@ -242,18 +242,6 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
   return random_tensor(*shape, port.dtype, source.seed * 1000003 + index);
 }
 
-ir::Module types_of(const runtime::Executable& executable) {
-  ir::Module module;
-  for (const runtime::DataType& type : executable.program().types) {
-    ir::TypeDef& def = module.types[type.name];
-    def.name = type.name;
-    for (const runtime::Constructor& c : type.constructors)
-      def.constructors.push_back(Ref<const ir::Constructor>(new ir::Constructor(
-          c.name, ir::Types(c.arity, ir::hole()), type.name, static_cast<int64_t>(def.constructors.size()))));
-  }
-  return module;
-}
-
 Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values) {
   std::vector<Tensor> out;
   for (const runtime::Value& v : values) {

@@ -43,11 +43,8 @@ struct Inputs {
   std::vector<runtime::Value> values;  // in the order of the ports
   std::vector<std::string> notes;      // one line for each thing that the user did not ask for
 };
-// `types`: the data types that expressions may name. With a @main in it, whose parameters the ports are, inputs of data types
-// need not be given either.
+// `types`: the data types that expressions may name, and @main, whose parameters the ports are.
 Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types);
-// The data types of a compiled program, as a module without functions.
-ir::Module types_of(const runtime::Executable& executable);
 // Of a program whose inputs are all tensors, else wrong_input.
 Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "relay/driver/compile.h"
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/frontend/onnx/import.h"
@@ -155,6 +156,25 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   return typing::infer(out);
 }
 
+Result<std::string> note(const runtime::Artifact& artifact, const std::string& name) {
+  for (const runtime::Note& note : artifact.notes)
+    if (note.name == name) return note.text;
+  return Diagnostic{DiagnosticKind::corrupt_file, format("the artifact has no note `{}`", name)};
+}
+
+Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options) {
+  RELAY_ASSIGN(model.artifact, runtime::open_artifact(path));
+  RELAY_ASSIGN(model.executable, runtime::load_executable(model.artifact, options));
+  model.form = ModelForm::Artifact;
+  RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
+  RELAY_ASSIGN(model.interface, text::parse(text));
+  std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find("main");
+  if (main == model.interface.functions.end() || main->second->params.size() != model.executable->inputs().size())
+    return Diagnostic{DiagnosticKind::corrupt_file,
+                      format("{}: the note `{}` is not of its program", path, interface_note)};
+  return ok();
+}
+
 static Status read_program(Model& model, const Result<ir::Module>& parsed, const LoadOptions& options) {
   if (!parsed) return parsed.errors();
   RELAY_ASSIGN(ir::Module module, typing::infer(*parsed, &model.warnings));
@@ -181,7 +201,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
     case ModelForm::Onnx: RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}})); break;
     case ModelForm::Artifact: {
-      RELAY_ASSIGN(model.executable, runtime::load_executable(path, options.run));
+      RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
       break;
     }
   }
@@ -269,9 +289,8 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
     if (model.form == ModelForm::Onnx) {
       RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}, .content = file.path()}));
     } else {
-      Result<std::shared_ptr<runtime::Executable>> loaded = runtime::load_executable(file.path(), options.run);
+      Status loaded = load_artifact(model, file.path(), options.run);
       if (!loaded) return no_artifact(loaded.errors(), file.path(), name);
-      model.executable = *std::move(loaded);
     }
   }
   model.ms = (now() - begin) * 1e3;

@@ -7,7 +7,7 @@
 
 #include "relay/driver/inputs.h"
 #include "relay/ir/expr.h"
-#include "relay/runtime/executable.h"
+#include "relay/runtime/artifact.h"
 
 namespace relay::driver {
 
@@ -25,9 +25,13 @@ struct Model {
   ModelForm form = ModelForm::Relay;
   ir::Module module;                                // Relay, Onnx
   std::vector<std::string> output_names;            // Onnx; else empty
-  std::shared_ptr<runtime::Executable> executable;  // Artifact
+  std::shared_ptr<runtime::Executable> executable;  // Artifact; also:
+  runtime::Artifact artifact;
+  ir::Module interface;  // @main with its parameters and nothing to do, and the data types
   Diagnostics warnings;
   double ms = 0;  // reading it
+  // What says of which types the inputs are (inputs.h).
+  const ir::Module& types() const { return form == ModelForm::Artifact ? interface : module; }
 };
 
 // The form by content and extension; a diagnostic when it cannot be told.
@@ -37,6 +41,11 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options = {
 Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options = {});
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
+
+// Fills in what a model has that is an artifact.
+Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options);
+// The text of a note of an artifact; corrupt_file if it has none.
+Result<std::string> note(const runtime::Artifact& artifact, const std::string& name);
 
 // The module with the parameters of @main at these shapes: shape variables and `?` become numbers everywhere.
 Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes);

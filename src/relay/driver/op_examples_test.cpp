@@ -91,7 +91,7 @@ void expect_equal(const Result<Tensors>& got, const Tensors& want, const char* w
 // The same program through a file.
 void check_artifact(const exec::Built& built, const TargetDesc& target, const Tensors& inputs, const Tensors& want) {
   std::string path = format("{}relay_op_examples_{}.rart", testing::TempDir(), getpid());
-  Status saved = exec::save(built, {.target = target}, path);
+  Status saved = exec::save(built, {.target = target}, {}, path);
   ASSERT_TRUE(saved) << render(saved.errors());
   Result<std::shared_ptr<runtime::Executable>> loaded = runtime::load_executable(path);
   std::remove(path.c_str());

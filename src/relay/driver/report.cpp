@@ -9,9 +9,10 @@ namespace relay::driver {
 
 using Json = nlohmann::ordered_json;
 
-std::string json(const CompileReport& report) {
+std::string json(const CompileReport& report, bool times) {
+  auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
-  for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", pass.ms}});
+  for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
   for (const KernelReport& kernel : report.kernels) kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}});
   for (const GroupReport& group : report.groups)
     groups.push_back({{"name", group.name},
@@ -39,11 +40,11 @@ std::string json(const CompileReport& report) {
       {"batching", batching},
       {"constants", {{"steps", report.constant_steps}, {"bytes", report.constant_bytes}}},
       {"ms",
-       {{"passes", report.passes_ms},
-        {"lower", report.lower_ms},
-        {"constants", report.constant_ms},
-        {"codegen", report.codegen_ms},
-        {"total", report.total_ms()}}},
+       {{"passes", ms(report.passes_ms)},
+        {"lower", ms(report.lower_ms)},
+        {"constants", ms(report.constant_ms)},
+        {"codegen", ms(report.codegen_ms)},
+        {"total", ms(report.total_ms())}}},
       {"notes", report.notes},
       {"refusals", report.refusals},
   };

@@ -13,7 +13,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/codegen/codegen.h"
 #include "relay/lower/lower.h"
-#include "relay/runtime/executable.h"
+#include "relay/runtime/artifact.h"
 
 namespace relay::exec {
 
@@ -56,6 +56,7 @@ const runtime::Program* native_functions(const Built& built, const BuildOptions&
 Result<std::shared_ptr<runtime::Executable>> build(const lower::LoweredFunction& lowered, const BuildOptions& options);
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options);
 // Compiles to a shared object and writes the artifact, of a program with functions for Vm (none: this one) or Aot.
-Status save(const Built& built, const BuildOptions& options, const std::string& path);
+// `notes`: see there.
+Status save(const Built& built, const BuildOptions& options, std::vector<runtime::Note> notes, const std::string& path);
 
 }  // namespace relay::exec

@@ -116,7 +116,7 @@ TEST(Build, SavesAndLoads) {
   Result<Built> built = build_program(folded(), {.target = here()});
   ASSERT_TRUE(built) << render(built.errors());
   std::string path = testing::TempDir() + "folded.rly";
-  Status saved = save(*built, {.target = here()}, path);
+  Status saved = save(*built, {.target = here()}, {}, path);
   ASSERT_TRUE(saved) << render(saved.errors());
   for (int turn = 0; turn < 2; ++turn) {
     Result<std::shared_ptr<runtime::Executable>> e = runtime::load_executable(path);
@@ -178,7 +178,7 @@ TEST(Build, ProgramsOverValuesThroughTheCInterface) {
   program.functions = {main.finish(), map.finish()};
   built->program = std::make_shared<const runtime::Program>(std::move(program));
   std::string path = testing::TempDir() + "mapped.rly";
-  Status saved = save(*built, {.target = here()}, path);
+  Status saved = save(*built, {.target = here()}, {}, path);
   ASSERT_TRUE(saved) << render(saved.errors());
 
   relay_model* model = nullptr;

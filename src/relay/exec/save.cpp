@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "relay/exec/build.h"
-#include "relay/runtime/artifact.h"
 
 namespace relay::exec {
 
-Status save(const Built& built, const BuildOptions& options, const std::string& path) {
+Status save(const Built& built, const BuildOptions& options, std::vector<runtime::Note> notes,
+            const std::string& path) {
   const runtime::Program* functions = native_functions(built, options);
   RELAY_ASSIGN(std::string code,
                codegen::shared_library(built.kernels, options.target, functions, std::max(options.threads, 1)));
@@ -17,6 +17,7 @@ Status save(const Built& built, const BuildOptions& options, const std::string& 
                       : functions               ? runtime::Executor::Aot
                                                 : runtime::Executor::Vm;
   artifact.program = built.program;
+  artifact.notes = std::move(notes);
   artifact.code = code;
   return runtime::save_artifact(artifact, path);
 }

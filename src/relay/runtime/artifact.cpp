@@ -5,20 +5,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "relay/base/function_ref.h"
+#include "relay/base/output_file.h"
 
 namespace relay::runtime {
 
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 5;
+static constexpr uint32_t format_version = 6;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -33,16 +35,9 @@ static_assert(sizeof(Header) == 64);
 
 static uint64_t aligned(uint64_t offset) { return (offset + part_alignment - 1) / part_alignment * part_alignment; }
 
-// Against accidents, not adversaries: a multiply-and-rotate over 8-byte words.
-static uint64_t checksum(std::string_view bytes) {
-  uint64_t sum = 0x9e3779b97f4a7c15u ^ bytes.size();
-  for (size_t i = 0; i < bytes.size(); i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
-    sum = std::rotl(sum ^ word, 29) * 0xff51afd7ed558ccdu;
-  }
-  return sum ^ (sum >> 32);
-}
+// Against accidents, not adversaries: any change of a few bits or of a block of the disk is found.
+static uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+static std::string_view bytes_of(const Tensor& t) { return {static_cast<const char*>(t.data()), t.bytes()}; }
 
 // --- writing -----------------------------------------------------------------------------------------------------------
 
@@ -198,6 +193,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     w.dtype(t.dtype());
     w.list(t.shape(), [&](int64_t d) { w.number(d); });
     w.number(constants_bytes);  // its offset from where the constants begin
+    w.number(checksum(bytes_of(t)));
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
   w.list(program.segments, [&](const Segment& s) { w.segment(s); });
@@ -205,6 +201,10 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   w.list(program.functions, [&](const Function& f) { w.function(f); });
   w.signature(program.signature);
   w.number(checksum(artifact.code));
+  w.list(artifact.notes, [&](const Note& note) {
+    w.text(note.name);
+    w.text(note.text);
+  });
 
   Header h{};
   std::memcpy(h.magic, magic, sizeof(magic));
@@ -225,7 +225,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   put_padded({reinterpret_cast<const char*>(&h), sizeof(h)});
   put_padded(w.bytes);
   put_padded(artifact.code);
-  for (const Tensor& t : program.constants) put_padded({static_cast<const char*>(t.data()), t.bytes()});
+  for (const Tensor& t : program.constants) put_padded(bytes_of(t));
 }
 
 std::string write_artifact(const Artifact& artifact) {
@@ -234,24 +234,10 @@ std::string write_artifact(const Artifact& artifact) {
   return out;
 }
 
-// Beside the target first, then renamed: a crash leaves no half artifact, and a program that has the old one mapped keeps it.
 Status save_artifact(const Artifact& artifact, const std::string& path) {
-  static std::atomic<unsigned> number = 0;
-  std::string draft = format("{}.{}.{}.part", path, ::getpid(), number++);
-  auto failed = [&] {
-    Diagnostic d{DiagnosticKind::file_not_found, format("cannot write `{}`: {}", path, std::strerror(errno))};
-    std::remove(draft.c_str());
-    return d;
-  };
-  std::FILE* file = std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) return failed();
-  bool written = true;
-  write_pieces(artifact, [&](std::string_view piece) {
-    written = written && std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
-  });
-  written = std::fclose(file) == 0 && written;
-  if (!written || std::rename(draft.c_str(), path.c_str()) != 0) return failed();
-  return ok();
+  RELAY_ASSIGN(OutputFile file, OutputFile::open(path));
+  write_pieces(artifact, [&](std::string_view piece) { file.write(piece); });
+  return file.close();
 }
 
 void reseal_artifact(std::string& bytes) {
@@ -278,9 +264,9 @@ class Reader {
     if (take(sizeof(T))) std::memcpy(&value, bytes_.data() + at_ - sizeof(T), sizeof(T));
     return value;
   }
-  std::string text() {
+  std::string text(size_t most = Limits::text) {
     uint32_t n = number<uint32_t>();
-    if (n > Limits::text || !take(n)) return fail(), std::string();
+    if (n > most || !take(n)) return fail(), std::string();
     return std::string(bytes_.substr(at_ - n, n));
   }
   // `least`: the fewest bytes an item takes, so that a count cannot ask for more memory than the file is worth.
@@ -503,23 +489,32 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     std::string kernel = r.text();
     return KernelEntry{std::move(kernel), r.number<int64_t>()};
   });
-  program->constants = r.list<Tensor>(Limits::constants, 14, [&] {
+  bool damaged = false;
+  program->constants = r.list<Tensor>(Limits::constants, 22, [&] {
     DType dtype = r.dtype();
     Shape shape = r.list<int64_t>(Limits::rank, 8, [&] { return r.number<int64_t>(); });
-    uint64_t offset = r.number<uint64_t>();
+    uint64_t offset = r.number<uint64_t>(), sum = r.number<uint64_t>();
     std::optional<int64_t> elements = element_count(shape);
     bool sound = !r.failed() && elements && *elements <= Limits::array_bytes / dtype.bytes() &&
                  offset % part_alignment == 0 && offset <= bytes.size() &&
                  inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
     if (!sound) return r.fail(), Tensor();
-    return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
+    Tensor t =
+        Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
+    damaged = damaged || checksum(bytes_of(t)) != sum;
+    return t;
   });
   program->segments = r.list<Segment>(Limits::segments, 45, [&] { return r.segment(); });
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
   program->signature = r.signature();
   uint64_t code_checksum = r.number<uint64_t>();
+  artifact.notes = r.list<Note>(Limits::notes, 8, [&] {
+    std::string title = r.text();
+    return Note{std::move(title), r.text(Limits::note_text)};
+  });
   if (r.failed() || !r.at_end()) return corrupt("its description cannot be read to the end");
+  if (damaged) return corrupt("the checksum of a constant is wrong: the file is damaged");
   artifact.code = bytes.substr(h.code_offset, h.code_bytes);
   if (checksum(artifact.code) != code_checksum) return corrupt("the checksum of its code is wrong");
   RELAY_RETURN_IF_ERROR(validate(*program));
@@ -555,6 +550,10 @@ Result<Artifact> open_artifact(const std::string& path) {
 
 Result<std::shared_ptr<Executable>> load_executable(const std::string& path, ExecutableOptions options) {
   RELAY_ASSIGN(Artifact artifact, open_artifact(path));
+  return load_executable(artifact, options);
+}
+
+Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {
   RELAY_RETURN_IF_ERROR(check_machine(artifact.target));
   RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_code(artifact.code));
   if (!options.executor) options.executor = artifact.executor;

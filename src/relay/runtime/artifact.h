@@ -5,6 +5,10 @@
 //   code        the kernels, and the functions where they are machine code: an ELF shared object without undefined symbols
 //   constants   each aligned to 64 bytes, used where they are mapped
 //
+// Description, code and each constant have a checksum (XXH3), and reading compares all of them at once: a damaged file is
+// found before it runs. The description also carries notes that the runtime does not read: what the compiler did, and what
+// its tools want to know of the model.
+//
 // All numbers are little-endian. The same contents give the same bytes. Reading trusts nothing: every count, offset,
 // alignment, rank, string, expression and index is checked against the file and the limits before it is used, so a truncated
 // or hostile description gives a diagnostic. The code is native code: load only what you would run.
@@ -21,11 +25,16 @@ struct ArtifactTarget {
   std::vector<std::string> features;  // that the code needs: "avx2", "avx512f"
 };
 
+struct Note {
+  std::string name, text;
+};
+
 struct Artifact {
   std::string producer;  // "relay 0.1.0"
   ArtifactTarget target;
   Executor executor = Executor::Graph;  // what it was compiled for
   std::shared_ptr<const Program> program;
+  std::vector<Note> notes;
   std::string_view code;
   std::shared_ptr<const void> storage;  // what `code` and the constants lie in
 };
@@ -46,5 +55,6 @@ Status check_machine(const ArtifactTarget& target);
 Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf);
 // All of the above: a file to something that runs, with the artifact's executor unless the options name another.
 Result<std::shared_ptr<Executable>> load_executable(const std::string& path, ExecutableOptions options = {});
+Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options = {});
 
 }  // namespace relay::runtime

@@ -7,10 +7,10 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <unordered_set>
 
+#include "relay/base/output_file.h"
 namespace relay {
 
 static constexpr struct {
@@ -284,23 +284,13 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   }
   header += "}";
   header.resize(rounded(8 + header.size()) - 8, ' ');  // the data begins aligned
-  std::string temporary = path + ".tmp";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  bool good = file != nullptr;
-  unsigned char length[8];
-  for (int i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(static_cast<uint64_t>(header.size()) >> 8 * i);
-  good = good && std::fwrite(length, 1, 8, file) == 8 &&
-         std::fwrite(header.data(), 1, header.size(), file) == header.size();
-  for (const auto& [name, tensor] : tensors)
-    good = good && std::fwrite(tensor.data(), 1, tensor.bytes(), file) == tensor.bytes();
-  std::string why = std::strerror(errno);
-  if (file) good = std::fclose(file) == 0 && good;
-  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;  // a reader never sees half a file
-  if (!good) {
-    std::remove(temporary.c_str());
-    return Diagnostic{DiagnosticKind::file_not_found, format("cannot write {}: {}", path, why)};
-  }
-  return ok();
+  RELAY_ASSIGN(OutputFile file, OutputFile::open(path));
+  char length[8];
+  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(static_cast<uint64_t>(header.size()) >> 8 * i);
+  file.write({length, 8});
+  file.write(header);
+  for (const auto& [name, tensor] : tensors) file.write({static_cast<const char*>(tensor.data()), tensor.bytes()});
+  return file.close();
 }
 
 }  // namespace relay

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "relay/base/output_file.h"
 #include "relay/tensor/safetensors.h"
 #include "relay/text/text.h"
 
@@ -49,11 +50,7 @@ Status save(const ir::Module& module, const std::string& path, bool inline_weigh
   if (!inline_weights) options.weights = &weights, options.weights_file = beside.filename().string();
   std::string text = str(module, options);
   if (!weights.empty()) RELAY_RETURN_IF_ERROR(write_safetensors(beside.string(), weights));
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return file_error(DiagnosticKind::file_not_found, format("cannot write {}", path));
-  return ok();
+  return write_file(path, text);
 }
 
 }  // namespace relay::text

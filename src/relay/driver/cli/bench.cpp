@@ -42,7 +42,8 @@ struct BenchOptions : ModelOptions {
 // What is measured: a compiled model and its inputs.
 struct Subject {
   std::shared_ptr<runtime::Executable> executable;
-  std::vector<Tensor> inputs, outputs;
+  std::vector<runtime::Value> values;        // the inputs
+  std::vector<Tensor> inputs, outputs;       // of a graph
   std::optional<std::vector<Tensor>> exact;  // in double precision
   double ready_ms = 0;                       // reading, compiling and the first run
   int64_t peak_bytes = 0;                    // of the process until then
@@ -97,12 +98,16 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
   return std::optional(std::move(exact));
 }
 
-static Result<std::vector<double>> burst(runtime::Executable& executable, const std::vector<Tensor>& inputs,
-                                         int threads, double seconds) {
+static Result<std::vector<double>> burst(const Subject& subject, int threads, double seconds) {
+  runtime::Executable& executable = *subject.executable;
   std::vector<double> us;
   for (double end = driver::now() + seconds;;) {
     double begin = driver::now();
-    RELAY_RETURN_IF_ERROR(executable.run(inputs, {.threads = threads}));
+    if (executable.runs_as_graph()) {
+      RELAY_RETURN_IF_ERROR(executable.run(subject.inputs, {.threads = threads}));
+    } else {
+      RELAY_RETURN_IF_ERROR(executable.call(subject.values, {.threads = threads}));
+    }
     double stop = driver::now();
     us.push_back((stop - begin) * 1e6);
     if (stop >= end) return us;
@@ -166,11 +171,10 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
     peers.push_back(std::move(peer));
   }
   std::vector<driver::Contender> contenders;
-  contenders.push_back(
-      {"relay", [&](double seconds) { return burst(*subject.executable, subject.inputs, threads, seconds); }});
+  contenders.push_back({"relay", [&](double seconds) { return burst(subject, threads, seconds); }});
   for (driver::Peer& peer : peers)
     contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
-  RELAY_ASSIGN(const std::vector<double> first, burst(*subject.executable, subject.inputs, threads, 0.05));
+  RELAY_ASSIGN(const std::vector<double> first, burst(subject, threads, 0.05));
   int64_t bytes = 0;
   for (const Tensor& c : subject.executable->program().constants) bytes += static_cast<int64_t>(c.bytes());
   contenders.push_back(
@@ -276,7 +280,8 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   for (int& count : counts)
     if (count == 0) count = runtime::ThreadPool::global().size();
 
-  Subject subject{.executable = model.executable, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
+  Subject subject{
+      .executable = model.executable, .values = {}, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
   driver::CompileReport report;
   if (!subject.executable) {
     RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
@@ -286,13 +291,20 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
     report = std::move(compiled.report);
     say_notes(report);
   }
-  RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*subject.executable), {options.inputs, input_shapes},
-                                   driver::types_of(*subject.executable)));
+  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(*subject.executable),
+                                                          {options.inputs, input_shapes}, model.types()));
   for (const std::string& note : inputs.notes) say(note);
-  RELAY_ASSIGN(subject.inputs, driver::tensors_of(inputs.values));
+  subject.values = inputs.values;
+  bool graph = subject.executable->runs_as_graph();
+  if (graph || !options.vs.empty()) {
+    RELAY_ASSIGN(subject.inputs, driver::tensors_of(inputs.values));
+  }
   double begin = driver::now();
-  RELAY_ASSIGN(subject.outputs, subject.executable->run(subject.inputs));
+  if (graph) {
+    RELAY_ASSIGN(subject.outputs, subject.executable->run(subject.inputs));
+  } else {
+    RELAY_RETURN_IF_ERROR(subject.executable->call(subject.values));
+  }
   subject.ready_ms += report.total_ms() + (driver::now() - begin) * 1e3;
   subject.peak_bytes = driver::peak_memory_bytes();
   if (!options.vs.empty()) {

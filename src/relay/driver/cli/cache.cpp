@@ -41,6 +41,7 @@ static std::string ago(double time) {
 static Status list(const CacheOptions& options) {
   RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, open_cache());
   RELAY_ASSIGN(std::vector<driver::CachedModel> models, cache->list());
+  RELAY_ASSIGN(std::vector<driver::Cache::Stray> strays, cache->strays());
   int64_t bytes = 0;
   Json json = Json::array();
   for (const driver::CachedModel& m : models) {
@@ -57,6 +58,13 @@ static Status list(const CacheOptions& options) {
     else
       std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8), size(m.bytes),
                           milliseconds(m.compile_ms), ago(m.used), m.model, m.how);
+  }
+  for (const driver::Cache::Stray& stray : strays) {
+    bytes += stray.bytes;
+    if (!options.json)
+      std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", size(stray.bytes),
+                          stray.in_use ? "being written" : "left by a process that ended; prune removes it",
+                          stray.path);
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, driver::default_cache_bytes());

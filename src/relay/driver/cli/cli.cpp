@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "relay/base/output_file.h"
 #include "relay/driver/cli/tree.h"
 #include "relay/driver/version.h"
 
@@ -53,15 +54,6 @@ static Status check_verb(int argc, const char* const* argv, const CLI::App& app)
 static Diagnostic misunderstood(const CLI::ParseError& e, const char* verb) {
   return Diagnostic{
       DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, format("relay {} --help", shortened(verb))};
-}
-
-// Ctrl-C ends the program at once: what it writes, it writes beside first.
-static void end_at_interrupt() {
-  struct sigaction before{}, now{};
-  sigaction(SIGINT, nullptr, &before);
-  if (before.sa_handler != SIG_DFL) return;  // ignored, or somebody else's
-  now.sa_handler = [](int) { _exit(130); };
-  sigaction(SIGINT, &now, nullptr);
 }
 
 static int parse_and_run(int argc, const char* const* argv) {
@@ -113,7 +105,7 @@ static int parse_and_run(int argc, const char* const* argv) {
 
 int run_command_line(int argc, const char* const* argv) {
   set_quiet(false);
-  end_at_interrupt();
+  remove_drafts_on_signals();
   try {
     return parse_and_run(argc, argv);
   } catch (const CompileError& e) {

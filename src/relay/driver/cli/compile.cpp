@@ -5,6 +5,7 @@
 
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
+#include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 
 namespace relay::cli {
@@ -32,6 +33,7 @@ static Status compile_to_file(const CompileVerbOptions& options) {
                       "give the model it was made from"};
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   how.run_here = false;
+  RELAY_RETURN_IF_ERROR(driver::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--emit {} writes the kernels alone, and --aot is about functions", options.emit),

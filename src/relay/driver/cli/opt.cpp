@@ -93,7 +93,7 @@ static Status write_text(const OptOptions& options, const std::string& text) {
     std::cout << text;
     return ok();
   }
-  return driver::write_file(options.output, text);
+  return write_file(options.output, text);
 }
 
 static Status opt(const OptOptions& options) {

@@ -92,8 +92,7 @@ static Status profile(const ProfileOptions& options) {
     say_notes(compiled.report);
   }
   RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes},
-                                   driver::types_of(*executable)));
+               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}, model.types()));
   for (const std::string& note : inputs.notes) say(note);
   RELAY_ASSIGN(
       driver::Profile profile,
@@ -104,7 +103,7 @@ static Status profile(const ProfileOptions& options) {
   driver::find_ceilings(profile, ceilings, driver::described_ceilings(how.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
-    RELAY_RETURN_IF_ERROR(driver::write_file(options.trace, driver::chrome_trace(profile)));
+    RELAY_RETURN_IF_ERROR(write_file(options.trace, driver::chrome_trace(profile)));
     say(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
   }
   say(format("{}, {}: medians of {}",

@@ -144,7 +144,15 @@ static Status run_debug(const RunOptions& options) {
   return ok();
 }
 
+// The results do not overwrite what was read.
+static Status check_output(const RunOptions& options) {
+  std::vector<std::string> read = {options.model};
+  for (const std::string& input : options.inputs) read.push_back(input.substr(input.find('=') + 1));
+  return driver::check_output(options.output, read);
+}
+
 static Status run(const RunOptions& options) {
+  RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
   std::optional<runtime::Executor> executor;
   for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
@@ -180,9 +188,8 @@ static Status run(const RunOptions& options) {
     for (const std::string& note : ready.cached->notes) say(note);
 
   runtime::Executable& executable = *ready.executable;
-  RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(executable), {options.inputs, options.shapes},
-                                   ready.compiled ? ready.model.module : driver::types_of(executable)));
+  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(executable),
+                                                          {options.inputs, options.shapes}, ready.model.types()));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
   double begin = driver::now();

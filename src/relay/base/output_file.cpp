@@ -1,0 +1,134 @@
+#include "relay/base/output_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace relay {
+
+// The drafts of this process, where a handler of signals can read them: a name is complete while its slot is taken.
+namespace {
+constexpr int slots = 32;
+enum SlotState : int { Free, Filling, Taken };
+struct Slot {
+  std::atomic<int> state = Free;
+  char path[PATH_MAX] = {};
+};
+Slot drafts[slots];
+static_assert(std::atomic<int>::is_always_lock_free);
+
+int keep_draft(const std::string& path) {
+  for (int i = 0; i < slots && path.size() < PATH_MAX; ++i) {
+    int expected = Free;
+    if (!drafts[i].state.compare_exchange_strong(expected, Filling)) continue;
+    std::memcpy(drafts[i].path, path.c_str(), path.size() + 1);
+    drafts[i].state = Taken;
+    return i;
+  }
+  return -1;
+}
+
+extern "C" void remove_drafts(int signal) {
+  for (const Slot& slot : drafts)
+    if (slot.state.load() == Taken) ::unlink(slot.path);
+  ::raise(signal);  // its default action is in place again (SA_RESETHAND)
+}
+
+// What a path names when its last links are followed, whether it is there or not.
+std::string follow_links(std::string path) {
+  for (int links = 0; links < 40; ++links) {
+    char to[PATH_MAX];
+    ssize_t count = ::readlink(path.c_str(), to, sizeof to);
+    if (count <= 0 || static_cast<size_t>(count) == sizeof to) break;
+    std::string next(to, static_cast<size_t>(count));
+    size_t slash = path.rfind('/');
+    path = next[0] == '/' || slash == std::string::npos ? next : path.substr(0, slash + 1) + next;
+  }
+  return path;
+}
+}  // namespace
+
+void remove_drafts_on_signals() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now{};
+    if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) continue;
+    now = {};
+    now.sa_handler = remove_drafts;
+    now.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(signal, &now, nullptr);
+  }
+}
+
+Diagnostic OutputFile::cannot_write(int error) const {
+  return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be written: {}", path_, std::strerror(error))};
+}
+
+Result<OutputFile> OutputFile::open(const std::string& path) {
+  static std::atomic<unsigned> number = 0;
+  struct stat about{};
+  bool there = ::stat(path.c_str(), &about) == 0;
+  if (there && S_ISDIR(about.st_mode)) return OutputFile(path, path, "", nullptr, -1).cannot_write(EISDIR);
+  if (there && !S_ISREG(about.st_mode)) {
+    int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    OutputFile out(path, path, "", descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb"), -1);
+    if (!out.file_) return out.cannot_write(errno);
+    return out;
+  }
+  std::string target = follow_links(path), draft = format("{}.{}.{}.part", target, ::getpid(), number++);
+  int slot = keep_draft(draft);
+  OutputFile out(path, target, draft, std::fopen(draft.c_str(), "wbe"), slot);
+  if (!out.file_) return out.cannot_write(errno);
+  return out;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      draft_(std::move(other.draft_)),
+      file_(std::exchange(other.file_, nullptr)),
+      slot_(std::exchange(other.slot_, -1)),
+      error_(other.error_) {
+  other.draft_.clear();
+}
+
+OutputFile::~OutputFile() { forget(); }
+
+void OutputFile::forget() {
+  if (file_) std::fclose(std::exchange(file_, nullptr));
+  if (!draft_.empty()) std::remove(draft_.c_str());
+  draft_.clear();
+  if (slot_ >= 0) drafts[std::exchange(slot_, -1)].state = Free;
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (error_ == 0 && std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) error_ = errno ? errno : EIO;
+}
+
+Status OutputFile::close() {
+  if (std::fclose(std::exchange(file_, nullptr)) != 0 && error_ == 0) error_ = errno;
+  if (error_ == 0 && !draft_.empty()) {
+    if (std::rename(draft_.c_str(), target_.c_str()) != 0)
+      error_ = errno;
+    else
+      draft_.clear();
+  }
+  int error = error_;
+  forget();
+  if (error != 0) return cannot_write(error);
+  return ok();
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  RELAY_ASSIGN(OutputFile file, OutputFile::open(path));
+  file.write(bytes);
+  return file.close();
+}
+
+}  // namespace relay
