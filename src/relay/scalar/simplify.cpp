@@ -145,9 +145,8 @@ class Simplifier {
     for (size_t i = sums.size(); i-- > 0;) {
       const Node& n = **sums[i];
       Linear right = linear(n.args[1]), out = total;
-      total = add(&out, right, n.binary == BinaryOp::Add ? 1 : -1)
-                  ? recombine(std::move(out))
-                  : atom(binary(n.binary, join(total), join(right)));
+      total = add(&out, right, n.binary == BinaryOp::Add ? 1 : -1) ? recombine(std::move(out))
+                                                                   : atom(binary(n.binary, join(total), join(right)));
       if (i > 0 && (*sums[i])->use_count() >= 2) linears_.emplace(sums[i]->get(), total);
     }
     return total;
