@@ -82,3 +82,8 @@ def test_long_chains(tmp_path, link, length):
 @pytest.mark.parametrize("heavy", ["nn.dense(A, %w)", "nn.softmax(A)", "add(A, sum(A, axis=[1], keepdims=1))"])
 def test_chains_around_other_kernels(tmp_path, link, heavy):
     compiles(tmp_path, program(link, 40, first=heavy.replace("A", "%x"), last=heavy))
+
+
+def test_a_size_of_many_terms(tmp_path):
+    size = " + ".join(["n"] * 10_000)
+    compiles(tmp_path, f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({size}), float32]) {{ nn.relu(%x) }}\n')

@@ -112,16 +112,9 @@ class Simplifier {
 
   Linear index_binary(const Expr& e) {
     if (e->args[0]->dtype != DType::int64()) return atom(e);
+    if (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub) return sum(e);
     Linear a = linear(e->args[0]), b = linear(e->args[1]), out;
     switch (e->binary) {
-      case BinaryOp::Add:
-        out = a;
-        if (add(&out, b)) return recombine(std::move(out));
-        break;
-      case BinaryOp::Sub:
-        out = a;
-        if (add(&out, b, -1)) return recombine(std::move(out));
-        break;
       case BinaryOp::Mul:
         if (multiply(a, b, &out)) return recombine(std::move(out));
         break;
@@ -138,6 +131,25 @@ class Simplifier {
       default: break;
     }
     return atom(binary(e->binary, join(a), join(b)));
+  }
+
+  // ((a + b) - c) + ...: from the left, so that sums of many terms need no stack.
+  Linear sum(const Expr& e) {
+    std::vector<const Expr*> sums;
+    const Expr* first = &e;
+    while ((is_op(*first, BinaryOp::Add) || is_op(*first, BinaryOp::Sub)) && !linears_.count(first->get())) {
+      sums.push_back(first);
+      first = &(*first)->args[0];
+    }
+    Linear total = linear(*first);
+    for (size_t i = sums.size(); i-- > 0;) {
+      const Node& n = **sums[i];
+      Linear right = linear(n.args[1]), out = total;
+      total = add(&out, right, n.binary == BinaryOp::Add ? 1 : -1) ? recombine(std::move(out))
+                                                                   : atom(binary(n.binary, join(total), join(right)));
+      if (i > 0 && (*sums[i])->use_count() >= 2) linears_.emplace(sums[i]->get(), total);
+    }
+    return total;
   }
 
   // n = quotient * c + rest, the rest with small coefficients and a constant in [0, c).
