@@ -92,7 +92,7 @@ Status write_outputs(const std::string& path, const driver::NamedArrays& outputs
         DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
         "give a file .npz or a folder"};
   }
-  if (!is_folder(path)) return driver::write_file(path, as_text(outputs));
+  if (!is_folder(path)) return write_file(path, as_text(outputs));
   if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
     return refused(path, std::strerror(errno), "give a folder that you may write");
   for (const auto& [name, value] : outputs) {
