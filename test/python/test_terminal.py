@@ -206,6 +206,22 @@ def test_a_tensor_that_nothing_can_hold(tmp_path, how):
     assert done.returncode == 1 and "error[R0405]" in done.stderr and "help: " in done.stderr, done.stderr
 
 
+def test_the_debug_executor_has_a_depth_limit(tmp_path):
+    path = tmp_path / "p.relay"
+    path.write_text(
+        '#[version = "0.0.5"]\ndef @f(%x: int32) -> int32 { @f(%x + 1) + 1 }\ndef @main() { @f(0) }\n'
+    )
+    done = cli("run", "--executor", "debug", path)
+    assert done.returncode == 1 and "error[R0405]" in done.stderr and "help: " in done.stderr, done.stderr[:2000]
+
+
+def test_a_size_is_a_number(tmp_path):
+    path = tmp_path / "p.relay"
+    path.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(n < m), float32], %y: Tensor[(n, m), int8]) { %x }\n')
+    done = cli("check", path)
+    assert done.returncode == 1 and "error[R0301]: a size is a number" in done.stderr, done.stderr
+
+
 def test_fewer_threads_where_no_more_can_be_created(tmp_path):
     path = tmp_path / "big.relay"
     path.write_text(

@@ -26,6 +26,8 @@ struct Task {
 // How often the nodes of a function use each of its nodes. Making a closure uses what it captures.
 using Uses = std::unordered_map<const ExprNode*, size_t>;
 
+constexpr size_t most_frames = 1'000'000;  // each takes about a kilobyte
+
 struct Frame {
   ir::FunctionRef function;
   const Uses* uses = nullptr;
@@ -362,6 +364,13 @@ class Machine {
           return ok();
         }
     }
+    if (frames_.size() >= most_frames)
+      return Diagnostic{DiagnosticKind::limit_exceeded,
+                        format("calls are nested more than {} deep", most_frames),
+                        at->span,
+                        {},
+                        {},
+                        "make the last call of the function its result, or run it on the virtual machine"};
     frames_.push_back(std::move(f));
     return ok();
   }

@@ -37,7 +37,13 @@ bool Parser::enter() {
 bool Parser::shape(Dims* out) {
   if (!expect(Tok::LParen, "before a shape", tensor_form)) return false;
   while (!at(Tok::RParen)) {
+    Token first = peek();
     Dim d = dim();
+    if (d && d->dtype.is_bool()) {
+      report(DiagnosticKind::type_mismatch, "a size is a number, this is true or false", span(first),
+             "compare inside of select(n < m, n, m)");
+      return false;
+    }
     if (!d) return false;
     out->push_back(std::move(d));
     if (!accept(Tok::Comma)) break;
