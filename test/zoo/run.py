@@ -32,6 +32,8 @@ os.environ["RELAY_CACHE"] = "off"
 EXPORT_SECONDS, COMPILE_SECONDS = 600, 300
 # Of the largest value: what any order of float32 sums may be off by, or a few times what ONNX Runtime is.
 TOLERANCE, TIMES_PEER = 1e-4, 4
+# R0403 is also said of a form of an operator that we do have: that one failed.
+FORM = "give the inputs' shapes"
 # Where ONNX Runtime itself is this far off, the exporter wrote another network: then its result is what ours is compared with.
 EXPORTER_CHANGED = 1e-2
 
@@ -149,7 +151,7 @@ def main():
             out.append(f"the exporter fails: {label}: {failed}")
             continue
         failures, errors = check(path)
-        missing = next((text for text in failures.values() if "R0403" in text), "")
+        missing = next((text for text in failures.values() if FORM not in text and "R0403" in text), "")
         kind = "an operator is missing" if missing else "failed" if failures else "held"
         counts[kind] += 1
         if missing:
