@@ -41,3 +41,11 @@ def target_option(pytestconfig):
 
         for name in ("compile", "compile_file"):
             setattr(relay._core, name, aimed_at(target, getattr(relay._core, name)))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def strict_schedules():
+    """What a test compiles is refused where a schedule rule fails; users get a slower schedule and are told."""
+    import relay
+
+    relay.compile.__kwdefaults__["strict"] = True

@@ -18,7 +18,7 @@ DESCRIBED = re.findall(
 )
 
 # What makes a schedule of ours that gives way to a simpler one an error.
-STRICT: list[str] = []
+STRICT = ["--strict"]
 
 
 def groups_for(target, module, folder, **options):

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "relay/base/output_file.h"
 #include "relay/base/printable.h"
-#include "relay/driver/files.h"
 
 namespace relay::cli {
 
