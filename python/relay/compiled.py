@@ -170,9 +170,7 @@ def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _c
         return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
     shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
     return (
-        _core.load(source.name, shapes)
-        if source.bytes is None
-        else _core.load_bytes(source.name, source.bytes, shapes)
+        _core.load(source.name, shapes) if source.bytes is None else _core.load_bytes(source.name, source.bytes, shapes)
     )
 
 

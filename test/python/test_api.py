@@ -51,7 +51,8 @@ def test_save_and_load(dense, tmp_path):
     loaded = relay.load(tmp_path / "dense.rart")
     x, w = arrays(5)
     assert (loaded(x, w) == dense(x, w)).all()
-    assert loaded.report == {}
+    same = {key: value for key, value in dense.report.items() if key not in ("passes", "ms")}
+    assert {key: loaded.report[key] for key in same} == same
 
 
 def test_text_round_trip():

@@ -480,12 +480,6 @@ def test_the_largest_uint64_is_printed_as_it_is(tmp_path):
 
 
 @needs_program
-def test_an_npz_without_arrays(dense_file, tmp_path):
-    np.savez(tmp_path / "empty.npz")
-    assert "has no arrays in it" in fails("R0402", "run", dense_file, "--input", tmp_path / "empty.npz")
-
-
-@needs_program
 def test_what_is_given_twice(dense_file, tmp_path):
     text = fails("R0601", "run", dense_file, "--input", "x=zeros", "--input", "x=ones")
     assert "input `x` is given twice" in text

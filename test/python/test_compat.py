@@ -311,7 +311,7 @@ def test_natural_numbers():
     assert count(p, double(ConstructorValue(p.s.tag, [make_nat_value(p, 0)], p.s))) == 2
     with pytest.raises(ValueError, match="is number"):
         ConstructorValue(p.z.tag, [], p.s)
-    with pytest.raises(ValueError, match="no natural number"):
+    with pytest.raises(ValueError, match="is not a natural number"):
         count(p, relay.Data("Nil"))
 
 

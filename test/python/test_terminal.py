@@ -208,9 +208,7 @@ def test_a_tensor_that_nothing_can_hold(tmp_path, how):
 
 def test_the_debug_executor_has_a_depth_limit(tmp_path):
     path = tmp_path / "p.relay"
-    path.write_text(
-        '#[version = "0.0.5"]\ndef @f(%x: int32) -> int32 { @f(%x + 1) + 1 }\ndef @main() { @f(0) }\n'
-    )
+    path.write_text('#[version = "0.0.5"]\ndef @f(%x: int32) -> int32 { @f(%x + 1) + 1 }\ndef @main() { @f(0) }\n')
     done = cli("run", "--executor", "debug", path)
     assert done.returncode == 1 and "error[R0405]" in done.stderr and "help: " in done.stderr, done.stderr[:2000]
 
@@ -224,9 +222,7 @@ def test_a_size_is_a_number(tmp_path):
 
 def test_fewer_threads_where_no_more_can_be_created(tmp_path):
     path = tmp_path / "big.relay"
-    path.write_text(
-        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(512, 512), float32]) { nn.dense(%x, %x) + exp(%x) }\n'
-    )
+    path.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(512, 512), float32]) { nn.dense(%x, %x) + exp(%x) }\n')
     # A stack that does not fit into the address space: creating a thread fails as it does at a container's limit.
     limited = f"ulimit -s 8388608; ulimit -v 6000000; exec {PROGRAM} run {path} --threads 2 --no-cache"
     done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)

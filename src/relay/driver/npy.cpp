@@ -277,13 +277,6 @@ Result<NamedArrays> read_npz(const std::string& path) {
     arrays.emplace_back(std::move(name), std::move(value));
     at += 46 + skip;
   }
-  if (arrays.empty())
-    return Diagnostic{DiagnosticKind::corrupt_file,
-                      format("{} has no arrays in it", path),
-                      {},
-                      {},
-                      {},
-                      "write it with np.savez(path, name=array)"};
   return arrays;
 }
 

@@ -7,8 +7,8 @@
 #include "relay/driver/cache.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
-#include "relay/driver/files.h"
 #include "relay/driver/debug.h"
+#include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/values.h"
 
