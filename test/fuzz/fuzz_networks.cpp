@@ -3,10 +3,10 @@
 //
 //   relay_fuzz_networks --cases 1000             1,000 networks from seed 1; exit status 1 if a rule failed
 //   relay_fuzz_networks --seed 77 --cases 1 -v   one again, with its program
-#include <chrono>
 #include <cstdio>
 #include <random>
 
+#include "cases.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
 #include "relay/ir/rewrite.h"
@@ -14,6 +14,7 @@
 #include "relay/typing/typing.h"
 
 using namespace relay;
+using namespace relay::fuzz;
 
 namespace {
 
@@ -210,35 +211,20 @@ std::string check(const Network& network, const std::vector<TargetDesc>& targets
 }  // namespace
 
 int main(int argc, char** argv) {
-  int64_t cases = 1000;
-  uint64_t seed = 1;
-  bool verbose = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string arg = argv[i];
-    if (arg == "--cases" && i + 1 < argc)
-      cases = std::atoll(argv[++i]);
-    else if (arg == "--seed" && i + 1 < argc)
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (arg == "-v")
-      verbose = true;
-    else
-      return std::printf("usage: relay_fuzz_networks [--cases N] [--seed S] [-v]\n"), 2;
-  }
+  const std::optional<Cases> given = cases_of(argc, argv);
+  if (!given) return 2;
+  const int64_t cases = given->count;
   std::vector<TargetDesc> targets;
   for (const char* name : {"haswell", "skylake", "icelake-server", "sapphirerapids", "zen2", "zen4", "zen5", "native",
                            "native,-avx512f", "native,-avx512f,-fma"})
-    if (Result<TargetDesc> target = driver::find_target(name); target) targets.push_back(*target);
+    targets.push_back(*driver::find_target(name));
   int64_t failed = 0;
-  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+  Progress progress(cases, "networks");
   for (int64_t i = 0; i < cases; ++i) {
-    if (std::chrono::steady_clock::now() - last > std::chrono::seconds(10)) {
-      last = std::chrono::steady_clock::now();
-      std::printf("%lld of %lld networks\n", static_cast<long long>(i), static_cast<long long>(cases));
-      std::fflush(stdout);
-    }
-    const uint64_t at = seed + static_cast<uint64_t>(i);
+    progress.at(i);
+    const uint64_t at = given->first_seed + static_cast<uint64_t>(i);
     const Network network(at);
-    if (verbose) std::printf("%s", network.text().c_str());
+    if (given->verbose) std::printf("%s", network.text().c_str());
     std::string wrong;
     try {
       wrong = check(network, targets);

@@ -6,10 +6,9 @@
 // Of each: its text is read back as the same program and printed as the same text; all types are inferred; every executor of
 // the list below gives the same value; what a wrong edit makes of it is refused with diagnostics or typed, never a crash. At
 // the end, every pair of kinds of nodes that the language allows (a node and a child of it) has occurred.
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 
+#include "cases.h"
 #include "random_relay.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
@@ -202,32 +201,17 @@ int missing_pairs(const Coverage& coverage, bool print) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int64_t cases = 1000;
-  uint64_t seed = 1;
-  bool verbose = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string arg = argv[i];
-    if (arg == "--cases" && i + 1 < argc)
-      cases = std::atoll(argv[++i]);
-    else if (arg == "--seed" && i + 1 < argc)
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (arg == "-v")
-      verbose = true;
-    else
-      return std::printf("usage: relay_fuzz_programs [--cases N] [--seed S] [-v]\n"), 2;
-  }
+  const std::optional<Cases> given = cases_of(argc, argv);
+  if (!given) return 2;
+  const int64_t cases = given->count;
   Tally tally;
-  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+  Progress progress(cases, "programs");
   for (int64_t i = 0; i < cases; ++i) {
-    if (std::chrono::steady_clock::now() - last > std::chrono::seconds(10)) {
-      last = std::chrono::steady_clock::now();
-      std::printf("%lld of %lld programs\n", static_cast<long long>(i), static_cast<long long>(cases));
-      std::fflush(stdout);
-    }
-    uint64_t at = seed + static_cast<uint64_t>(i);
+    progress.at(i);
+    uint64_t at = given->first_seed + static_cast<uint64_t>(i);
     std::string wrong;
     try {
-      wrong = check(at, verbose, &tally);
+      wrong = check(at, given->verbose, &tally);
     } catch (const std::exception& error) {
       wrong = error.what();
     }
