@@ -195,13 +195,13 @@ def compile(
 
     target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
     process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
-    (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine code). verify: check the program after
-    every pass. cache: look for the model of a file among those that were compiled before, and keep it there (see
-    `relay cache --help`); what is found there has no program any more, and no times in its
-    report.
+    (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine code).
+    verify: check the program after every pass. cache: look for the model of a file among those that were compiled before,
+    and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
-    strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, which the report's "refusals" say.
+    strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
+    "refusals" say so.
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
