@@ -33,7 +33,7 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
 
 std::vector<std::string> given_compile_options(const CLI::App& verb) {
   std::vector<std::string> given;
-  for (const char* name : {"--target", "--opt-level", "--numerics", "--schedule", "--no-batch-calls"})
+  for (const char* name : {"--target", "--opt-level", "--numerics", "--schedule", "--no-batch-calls", "--strict"})
     if (verb.get_option(name)->count() > 0) given.emplace_back(name);
   return given;
 }
