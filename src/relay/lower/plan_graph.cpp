@@ -422,21 +422,23 @@ class Planner {
   // that make them, unless others did, go to `groups`.
   std::pair<int, int> usual_and_unusual(const PlannedGroup& g, const te::Tensor& data,
                                         std::vector<PlannedGroup>& groups) {
-    const te::Tensor flags = unusual_values(data);
-    PlannedGroup check = part_of(g, "unusual_values", unique_names({flags}));
-    const int read = data->is_placeholder() ? check.params[0] : -1;
+    const te::Tensor rows = largest_values(data, g.on_images);
+    PlannedGroup look = part_of(g, "largest_values", unique_names({rows}));
+    const int read = data->is_placeholder() ? look.params[0] : -1;
     if (auto known = checked_.find(read); known != checked_.end()) return known->second;
-    const int unusual = new_array(Array::Kind::Temporary, "unusual", flags->shape, flags->dtype);
-    check.outputs = {unusual};
-    groups.push_back(std::move(check));
+    const int largest = new_array(Array::Kind::Temporary, "largest", rows->shape, rows->dtype);
+    look.outputs = {largest};
+    groups.push_back(std::move(look));
 
-    const te::Tensor given = te::placeholder("unusual", flags->shape, flags->dtype);
-    const te::Tensor none = none_of(given);
-    PlannedGroup invert;
-    invert.te.name = "usual_values", invert.te.outputs = unique_names({none}), invert.te.params = {given};
-    const int usual = new_array(Array::Kind::Temporary, "usual", none->shape, none->dtype);
-    invert.params = {unusual}, invert.outputs = {usual};
-    groups.push_back(std::move(invert));
+    const te::Tensor given = te::placeholder("largest", rows->shape, rows->dtype);
+    const UsualValues flags = usual_values(given, g.on_images);
+    const int usual = new_array(Array::Kind::Temporary, "usual", flags.usual->shape, flags.usual->dtype);
+    const int unusual = new_array(Array::Kind::Temporary, "unusual", flags.unusual->shape, flags.unusual->dtype);
+    PlannedGroup decide;
+    decide.te.name = "usual_values", decide.te.params = {given};
+    decide.te.outputs = unique_names({flags.usual, flags.unusual});
+    decide.params = {largest}, decide.outputs = {usual, unusual};
+    groups.push_back(std::move(decide));
     if (read >= 0) checked_[read] = {usual, unusual};
     return {usual, unusual};
   }

@@ -368,29 +368,56 @@ class Rewriter {
 
 }  // namespace
 
-// A sum of zeros is NaN if one of them was 0 * infinity or 0 * NaN, and 2^112 |x| is finite for |x| < 2^16.
-te::Tensor unusual_values(const te::Tensor& data) {
-  const double to_infinity = std::ldexp(1, 128) / most_value;
+te::Tensor largest_values(const te::Tensor& data, bool images) {
   const Exprs& shape = data->shape;
-  const bool images = shape.size() == 4;
-  const Exprs rows = images ? Exprs{shape[0], shape[2]} : Exprs(shape.begin(), shape.end() - 1),
-              along = images ? Exprs{shape[3], shape[1]} : Exprs{shape.back()};
-  te::Tensor sum = te::reduce("zeros", rows, along, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Exprs at = images ? Exprs{i[0], r[1], i[1], r[0]} : i;
-    if (!images) at.push_back(r[0]);
-    return ((*data)(at)*fimm(to_infinity)) * fimm(0);
-  });
-  return te::compute("unusual", sum->shape,
-                     [&](const Exprs& i) { return scalar::binary(scalar::BinaryOp::Ne, (*sum)(i), (*sum)(i)); });
+  auto largest = [&](const Exprs& rows, const Exprs& along,
+                     const std::function<Exprs(const Exprs&, const Exprs&)>& at) {
+    return te::reduce("largest", rows, along, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) {
+      return scalar::unary(scalar::UnaryOp::Abs, (*data)(at(i, r)));
+    });
+  };
+  if (!images)
+    return largest(Exprs(shape.begin(), shape.end() - 1), {shape.back()}, [](Exprs i, const Exprs& r) {
+      i.push_back(r[0]);
+      return i;
+    });
+  if (scalar::is_int(shape[2], 1))
+    return largest({shape[0], shape[3]}, {shape[2], shape[1]},
+                   [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], r[0], i[1]}; });
+  return largest({shape[0], shape[2]}, {shape[3], shape[1]},
+                 [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], i[1], r[0]}; });
 }
 
-te::Tensor none_of(const te::Tensor& flags) {
-  te::Tensor count = te::reduce("count", {imm(1)}, flags->shape, te::Combiner::Max, [&](const Exprs&, const Exprs& r) {
-    return scalar::cast(DType::int32(), (*flags)(r));
+// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the logarithm,
+// and those of infinity and NaN are above all others.
+UsualValues usual_values(const te::Tensor& largest, bool images) {
+  const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
+              rows = images ? Exprs{largest->shape[1]} : largest->shape;
+  const DType i32 = DType::int32(), f32 = DType::float32();
+  const double unit = std::ldexp(1, 23);
+  auto over_rows = [&](const char* name, te::Combiner combiner, const std::function<Expr(Expr bits)>& value) {
+    return te::reduce(name, wholes, rows, combiner, [&](const Exprs& i, const Exprs& r) {
+      Expr bits = scalar::reinterpret(i32, (*largest)(images ? Exprs{i[0], r[0]} : r));
+      return value(scalar::binary(scalar::BinaryOp::BitAnd, bits, imm(std::numeric_limits<int32_t>::max(), i32)));
+    });
+  };
+  const te::Tensor most = over_rows("most", te::Combiner::Max, [](Expr bits) { return bits; });
+  const te::Tensor sum = over_rows("sum", te::Combiner::Sum, [&](Expr bits) { return scalar::cast(f32, bits); });
+  const te::Tensor count = over_rows("count", te::Combiner::Sum,
+                                     [&](Expr bits) { return scalar::cast(f32, scalar::ne(bits, imm(0, i32))); });
+  const te::Tensor apart = te::compute("apart", wholes, [&](const Exprs& i) {
+    const Expr top = scalar::cast(f32, (*most)(i));
+    const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
+    const Expr sticks_out = scalar::lt((*sum)(i)-top, (top - fimm(unit * std::log2(most_ratio))) * others);
+    const auto bits_of_most_value = static_cast<int64_t>(unit * (127 + std::log2(most_value)));
+    return scalar::logical_or(scalar::le(imm(bits_of_most_value, i32), (*most)(i)), sticks_out);
   });
-  return te::compute("usual", count->shape, [&](const Exprs& i) {
-    return scalar::binary(scalar::BinaryOp::Eq, (*count)(i), scalar::imm(0, DType::int32()));
-  });
+  const te::Tensor any = te::reduce("any", {imm(1)}, wholes, te::Combiner::Max,
+                                    [&](const Exprs&, const Exprs& r) { return scalar::cast(i32, (*apart)(r)); });
+  auto flag = [&](const char* name, scalar::BinaryOp op) {
+    return te::compute(name, any->shape, [&](const Exprs& i) { return scalar::binary(op, (*any)(i), imm(0, i32)); });
+  };
+  return {flag("usual", scalar::BinaryOp::Eq), flag("unusual", scalar::BinaryOp::Ne)};
 }
 
 // The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have a

@@ -56,7 +56,7 @@ double growth(const std::vector<std::vector<double>>& rows) {
   return most;
 }
 
-// unusual_values() finds what may overflow: all transforms and the sum of `most_weight` together enlarge what passes it to less
+// usual_values() finds what may overflow: all transforms and the sum of `most_weight` together enlarge what passes it to less
 // than 2^128.
 TEST(Winograd, UsualValuesDoNotOverflow) {
   auto all = [](Winograd::Side side) {
