@@ -18,7 +18,7 @@ ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/p
 ZOO ?=
 
 .PHONY: help setup build lint format test test-cpus test-long test-fuzz-power models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs asan tsan install clean
+  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-sizes asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -88,6 +88,9 @@ bench-random-kernels: build ## List kernels of random networks that stay below 6
 
 bench-programs: build ## Measure models that are programs beside PyTorch
 	@$(PYTHON) bench/programs.py
+
+bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
+	@$(PYTHON) bench/sizes.py
 
 docs: build ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py

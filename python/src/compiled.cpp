@@ -5,6 +5,7 @@
 #include "relay/driver/cache.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
+#include "relay/driver/files.h"
 #include "relay/driver/inputs.h"
 #include "relay/driver/load.h"
 #include "relay/driver/stages.h"
@@ -21,6 +22,7 @@ struct PyCompiled {
   std::shared_ptr<runtime::Executable> executable;
   std::optional<driver::Compiled> compiled;   // none: loaded from an artifact ...
   std::optional<runtime::Artifact> artifact;  // ... which is this
+  std::vector<std::string> files{};           // that the model was read from
   std::string cached{};                       // the file of the cache that it was loaded from; else ""
 };
 // Name, dtype, dimensions; of what is no tensor: name, "", none, type.
@@ -50,7 +52,7 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
   run_interruptibly([made, module = m.module, options] { *made = take(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
-  return {compiled.executable, std::move(compiled), {}, {}};
+  return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
 
 // The model of a file, through the cache; and what is to be said of it.
@@ -82,7 +84,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   driver::Ready& ready = *made->ready;
   std::vector<std::string> notes = std::move(made->notes);
   notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
-  PyCompiled out{ready.executable, std::move(ready.compiled), {}, {}};
+  PyCompiled out{ready.executable, std::move(ready.compiled), {}, ready.model.files, {}};
   if (!out.compiled) out.artifact = std::move(ready.model.artifact);
   if (ready.cached) out.cached = ready.cached->artifact;
   return {std::move(out), notes};
@@ -145,6 +147,7 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
                                    {},
                                    {},
                                    "the forms are: artifact, so, obj"}});
+  take(driver::check_output(path, self.files));
   if (self.artifact && form == "artifact") {
     take(runtime::save_artifact(*self.artifact, path));
     return;
@@ -220,8 +223,9 @@ void add_compiled(nb::module_& m) {
                                           : take(driver::note(*self.artifact, driver::report_note));
                    })
       .def_ro("cached", &PyCompiled::cached)
-      .def_prop_ro("module",
-                   [](const PyCompiled& self) { return PyModule{need_compiled(self, "Relay program").module, {}}; });
+      .def_prop_ro("module", [](const PyCompiled& self) {
+        return PyModule{need_compiled(self, "Relay program").module, {}, self.files};
+      });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"), nb::arg("memory_limit"),
@@ -235,7 +239,7 @@ void add_compiled(nb::module_& m) {
         nb::gil_scoped_release released;
         driver::Model model;
         take(driver::load_artifact(model, path, {.threads = threads}));
-        return PyCompiled{model.executable, {}, std::move(model.artifact), {}};
+        return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("path"), nb::arg("threads") = 0);
   m.def(
@@ -245,7 +249,7 @@ void add_compiled(nb::module_& m) {
         nb::gil_scoped_release released;
         driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
         driver::Model model = take(driver::load_model(name, content, options));
-        return PyCompiled{model.executable, {}, std::move(model.artifact), {}};
+        return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));

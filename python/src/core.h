@@ -35,6 +35,7 @@ struct Array {
 struct PyModule {
   ir::Module module;
   std::vector<std::string> output_names;
+  std::vector<std::string> files{};  // that it was read from
 };
 
 // The value, or the exception.

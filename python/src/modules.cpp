@@ -272,7 +272,7 @@ void add_modules(nb::module_& m) {
           "bind_shapes",
           [](const PyModule& self, const Shapes& shapes) {
             nb::gil_scoped_release released;
-            return PyModule{take(driver::bind_shapes(self.module, shapes)), self.output_names};
+            return PyModule{take(driver::bind_shapes(self.module, shapes)), self.output_names, self.files};
           },
           nb::arg("shapes"), "The module with parameters of @main at these shapes; -1 leaves a dimension as it is.");
   add_contents(module);
@@ -286,7 +286,7 @@ void add_modules(nb::module_& m) {
       [](const std::string& path, const Shapes& shapes) {
         nb::gil_scoped_release released;
         driver::Model model = take(driver::load_model(path, {.shapes = shapes, .run = {}}));
-        return PyModule{std::move(model.module), std::move(model.output_names)};
+        return PyModule{std::move(model.module), std::move(model.output_names), std::move(model.files)};
       },
       nb::arg("path"), nb::arg("shapes") = Shapes());
   m.def(

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from programs import CONV, DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onnx_model
 
+import relay
+
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "cache", "doctor", "explain"]
 
@@ -157,6 +159,33 @@ def test_inspect(conv, tmp_path):
     assert all(f"{b['bytes']:>12} {b['offset']:>12}" in shown for b in buffers)
     assert cli("compile", conv, "-o", tmp_path / "net.rart").returncode == 0
     assert cli_json("inspect", tmp_path / "net.rart", "--json") == report
+
+
+def test_a_file_holds_each_weight_once(tmp_path):
+    """A convolution in Winograd's form and a product in Strassen's: both are made when the file is loaded."""
+    random = np.random.default_rng(0)
+    x, y = relay.var("x", shape=(1, 64, 56, 56)), relay.var("y", shape=(256, 1024))
+    w, v = (relay.const(random.standard_normal(s).astype(np.float32) / 30) for s in ((64, 64, 3, 3), (1024, 1024)))
+    body = relay.Tuple([relay.nn.conv2d(x, w, padding=(1, 1)), relay.nn.dense(y, v)])
+    relay.IRModule.from_expr(relay.Function([x, y], body)).save(tmp_path / "two.relay")
+    assert cli("compile", tmp_path / "two.relay", "-o", tmp_path / "two.rart").returncode == 0
+    about = cli_json("inspect", tmp_path / "two.rart", "--json")
+    weights = 4 * (64 * 64 * 9 + 1024 * 1024)
+    assert about["model_bytes"] == weights and about["constant_bytes"] <= weights + 4096
+    made = [c for c in about["constants"] if not c["stored"]]
+    assert sum(c["bytes"] for c in made) == about["prepared_bytes"]
+    if made:  # on a processor where these forms pay
+        shown = cli("inspect", tmp_path / "two.rart", "--constants").stdout
+        assert "made when loaded" in shown and "when loaded: " in shown
+    data = {"x": random.standard_normal((1, 64, 56, 56)), "y": random.standard_normal((256, 1024))}
+    data = {name: value.astype(np.float32) for name, value in data.items()}
+    for large in (False, True):  # the direct forms run for one large value
+        if large:
+            data["x"][0, 3, 5, 7] = data["y"][3, 5] = 1e30
+        wanted = relay.evaluate(relay.load(tmp_path / "two.relay"), data, precision="float64")
+        for model in (relay.load(tmp_path / "two.rart"), relay.compile(tmp_path / "two.relay")):
+            for got, want in zip(model(**data), wanted, strict=True):
+                assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
 
 
 def test_inspect_of_symbolic_sizes(dense):

@@ -136,6 +136,10 @@ def test_an_output_that_is_an_input_is_refused(model, tmp_path):
     (tmp_path / "same.relay").hardlink_to(model)
     for name in ("model.relay", "link.relay", "same.relay", "./model.relay"):
         assert "would be overwritten" in run("compile", model, "-o", f"{tmp_path}/{name}", fails=True).stderr
+        assert "would be overwritten" in run("opt", model, "-o", f"{tmp_path}/{name}", fails=True).stderr
+        for made in (relay.compile(model), relay.compile(relay.load(model))):
+            with pytest.raises(relay.CompileError, match="would be overwritten"):
+                made.save(tmp_path / name)
     np.save(tmp_path / "x.npy", np.ones((4, 8), np.float32))
     said = run("run", model, "--input", f"x={tmp_path}/x.npy", "--output", tmp_path / "x.npy", fails=True).stderr
     assert "would be overwritten" in said
@@ -157,6 +161,20 @@ def test_an_output_follows_links_and_leaves_devices(model, tmp_path):
     assert size == (tmp_path / "inside" / "target.rart").stat().st_size
     assert "cannot be written" in run("compile", model, "-o", tmp_path / "inside", fails=True).stderr
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_what_a_killed_process_left_is_removed(model, tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = tmp_path / f"out.rart.{ended.pid}.0.part"
+    kept = [
+        tmp_path / name
+        for name in (f"out.rart.{os.getpid()}.0.part", f"other.rart.{ended.pid}.0.part", "out.rart.part")
+    ]
+    for draft in [left, *kept]:
+        draft.write_text("half")
+    run("compile", model, "-o", tmp_path / "out.rart")
+    assert not left.exists() and all(draft.exists() for draft in kept)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -1,13 +1,17 @@
 #include "relay/base/output_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -55,6 +59,41 @@ std::string follow_links(std::string path) {
 }
 }  // namespace
 
+// Both must say so: another container has other process numbers but the same locks, and a number is soon another process's.
+bool is_abandoned_draft(const std::string& path) {
+  if (!path.ends_with(".part")) return false;
+  const size_t number = path.rfind('.', path.size() - 6), begin = number ? path.rfind('.', number - 1) : number;
+  if (number == std::string::npos || begin == std::string::npos) return false;
+  int64_t process = 0;
+  const char* end = path.data() + number;
+  const std::from_chars_result read = std::from_chars(path.data() + begin + 1, end, process);
+  if (read.ec != std::errc() || read.ptr != end || process <= 0 || process > INT_MAX) return false;
+  if (::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH) return false;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return false;
+  struct stat about{};
+  const bool abandoned =
+      ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  ::close(descriptor);
+  return abandoned;
+}
+
+// What earlier processes left of the same file.
+static void remove_abandoned_drafts(const std::string& target) {
+  const size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1),
+                    begin = target.substr(slash == std::string::npos ? 0 : slash + 1) + ".";
+  DIR* open = ::opendir(folder.c_str());
+  if (!open) return;
+  while (const dirent* entry = ::readdir(open)) {
+    const std::string name = entry->d_name, path = slash == std::string::npos ? name : folder + name;
+    if (name.starts_with(begin) && is_abandoned_draft(path) &&
+        std::count(name.begin() + static_cast<int64_t>(begin.size()), name.end(), '.') == 2)
+      ::unlink(path.c_str());
+  }
+  ::closedir(open);
+}
+
 void remove_drafts_on_signals() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now{};
@@ -82,9 +121,11 @@ Result<OutputFile> OutputFile::open(const std::string& path) {
     return out;
   }
   std::string target = follow_links(path), draft = format("{}.{}.{}.part", target, ::getpid(), number++);
+  remove_abandoned_drafts(target);
   int slot = keep_draft(draft);
   OutputFile out(path, target, draft, std::fopen(draft.c_str(), "wbe"), slot);
   if (!out.file_) return out.cannot_write(errno);
+  ::flock(::fileno(out.file_), LOCK_EX | LOCK_NB);  // as long as this process has it open
   return out;
 }
 

@@ -39,6 +39,10 @@ class OutputFile {
 
 Status write_file(const std::string& path, std::string_view bytes);
 
+// A draft, FILE.PROCESS.NUMBER.part, whose process has ended without a chance to remove it, such as one that was killed.
+// Opening FILE again removes it.
+bool is_abandoned_draft(const std::string& path);
+
 // From now on SIGINT, SIGTERM and SIGHUP, where they would end this process, remove its drafts first.
 void remove_drafts_on_signals();
 

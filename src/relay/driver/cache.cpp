@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <link.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/output_file.h"
 #include "relay/driver/measure.h"
 #include "relay/runtime/artifact.h"
 
@@ -400,16 +400,6 @@ Status Cache::remove(const CachedModel& model) {
   return ok();
 }
 
-// A draft (base/output_file.h), KEY.rart.PID.N.part, of a process that still runs. Its number may be another one's by now;
-// then the draft goes when that ends.
-static bool is_written(const std::string& name) {
-  if (!name.ends_with(".part")) return false;
-  size_t begin = name.find(".rart.") + 6;
-  int64_t process = 0;
-  std::from_chars(name.data() + begin, name.data() + name.size(), process);
-  return process > 0 && (kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
-}
-
 Result<std::vector<Cache::Stray>> Cache::strays() {
   std::vector<Stray> out;
   std::error_code error;
@@ -421,7 +411,8 @@ Result<std::vector<Cache::Stray>> Cache::strays() {
     Statement known(index_, "SELECT 1 FROM models WHERE key = ?");
     if (name.size() == dot + 5 && known.bind(name.substr(0, dot)).step()) continue;
     bool young = name.size() == dot + 5 && clock_now() - changed_at(about) < 60;  // its row is about to be written
-    out.push_back({file.path().string(), static_cast<int64_t>(about.st_size), young || is_written(name)});
+    const bool written = name.ends_with(".part") && !is_abandoned_draft(file.path().string());
+    out.push_back({file.path().string(), static_cast<int64_t>(about.st_size), young || written});
   }
   return out;
 }

@@ -242,6 +242,17 @@ Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Modul
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), build);
 }
 
+static int64_t bytes_of_constants(const ir::Module& module) {
+  int64_t bytes = 0;
+  ir::NodeSet seen;
+  for (const auto& [name, f] : module.functions)
+    ir::visit(f, [&](const ir::Expr& e) {
+      const ir::Constant* c = ir::as<ir::Constant>(e);
+      if (c && seen.insert(c)) bytes += static_cast<int64_t>(c->value.bytes());
+    });
+  return bytes;
+}
+
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) {
   RELAY_RETURN_IF_ERROR(runtime::check_thread_setting());
   RELAY_RETURN_IF_ERROR(runtime::check_threads(options.threads));
@@ -251,6 +262,8 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.opt_level = options.opt_level;
   report.numerics = options.numerics;
   report.threads = options.threads > 0 ? options.threads : runtime::ThreadPool::global().size();
+
+  report.model_bytes = bytes_of_constants(module);
 
   // Relay to Relay.
   RELAY_ASSIGN(out.module, optimise(module, options, &report));
@@ -273,7 +286,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.segments = static_cast<int64_t>(out.built.program->segments.size());
   report.constant_ms = out.built.constant_ms;
   report.constant_steps = out.built.constant_steps;
-  report.constant_bytes = out.built.constant_bytes;
+  report.constant_bytes = out.built.constant_bytes, report.prepared_bytes = out.built.prepared_bytes;
   count_calls(*out.built.program, report);
 
   report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);

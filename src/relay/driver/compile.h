@@ -65,9 +65,11 @@ struct CompileReport {
   std::vector<GroupReport> groups;
   std::vector<SegmentReport> batching;  // of a program with functions, by segment
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
-  double constant_ms = 0;      // compiling and running the work on constants
-  int64_t constant_steps = 0;  // kernel calls on weights that were done once
-  int64_t constant_bytes = 0;
+  double constant_ms = 0;               // compiling and running the work on constants
+  int64_t constant_steps = 0;           // kernel calls on weights that were done once
+  int64_t constant_bytes = 0;           // in the file
+  int64_t prepared_bytes = 0;           // more, that are made of those when it is loaded
+  int64_t model_bytes = 0;              // of the model's own constants
   int64_t functions = 0, segments = 0;  // of a program with functions; else 0 and 1
   runtime::Executor executor = runtime::Executor::Graph;
   std::vector<std::string> notes;     // warnings of passes and the like

@@ -14,7 +14,8 @@ static Result<Built> finish(Parts parts) {
   built.kernels = std::move(parts.kernels);
   built.lowered_steps = std::move(parts.lowered_steps);
   built.constant_steps = parts.constant_steps, built.constant_ms = parts.constant_ms;
-  for (const Tensor& c : parts.program.constants) built.constant_bytes += static_cast<int64_t>(c.bytes());
+  for (const Tensor& c : parts.program.constants)
+    (runtime::is_prepared(c) ? built.prepared_bytes : built.constant_bytes) += static_cast<int64_t>(c.bytes());
   built.program = std::make_shared<const runtime::Program>(std::move(parts.program));
   RELAY_RETURN_IF_ERROR(runtime::validate(*built.program));
   return built;

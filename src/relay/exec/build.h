@@ -5,7 +5,8 @@
 //   exec::build_program(...) and exec::save(...) make the file of it (runtime/artifact.h).
 //
 // Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same kernels;
-// what it read is dropped unless something else reads it. The result has only what a run needs.
+// what it read is dropped unless something else reads it. What would become larger by it (Winograd's and Strassen's forms) is done
+// when the program is linked (runtime/program.h: Preparation). The result has only what a run needs.
 #pragma once
 
 #include <optional>
@@ -34,7 +35,8 @@ struct Built {
   std::vector<std::vector<int>> lowered_steps;
   // What was done, for people.
   int64_t constant_steps = 0;  // run here
-  int64_t constant_bytes = 0;  // of the program
+  int64_t constant_bytes = 0;  // stored in the program
+  int64_t prepared_bytes = 0;  // of constants that are made of those when the program is linked
   double constant_ms = 0;      // compiling and running them
 };
 Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOptions& options);

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
 #include "relay/lower/parts.h"
 #include "relay/runtime/program_builder.h"
 #include "relay/scalar/simplify.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::exec {
 
@@ -27,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 Diagnostic not_supported(std::string message) { return {DiagnosticKind::not_supported, std::move(message)}; }
 
-// Exclusive use of a tensor's memory at 64 bytes, as the program promises of its constants.
+// At 64 bytes, as kernels may read it.
 Tensor aligned(const Tensor& t) {
   if (reinterpret_cast<uintptr_t>(t.data()) % 64 == 0) return t;
   Tensor copy = Tensor::empty(t.shape(), t.dtype());
@@ -47,12 +49,15 @@ class SegmentWriter {
   Result<runtime::Segment> run() {
     resolve_aliases();
     find_live();
+    find_prepared();
     RELAY_RETURN_IF_ERROR(run_constant_steps());
     for (const Expr& v : lowered_.shape_vars) builder_.variable(v->name);
     RELAY_RETURN_IF_ERROR(inputs());
     RELAY_RETURN_IF_ERROR(bindings());
     RELAY_RETURN_IF_ERROR(outputs());
     parts_.lowered_steps.emplace_back();
+    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+      if (prepared_[s]) preparation(lowered_.steps[s]);
     RELAY_RETURN_IF_ERROR(steps());
     for (const std::pair<uint32_t, uint32_t>& c : copies_) builder_.copy(c.first, c.second);
     return builder_.finish();
@@ -105,16 +110,118 @@ class SegmentWriter {
     if (!t) {
       const lower::Array& a = lowered_.arrays[static_cast<size_t>(array)];
       RELAY_CHECK(a.value, "constant {} has no value", a.name);
-      t = aligned(lower::pack(a.value, a.layout));
+      t = lower::pack(a.value, a.layout);
+      if (t.data() != a.value.data()) drop_pages(a.value.data(), a.value.bytes());
     }
     return t;
+  }
+
+  // Bytes of an array of known size as stored; 0: its size is not known.
+  int64_t stored_bytes(int array) const {
+    const lower::Array& a = lowered_.arrays[static_cast<size_t>(array)];
+    int64_t bytes = a.dtype.bytes();
+    for (const Expr& e : a.layout.physical_shape(a.shape)) {
+      const Expr extent = scalar::simplify(e);
+      if (!scalar::is_int(extent)) return 0;
+      bytes *= extent->ivalue;
+    }
+    return bytes;
+  }
+
+  // Steps on constants whose result is larger than what would have to be stored for them to run when the program is linked.
+  void find_prepared() {
+    constexpr int64_t least = 64 << 10;  // below, a file's size does not matter
+    prepared_.resize(lowered_.steps.size());
+    std::map<int, int> writers;
+    std::map<int, bool> kept;  // arrays that are stored anyway
+    for (int output : outputs_)
+      if (output >= 0) kept[holder_[static_cast<size_t>(output)]] = true;
+    for (size_t s = 0; s < lowered_.steps.size(); ++s) {
+      if (!live_[s]) continue;
+      for (int w : lowered_.steps[s].writes) ++writers[w];
+      if (!lowered_.steps[s].constant)
+        for (int r : lowered_.steps[s].reads) kept[r] = true;
+    }
+    std::map<int, bool> made;
+    for (size_t s = 0; s < lowered_.steps.size(); ++s) {
+      const Step& step = lowered_.steps[s];
+      if (!live_[s] || !step.constant || step.writes.size() != 1) continue;
+      const int result = step.writes[0];
+      const lower::Layout& layout = lowered_.arrays[static_cast<size_t>(result)].layout;
+      bool can = writers[result] == 1 && !kept_as_result(result) && !layout.has_border() && layout.gap == 0;
+      int64_t needed = 0;
+      for (int r : std::set<int>(step.reads.begin(), step.reads.end())) {
+        can = can && r != result && !made.count(r);
+        needed += kept.count(r) ? 0 : stored_bytes(r);
+      }
+      const int64_t bytes = stored_bytes(result);
+      if (!can || bytes < least || bytes <= needed) continue;
+      prepared_[s] = true, made[result] = true;
+      for (int r : step.reads) kept[r] = true;
+    }
+    // What is made of it is made when the program is built.
+    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+      if (live_[s] && lowered_.steps[s].constant && !prepared_[s])
+        for (int r : lowered_.steps[s].reads)
+          for (size_t before = 0; before < s; ++before)
+            if (prepared_[before] && lowered_.steps[before].writes[0] == r) prepared_[before] = false;
+  }
+
+  bool kept_as_result(int array) const {
+    return std::any_of(outputs_.begin(), outputs_.end(),
+                       [&](int o) { return o >= 0 && holder_[static_cast<size_t>(o)] == array; });
+  }
+
+  Shape physical_shape(const lower::Array& a) const {
+    Shape shape;
+    for (const Expr& e : a.layout.physical_shape(a.shape)) {
+      Expr extent = scalar::simplify(e);
+      RELAY_CHECK(scalar::is_int(extent), "a step on constants makes {} of symbolic size", a.name);
+      shape.push_back(extent->ivalue);
+    }
+    return shape;
+  }
+
+  std::vector<int64_t> known_sizes(const Step& step) const {
+    std::vector<int64_t> sizes;
+    for (const Expr& e : step.shape_values) {
+      Expr value = scalar::simplify(e);
+      RELAY_CHECK(scalar::is_int(value), "a step on constants has the symbolic size {}", scalar::str(e));
+      sizes.push_back(value->ivalue);
+    }
+    return sizes;
+  }
+
+  int64_t known_tasks(const Step& step) const {
+    Expr tasks = scalar::simplify(task_count(step));
+    RELAY_CHECK(scalar::is_int(tasks), "a step on constants has {} tasks", scalar::str(tasks));
+    return tasks->ivalue;
+  }
+
+  void preparation(const Step& step) {
+    runtime::Preparation p;
+    p.kernel = parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]);
+    p.sizes = known_sizes(step), p.tasks = known_tasks(step);
+    for (int arg : step.args) {
+      const lower::Array& a = lowered_.arrays[static_cast<size_t>(arg)];
+      if (arg == step.writes[0]) {
+        p.result = static_cast<uint32_t>(p.args.size());
+        stored_[arg] = Tensor::view(nullptr, physical_shape(a), a.dtype, nullptr);
+        computed_[arg] = true;
+        p.args.push_back(numbers_[arg] = parts_.prepared_constant(stored_[arg]));
+      } else {
+        p.args.push_back(parts_.constant(a.kind == Kind::Constant ? stored(arg) : stored_.at(arg)));
+      }
+    }
+    parts_.program.preparations.push_back(std::move(p));
   }
 
   Status run_constant_steps() {
     std::vector<size_t> work;
     std::vector<int> kernels;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
-      if (live_[s] && lowered_.steps[s].constant) work.push_back(s), kernels.push_back(lowered_.steps[s].kernel);
+      if (live_[s] && lowered_.steps[s].constant && !prepared_[s])
+        work.push_back(s), kernels.push_back(lowered_.steps[s].kernel);
     if (work.empty()) return ok();
     Clock::time_point start = Clock::now();
     std::sort(kernels.begin(), kernels.end());
@@ -129,6 +236,9 @@ class SegmentWriter {
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       if (live_[s])
         for (int r : lowered_.steps[s].reads) last_read[r] = s;
+    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+      if (prepared_[s])
+        for (int r : lowered_.steps[s].reads) last_read[r] = lowered_.steps.size();
     for (int output : outputs_)
       if (output >= 0) last_read[holder_[static_cast<size_t>(output)]] = lowered_.steps.size();
     ThreadPool::Session session(ThreadPool::global(), options_.threads);
@@ -150,19 +260,15 @@ class SegmentWriter {
     for (int arg : step.args) {
       const lower::Array& a = lowered_.arrays[static_cast<size_t>(arg)];
       if (a.kind == Kind::Constant) {
-        params.push_back(const_cast<void*>(stored(arg).data()));
+        stored_[arg] = aligned(stored(arg));
+        params.push_back(const_cast<void*>(stored_[arg].data()));
         continue;
       }
       RELAY_CHECK(a.kind == Kind::Temporary, "a step on constants uses {}, which is neither constant nor temporary",
                   a.name);
       Tensor& t = stored_[arg];
       if (!t) {
-        Shape shape;
-        for (const Expr& e : a.layout.physical_shape(a.shape)) {
-          Expr extent = scalar::simplify(e);
-          RELAY_CHECK(scalar::is_int(extent), "a step on constants makes {} of symbolic size", a.name);
-          shape.push_back(extent->ivalue);
-        }
+        Shape shape = physical_shape(a);
         // Without a border the step writes every element.
         t = a.layout.is_row_major() ? Tensor::empty(shape, a.dtype)
                                     : Tensor::full(shape, a.dtype, a.layout.border_value);
@@ -170,16 +276,9 @@ class SegmentWriter {
       params.push_back(t.mutable_data());
       computed_[arg] = true;
     }
-    std::vector<int64_t> sizes;
-    for (const Expr& e : step.shape_values) {
-      Expr value = scalar::simplify(e);
-      RELAY_CHECK(scalar::is_int(value), "a step on constants has the symbolic size {}", scalar::str(e));
-      sizes.push_back(value->ivalue);
-    }
-    Expr tasks = scalar::simplify(task_count(step));
-    RELAY_CHECK(scalar::is_int(tasks), "a step on constants has {} tasks", scalar::str(tasks));
+    const std::vector<int64_t> sizes = known_sizes(step);
     std::atomic<bool> failed = false;
-    runtime::call_kernel(session, fn, params.data(), sizes.data(), tasks->ivalue, codegen::scratch_bytes(kernel), 0,
+    runtime::call_kernel(session, fn, params.data(), sizes.data(), known_tasks(step), codegen::scratch_bytes(kernel), 0,
                          failed);
     if (failed) return runtime::out_of_scratch();
     return ok();
@@ -263,7 +362,7 @@ class SegmentWriter {
         continue;
       }
       if (h.kind == Kind::Constant && !h.layout.is_row_major()) {
-        stored_[holder] = aligned(h.value);
+        stored_[holder] = h.value;
         uint32_t index = constant(h.name, stored_[holder]);
         builder_.result(index);
         continue;
@@ -299,6 +398,8 @@ class SegmentWriter {
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
       RELAY_ASSIGN(SizeExpr begin, size_(lower::begin_of_part(lowered_.arrays, index)));
       made = builder_.part(a.name, a.dtype, std::move(shape), whole, std::move(begin));
+    } else if (std::map<int, uint32_t>::iterator it = numbers_.find(index); it != numbers_.end()) {
+      made = builder_.constant(a.name, it->second, stored_.at(index));
     } else if (a.kind == Kind::Constant || computed_.count(index)) {
       made = constant(a.name, a.kind == Kind::Constant ? stored(index) : stored_.at(index));
     } else {
@@ -351,9 +452,10 @@ class SegmentWriter {
   SizeTranslator size_;
   SegmentBuilder builder_;
   std::vector<int> holder_, outputs_;  // of each array; by result
-  std::vector<bool> live_;             // of each step
+  std::vector<bool> live_, prepared_;  // of each step
   std::map<int, Tensor> stored_;       // constants as stored, and temporaries that steps on constants wrote
   std::map<int, bool> computed_;
+  std::map<int, uint32_t> numbers_;  // of the program's constants that preparations make
   std::vector<Exprs> input_shapes_;
   std::map<int, uint32_t> id_;
   std::vector<std::pair<uint32_t, uint32_t>> copies_;
@@ -381,9 +483,14 @@ uint32_t Parts::constant(const Tensor& value) {
     if (small ? equal(other, value) : other.data() == value.data()) return begin->second;
   }
   uint32_t number = static_cast<uint32_t>(program.constants.size());
-  program.constants.push_back(aligned(value));
+  program.constants.push_back(value);
   constant_numbers_.emplace(key, number);
   return number;
+}
+
+uint32_t Parts::prepared_constant(const Tensor& type) {
+  program.constants.push_back(type);
+  return static_cast<uint32_t>(program.constants.size()) - 1;
 }
 
 Result<runtime::Segment> write_segment(const LoweredFunction& lowered, const BuildOptions& options, Parts& parts) {

@@ -18,6 +18,7 @@ struct Parts {
 
   uint32_t kernel(const loop::Kernel& kernel);  // kernels of one name are one
   uint32_t constant(const Tensor& value);
+  uint32_t prepared_constant(const Tensor& type);
 
  private:
   std::unordered_map<std::string, uint32_t> kernel_numbers_;

@@ -135,6 +135,11 @@ class Lowering {
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
     // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their part.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
+    // The direct form of a convolution comes before Winograd's, whose weights are made of what it reads; only one of them runs.
+    for (size_t i = 0; i + 1 < plan_.groups.size(); ++i)
+      if (plan_.groups[i].winograd && !plan_.groups[i + 1].winograd &&
+          plan_.groups[i].outputs == plan_.groups[i + 1].outputs)
+        std::swap(plan_.groups[i], plan_.groups[i + 1]), ++i;
     for (const PlannedGroup& g : plan_.groups) {
       RELAY_RETURN_IF_ERROR(lower_group(g));
       if (gives_up_) break;
@@ -171,6 +176,7 @@ class Lowering {
     if (fresh) {
       Array copy = out_.arrays[array];
       copy.layout = layout;
+      copy.name += " as " + layout.str();
       it->second = add_array(std::move(copy));
     }
     return it->second;
@@ -197,6 +203,8 @@ class Lowering {
         if (out_.arrays[arrays[i]].kind != Array::Kind::Constant) continue;
         plan.constants.insert(tensors[i]->name);
         plan.values[tensors[i]->name] = out_.arrays[arrays[i]].value;
+        if (auto known = asked_.find(arrays[i]); known != asked_.end())
+          plan.stored_layouts.emplace(tensors[i]->name, known->second);
       }
     };
     place(g.te.params, g.params);
@@ -216,7 +224,8 @@ class Lowering {
     // The stages that stand for outputs, by place: rules may put copies in front.
     for (size_t o = 0; o < plan.outputs.size(); ++o) array_of[plan.outputs[o]->name] = g.outputs[o];
     for (const std::string& c : plan.constants)
-      if (array_of.count(c)) array_of[c] = packed(array_of[c], plan.layouts.at(c));
+      if (array_of.count(c))
+        asked_.try_emplace(array_of[c], plan.layouts.at(c)), array_of[c] = packed(array_of[c], plan.layouts.at(c));
 
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
@@ -291,7 +300,8 @@ class Lowering {
   bool streams_weights_ = false;
   std::optional<Rule> gives_up_;
   std::map<std::pair<int, std::string>, int> packed_;
-  std::set<int> bordered_;  // arrays whose border is written, by a step before the first that writes into them
+  std::map<int, Layout> asked_;  // of constants: the layout that the first group wanted
+  std::set<int> bordered_;       // arrays whose border is written, by a step before the first that writes into them
   LowerNames own_names_;
   LowerNames& names_;
   std::unordered_map<std::string, int> kernels_;  // of this function, by name

@@ -15,6 +15,7 @@
 #include "relay/lower/planar.h"
 #include "relay/lower/sliding.h"
 #include "relay/scalar/simplify.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::lower {
 
@@ -408,6 +409,7 @@ class Planner {
         for (int64_t j = 0; j < 8; ++j) sums[j] += std::abs(values[i + j]);
       for (int64_t i = count / 8 * 8; i < count; ++i) sums[0] += std::abs(values[i]);
       large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
+      drop_pages(values, a.value.bytes());
     });
     return large;
   }

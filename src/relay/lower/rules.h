@@ -26,6 +26,7 @@ struct GroupPlan {
   bool planar = false;                    // a convolution over images stored by channels: lanes along their rows
   std::optional<Attention> attention;     // the stages of attention, in its form by blocks of rows
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
+  std::map<std::string, Layout> stored_layouts;  // of constants that another group has packed
   Schedule schedule;
   const TargetDesc* target = nullptr;
   RuleSet without;  // rules that must not be used: what they made could not be built

@@ -14,13 +14,14 @@
 
 #include "relay/base/function_ref.h"
 #include "relay/base/output_file.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 6;
+static constexpr uint32_t format_version = 7;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -128,6 +129,13 @@ class Writer {
       number(step.tasks);
     });
   }
+  void preparation(const Preparation& p) {
+    number(p.kernel);
+    indices(p.args);
+    number(p.result);
+    list(p.sizes, [&](int64_t s) { number(s); });
+    number(p.tasks);
+  }
   void function(const Function& f) {
     text(f.name);
     number(f.parameters);
@@ -192,10 +200,14 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   w.list(program.constants, [&](const Tensor& t) {
     w.dtype(t.dtype());
     w.list(t.shape(), [&](int64_t d) { w.number(d); });
+    w.number(static_cast<uint8_t>(is_prepared(t)));
+    if (is_prepared(t)) return;
     w.number(constants_bytes);  // its offset from where the constants begin
     w.number(checksum(bytes_of(t)));
+    drop_pages(t.data(), t.bytes());
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
+  w.list(program.preparations, [&](const Preparation& p) { w.preparation(p); });
   w.list(program.segments, [&](const Segment& s) { w.segment(s); });
   w.list(program.types, [&](const DataType& t) { w.data_type(t); });
   w.list(program.functions, [&](const Function& f) { w.function(f); });
@@ -225,7 +237,11 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   put_padded({reinterpret_cast<const char*>(&h), sizeof(h)});
   put_padded(w.bytes);
   put_padded(artifact.code);
-  for (const Tensor& t : program.constants) put_padded(bytes_of(t));
+  for (const Tensor& t : program.constants) {
+    if (is_prepared(t)) continue;
+    put_padded(bytes_of(t));
+    drop_pages(t.data(), t.bytes());
+  }
 }
 
 std::string write_artifact(const Artifact& artifact) {
@@ -237,6 +253,12 @@ std::string write_artifact(const Artifact& artifact) {
 Status save_artifact(const Artifact& artifact, const std::string& path) {
   RELAY_ASSIGN(OutputFile file, OutputFile::open(path));
   write_pieces(artifact, [&](std::string_view piece) { file.write(piece); });
+  // Weights may still lie in the file that they were read from.
+  for (const Tensor& t : artifact.program->constants)
+    if (std::string changed = changed_file(t.data()); !changed.empty())
+      return Diagnostic{
+          DiagnosticKind::corrupt_file, format("{} was written to since its weights were read", changed), {}, {}, {},
+          "compile the model again"};
   return file.close();
 }
 
@@ -369,6 +391,15 @@ class Reader {
     s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
     return s;
   }
+  Preparation preparation() {
+    Preparation p;
+    p.kernel = number<uint32_t>();
+    p.args = indices(Limits::operands);
+    p.result = number<uint32_t>();
+    p.sizes = list<int64_t>(Limits::sizes, 8, [&] { return number<int64_t>(); });
+    p.tasks = number<int64_t>();
+    return p;
+  }
   Operand operand() {
     uint32_t packed = number<uint32_t>();
     return {packed >> 1, packed & 1};
@@ -490,20 +521,24 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     return KernelEntry{std::move(kernel), r.number<int64_t>()};
   });
   bool damaged = false;
-  program->constants = r.list<Tensor>(Limits::constants, 22, [&] {
+  program->constants = r.list<Tensor>(Limits::constants, 7, [&] {
     DType dtype = r.dtype();
     Shape shape = r.list<int64_t>(Limits::rank, 8, [&] { return r.number<int64_t>(); });
-    uint64_t offset = r.number<uint64_t>(), sum = r.number<uint64_t>();
+    const bool prepared = r.flag();
     std::optional<int64_t> elements = element_count(shape);
-    bool sound = !r.failed() && elements && *elements <= Limits::array_bytes / dtype.bytes() &&
-                 offset % part_alignment == 0 && offset <= bytes.size() &&
-                 inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
+    bool sound = !r.failed() && elements && *elements <= Limits::array_bytes / dtype.bytes();
+    if (!sound || (prepared && *elements == 0)) return r.fail(), Tensor();
+    if (prepared) return Tensor::view(nullptr, std::move(shape), dtype, nullptr);
+    uint64_t offset = r.number<uint64_t>(), sum = r.number<uint64_t>();
+    sound = !r.failed() && offset % part_alignment == 0 && offset <= bytes.size() &&
+            inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
     if (!sound) return r.fail(), Tensor();
     Tensor t =
         Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
     damaged = damaged || checksum(bytes_of(t)) != sum;
     return t;
   });
+  program->preparations = r.list<Preparation>(Limits::constants, 24, [&] { return r.preparation(); });
   program->segments = r.list<Segment>(Limits::segments, 45, [&] { return r.segment(); });
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
@@ -542,9 +577,11 @@ Result<Artifact> open_artifact(const std::string& path) {
     return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is empty", path)};
   }
   void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-  ::close(file);
-  if (memory == MAP_FAILED) return unreadable();
-  std::shared_ptr<const void> mapping(memory, [bytes](void* p) { ::munmap(p, bytes); });
+  if (memory == MAP_FAILED) {
+    ::close(file);
+    return unreadable();
+  }
+  std::shared_ptr<const void> mapping = own_mapping(memory, bytes, file);
   return read_artifact({static_cast<const char*>(memory), bytes}, mapping, path);
 }
 

@@ -230,13 +230,26 @@ struct KernelEntry {
   int64_t scratch_bytes = 0;
 };
 
+// A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made of, and the
+// kernel makes it when the program is linked.
+struct Preparation {
+  uint32_t kernel = 0;
+  std::vector<uint32_t> args;  // constants, as the kernel takes them
+  uint32_t result = 0;         // which of args it writes; nothing else does
+  std::vector<int64_t> sizes;
+  int64_t tasks = 1;
+  bool operator==(const Preparation&) const = default;
+};
+
 struct Program {
   std::vector<Segment> segments;
   std::vector<Function> functions;  // the first is the entry; none: the program is its one segment
   Signature signature;              // of the first function
   std::vector<DataType> types;
   std::vector<KernelEntry> kernels;
-  std::vector<Tensor> constants;  // as stored (packed), 64-byte aligned
+  // As stored (packed). Those that preparations make have type and shape, and no data. Linking aligns all to 64 bytes.
+  std::vector<Tensor> constants;
+  std::vector<Preparation> preparations;  // in this order
   bool is_graph() const { return functions.empty(); }
   // Of a graph.
   const Segment& graph() const { return segments[0]; }
@@ -258,6 +271,8 @@ Status validate(const Program& program);
 
 // Text for people: `relay opt --emit program`.
 std::string str(const Program& program);
+// One whose bytes a preparation makes.
+inline bool is_prepared(const Tensor& constant) { return constant.data() == nullptr && constant.bytes() > 0; }
 
 // What a graph takes and gives.
 Signature graph_signature(const Program& graph);

@@ -131,6 +131,12 @@ std::string str(const Program& program) {
   if (!program.functions.empty()) out += str(program.signature);
   for (const DataType& type : program.types) out += str(type);
   for (const Function& f : program.functions) out += str(program, f);
+  for (const Preparation& p : program.preparations) {
+    std::vector<std::string> args;
+    for (size_t i = 0; i < p.args.size(); ++i)
+      args.push_back(format("{}constant {}", i == p.result ? "to " : "", p.args[i]));
+    out += format("prepare {}({}) tasks {}\n", program.kernels[p.kernel].name, join(args, ", "), p.tasks);
+  }
   for (const Segment& s : program.segments) out += str(program, s);
   return out;
 }

@@ -25,6 +25,7 @@ class Validator {
       check(kernel.scratch_bytes >= 0 && kernel.scratch_bytes <= int64_t{1} << 32,
             "a kernel's scratch size is out of range");
     }
+    preparations();
     for (const Segment& s : program_.segments)
       if (!failed_) segment(s);
     for (const DataType& type : program_.types)
@@ -58,6 +59,30 @@ class Validator {
   }
   void range(Range r, size_t most, const char* what) {
     check(r.begin <= most && r.count <= most - r.begin, format("{} {}+{} of {}", what, r.begin, r.count, most));
+  }
+
+  // Each constant without data is made once, of what is there by then.
+  void preparations() {
+    limit(program_.preparations.size(), Limits::constants, "preparations");
+    std::vector<bool> there;
+    for (const Tensor& c : program_.constants) there.push_back(!is_prepared(c));
+    for (const Preparation& p : program_.preparations) {
+      check(p.kernel < program_.kernels.size(), "a preparation's kernel does not exist");
+      check(p.result < p.args.size() && p.args.size() <= Limits::rank && p.sizes.size() <= Limits::variables,
+            "a preparation writes nothing");
+      check(p.tasks >= 0 && p.tasks <= Limits::array_bytes, "a preparation's task count is out of range");
+      for (size_t i = 0; i < p.args.size() && !failed_; ++i) {
+        check(p.args[i] < there.size(), "a constant that is prepared does not exist");
+        if (!failed_)
+          check(there[p.args[i]] != (i == p.result), "a preparation reads what is not there, or makes it twice");
+      }
+      if (failed_) return;
+      there[p.args[p.result]] = true;
+      size_t read = 0;
+      for (size_t i = 0; i < p.args.size(); ++i) read += i == p.result ? 0 : program_.constants[p.args[i]].bytes();
+      check(program_.constants[p.args[p.result]].bytes() / 64 <= read, "a preparation makes too much of little");
+    }
+    for (bool is_there : there) check(is_there, "a constant has no data");
   }
 
   void segment(const Segment& f) {

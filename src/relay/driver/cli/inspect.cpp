@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "relay/driver/cli/constants.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/runtime/planner.h"
 
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 struct InspectOptions : ModelOptions {
-  bool memory = false, json = false;
+  bool memory = false, constants = false, json = false;
 };
 
 // An array of the arena.
@@ -72,11 +73,6 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
   return out;
 }
 
-static std::string size(int64_t bytes) {
-  return bytes < 1 << 20 ? format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10))
-                         : format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 // When a buffer is alive, in at most 48 characters: "..####......".
 static std::string life(const Buffer& b, uint32_t steps) {
   uint32_t width = std::min<uint32_t>(48, steps);
@@ -125,24 +121,32 @@ static Json as_json(const SegmentMemory& m) {
 static Status inspect(const InspectOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
   std::shared_ptr<const runtime::Program> program;
+  int64_t model_bytes = 0;
   if (model.executable) {
-    program = std::shared_ptr<const runtime::Program>(model.executable, &model.executable->program());
+    program = model.artifact.program;
+    RELAY_ASSIGN(std::string report, driver::note(model.artifact, driver::report_note));
+    const Json said = Json::parse(report, nullptr, false);
+    if (said.is_object() && said.contains("constants") && said["constants"].is_object())
+      model_bytes = said["constants"].value("model_bytes", int64_t{0});
   } else {
     RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
     how.run_here = false;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
     say_notes(compiled.report);
     program = compiled.built.program;
+    model_bytes = compiled.report.model_bytes;
   }
-  int64_t constants = 0;
-  for (const Tensor& c : program->constants) constants += static_cast<int64_t>(c.bytes());
+  const std::vector<ConstantRow> constants = constants_of(*program);
   std::vector<SegmentMemory> segments;
   for (const runtime::Segment& segment : program->segments) {
     RELAY_ASSIGN(SegmentMemory memory, memory_of(*program, segment));
     segments.push_back(std::move(memory));
   }
   if (options.json) {
-    Json out = {{"constant_bytes", constants}, {"kernels", program->kernels.size()}, {"segments", Json::array()}};
+    int64_t stored = 0, prepared = 0;
+    for (const ConstantRow& row : constants) (row.stored ? stored : prepared) += row.bytes;
+    Json out = {{"constant_bytes", stored},           {"prepared_bytes", prepared}, {"model_bytes", model_bytes},
+                {"kernels", program->kernels.size()}, {"segments", Json::array()},  {"constants", as_json(constants)}};
     for (const SegmentMemory& m : segments) out["segments"].push_back(as_json(m));
     std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     return ok();
@@ -150,10 +154,10 @@ static Status inspect(const InspectOptions& options) {
   runtime::Signature signature = program->is_graph() ? runtime::graph_signature(*program) : program->signature;
   for (const runtime::Port& port : signature.inputs) std::cout << format("input {}: {}\n", port.name, port.type);
   for (const runtime::Port& port : signature.outputs) std::cout << format("output {}: {}\n", port.name, port.type);
-  std::cout << format("{}, {}, {}, constants {}\n",
-                      plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
+  std::cout << format("{}, {}, {}\n", plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
                       plural(static_cast<int64_t>(program->segments.size()), "segment", "segments"),
-                      plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"), size(constants));
+                      plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"));
+  print_constants(constants, model_bytes, options.constants);
   for (const SegmentMemory& m : segments) {
     if (!m.variables.empty()) say(format("{}: sizes are told for {}; --shape says others", m.name, m.variables));
     if (segments.size() > 1) std::cout << format("\nsegment {}\n", m.name);
@@ -173,6 +177,8 @@ void add_inspect(CLI::App& app, Chosen& chosen) {
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
   verb->add_flag("--memory", options->memory, "Every array of the arena: where it lies, and from which step to which");
+  verb->add_flag("--constants", options->constants,
+                 "Every constant: its bytes, form and readers, and why it has a second form");
   verb->add_flag("--json", options->json, "Print everything as JSON");
   verb->callback([options, &chosen] { chosen.run = [options] { return inspect(*options); }; });
 }

@@ -1,6 +1,7 @@
 // relay opt: the program after passes, or any stage below it, as text that people can read, change and feed back.
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "relay/codegen/codegen.h"
@@ -112,6 +113,12 @@ static Status opt(const OptOptions& options) {
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
+  if (!options.output.empty() && options.output != "-") {
+    RELAY_RETURN_IF_ERROR(driver::check_output(options.output, model.files));
+    if (options.emit == "relay" && !options.inline_weights)
+      RELAY_RETURN_IF_ERROR(driver::check_output(
+          std::filesystem::path(options.output).replace_extension(".safetensors").string(), model.files));
+  }
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   if (options.each)
     how.trace = [&](const transform::PassTrace& trace) {

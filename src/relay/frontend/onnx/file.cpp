@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "relay/tensor/memory.h"
+
 namespace relay::onnx {
 
 static Diagnostic unreadable(const std::string& path, const std::string& why) {
@@ -37,21 +39,9 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   size_t size = static_cast<size_t>(status.st_size);
   void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (data == MAP_FAILED) why = std::strerror(errno);
-  ::close(descriptor);
+  if (!data || !why.empty()) ::close(descriptor);
   if (!why.empty()) return unreadable(path, why);
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const char*>(data), size));
-}
-
-void MappedFile::drop(std::string_view part) const {
-  // Whole pages only: the others hold something else as well.
-  uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)),
-            begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page,
-            end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
-
-MappedFile::~MappedFile() {
-  if (data_) ::munmap(const_cast<char*>(data_), size_);
+  return std::shared_ptr<const MappedFile>(new MappedFile(data ? own_mapping(data, size, descriptor) : nullptr, size));
 }
 
 }  // namespace relay::onnx

@@ -15,15 +15,12 @@ class MappedFile {
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
 
-  std::string_view bytes() const { return {data_, size_}; }
-  // This part of bytes() was copied: its pages need not stay in memory. Reading it again reads the file.
-  void drop(std::string_view part) const;
+  std::string_view bytes() const { return {static_cast<const char*>(data_.get()), size_}; }
 
  private:
-  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
-  const char* data_;
+  MappedFile(std::shared_ptr<const void> data, size_t size) : data_(std::move(data)), size_(size) {}
+  std::shared_ptr<const void> data_;
   size_t size_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "relay/frontend/onnx/model.h"
 #include "relay/frontend/onnx/wire.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::onnx {
 
@@ -55,7 +56,7 @@ Tensor from_bytes(std::string_view bytes, const Shape& shape, DType dtype, std::
     return Tensor::view(const_cast<char*>(bytes.data()), shape, dtype, std::move(owner));
   Tensor tensor = Tensor::empty(shape, dtype);
   if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
-  owner->drop(bytes);
+  drop_pages(bytes.data(), bytes.size());
   return tensor;
 }
 

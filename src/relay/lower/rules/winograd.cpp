@@ -175,6 +175,12 @@ class Scheduler {
       for (int d = 0; d < 4; ++d)
         if (d != o) last.dims.push_back({d});
       last.dims.push_back({o});
+      // As the direct form packs it, if lanes lie side by side there too.
+      const std::map<std::string, Layout>::iterator stored = plan_.stored_layouts.find(in->name);
+      if (stored != plan_.stored_layouts.end()) {
+        const LayoutDim& inner = stored->second.dims.back();
+        if (inner.dim == o && (!inner.inner || inner.block % lanes_ == 0)) last = stored->second;
+      }
       layout(in->name, last);
     }
   }

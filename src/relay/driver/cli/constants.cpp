@@ -1,0 +1,180 @@
+#include "relay/driver/cli/constants.h"
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "relay/base/text.h"
+
+namespace relay::cli {
+
+using runtime::Array;
+using runtime::Preparation;
+using runtime::Program;
+using runtime::Segment;
+using runtime::Step;
+
+std::string size(int64_t bytes) {
+  return bytes < 1 << 20 ? format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10))
+                         : format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+namespace {
+// What is found out about a constant on the way through the program.
+struct Facts {
+  std::string name;              // "constant_3 as 0/32,1,0%32": lower.cpp names packed ones so
+  std::set<std::string> origin;  // names of the weights it is made of
+  bool always = false;           // a step that always runs reads it ...
+  std::set<std::string> when;    // ... or one that runs if an array of this name is set
+};
+
+// Where a weight's name ends and the layout that it was packed to begins.
+std::pair<std::string, std::string> split_name(const std::string& name) {
+  const size_t at = name.find(" as ");
+  if (at == std::string::npos) return {name, ""};
+  return {name.substr(0, at), name.substr(at + 4)};
+}
+
+class Finder {
+ public:
+  explicit Finder(const Program& program)
+      : program_(program), rows_(program.constants.size()), facts_(program.constants.size()) {}
+
+  std::vector<ConstantRow> run() {
+    for (const Segment& s : program_.segments) segment(s);
+    for (const runtime::Function& f : program_.functions) function(f);
+    // Readers of what is made are readers of the weights' other form.
+    for (const Preparation& p : program_.preparations) preparation(p);
+    for (uint32_t i = 0; i < rows_.size(); ++i) describe(i);
+    for (uint32_t i = 0; i < rows_.size(); ++i) rows_[i].why = why(i);
+    return std::move(rows_);
+  }
+
+ private:
+  void segment(const Segment& s) {
+    for (size_t step = 0; step < s.steps.size(); ++step) {
+      const Step& at = s.steps[step];
+      const std::string prefix = program_.segments.size() > 1 ? s.name + " " : "";
+      const std::string kernel = at.kind == Step::Kind::Copy ? "copy" : program_.kernels[at.kernel].name;
+      for (uint32_t i = 0; i < at.args.count; ++i) {
+        const Array& a = s.arrays[s.operands[at.args.begin + i]];
+        if (a.kind != Array::Kind::Constant) continue;
+        rows_[a.index].readers.push_back(format("{}step {} {}", prefix, step, kernel));
+        if (at.kind == Step::Kind::KernelWhen)
+          facts_[a.index].when.insert(s.arrays[s.operands[at.args.begin + at.args.count - 1]].name);
+        else
+          facts_[a.index].always = true;
+      }
+    }
+    for (const Array& a : s.arrays)
+      if (a.kind == Array::Kind::Constant) facts_[a.index].name = a.name;
+  }
+
+  void function(const runtime::Function& f) {
+    for (const runtime::Instruction& in : f.code)
+      if (in.op == runtime::Op::Constant)
+        rows_[in.index].readers.push_back("function " + f.name), facts_[in.index].always = true;
+  }
+
+  void preparation(const Preparation& p) {
+    const uint32_t made = p.args[p.result];
+    for (uint32_t arg : p.args) {
+      if (arg == made) continue;
+      rows_[arg].readers.push_back(format("when loaded: {} makes constant {}", program_.kernels[p.kernel].name, made));
+      facts_[made].origin.insert(origin(arg));
+    }
+  }
+
+  std::string origin(uint32_t constant) const {
+    const std::string name = split_name(facts_[constant].name).first;
+    return name.empty() ? format("only to make others, {}", constant) : name;
+  }
+
+  void describe(uint32_t i) {
+    ConstantRow& row = rows_[i];
+    const Tensor& t = program_.constants[i];
+    const auto [name, layout] = split_name(facts_[i].name);
+    row.index = i, row.name = name, row.bytes = static_cast<int64_t>(t.bytes());
+    row.type = format("{}[{}]", t.dtype().str(), join(t.shape(), ", "));
+    row.stored = !runtime::is_prepared(t);
+    row.form = !row.stored                   ? "made when loaded"
+               : !layout.empty()             ? "packed " + layout
+               : name.find('.') != name.npos ? "computed when compiled"
+               : facts_[i].name.empty()      ? "source of what is made when loaded"
+                                             : "as in the model";
+    if (facts_[i].origin.empty()) facts_[i].origin.insert(origin(i));
+  }
+
+  std::string why(uint32_t i) const {
+    const bool other = std::any_of(facts_.begin(), facts_.end(), [&](const Facts& f) {
+      return &f != &facts_[i] && std::any_of(f.origin.begin(), f.origin.end(),
+                                             [&](const std::string& o) { return facts_[i].origin.count(o) > 0; });
+    });
+    if (!other) return rows_[i].stored ? "" : "larger than what it is made of";
+    if (!rows_[i].stored) return "a form with fewer multiplications, larger than what it is made of";
+    if (facts_[i].when.count("unusual") > 0 && !facts_[i].always)
+      return "direct form for data with unusually large values; others are made of it";
+    return rows_[i].form == "as in the model" ? "kernels read it as it is" : "kernels read it in another order";
+  }
+
+  const Program& program_;
+  std::vector<ConstantRow> rows_;
+  std::vector<Facts> facts_;
+};
+}  // namespace
+
+std::vector<ConstantRow> constants_of(const Program& program) { return Finder(program).run(); }
+
+static void print_each(const std::vector<ConstantRow>& rows) {
+  std::cout << format("{:>8} {:>12}  constant, form, readers\n", "", "bytes");
+  for (const ConstantRow& row : rows) {
+    std::cout << format("{:>8} {:>12}  {}{}{}: {}\n", row.index, row.bytes, row.name, row.name.empty() ? "" : ": ",
+                        row.type, row.form);
+    const size_t shown = std::min<size_t>(row.readers.size(), 3);
+    std::string readers;
+    for (size_t i = 0; i < shown; ++i) readers += (i ? "; " : "") + row.readers[i];
+    if (row.readers.size() > shown) readers += format(" and {} more", row.readers.size() - shown);
+    std::cout << format("{:>8} {:>12}    read by {}\n", "", "", readers.empty() ? "nothing" : readers);
+    if (!row.why.empty()) std::cout << format("{:>8} {:>12}    why: {}\n", "", "", row.why);
+  }
+}
+
+void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, bool each) {
+  struct Sum {
+    int64_t count = 0, stored = 0, made = 0;
+  };
+  std::map<std::string, Sum> forms;
+  Sum all;
+  for (const ConstantRow& row : rows) {
+    const std::string form = row.form.substr(0, row.form.find(' ')) == "packed" ? "packed for a kernel" : row.form;
+    const std::string key = row.why.empty() ? form : format("{} ({})", form, row.why);
+    for (Sum* sum : {&forms[key], &all}) ++sum->count, (row.stored ? sum->stored : sum->made) += row.bytes;
+  }
+  std::cout << format("constants {} in the file", size(all.stored));
+  if (model_bytes > 0)
+    std::cout << format(", {:.2f} times the model's {}",
+                        static_cast<double>(all.stored) / static_cast<double>(model_bytes), size(model_bytes));
+  if (all.made > 0) std::cout << format("; {} more are made when it is loaded", size(all.made));
+  std::cout << "\n";
+  for (const auto& [form, sum] : forms)
+    std::cout << format("{:>12} in the file {:>12} made  {:>5}  {}\n", size(sum.stored), size(sum.made), sum.count,
+                        form);
+  if (each) print_each(rows);
+}
+
+nlohmann::ordered_json as_json(const std::vector<ConstantRow>& rows) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const ConstantRow& row : rows)
+    out.push_back({{"index", row.index},
+                   {"name", row.name},
+                   {"type", row.type},
+                   {"form", row.form},
+                   {"bytes", row.bytes},
+                   {"stored", row.stored},
+                   {"readers", row.readers},
+                   {"why", row.why}});
+  return out;
+}
+
+}  // namespace relay::cli

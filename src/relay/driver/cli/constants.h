@@ -1,0 +1,30 @@
+// What a program keeps of a model's weights: each constant, its form, who reads it and why there is a second form of it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "relay/runtime/program.h"
+
+namespace relay::cli {
+
+struct ConstantRow {
+  uint32_t index = 0;
+  std::string name, type;
+  std::string form;  // "as in the model", "packed 0/32,2,3,1,0%32", "made when loaded"
+  int64_t bytes = 0;
+  bool stored = true;                // in the file; else a preparation makes it
+  std::vector<std::string> readers;  // "step 3 fused_nn_conv2d"
+  std::string why;                   // there is another form of the same weights; empty: there is none
+};
+
+// `program`: before it was linked.
+std::vector<ConstantRow> constants_of(const runtime::Program& program);
+// `model_bytes`: of the model's own weights; 0: not known. `each`: a line for each constant as well.
+void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, bool each);
+nlohmann::ordered_json as_json(const std::vector<ConstantRow>& rows);
+// "44.6 MiB"
+std::string size(int64_t bytes);
+
+}  // namespace relay::cli
