@@ -154,7 +154,7 @@ TEST(Symbolic, conditions) {
     for (const op::Condition& needed : op::conditions_of(typed->functions.at("main")->body))
       found.push_back(needed.str());
     std::sort(found.begin(), found.end());
-    EXPECT_EQ(join(found, "; "), c.conditions) << c.body;
+    EXPECT_EQ(format("{}", join(found, "; ")), c.conditions) << c.body;
   }
 }
 
