@@ -8,6 +8,8 @@
 #include "relay/driver/measure.h"
 #include "relay/driver/split_segments.h"
 #include "relay/driver/targets.h"
+#include "relay/exec/signature.h"
+#include "relay/exec/sizes.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/runtime/artifact.h"
@@ -15,6 +17,7 @@
 #include "relay/runtime/topology.h"
 #include "relay/text/text.h"
 #include "relay/transform/dataflow.h"
+#include "relay/typing/typing.h"
 
 namespace relay::driver {
 
@@ -155,32 +158,79 @@ static lower::LowerOptions lower_options(const CompileOptions& options, lower::N
           .refused = options.refused_rules};
 }
 
+Result<Entry> entry_of(const ir::Module& module) {
+  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  Entry out;
+  std::map<std::string, ir::FunctionRef>::const_iterator main = typed.functions.find("main");
+  if (main == typed.functions.end()) return out;
+  for (const ir::VarRef& p : main->second->params) out.params.push_back(p->type);
+  out.conditions = op::conditions_of(main->second->body);
+  return out;
+}
+
+Result<runtime::Signature> entry_signature(const ir::Module& module) {
+  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  std::vector<runtime::DataType> types;
+  for (const auto& [name, def] : typed.types) types.push_back({name, {}});
+  const ir::FunctionRef& main = typed.functions.at("main");
+  return exec::signature(main, {}, types, op::conditions_of(main->body));
+}
+
+// The conditions over the variables of `main`, which are those of other nodes after the passes.
+static std::vector<op::Condition> conditions_at(const Entry& entry, const ir::Function& main) {
+  std::vector<ir::Dims> before, after;
+  auto shape = [](const ir::Type& type) {
+    const ir::TensorType* t = ir::as<ir::TensorType>(type);
+    return t ? t->shape : ir::Dims{};
+  };
+  for (const ir::Type& t : entry.params) before.push_back(shape(t));
+  for (const ir::VarRef& p : main.params) after.push_back(shape(p->type));
+  std::vector<op::Condition> out;
+  for (const op::Condition& c : entry.conditions) {
+    std::vector<scalar::Binding> bindings;
+    bool known = before.size() == after.size();
+    for (const ir::Dim& v : scalar::free_vars(c.a - c.b)) {
+      std::optional<runtime::VariableBinding> b = exec::find_binding(v, before);
+      known = known && b && b->dim < after[b->input].size() && !scalar::is_any(after[b->input][b->dim]);
+      if (known) bindings.push_back({v, scalar::simplify(floordiv(after[b->input][b->dim] - b->offset, b->factor))});
+    }
+    if (known) out.push_back(op::substitute({c}, bindings)[0]);
+  }
+  return out;
+}
+
 static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
-                                          const CompileOptions& options) {
+                                          const Entry& entry, const CompileOptions& options) {
   LoweredProgram out;
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
   lower::LowerOptions how = lower_options(options, numerics, nullptr);
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", how));
   name_outputs(lowered, output_names);
+  op::Conditions all;
+  all.add(conditions_at(entry, *main));
+  all.add(lowered.conditions);
+  lowered.conditions = all.list();
   out.segments.push_back({main, std::move(lowered)});
   return out;
 }
 
-Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOptions& options) {
+Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const CompileOptions& options) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
                       "name the function to compile @main"};
   std::vector<std::string> output_names = names_of_outputs(module, options);
-  if (is_graph(main->second)) return lower_graph(main->second, output_names, options);
+  if (is_graph(main->second)) return lower_graph(main->second, output_names, entry, options);
 
   LoweredProgram out;
   transform::PassContext context;
   context.verify = options.verify;
   context.trace = options.trace;
   RELAY_ASSIGN(out.module, transform::run_passes(module, program_passes(), context));
-  if (ir::FunctionRef one = as_segment(out.module.functions.at("main"))) return lower_graph(one, output_names, options);
+  if (ir::FunctionRef one = as_segment(out.module.functions.at("main")))
+    return lower_graph(one, output_names, entry, options);
   out.graph = false;
+  out.entry = conditions_at(entry, *out.module.functions.at("main"));
   lower::LowerNames names;
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
   lower::LowerOptions how = lower_options(options, numerics, &names);
@@ -239,7 +289,7 @@ Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Modul
                                   const CompileOptions& options) {
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
-  return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), build);
+  return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
 }
 
 static int64_t bytes_of_constants(const ir::Module& module) {
@@ -266,11 +316,12 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.model_bytes = bytes_of_constants(module);
 
   // Relay to Relay.
+  RELAY_ASSIGN(Entry entry, entry_of(module));
   RELAY_ASSIGN(out.module, optimise(module, options, &report));
 
   // Groups to loops.
   double begin = now();
-  RELAY_ASSIGN(LoweredProgram lowered, lower_program(out.module, options));
+  RELAY_ASSIGN(LoweredProgram lowered, lower_program(out.module, entry, options));
   report.lower_ms = (now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::Group& group : s.lowered.groups)

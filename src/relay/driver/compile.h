@@ -92,14 +92,27 @@ Status check_options(const CompileOptions& options);
 
 // The passes of the level, on a module typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
+// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so that
+// every executor asks for the same.
+struct Entry {
+  ir::Types params;
+  std::vector<op::Condition> conditions;
+};
+// Of a module typed or not.
+Result<Entry> entry_of(const ir::Module& module);
+// The signature of @main, which checks them; of data types only the names.
+Result<runtime::Signature> entry_signature(const ir::Module& module);
+
 // Groups and kernels of a module after the passes.
 struct LoweredProgram {
-  bool graph = true;  // @main is one segment and nothing else
-  ir::Module module;  // else: after the passes of program_passes()
+  bool graph = true;                 // @main is one segment and nothing else
+  ir::Module module;                 // else: after the passes of program_passes()
+  std::vector<op::Condition> entry;  // of that module's @main
   std::vector<exec::LoweredSegment> segments;
   std::vector<SegmentReport> batching;
 };
-Result<LoweredProgram> lower_program(const ir::Module& module, const CompileOptions& options);
+// `entry`: of the module before the passes.
+Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const CompileOptions& options);
 // The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what was
 // lowered.
 Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,

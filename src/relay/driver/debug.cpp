@@ -1,5 +1,6 @@
 #include "relay/driver/debug.h"
 
+#include "relay/driver/compile.h"
 #include "relay/driver/inputs.h"
 #include "relay/driver/values.h"
 #include "relay/typing/typing.h"
@@ -16,10 +17,12 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
         format("{} given, @main has {}", plural(static_cast<int64_t>(inputs.size()), "input is", "inputs are"),
                plural(static_cast<int64_t>(ports.size()), "parameter", "parameters"))};
   eval::Values arguments;
+  std::vector<Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_tensor() != ports[i].is_tensor)
       return Diagnostic{DiagnosticKind::wrong_input,
                         format("input `{}` is {}, not {}", ports[i].name, ports[i].str(), runtime::str(inputs[i], 20))};
+    shapes.push_back(ports[i].is_tensor ? inputs[i].tensor().shape() : Shape{});
     if (!ports[i].is_tensor) {
       RELAY_ASSIGN(eval::Value value, to_eval(inputs[i], typed));
       arguments.push_back(std::move(value));
@@ -37,6 +40,8 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
           format("convert it: array.astype('{}')", ports[i].dtype.str())};
     arguments.emplace_back(tensor, ports[i].dtype);
   }
+  RELAY_ASSIGN(runtime::Signature signature, entry_signature(typed));
+  RELAY_RETURN_IF_ERROR(runtime::bind_variables(signature, shapes));
   return eval::run(typed, "main", arguments, {.float64 = precision == EvalPrecision::Float64, .threads = 1});
 }
 

@@ -118,7 +118,13 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const 
     types.push_back(type_of(a));
     flatten(a, &flat);
   }
-  RELAY_ASSIGN(ir::Type type, def.infer(attrs, types));
+  Result<ir::Type> inferred = def.infer(attrs, types);
+  if (!inferred) {
+    Diagnostics errors = inferred.errors();
+    for (Diagnostic& d : errors) d.message = format("{}: {}", def.name, d.message);
+    return errors;
+  }
+  ir::Type type = *inferred;
   if (!shape.empty()) {
     std::vector<scalar::Binding> known;
     for (const auto& [var, value] : shape) known.push_back({var, scalar::imm(value)});

@@ -29,7 +29,8 @@ Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& 
 }
 
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
-                            const std::vector<std::string>& output_names, const BuildOptions& options) {
+                            const std::vector<std::string>& output_names, const std::vector<op::Condition>& conditions,
+                            const BuildOptions& options) {
   const ir::FunctionRef& main = module.functions.at("main");
   Parts parts;
   Numbers numbers(module, segments, parts);
@@ -45,7 +46,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
     made.batching = s.batching;
     parts.program.segments.push_back(std::move(made));
   }
-  RELAY_ASSIGN(parts.program.signature, signature(main, output_names, parts.program.types));
+  RELAY_ASSIGN(parts.program.signature, signature(main, output_names, parts.program.types, conditions));
   return finish(std::move(parts));
 }
 

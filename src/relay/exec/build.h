@@ -47,9 +47,11 @@ struct LoweredSegment {
   runtime::Batching batching = runtime::Batching::None;  // else it is lowered for many calls
 };
 // A program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its segments.
-// `output_names`: of @main's results; those that have none get names.
+// `output_names`: of @main's results; those that have none get names. `conditions`: what is
+// checked when a run begins.
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
-                            const std::vector<std::string>& output_names, const BuildOptions& options);
+                            const std::vector<std::string>& output_names, const std::vector<op::Condition>& conditions,
+                            const BuildOptions& options);
 
 // The program, if its functions are to be machine code; else null.
 const runtime::Program* native_functions(const Built& built, const BuildOptions& options);

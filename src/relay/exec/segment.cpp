@@ -54,6 +54,8 @@ class SegmentWriter {
     for (const Expr& v : lowered_.shape_vars) builder_.variable(v->name);
     RELAY_RETURN_IF_ERROR(inputs());
     RELAY_RETURN_IF_ERROR(bindings());
+    for (const op::Condition& c : lowered_.conditions)
+      if (std::optional<runtime::Check> check = size_.check(c)) builder_.check(check->condition, check->message);
     RELAY_RETURN_IF_ERROR(outputs());
     parts_.lowered_steps.emplace_back();
     for (size_t s = 0; s < lowered_.steps.size(); ++s)

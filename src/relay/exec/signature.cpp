@@ -1,5 +1,7 @@
 #include "relay/exec/signature.h"
 
+#include <algorithm>
+
 #include "relay/exec/sizes.h"
 
 namespace relay::exec {
@@ -21,7 +23,8 @@ class Signer {
  public:
   explicit Signer(const std::vector<runtime::DataType>& types) : types_(types) {}
 
-  Result<runtime::Signature> run(const ir::Function& main, const std::vector<std::string>& names) {
+  Result<runtime::Signature> run(const ir::Function& main, const std::vector<std::string>& names,
+                                 const std::vector<op::Condition>& conditions) {
     for (const ir::VarRef& p : main.params) {
       const ir::TensorType* t = ir::as<ir::TensorType>(p->type);
       shapes_.push_back(t ? t->shape : Exprs{});
@@ -51,6 +54,11 @@ class Signer {
                                                                : format("output{}", i);
       RELAY_ASSIGN(runtime::Port port, this->port(name, results[i], result_shapes[i], size));
       out_.outputs.push_back(std::move(port));
+    }
+    for (const op::Condition& c : conditions) {
+      Exprs vars = scalar::free_vars(c.a - c.b);
+      if (!std::all_of(vars.begin(), vars.end(), [&](const Expr& v) { return bound(v); })) continue;
+      if (std::optional<runtime::Check> check = size.check(c)) out_.checks.push_back(*std::move(check));
     }
     for (const Expr& v : variables_) out_.variables.push_back(v->name);
     return std::move(out_);
@@ -125,8 +133,9 @@ class Signer {
 }  // namespace
 
 Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
-                                     const std::vector<runtime::DataType>& types) {
-  return Signer(types).run(*main, output_names);
+                                     const std::vector<runtime::DataType>& types,
+                                     const std::vector<op::Condition>& conditions) {
+  return Signer(types).run(*main, output_names, conditions);
 }
 
 }  // namespace relay::exec

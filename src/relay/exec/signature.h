@@ -3,13 +3,16 @@
 #pragma once
 
 #include "relay/ir/expr.h"
+#include "relay/op/conditions.h"
 #include "relay/runtime/program.h"
 
 namespace relay::exec {
 
 // `output_names`: of the results, the fields of a tuple one by one; those that have none get names.
 // `types`: those of the program, by number.
+// `conditions`: what is checked of the sizes of its parameters.
 Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
-                                     const std::vector<runtime::DataType>& types);
+                                     const std::vector<runtime::DataType>& types,
+                                     const std::vector<op::Condition>& conditions);
 
 }  // namespace relay::exec

@@ -97,6 +97,21 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
   return out;
 }
 
+std::optional<runtime::Check> SizeTranslator::check(const op::Condition& condition) const {
+  Result<SizeExpr> a = (*this)(condition.a), b = (*this)(condition.b);
+  if (!a || !b) return std::nullopt;
+  SizeExpr holds;
+  switch (condition.kind) {
+    case op::Condition::Kind::Equal: holds = apply(SizeOp::Eq, *a, *b); break;
+    case op::Condition::Kind::AtLeast: holds = apply(SizeOp::Le, *b, *a); break;
+    case op::Condition::Kind::Multiple:
+      holds = apply(SizeOp::Eq, apply(SizeOp::FloorMod, *a, *b), SizeExpr::constant(0));
+      break;
+  }
+  if (!runtime::is_well_formed(holds, index_.size())) return std::nullopt;
+  return runtime::Check{std::move(holds), condition.message()};
+}
+
 std::optional<runtime::VariableBinding> find_binding(const Expr& variable,
                                                      const std::vector<scalar::Exprs>& input_shapes) {
   for (bool itself : {true, false}) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "relay/base/diagnostics.h"
+#include "relay/op/conditions.h"
 #include "relay/runtime/program.h"
 #include "relay/scalar/expr.h"
 
@@ -16,6 +17,8 @@ class SizeTranslator {
   explicit SizeTranslator(const scalar::Exprs& variables);
   // Refuses (not_supported) what the runtime cannot evaluate: unknown dimensions, other variables, loads, floats.
   Result<runtime::SizeExpr> operator()(const scalar::Expr& e) const;
+  // A condition as the runtime checks it; nothing where it cannot be computed from these variables.
+  std::optional<runtime::Check> check(const op::Condition& condition) const;
   size_t count() const { return index_.size(); }
 
  private:

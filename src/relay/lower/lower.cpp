@@ -359,6 +359,7 @@ Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string
     refusals.insert(refusals.end(), out.refusals.begin(), out.refusals.end());
     if (!gives_up) {
       out.refusals = std::move(refusals);
+      if (!options.calls) out.conditions = op::conditions_of(function->body);
       return out;
     }
     forms.without.insert(*gives_up);

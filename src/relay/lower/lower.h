@@ -8,6 +8,7 @@
 #include "relay/loop/loop.h"
 #include "relay/lower/layout.h"
 #include "relay/lower/schedule_rule.h"
+#include "relay/op/conditions.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {
@@ -92,6 +93,8 @@ struct LoweredFunction {
   std::vector<Step> steps;            // in execution order
   std::vector<Group> groups;
   std::vector<Refusal> refusals{};
+  // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are known.
+  std::vector<op::Condition> conditions{};
 };
 
 // What a result may differ by from the sum that a program writes down (docs/numerics.md).

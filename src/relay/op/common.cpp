@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
-#include "relay/op/assume.h"
+#include "relay/op/conditions.h"
 
 namespace relay::op {
 
@@ -96,19 +95,17 @@ std::string text(const Ints& values) { return format("[{}]", join(values, ", "))
 bool agree(const Dim& a, const Dim& b) {
   if (scalar::is_any(a) || scalar::is_any(b)) return true;
   std::optional<bool> equal = scalar::prove_equal(a, b);
-  return equal ? *equal : Assumptions::assume(a, b);
+  return equal ? *equal : Assumptions::assume({Condition::Kind::Equal, a, b});
 }
 
-static thread_local Assumptions* current_assumptions = nullptr;
-
-Assumptions::Assumptions() : outer_(std::exchange(current_assumptions, this)) {}
-Assumptions::~Assumptions() { current_assumptions = outer_; }
-
-bool Assumptions::assume(const Dim& a, const Dim& b) {
-  if (!current_assumptions || scalar::is_int(a) || scalar::is_int(b)) return false;
-  current_assumptions->pairs_.emplace_back(a, b);
+static bool holds(Condition condition) {
+  if (std::optional<bool> known = condition.proven()) return *known;
+  Assumptions::assume(std::move(condition));
   return true;
 }
+
+bool at_least(const Dim& a, const Dim& b) { return holds({Condition::Kind::AtLeast, a, b}); }
+bool divides(const Dim& divisor, const Dim& size) { return holds({Condition::Kind::Multiple, size, divisor}); }
 
 bool agree(const Dims& a, const Dims& b) {
   return a.size() == b.size() &&
@@ -142,8 +139,8 @@ Result<Dims> broadcast_shape(const char* number, const Dims& a, const Dims& b) {
       d = scalar::is_int(y) ? y : x;  // `?` is 1 or the other's extent
     else if (scalar::is_any(y))
       d = scalar::is_int(x) ? x : y;
-    else if (agree(x, y))
-      d = meet(x, y);
+    else if ((!scalar::is_int(x) && !scalar::is_int(y)) ? agree(x, y) : scalar::prove_equal(x, y) == true)
+      d = meet(x, y);  // a size that meets a number may be 1 as well: nobody assumes that it is the number
     else {
       Diagnostic error = constraint(
           number, "shapes {} and {} do not broadcast: {} and {} at axis {} from the end are different and neither is 1",

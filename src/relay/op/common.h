@@ -1,8 +1,8 @@
 // What operator files share: reading input types, symbolic shape arithmetic, and a few te stages. Only files of op/
 // include it.
 //
-// Dimensions agree when they are proven equal or one of them is `?`. Two different shape variables do not agree: a
-// program says that two sizes are one by giving them one name.
+// Dimensions agree when they are proven equal or one of them is `?`. Where neither that nor the contrary is known, typing
+// notes it and whoever runs the function checks it (conditions.h); so with bounds and multiples.
 #pragma once
 
 #include "relay/op/op.h"
@@ -60,7 +60,9 @@ std::string text(const Ints& values);
 
 // --- dimensions ------------------------------------------------------------------------------------------------------
 inline Dim dim(int64_t value) { return imm(value); }
-bool agree(const Dim& a, const Dim& b);
+bool agree(const Dim& a, const Dim& b);             // nobody knows: only where somebody checks it
+bool at_least(const Dim& a, const Dim& b);          // nobody knows: true
+bool divides(const Dim& divisor, const Dim& size);  // the same
 bool agree(const Dims& a, const Dims& b);
 // Of two dimensions that agree, the one that says more.
 Dim meet(const Dim& a, const Dim& b);

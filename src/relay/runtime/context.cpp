@@ -137,7 +137,7 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   std::map<std::vector<Shape>, std::unique_ptr<Bound>>& known = bound_[index];
   std::map<std::vector<Shape>, std::unique_ptr<Bound>>::iterator it = known.find(shapes);
   if (it != known.end()) return it->second.get();
-  Result<std::vector<int64_t>> variables = bind_variables(segment, shapes);
+  Result<std::vector<int64_t>> variables = bind_variables(segment, shapes, true);
   if (!variables) return fail(variables.errors()), nullptr;
   Result<Plan> made = plan_within_limit(linked_, segment, std::move(*variables));
   if (!made) return fail(made.errors()), nullptr;

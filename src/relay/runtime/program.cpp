@@ -26,6 +26,12 @@ struct Dims {
 
 }  // namespace
 
+static bool uses(const SizeExpr& e, uint32_t variable) {
+  return std::any_of(e.words.begin(), e.words.end(), [&](const SizeWord& w) {
+    return w.op == SizeOp::Var && w.value == static_cast<int64_t>(variable);
+  });
+}
+
 static Diagnostic wrong_dimension(const Dims& f, size_t input, size_t dim, int64_t given, const SizeExpr& expected,
                                   std::span<const int64_t> values) {
   const Dims::Input& a = f.inputs[input];
@@ -42,10 +48,7 @@ static Diagnostic wrong_dimension(const Dims& f, size_t input, size_t dim, int64
   else
     d.message += format(", and `{}` has no value there", text);
   for (const VariableBinding& b : f.bindings) {
-    bool used = std::any_of(expected.words.begin(), expected.words.end(), [&](const SizeWord& w) {
-      return w.op == SizeOp::Var && w.value == static_cast<int64_t>(b.variable);
-    });
-    if (!used) continue;
+    if (!uses(expected, b.variable)) continue;
     if (b.input == input && b.dim == dim)
       d.message = format("input `{}`: dimension {} is {}, which is not of the form `{}`", a.name, dim, given, text);
     else
@@ -55,7 +58,44 @@ static Diagnostic wrong_dimension(const Dims& f, size_t input, size_t dim, int64
   return d;
 }
 
-static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> shapes) {
+// Both sides of a condition that does not hold: "3 is less than 7". Empty where there is none.
+static std::string both_sides(const SizeExpr& condition, std::span<const int64_t> values) {
+  std::optional<std::pair<SizeExpr, SizeExpr>> sides = operands_of(condition);
+  if (!sides) return "";
+  const SizeOp op = condition.words.back().op;
+  bool multiple =
+      op == SizeOp::Eq && sides->second.as_constant() == 0 && sides->first.words.back().op == SizeOp::FloorMod;
+  if (multiple) sides = operands_of(sides->first);
+  std::optional<int64_t> a = evaluate(sides->first, values), b = evaluate(sides->second, values);
+  if (!a || !b) return ": it has no value";
+  if (multiple) return format(": {} is not a multiple of {}", *a, *b);
+  if (op == SizeOp::Eq) return format(": {} is not {}", *a, *b);
+  return op == SizeOp::Le ? format(": {} is less than {}", *b, *a) : "";
+}
+
+static Diagnostic violated(const Dims& f, const Check& c, std::span<const int64_t> values, bool inside) {
+  std::vector<std::string> places, notes;
+  for (const VariableBinding& b : f.bindings) {
+    if (!uses(c.condition, b.variable)) continue;
+    const int64_t value = values[b.variable];
+    notes.push_back(inside ? format("`{}` is {}", f.variables[b.variable], value)
+                           : format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable], value,
+                                    b.dim, f.inputs[b.input].name));
+    places.push_back(
+        format("input `{}`: dimension {} is {}", f.inputs[b.input].name, b.dim, value * b.factor + b.offset));
+  }
+  std::string wanted = c.message.empty() ? format("{} needs `{}`", f.name, str(c.condition, f.variables)) : c.message;
+  wanted += both_sides(c.condition, values);
+  if (inside || places.empty()) return {DiagnosticKind::constraint, std::move(wanted), {}, {}, std::move(notes)};
+  return {DiagnosticKind::wrong_input,
+          format("{}, but {}", join(places, "; "), wanted),
+          {},
+          {},
+          std::move(notes),
+          "`relay check MODEL` prints all that a model needs of its inputs' sizes"};
+}
+
+static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> shapes, bool inside) {
   RELAY_CHECK(shapes.size() == f.inputs.size(), "{} shapes for {} inputs", shapes.size(), f.inputs.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Dims::Input& a = f.inputs[i];
@@ -85,29 +125,22 @@ static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> s
                         format("shape variable `{}` is {}, but it cannot be negative", f.variables[v], values[v])};
   for (const Check& c : f.checks) {
     std::optional<int64_t> holds = evaluate(c.condition, values);
-    if (holds && *holds) continue;
-    Diagnostic d{DiagnosticKind::wrong_input,
-                 format("{}: `{}` does not hold for these inputs", c.message.empty() ? f.name : c.message,
-                        str(c.condition, f.variables))};
-    for (const VariableBinding& b : f.bindings)
-      d.notes.push_back(format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable],
-                               values[b.variable], b.dim, f.inputs[b.input].name));
-    return d;
+    if (!holds || *holds == 0) return violated(f, c, values, inside);
   }
   return values;
 }
 
-Result<std::vector<int64_t>> bind_variables(const Segment& s, std::span<const Shape> shapes) {
+Result<std::vector<int64_t>> bind_variables(const Segment& s, std::span<const Shape> shapes, bool inside) {
   Dims dims{s.name, s.variables, s.bindings, s.checks, {}};
   for (uint32_t input : s.inputs) dims.inputs.push_back({s.arrays[input].name, s.arrays[input].shape});
-  return bind(dims, shapes);
+  return bind(dims, shapes, inside);
 }
 
 Result<std::vector<int64_t>> bind_variables(const Signature& s, std::span<const Shape> shapes) {
   static const std::string name = "main";
   Dims dims{name, s.variables, s.bindings, s.checks, {}};
   for (const Port& p : s.inputs) dims.inputs.push_back({p.name, p.shape, p.is_tensor});
-  return bind(dims, shapes);
+  return bind(dims, shapes, false);
 }
 
 // --- a graph as a program with a function --------------------------------------------------------------------------------

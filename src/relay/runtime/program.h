@@ -86,7 +86,7 @@ struct VariableBinding {
 // A fact about the shape variables that the compiler relied on and could not prove.
 struct Check {
   SizeExpr condition;   // not zero: holds
-  std::string message;  // what it means, for people
+  std::string message;  // who needs it: "nn.max_pool2d needs `h >= 7`"
 };
 
 // When a segment takes many calls at once (call_queue.h). Then it has one shape variable, the number of calls; every input has
@@ -279,9 +279,11 @@ Signature graph_signature(const Program& graph);
 // A graph as a program with a function that runs its segment: several outputs become a tuple.
 Program with_function(const Program& graph);
 
-// Reads the shape variables off the inputs' shapes and checks all dimensions; messages (wrong_input) name the input, the
-// dimension and both values. Of a signature, only the inputs that are tensors have shapes; the others' are ignored.
-Result<std::vector<int64_t>> bind_variables(const Segment& segment, std::span<const Shape> input_shapes);
+// Reads the shape variables off the inputs' shapes and checks all dimensions and conditions; messages (wrong_input) name the
+// input, the dimension and both values. Of a signature, only the inputs that are tensors have shapes; the others' are ignored.
+// `inside`: the segment's inputs are none of the run's, so that a condition that does not hold is an operator's (constraint).
+Result<std::vector<int64_t>> bind_variables(const Segment& segment, std::span<const Shape> input_shapes,
+                                            bool inside = false);
 Result<std::vector<int64_t>> bind_variables(const Signature& signature, std::span<const Shape> input_shapes);
 
 }  // namespace relay::runtime

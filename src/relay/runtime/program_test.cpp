@@ -55,7 +55,7 @@ TEST(Program, DerivedDimensionsMustDivide) {
   SizeExpr m = b.variable("m");
   b.input("x", DType::float32(), {apply(SizeOp::Mul, m, c(224)), c(3)});
   b.bind(0, 0, 0, 224);
-  b.check(apply(SizeOp::Le, m, c(4)), "the batch");
+  b.check(apply(SizeOp::Le, m, c(4)), "the batch needs `m <= 4`");
   Program p;
   p.segments.push_back(b.finish());
   ASSERT_TRUE(validate(p));
@@ -64,7 +64,8 @@ TEST(Program, DerivedDimensionsMustDivide) {
   EXPECT_EQ(bind_variables(p.graph(), bad).errors()[0].message,
             "input `x`: dimension 0 is 450, which is not of the form `m * 224`");
   EXPECT_EQ(bind_variables(p.graph(), fixed).errors()[0].message, "input `x`: dimension 1 is 1, but it must be 3");
-  EXPECT_EQ(bind_variables(p.graph(), many).errors()[0].message, "the batch: `m <= 4` does not hold for these inputs");
+  EXPECT_EQ(bind_variables(p.graph(), many).errors()[0].message,
+            "input `x`: dimension 0 is 2240, but the batch needs `m <= 4`: 4 is less than 10");
 }
 
 TEST(Program, ValidateFindsWhatIsWrong) {

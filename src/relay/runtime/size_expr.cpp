@@ -34,6 +34,17 @@ SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b) {
   return e;
 }
 
+std::optional<std::pair<SizeExpr, SizeExpr>> operands_of(const SizeExpr& e) {
+  if (e.words.empty() || operands(e.words.back().op) != 2) return std::nullopt;
+  size_t at = e.words.size() - 1;  // behind the second operand, then at its begin
+  for (int wanted = 1; wanted > 0;) {
+    if (at == 0) return std::nullopt;
+    wanted += operands(e.words[--at].op) - 1;
+  }
+  auto begin = e.words.begin(), middle = begin + static_cast<std::ptrdiff_t>(at);
+  return std::pair(SizeExpr{{begin, middle}}, SizeExpr{{middle, e.words.end() - 1}});
+}
+
 bool is_well_formed(const SizeExpr& e, size_t variables) {
   int depth = 0;
   for (const SizeWord& word : e.words) {

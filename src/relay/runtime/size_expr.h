@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace relay::runtime {
@@ -55,6 +56,9 @@ struct SizeExpr {
 SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b);
 
 constexpr int max_size_depth = 64;  // operands waiting at any point
+
+// The operands of the outermost operator, if it is one of two.
+std::optional<std::pair<SizeExpr, SizeExpr>> operands_of(const SizeExpr& e);
 
 // Every operator finds its operands, one value is left, no variable is out of range, and the stack stays below the limit.
 bool is_well_formed(const SizeExpr& e, size_t variables);

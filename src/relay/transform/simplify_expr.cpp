@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
+#include "relay/op/conditions.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
@@ -125,6 +126,7 @@ Expr build(const Term& term, const Letters& letters, const Type& type, const Spa
   }
   Expr e = op::make(term.name, std::move(args), attrs, span);
   const op::OpDef* def = as<Op>(as<Call>(e)->callee)->def;
+  op::Assumptions assumed;  // what the call needs is known where it came from
   Result<Type> made = def->infer(as<Call>(e)->attrs, types);
   if (!made || !equal(*made, type)) return nullptr;
   e->type = *made;

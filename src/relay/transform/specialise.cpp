@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "relay/ir/rewrite.h"
+#include "relay/op/conditions.h"
 #include "relay/op/op.h"
 #include "relay/transform/dataflow.h"
 
@@ -140,6 +141,10 @@ class Specialiser {
       for (size_t i = 1; i < children.size(); ++i) inputs.push_back(children[i]->type);
       Result<Type> inferred = op->def->infer(call->attrs, inputs);
       if (!inferred && make_equal(*call, *op->def, inputs)) return std::nullopt;
+      if (!inferred) {  // what cannot be made equal is checked: conditions_of()
+        op::Assumptions assumed;
+        inferred = op->def->infer(call->attrs, inputs);
+      }
       if (!inferred || has_unknown(*inferred)) return Result<Expr>(refuse(*call, *op, inputs, inferred));
       type = *inferred;
     }

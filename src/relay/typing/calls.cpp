@@ -1,7 +1,7 @@
 // Calls: of functions, by unification; of operators, by their relations once all inputs are known.
 #include <algorithm>
 
-#include "relay/op/assume.h"
+#include "relay/op/conditions.h"
 #include "relay/op/op.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
@@ -197,10 +197,10 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
            place(call->args[i], call), help);
     return give(unifier_.error_type()), true;
   }
+  op::Assumptions assumed;
   Result<Type> inferred = op->def->infer(call->attrs, inputs);
-  if (!inferred)
-    if (std::optional<Type> agreeing = infer_agreeing(call, op, inputs)) inferred = *agreeing;
   if (inferred) {
+    note_agreements(call, op, assumed.found());
     give(*inferred);
     return true;
   }
@@ -215,35 +215,33 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   return true;
 }
 
-// The type when sizes with different names are equal, where the function around can check that when it is called: they are
-// sizes of its tensor parameters.
-std::optional<Type> Inference::infer_agreeing(const Call* call, const Op* op, const Types& inputs) {
-  if (!global_) return std::nullopt;
-  op::Assumptions assumed;
-  Result<Type> inferred = op->def->infer(call->attrs, inputs);
-  if (!inferred) return std::nullopt;
+// Of what nobody knows, sizes of the function's tensor parameters that are one: they get one name, which says more than a
+// condition. All else is left to conditions_of(): the entry of the function, or of the segment that the call becomes, checks
+// it.
+void Inference::note_agreements(const Call* call, const Op* op, const std::vector<op::Condition>& assumed) {
+  if (!global_) return;
   auto contains = [](const Dims& dims, const Dim& d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
-  std::vector<Agreement> found;
-  for (auto [a, b] : assumed.pairs()) {
+  for (const op::Condition& c : assumed) {
+    if (c.kind != op::Condition::Kind::Equal) continue;
+    Dim a = c.a, b = c.b;
     Dims vars = scalar::free_vars(a), others = scalar::free_vars(b);
     if (scalar::is_var(a) && !scalar::is_var(b)) std::swap(a, b), std::swap(vars, others);
     bool known = scalar::is_var(b) && !contains(vars, b) &&
                  std::all_of(vars.begin(), vars.end(), [&](const Dim& v) { return contains(entry_dims_, v); });
-    if (!known || !contains(entry_dims_, b)) return std::nullopt;
+    if (!known || !contains(entry_dims_, b)) continue;
     text::Names names;
     std::string first = names.dim(a);
-    found.push_back(
+    agreements_.push_back(
         {global_,
          {b, a},
          Diagnostic{.kind = DiagnosticKind::constraint,
                     .message = format("{} needs {} and {} to be equal: the function checks it when it is called",
                                       op->name, first, names.dim(b)),
                     .span = call->span,
-                    .help = "if they always are, give them one name",
+                    .help = scalar::is_int(a) ? format("if it always is, write {} for it", first)
+                                              : "if they always are, give them one name",
                     .severity = Severity::Warning}});
   }
-  agreements_.insert(agreements_.end(), found.begin(), found.end());
-  return *inferred;
 }
 
 // In evaluation order, so that one round settles a chain.

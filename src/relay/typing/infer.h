@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "relay/ir/rewrite.h"
+#include "relay/op/conditions.h"
 #include "relay/typing/typing.h"
 #include "relay/typing/unify.h"
 
@@ -66,7 +67,7 @@ class Inference {
   bool complete_inputs(const ir::Call* call, const ir::Op* op, Types& inputs);
   bool try_operator(const ir::Call* call, const ir::Op* op, const Type& result);  // false: inputs not known yet
   void retry_pending();
-  std::optional<Type> infer_agreeing(const ir::Call* call, const ir::Op* op, const Types& inputs);
+  void note_agreements(const ir::Call* call, const ir::Op* op, const std::vector<op::Condition>& assumed);
   Type global_type(const ir::GlobalVar* global);
   Type constructor_type(const ir::Constructor* constructor);
 

@@ -1,6 +1,9 @@
 // Shapes with named sizes: what operators make of them, and where `?` stays unknown.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "relay/op/conditions.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
 
@@ -107,11 +110,51 @@ def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @inner(%x, %y) }
   Result<ir::Module> typed = infer(*module);
   ASSERT_FALSE(typed);
   EXPECT_EQ(typed.errors()[0].kind, DiagnosticKind::type_mismatch);
-  // Not where no entry can check it: the sizes of an inner function; a size and a number.
-  for (const char* body : {"fn (%a: Tensor[(p), float32], %b: Tensor[(q), float32]) { add(%a, %b) }(%x, %x)",
-                           "add(%x, ones(shape=[4], dtype=\"float32\"))"}) {
-    module = text::parse(format("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n), float32]) {{ {} }}", body));
-    EXPECT_FALSE(infer(*module)) << body;
+  // A size that meets a number where 1 is stretched may be either.
+  module = text::parse(
+      "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n), float32]) { add(%x, ones(shape=[4], dtype=\"float32\")) }");
+  EXPECT_FALSE(infer(*module));
+  check_agreement("%x: Tensor[(b, k), float32], %w: Tensor[(8, 4), float32]", "nn.dense(%x, %w)",
+                  "def @main(%x: Tensor[(b, 4), float32], %w: Tensor[(8, 4), float32]) -> Tensor[(b, 8), float32] {",
+                  1);
+}
+
+// What is left are conditions, few and simple, in terms of the parameters' sizes.
+TEST(Symbolic, conditions) {
+  struct Needs {
+    const char *params, *body, *conditions;
+  };
+  std::string chain = "%x";
+  for (int i = 0; i < 200; ++i) chain = format("nn.max_pool2d({}, pool_size=[3, 1])", chain);
+  const Needs cases[] = {
+      {"%x: Tensor[(1, 3, h, 8), float32]", "nn.max_pool2d(%x, pool_size=[7, 7], padding=[1, 1])", "h >= 5"},
+      {"%x: Tensor[(1, 3, h, w), float32]", "nn.max_pool2d(%x, pool_size=[2, 3], strides=[2, 2])", "h >= 2; w >= 3"},
+      {"%x: Tensor[(1, 3, h, 8), float32]", "nn.avg_pool2d(%x, pool_size=[3, 1], strides=[2, 1], ceil_mode=True)",
+       "h >= 2"},
+      {"%x: Tensor[(n), float32]", "split(%x, indices_or_sections=3).1", "n % 3 == 0"},
+      {"%x: Tensor[(n), float32]", "split(%x, indices_or_sections=[2, 5]).1", "n >= 5"},
+      {"%x: Tensor[(n), float32]", "reshape(%x, newshape=[-1, 4])", "n % 4 == 0"},
+      {"%x: Tensor[(n), float32]", "argmax(%x, axis=[0])", "n >= 1"},
+      {"%x: Tensor[(n), float32]", "topk(%x, k=3, ret_type=\"values\")", "n >= 3"},
+      {"%x: Tensor[(n, 3), float32], %y: Tensor[(2 * m), float32]", "reshape(%x, newshape=[2 * m])", "n * 3 == m * 2"},
+      {"%x: Tensor[(1, 1, h, 8), float32]",
+       "add(%x, nn.upsampling(nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2]), scale_h=2f, scale_w=2f))",
+       "h % 2 == 0; h >= 2"},
+      {"%c: bool, %x: Tensor[(n), float32]",
+       "if (%c) { split(%x, indices_or_sections=3).1 } else { zeros(shape=[n / 3]) }", ""},
+      {"%x: Tensor[(1, 3, h, 8), float32]", chain.c_str(), "h >= 401"},
+  };
+  for (const Needs& c : cases) {
+    Result<ir::Module> module =
+        text::parse(format("#[version = \"0.0.5\"]\ndef @main({}) {{ {} }}\n", c.params, c.body));
+    ASSERT_TRUE(module) << render(module.errors());
+    Result<ir::Module> typed = infer(*module);
+    ASSERT_TRUE(typed) << render(typed.errors());
+    std::vector<std::string> found;
+    for (const op::Condition& needed : op::conditions_of(typed->functions.at("main")->body))
+      found.push_back(needed.str());
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(format("{}", join(found, "; ")), c.conditions) << c.body;
   }
 }
 

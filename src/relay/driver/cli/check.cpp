@@ -20,8 +20,16 @@ struct Findings {
   bool has_main = true;           // a text without @main is a library: it is read and typed
   std::string stage = "compile";  // the stage that the problems are from: "import", "compile"
   size_t groups = 0, kernels = 0;
+  std::vector<std::string> entry_checks;  // what a run checks of its inputs' sizes
 };
 }  // namespace
+
+static std::vector<std::string> entry_checks(const runtime::Program& program) {
+  std::vector<std::string> out;
+  for (const runtime::Check& c : program.is_graph() ? program.graph().checks : program.signature.checks)
+    out.push_back(c.message);
+  return out;
+}
 
 // Import, then everything up to kernels (no machine code): the first stage with problems gives all of its own.
 static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form) {
@@ -45,6 +53,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   }
   out.warnings = model->warnings;
   out.has_main = form != driver::ModelForm::Relay || model->module.functions.count("main") != 0;
+  if (form == driver::ModelForm::Artifact) out.entry_checks = entry_checks(model->executable->program());
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model->output_names));
@@ -54,6 +63,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     out.problems = compiled.errors();
     return out;
   }
+  out.entry_checks = entry_checks(*compiled->built.program);
   out.groups = compiled->report.groups.size();
   for (const lower::LoweredFunction& function : compiled->lowered) out.kernels += function.kernels.size();
   return out;
@@ -70,6 +80,7 @@ static void print_json(const CheckOptions& options, const Findings& found) {
               {"operators", operators},
               {"problems", Json::parse(driver::json(found.problems))},
               {"warnings", Json::parse(driver::json(found.warnings))},
+              {"entry_checks", found.entry_checks},
               {"groups", found.groups},
               {"kernels", found.kernels}};
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
@@ -88,6 +99,8 @@ static Status check(const CheckOptions& options) {
       std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.opset, use.count,
                           use.has_converter ? "" : "   no converter");
   }
+  if (!options.json)
+    for (const std::string& check : found.entry_checks) std::cout << format("checked at entry: {}\n", check);
   show(found.warnings);
   if (!found.problems.empty()) {
     say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),

@@ -142,7 +142,8 @@ static Status opt(const OptOptions& options) {
     say(story);
     return ok();
   }
-  RELAY_ASSIGN(driver::LoweredProgram program, driver::lower_program(module, how));
+  RELAY_ASSIGN(driver::Entry entry, driver::entry_of(model.module));
+  RELAY_ASSIGN(driver::LoweredProgram program, driver::lower_program(module, entry, how));
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {

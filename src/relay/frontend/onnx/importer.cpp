@@ -4,8 +4,10 @@
 #include <cctype>
 #include <set>
 
+#include "relay/op/conditions.h"
 #include "relay/op/registry.h"
 #include "relay/scalar/simplify.h"
+#include "relay/typing/typing.h"
 
 namespace relay::onnx {
 
@@ -95,6 +97,15 @@ std::optional<ImportedModel> Importer::run() {
   for (const ir::VarRef& p : params_) inputs.push_back(p->annotation);
   main->type = ir::func_type(std::move(inputs), body->type);
   result.module.functions["main"] = main;
+  if (assumes_) {  // two names may be one size: types of all of the model say so
+    typing::forget_types(result.module);
+    Result<ir::Module> typed = typing::infer(result.module, &result.warnings);
+    if (!typed) {
+      for (const Diagnostic& d : typed.errors()) report(d);
+      return std::nullopt;
+    }
+    result.module = *std::move(typed);
+  }
   if (opset != model_.opsets.end() && opset->second > newest_opset)
     result.warnings.push_back(
         {DiagnosticKind::unsupported_operator,
@@ -496,7 +507,9 @@ Result<Expr> Importer::call(const char* name, ir::Exprs args, const EmitAttrs& a
   ir::Types types;
   for (const Expr& a : args) types.push_back(a->type);
   RELAY_ASSIGN(Expr made, op::call(name, std::move(args), attrs, place));
+  op::Assumptions assumed;
   RELAY_ASSIGN(Type type, def->infer(ir::as<ir::Call>(made)->attrs, types));
+  for (const op::Condition& c : assumed.found()) assumes_ = assumes_ || c.kind == op::Condition::Kind::Equal;
   made->type = type;
   return made;
 }

@@ -71,6 +71,7 @@ class Importer {
     ir::VarRef param;
     int64_t axis;
   };
+  bool assumes_ = false;          // that two sizes are equal
   std::vector<DimPlace> places_;  // where each shape variable can be read at run time
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
   Diagnostics problems_;

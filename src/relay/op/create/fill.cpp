@@ -17,7 +17,7 @@ struct InitOpAttrs {
 // (C1) Extents are not negative.
 Status check_shape(const Dims& shape) {
   for (const Dim& d : shape)
-    if (scalar::is_int(d) && d->ivalue < 0) return constraint("C1", "shape {} has a negative extent", text(shape));
+    if (!at_least(d, dim(0))) return constraint("C1", "shape {} has a negative extent", text(shape));
   return ok();
 }
 

@@ -55,8 +55,7 @@ Result<Type> infer(const Resize2DAttrs& a, const Types& in) {
   if (a.size.size() != 1 && a.size.size() != 2)
     return constraint("C3", "size must be one extent or two, but is {}", text(a.size));
   for (const Dim& extent : a.size)
-    if (scalar::prove(le(extent, dim(0))) == true)
-      return constraint("C3", "size must be positive, but is {}", text(a.size));
+    if (!at_least(extent, dim(1))) return constraint("C3", "size must be positive, but is {}", text(a.size));
   Dims out = data->shape;
   out[a.layout.find('H')] = a.size.front(), out[a.layout.find('W')] = a.size.back();
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));

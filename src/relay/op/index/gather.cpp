@@ -36,8 +36,7 @@ Result<Type> infer(const GatherAttrs& a, const Types& in) {
   // (C3) Both have as many axes, none but the indexed one longer in indices.
   bool fits = rank(data) == rank(indices);
   for (size_t d = 0; fits && d < data->shape.size(); ++d)
-    if (static_cast<int64_t>(d) != axis && !agree(data->shape[d], indices->shape[d]))
-      fits = scalar::prove(le(indices->shape[d], data->shape[d])) == true;
+    fits = static_cast<int64_t>(d) == axis || at_least(data->shape[d], indices->shape[d]);
   if (!fits)
     return constraint("C3", "indices {} does not fit data {} along axis {}", text(indices->shape), text(data->shape),
                       axis);

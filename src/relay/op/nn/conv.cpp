@@ -54,8 +54,8 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
     return d;
   }
   // (C6) The groups divide the output channels.
-  if (scalar::is_int(out_channels) && out_channels->ivalue % a.groups != 0)
-    return constraint("C6", "weight has {} output channels, which {} groups do not divide", out_channels->ivalue,
+  if (!divides(dim(a.groups), out_channels))
+    return constraint("C6", "weight has {} output channels, which {} groups do not divide", scalar::str(out_channels),
                       a.groups);
   // (C7) channels and kernel_size, where given, are those of the weight.
   if (a.channels && !agree(dim(*a.channels), out_channels))
@@ -76,7 +76,7 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
     Dim& places = out[at.out_s[d]];
     places = window_extent(data->shape[at.s[d]], window[d], strides[d], padding[d], padding[axes + d], dilation[d]);
     // (C8) The window fits into the padded data.
-    if (scalar::prove(le(places, dim(0))) == true)
+    if (!at_least(places, dim(1)))
       return constraint("C8", "the window of weight {} is larger than the padded data {}", text(weight->shape),
                         text(data->shape));
   }

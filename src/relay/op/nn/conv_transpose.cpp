@@ -35,7 +35,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
   if (!agree(data->shape[at.c], weight->shape[at.i]))
     return constraint("C5", "data has {} channels, but weight has {} input channels", scalar::str(data->shape[at.c]),
                       scalar::str(weight->shape[at.i]));
-  if (scalar::is_int(weight->shape[at.i]) && weight->shape[at.i]->ivalue % a.groups != 0)
+  if (!divides(dim(a.groups), weight->shape[at.i]))
     return constraint("C5", "data has {} channels, which {} groups do not divide", scalar::str(data->shape[at.c]),
                       a.groups);
   // (C6) channels and kernel_size, where given, are those of the weight.
@@ -55,7 +55,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
     Dim span = (data->shape[at.s[d]] - 1) * strides[d] + (weight->shape[at.k[d]] - 1) * dilation[d];
     out[at.out_s[d]] = scalar::simplify(span + (1 + extra[d] - padding[d] - padding[axes + d]));
     // (C7) Something is left after cutting the padding off.
-    if (scalar::prove(le(out[at.out_s[d]], dim(0))) == true)
+    if (!at_least(out[at.out_s[d]], dim(1)))
       return constraint("C7", "padding {} cuts off the whole result", text(a.padding));
   }
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));

@@ -28,14 +28,16 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
   if (!scalar::is_int(product(value->shape), 1))
     return constraint("C2", "pad_val must be a scalar, but has shape {}", text(value->shape));
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", value, "pad_val"));
-  // (C3) The mode is one of three; there is enough to mirror.
+  // (C3) The mode is one of three; there is enough to mirror or repeat.
   if (a.pad_mode != "constant" && a.pad_mode != "edge" && a.pad_mode != "reflect")
     return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
   Dims out;
   for (size_t d = 0; d < data->shape.size(); ++d) {
     int64_t most = std::max(a.pad_width[d][0], a.pad_width[d][1]);
-    if (a.pad_mode == "reflect" && scalar::prove(le(data->shape[d], dim(most))) == true && most > 0)
+    if (a.pad_mode == "reflect" && most > 0 && !at_least(data->shape[d], dim(most + 1)))
       return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), most);
+    if (a.pad_mode == "edge" && most > 0 && !at_least(data->shape[d], dim(1)))
+      return constraint("C3", "axis {} of data {} has no element to repeat", d, text(data->shape));
     out.push_back(data->shape[d] + (a.pad_width[d][0] + a.pad_width[d][1]));
   }
   return ir::tensor_type(simplified(std::move(out)), data->dtype);

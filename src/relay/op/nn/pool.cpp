@@ -48,7 +48,7 @@ Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in) {
     if (a.ceil_mode) places = scalar::simplify(min(places, floordiv(extent + (pad[d] - 1), strides[d]) + 1));
     out[at.out_s[d]] = places;
     // (C5) The window fits into the padded data.
-    if (scalar::prove(le(places, dim(0))) == true)
+    if (!at_least(places, dim(1)))
       return constraint("C5", "the window {} is larger than the padded data {}", text(k), text(data->shape));
   }
   return ir::tensor_type(std::move(out), data->dtype);

@@ -34,7 +34,7 @@ Result<Type> infer_to_space(const SubPixelAttrs& a, const Types& in) {
   int64_t b = a.block_size;
   Dims out = data->shape;
   // (C4) The block divides the channels.
-  if (scalar::prove_equal(floormod(out[c], b * b), dim(0)) == false)
+  if (!divides(dim(b * b), out[c]))
     return constraint("C4", "data has {} channels, which blocks of {} x {} do not divide", scalar::str(out[c]), b, b);
   out[c] = floordiv(out[c], b * b), out[h] = out[h] * b, out[w] = out[w] * b;
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
@@ -58,7 +58,7 @@ Result<Type> infer_to_depth(const SubPixelAttrs& a, const Types& in) {
   Dims out = data->shape;
   // (C4) The block divides the space.
   for (size_t axis : {h, w})
-    if (scalar::prove_equal(floormod(out[axis], b), dim(0)) == false)
+    if (!divides(dim(b), out[axis]))
       return constraint("C4", "data {} is not made of blocks of {} x {}", text(data->shape), b, b);
   out[c] = out[c] * (b * b), out[h] = floordiv(out[h], b), out[w] = floordiv(out[w], b);
   return ir::tensor_type(simplified(std::move(out)), data->dtype);

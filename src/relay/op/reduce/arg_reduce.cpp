@@ -25,7 +25,7 @@ Result<Type> infer(const ArgReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
   // (C2) There is an element to find.
   for (int64_t axis : axes)
-    if (scalar::is_int(data->shape[static_cast<size_t>(axis)], 0))
+    if (!at_least(data->shape[static_cast<size_t>(axis)], dim(1)))
       return constraint("C2", "axis {} of data {} is empty", axis, text(data->shape));
   return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), DType::int32());
 }

@@ -99,7 +99,7 @@ std::optional<Dim> quotient(const Dims& a, const Dims& b) {
       denominator = scalar::simplify(product(rest_b) * constant_b);
   Dim q = scalar::simplify(floordiv(numerator, denominator));
   if (scalar::is_any(q)) return q;
-  if (scalar::prove_equal(floormod(numerator, denominator), dim(0)) == false) return {};
+  if (!divides(denominator, numerator)) return {};
   return q;
 }
 
@@ -171,7 +171,7 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
       return constraint("C3", "data {} cannot be given the shape {}: -1 would not be a whole number", text(from),
                         text(a.newshape));
     out[*left_over] = *rest;
-  } else if (!any_unknown(out) && !any_unknown(from) && scalar::prove_equal(product(from), product(out)) != true) {
+  } else if (!any_unknown(out) && !any_unknown(from) && !agree(product(from), product(out))) {
     return constraint("C3", "data {} has {} elements, but the shape {} has {}", text(from), scalar::str(product(from)),
                       text(out), scalar::str(product(out)));
   }

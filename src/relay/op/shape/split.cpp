@@ -23,7 +23,7 @@ Result<Type> infer(const SplitAttrs& a, const Types& in) {
   if (const int64_t* sections = std::get_if<int64_t>(&a.indices_or_sections)) {
     // (C2) The parts are equal.
     if (*sections < 1) return constraint("C2", "data cannot be split into {} parts", *sections);
-    if (scalar::prove_equal(floormod(extent, dim(*sections)), dim(0)) == false)
+    if (!divides(dim(*sections), extent))
       return constraint("C2", "axis {} of data {} cannot be split into {} equal parts", axis, text(data->shape),
                         *sections);
     parts.assign(static_cast<size_t>(*sections), floordiv(extent, *sections));
@@ -31,7 +31,7 @@ Result<Type> infer(const SplitAttrs& a, const Types& in) {
     // (C3) The places to cut ascend within the axis.
     int64_t begin = 0;
     for (int64_t cut : std::get<Ints>(a.indices_or_sections)) {
-      if (cut < begin || scalar::prove(lt(extent, dim(cut))) == true)
+      if (cut < begin || !at_least(extent, dim(cut)))
         return constraint("C3", "the places to cut {} do not ascend within the extent {}",
                           text(std::get<Ints>(a.indices_or_sections)), scalar::str(extent));
       parts.push_back(dim(cut - begin));

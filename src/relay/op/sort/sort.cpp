@@ -103,7 +103,7 @@ Result<Type> infer_topk(const TopKAttrs& a, const Types& in) {
   Dim& extent = shape[static_cast<size_t>(axis)];
   // (C3) There are k elements.
   if (a.k && *a.k >= 1) {
-    if (scalar::prove(lt(extent, dim(*a.k))) == true)
+    if (!at_least(extent, dim(*a.k)))
       return constraint("C3", "axis {} of data {} has fewer than {} elements", axis, text(data->shape), *a.k);
     extent = dim(*a.k);
   }
