@@ -56,6 +56,7 @@ std::string follow_links(std::string path) {
 }  // namespace
 
 void remove_drafts_on_signals() {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, and says so
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now{};
     if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) continue;

@@ -200,6 +200,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   Result<Type> inferred = op->def->infer(call->attrs, inputs);
   if (!inferred)
     if (std::optional<Type> agreeing = infer_agreeing(call, op, inputs)) inferred = *agreeing;
+  if (Status lawful = inferred ? lawful_sizes(*inferred) : ok(); !lawful) inferred = lawful.errors();
   if (inferred) {
     give(*inferred);
     return true;
