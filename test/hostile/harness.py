@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = ROOT / "build" / "release" / "bin"
 SECONDS = 20
 MEMORY = 3 << 30  # of address space; the stack of a program's calls reserves 1 GiB of it
-STDERR = 20_000  # bytes that all messages of a run may take
+STDERR = 100_000  # bytes of all messages of a run: a hundred, which is where they end
 LINE = 2_200  # of them in a line
 ECHO = 200  # times that one character may stand there: names and lines of the input are cut
 VERSION = '#[version = "0.0.5"]\n'

@@ -1,7 +1,7 @@
 """Hostile letters: what is no Relay text, or hardly; its metadata, weights and schedules."""
 
 from harness import VERSION, Kinds, either, fine, refused
-from programs import BIG, main, tensor
+from texts import BIG, main, tensor
 
 kinds = Kinds("program")
 
@@ -57,7 +57,7 @@ kinds(
 kinds(
     "invalid-utf8",
     "bytes that are no UTF-8, outside and inside of strings",
-    refused("R01"),
+    refused("R01 R0201"),
     lambda v: v.program(
         VERSION.encode()
         + v.one_of(

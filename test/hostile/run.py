@@ -22,12 +22,12 @@ def all_kinds():
     import environments
     import letters
     import operators
-    import programs
     import sizes
+    import texts
 
     import models
 
-    files = (programs, sizes, letters, models, operators, artifacts, arrays, environments, commands)
+    files = (texts, sizes, letters, models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 
 

@@ -1,7 +1,5 @@
 // concatenate: the tensors one behind the other along an axis:  out[.., i, ..] = k-th tensor[.., i - begin(k), ..]
 // stack: the tensors side by side along a new axis:             out[.., k, ..] = k-th tensor[..]
-#include <span>
-
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -38,33 +36,20 @@ Result<Type> infer(const ConcatenateAttrs& a, const Types& in) {
   return ir::tensor_type(simplified(std::move(out)), data[0]->dtype);
 }
 
-constexpr size_t chain = 16;  // of more values the choice is a tree: a chain would be as deep as there are inputs
-
-// values[k] where is_below(k + 1), but not is_below(k). For few, from the first to the last.
-template <class IsBelow>
-Expr chosen(std::span<const Expr> values, IsBelow is_below, size_t first = 0) {
-  if (values.size() > chain) {
-    size_t half = values.size() / 2;
-    return select(is_below(first + half), chosen(values.first(half), is_below, first),
-                  chosen(values.subspan(half), is_below, first + half));
-  }
-  Expr value = values.back();
-  for (size_t k = values.size() - 1; k-- > 0;) value = select(is_below(first + k + 1), values[k], value);
-  return value;
-}
-
 te::Tensors compute(const ConcatenateAttrs& a, const te::Tensors& in, const Type& out) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
   return {te::compute("concatenate", shape_of(out), [&](const Exprs& i) {
+    // From the last tensor to the first: where i is below its end, else the ones behind it.
     std::vector<Expr> begins = {dim(0)};
     for (const te::Tensor& t : in) begins.push_back(scalar::simplify(begins.back() + t->shape[axis]));
-    Exprs loads;
-    for (size_t k = 0; k < in.size(); ++k) {
+    Expr value;
+    for (size_t k = in.size(); k-- > 0;) {
       Exprs at = i;
       at[axis] = i[axis] - begins[k];
-      loads.push_back((*in[k])(at));
+      Expr load = (*in[k])(at);
+      value = value ? select(lt(i[axis], begins[k + 1]), load, value) : load;
     }
-    return chosen(loads, [&](size_t k) { return lt(i[axis], begins[k]); });
+    return value;
   })};
 }
 
@@ -90,12 +75,9 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
   return {te::compute("stack", shape_of(out), [&](const Exprs& i) {
     Exprs rest = i;
     rest.erase(rest.begin() + axis);
-    const Expr& at = i[static_cast<size_t>(axis)];
-    Exprs loads;
-    for (const te::Tensor& t : in) loads.push_back((*t)(rest));
-    if (in.size() > chain) return chosen(loads, [&](size_t k) { return lt(at, dim(static_cast<int64_t>(k))); });
-    Expr value = loads.back();
-    for (size_t k = in.size() - 1; k-- > 0;) value = select(eq(at, dim(static_cast<int64_t>(k))), loads[k], value);
+    Expr value = (*in.back())(rest);
+    for (size_t k = in.size() - 1; k-- > 0;)
+      value = select(eq(i[static_cast<size_t>(axis)], dim(static_cast<int64_t>(k))), (*in[k])(rest), value);
     return value;
   })};
 }
