@@ -1,7 +1,7 @@
 """Hostile command lines."""
 
 from environments import model, run, shell
-from harness import Kinds, Run, either, misuse, refused, silent
+from harness import Kinds, Run, misuse, refused, silent
 
 kinds = Kinds("environment")
 
@@ -53,7 +53,6 @@ kinds(
         v.one_of(
             [
                 "zen99",
-                "",
                 ",",
                 "native,",
                 "native,+" + "x" * 100_000,
@@ -102,24 +101,26 @@ kinds(
         "opt",
         model(v),
         "--passes",
-        v.one_of(["x", "fuse_ops,", ",", "\x1b[2J", "x" * 100_000, ",".join(["fuse_opps"] * 1_000)]),
+        v.one_of(["x", "fuse_ops,x", ",", "\x1b[2J", "x" * 100_000, ",".join(["fuse_opps"] * 1_000)]),
     ),
 )
 kinds(
     "emit",
     "stages that do not exist",
-    either("R0504"),
-    lambda v: (
-        Run(["opt", model(v), "--emit", v.one_of(["x", "", "\x1b[2J"])])
-        if v.index
-        else v.run("opt", model(v), "--emit", "loop", "--kernel", "9" * 30)
-    ),
+    misuse("emit"),
+    lambda v: Run(["opt", model(v), "--emit", v.one_of(["x", "\x1b[2J"])]),
+)
+kinds(
+    "emit-kernel",
+    "a kernel with a number that does not exist",
+    refused("R0504"),
+    lambda v: v.run("opt", model(v), "--emit", "loop", "--kernel", v.one_of(["9" * 30, "-1", "99"])),
 )
 kinds(
     "explain",
     "codes that do not exist",
     refused("R0504"),
-    lambda v: Run(["explain", v.one_of(["R9999", "", "x" * 100_000, "\x1b[2J", "R0101\n"])]),
+    lambda v: Run(["explain", v.one_of(["R9999", "x" * 100_000, "\x1b[2J", "R0101\n"])]),
 )
 kinds(
     "output-name",

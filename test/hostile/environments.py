@@ -171,7 +171,7 @@ kinds(
     "pipe",
     "a named pipe whose writer ends at once instead of a model",
     refused("R0401 R0402"),
-    lambda v: piped(v, [make(v, os.mkfifo, name := v.one_of(["m.onnx", "m.rart"]))], name),
+    lambda v: piped(v, [make(v, os.mkfifo, name := v.one_of(FILES))], name),
 )
 kinds(
     "pipe-input",
@@ -453,7 +453,7 @@ def sound(v):
 
 
 def several(v, script, arguments, environment, then=None):
-    text = f"for i in 1 2 3 4 5 6 7 8; do {script} & done; s=0; for i in 1 2 3 4 5 6 7 8; do wait -n || s=$?; done; exit $s"
+    text = f"for i in 1 2 3 4 5 6 7 8; do {script} & done; s=0; for p in $(jobs -p); do wait $p || s=$?; done; exit $s"
     return Run(arguments, environment, wrapper=shell(text), then=then)
 
 
