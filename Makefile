@@ -16,8 +16,10 @@ ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/p
   -k 'not fma and not avx512f and not 5x5 and (planted and not 62 or denormals or empty or (values and dense) or computes_the_same or attention)'
 # Arguments of the zoo's runner, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
 ZOO ?=
+# Arguments for the hostile kinds, as in: make test-hostile HOSTILE='--only model. --variants 20 --seed 7'
+HOSTILE ?=
 
-.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power models models-fetch models-zoo demo docs \
+.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile models models-fetch models-zoo demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs bench-sizes asan tsan install clean
 
 help: ## List the verbs
@@ -56,6 +58,9 @@ test-long: build ## Run random programs and schedules against the reference for 
 
 test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each
 	@build/release/bin/relay_fuzz_schedules --power
+
+test-hostile: build ## Give the program hostile models, programs, artifacts, arrays, command lines and surroundings, several of each kind
+	@$(PYTHON) test/hostile/run.py --jobs $(CPUS) $(HOSTILE)
 
 models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use into models/
 	@$(PYTHON) dev/fetch_models.py

@@ -27,7 +27,7 @@ std::pair<uint32_t, uint32_t> line_column(const Source& source, uint32_t offset)
 // "  --> file:3:14", the line and a caret under the range.
 static std::string render_place(const Span& span, const std::string& text) {
   std::string out;
-  if (span.node) out += format("  --> {}{}\n", span.source ? span.source->name + ": " : "", *span.node);
+  if (span.node) out += format("  --> {}{}\n", span.source ? span.source->name + ": " : "", readable(*span.node));
   if (!span.source || span.node) return out + (text.empty() ? "" : format("      {}\n", text));
   const Source& source = *span.source;
   auto [line, column] = line_column(source, span.begin);
@@ -48,12 +48,12 @@ static std::string render_place(const Span& span, const std::string& text) {
 }
 
 std::string render(const Diagnostic& d) {
-  std::string out =
-      format("{}[{}]: {}\n", d.severity == Severity::Error ? "error" : "warning", info(d.kind).code, d.message);
+  std::string out = format("{}[{}]: {}\n", d.severity == Severity::Error ? "error" : "warning", info(d.kind).code,
+                           readable(d.message));
   if (d.span) out += render_place(d.span, "");
-  for (const Label& label : d.labels) out += render_place(label.span, label.text);
-  for (const std::string& note : d.notes) out += format("  note: {}\n", note);
-  if (!d.help.empty()) out += format("  help: {}\n", d.help);
+  for (const Label& label : d.labels) out += render_place(label.span, readable(label.text));
+  for (const std::string& note : d.notes) out += format("  note: {}\n", readable(note));
+  if (!d.help.empty()) out += format("  help: {}\n", readable(d.help));
   return printable(out);
 }
 
@@ -65,6 +65,7 @@ std::string render(const std::vector<Diagnostic>& diagnostics) {
 
 void DiagnosticSink::report(Diagnostic d) {
   if (d.severity == Severity::Error && ++errors_ > limit) return;
+  if (d.severity == Severity::Warning && diagnostics_.size() - std::min(errors_, limit) >= limit) return;
   diagnostics_.push_back(std::move(d));
 }
 

@@ -95,6 +95,7 @@ static void remove_abandoned_drafts(const std::string& target) {
 }
 
 void remove_drafts_on_signals() {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, and says so
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now{};
     if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) continue;

@@ -1,5 +1,7 @@
 #include "relay/base/printable.h"
 
+#include <algorithm>
+
 #include "relay/base/text.h"
 
 namespace relay {
@@ -22,6 +24,13 @@ static size_t utf8_length(std::string_view text, size_t at) {
   return bad ? 0 : length;
 }
 
+// U+202A to U+202E and U+2066 to U+2069.
+static bool turns_direction(std::string_view letter) {
+  if (letter.size() != 3 || letter[0] != '\xe2') return false;
+  unsigned char last = static_cast<unsigned char>(letter[2]);
+  return letter[1] == '\x80' ? last >= 0xAA && last <= 0xAE : letter[1] == '\x81' && last >= 0xA6 && last <= 0xA9;
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -30,9 +39,9 @@ std::string printable(std::string_view text) {
     bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
     // U+0080 to U+009F: terminals obey these too.
     if (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) control = true;
-    if (length == 0 || control) {
-      out += format("\\x{:02x}", byte);
-      ++i;
+    if (length == 0 || control || turns_direction(text.substr(i, length))) {
+      for (size_t end = i + std::max<size_t>(length, 1); i < end; ++i)
+        out += format("\\x{:02x}", static_cast<unsigned char>(text[i]));
     } else {
       out.append(text.substr(i, length));
       i += length;
@@ -41,12 +50,24 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string shortened(std::string_view text) {
-  constexpr size_t most = 200;
+static std::string cut(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   size_t end = most;
   while (end > most - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "...";
+}
+
+std::string shortened(std::string_view text) { return cut(text, 200); }
+
+std::string readable(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size() && out.size() <= 2000;) {
+    size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    out += shortened(text.substr(at, end - at));
+    at = end + 1;
+    if (end < text.size()) out += text[end];
+  }
+  return cut(out, 2000);
 }
 
 }  // namespace relay

@@ -13,10 +13,15 @@ Result<std::string> read_file(const std::string& path) {
   if (stat(path.c_str(), &about) != 0)
     return Diagnostic{
         DiagnosticKind::file_not_found, format("{}: {}", path, std::strerror(errno)), {}, {}, {}, "check the path"};
-  if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode) && !S_ISCHR(about.st_mode))
+  if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode))  // a device may have no end
     return Diagnostic{DiagnosticKind::file_not_found, format("{} is not a file", path)};
   std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string bytes;
+  try {
+    bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  } catch (const std::ios_base::failure&) {  // an error of the device, which the buffer throws whatever is asked of it
+    file.setstate(std::ios::failbit);
+  }
   if (!file)
     return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be read: {}", path, std::strerror(errno))};
   return bytes;

@@ -272,6 +272,15 @@ static Status check_value(const Port& port, const InputSource& source) {
                      format("as an expression of the language: --input '{}=expr:...'", port.name));
 }
 
+// A thousand inputs that are not given are not a thousand lines.
+static void keep_first_notes(std::vector<std::string>& notes) {
+  constexpr size_t shown = 20;
+  if (notes.size() <= shown + 1) return;
+  std::string rest = format("and {} more", notes.size() - shown);
+  notes.resize(shown);
+  notes.push_back(std::move(rest));
+}
+
 Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
   std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
   std::set<size_t> given;
@@ -341,6 +350,7 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
                                  format(", {}[{}]", ports[i].dtype.str(), join(value.shape(), ", "))));
     out.values.push_back(runtime::Value::tensor(value));
   }
+  keep_first_notes(out.notes);
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "relay/driver/compile.h"
@@ -33,6 +34,11 @@ const char* name(ModelForm form) {
 }
 
 Result<ModelForm> form_of(const std::string& path) {
+  // A model is opened more than once: what can be read only once, or has no end, is none.
+  std::error_code unknown;
+  if (std::filesystem::file_status about = std::filesystem::status(path, unknown);
+      std::filesystem::exists(about) && !std::filesystem::is_regular_file(about))
+    return Diagnostic{DiagnosticKind::file_not_found, format("{} is not a file", path)};
   // read_file says what is wrong with a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};

@@ -255,6 +255,13 @@ Result<NamedArrays> read_npz(const std::string& path) {
     size_t name_size = get(bytes, at + 28, 2), skip = name_size + get(bytes, at + 30, 2) + get(bytes, at + 32, 2);
     if (end - at - 46 < skip || offset > end || end - offset < 30) return bad;
     std::string name(bytes.substr(at + 46, name_size));
+    if (get(bytes, at + 8, 2) & 1)
+      return Diagnostic{DiagnosticKind::corrupt_file,
+                        format("{}: member {} is encrypted", path, shortened(name)),
+                        {},
+                        {},
+                        {},
+                        "write it with np.savez or np.savez_compressed"};
     if (method != 0 && method != 8)
       return Diagnostic{DiagnosticKind::corrupt_file,
                         format("{}: member {} is compressed by method {}", path, shortened(name), method),

@@ -127,6 +127,8 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
       bounds_.set_range(digits[i].var, imm(0), digits[i].count);
   }
   kernel.tasks = scalar::simplify(kernel.tasks);
+  for (const te::Axis& axis : root_->axes)  // without elements there is nothing to do, however long another axis is
+    if (scalar::is_int(axis.extent, 0)) kernel.tasks = imm(0);
   for (const Digit& d : digits) parallel_digits_.push_back(d.var);
   loop::Stmt body = loops(root_, 0, ranges);
   for (size_t i = n; i-- > 0;) body = loop::let(digits[i].var, scalar::simplify(digits[i].value), body);

@@ -13,6 +13,10 @@ static Diagnostic file_error(DiagnosticKind kind, std::string message) {
 }
 
 Result<ir::Module> load(const std::string& path, std::vector<std::string>* weights) {
+  std::error_code unknown;
+  std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))  // a device may have no end
+    return file_error(DiagnosticKind::file_not_found, format("cannot read {}: it is not a file", path));
   std::ifstream in(path, std::ios::binary);
   if (!in) return file_error(DiagnosticKind::file_not_found, format("cannot read {}", path));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

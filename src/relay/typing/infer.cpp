@@ -130,7 +130,10 @@ static std::string declared_form(const TypeDef& def) {
 
 // Data types in annotations must exist and have the right number of arguments.
 void Inference::check_annotation(const Type& type, const Span& span) {
-  if (!module_ || !type) return;
+  if (!type) return;
+  if (Status lawful = lawful_sizes(type); as<TensorType>(type) && !lawful)
+    for (Diagnostic d : lawful.errors()) d.span = span, sink_.report(std::move(d));
+  if (!module_) return;
   auto all = [&](const Types& types) {
     for (const Type& t : types) check_annotation(t, span);
   };
@@ -164,11 +167,36 @@ void Inference::check_annotation(const Type& type, const Span& span) {
 
 // A type that was put together from parts, unless that makes it too large.
 Type Inference::checked_size(Type type, const Span& span) {
+  if (told_too_large_ && concerns_error(type)) return unifier_.error_type();  // so that what follows stays small
   if (unifier_.deep(type)) return type;
   if (!std::exchange(told_too_large_, true))  // what is made of it is large again
     report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
            format("types may be nested {} levels deep", Unifier::depth_limit));
   return unifier_.error_type();
+}
+
+Status Inference::lawful_sizes(const Type& type) {
+  if (const TupleType* tuple = as<TupleType>(type)) {
+    for (const Type& field : tuple->fields) RELAY_RETURN_IF_ERROR(lawful_sizes(field));
+    return ok();
+  }
+  const TensorType* tensor = as<TensorType>(type);
+  if (!tensor) return ok();
+  auto refused = [](DiagnosticKind kind, std::string what, const char* help) {
+    return Diagnostic{kind, std::move(what), {}, {}, {}, help};
+  };
+  if (tensor->shape.size() > most_dimensions)
+    return refused(DiagnosticKind::limit_exceeded,
+                   format("a tensor of {} dimensions, and {} is the limit", tensor->shape.size(), most_dimensions),
+                   "put dimensions together: reshape");
+  for (const Dim& d : tensor->shape) {
+    if (scalar::is_int(d) ? d->ivalue >= 0 : scalar::is_any(d) || !scalar::free_vars(d).empty()) continue;
+    return refused(DiagnosticKind::constraint,
+                   format("a dimension would be {}, which is {}", scalar::str(d),
+                          scalar::is_int(d) ? "below zero" : "no size that 64 bits hold"),
+                   "change the sizes or attributes that it is made from");
+  }
+  return ok();
 }
 
 // --- the walk -------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@
 
 namespace relay::typing {
 
+constexpr size_t most_dimensions = 32;  // of a tensor
+
 // The module with everything typed, or all the diagnostics that can be found. `warnings`: what is odd about a good module.
 Result<ir::Module> infer(const ir::Module& module, Diagnostics* warnings = nullptr);
 

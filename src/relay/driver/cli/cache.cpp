@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/printable.h"
 #include "relay/driver/cli/cli.h"
 
 namespace relay::cli {
@@ -57,14 +58,14 @@ static Status list(const CacheOptions& options) {
                       {"used", m.used}});
     else
       std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8), size(m.bytes),
-                          milliseconds(m.compile_ms), ago(m.used), m.model, m.how);
+                          milliseconds(m.compile_ms), ago(m.used), printable(m.model), printable(m.how));
   }
   for (const driver::Cache::Stray& stray : strays) {
     bytes += stray.bytes;
     if (!options.json)
       std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", size(stray.bytes),
                           stray.in_use ? "being written" : "left by a process that ended; prune removes it",
-                          stray.path);
+                          printable(stray.path));
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, driver::default_cache_bytes());

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/printable.h"
 #include "relay/driver/cache.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
@@ -48,7 +49,7 @@ static Json json_output(const std::string& name, const runtime::Value& value) {
 
 // "logits: float32[1, 1000]  min -1.2  max 3.4  mean 0.01", then the first values.
 static void print_output(const std::string& name, const Tensor& value) {
-  std::cout << format("{}: {}[{}]", name, value.dtype().str(), join(value.shape(), ", "));
+  std::cout << format("{}: {}[{}]", printable(shortened(name)), value.dtype().str(), join(value.shape(), ", "));
   int64_t count = value.elements(), finite = 0, shown = std::min<int64_t>(count, 8);
   double low = INFINITY, high = -INFINITY, sum = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -100,7 +101,7 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
       if (!options.json) print_output(names[i], values[i].tensor());
       outputs.emplace_back(names[i], values[i].tensor());
     } else if (!options.json) {
-      std::cout << names[i] << ": " << runtime::str(values[i], 100) << "\n";
+      std::cout << printable(shortened(names[i])) << ": " << runtime::str(values[i], 100) << "\n";
     }
   }
   if (options.json) {
@@ -166,6 +167,13 @@ static Status run(const RunOptions& options) {
   how.executor = executor;
   if (!options.memory_limit.empty()) {
     RELAY_ASSIGN(how.memory_limit, driver::parse_bytes(options.memory_limit));
+    if (how.memory_limit == 0)
+      return Diagnostic{DiagnosticKind::bad_option,
+                        "--memory-limit 0 leaves no memory to run in",
+                        {},
+                        {},
+                        {},
+                        "give a size, as in --memory-limit 500M, or leave it out"};
     load.run.memory_limit = how.memory_limit;
   }
   std::unique_ptr<driver::Cache> cache;

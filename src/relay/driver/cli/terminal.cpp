@@ -31,7 +31,7 @@ void say(const std::string& line) {
   if (quiet) return;
   std::cout.flush();  // in order, also when both go to one file
   clear_line();
-  std::fprintf(stderr, "relay: %s\n", printable(line).c_str());
+  std::fprintf(stderr, "relay: %s\n", printable(readable(line)).c_str());
 }
 
 std::string coloured(const std::string& text) {

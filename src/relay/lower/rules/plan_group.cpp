@@ -52,8 +52,9 @@ class Inlining {
       if (!t->is_placeholder())
         scalar::visit(t->body, [&](const Expr& n) {
           if (n->kind != scalar::Kind::Load) return;
-          Exprs& reads = reads_[n->source.get()];  // at one place of one stage: once
-          if (std::none_of(reads.begin(), reads.end(), [&](const Expr& e) { return scalar::equal(e, n); }))
+          Exprs& reads = reads_[n->source.get()];  // at one place of one stage: once; more than two are many
+          if (reads.size() < 2 &&
+              std::none_of(reads.begin(), reads.end(), [&](const Expr& e) { return scalar::equal(e, n); }))
             reads.push_back(n);
         });
   }

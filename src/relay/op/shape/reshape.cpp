@@ -79,10 +79,15 @@ Dims factors(Dims dims) {
 std::optional<Dim> quotient(const Dims& a, const Dims& b) {
   int64_t constant_a = 1, constant_b = 1;
   Dims rest_a, rest_b;
-  for (const Dim& d : factors(a)) scalar::is_int(d) ? void(constant_a *= d->ivalue) : rest_a.push_back(d);
+  bool overflow = false;
+  for (const Dim& d : factors(a))
+    if (scalar::is_int(d))
+      overflow |= __builtin_mul_overflow(constant_a, d->ivalue, &constant_a);
+    else
+      rest_a.push_back(d);
   for (const Dim& d : factors(b)) {
     if (scalar::is_int(d)) {
-      constant_b *= d->ivalue;
+      overflow |= __builtin_mul_overflow(constant_b, d->ivalue, &constant_b);
       continue;
     }
     Dims::iterator same =
@@ -92,7 +97,7 @@ std::optional<Dim> quotient(const Dims& a, const Dims& b) {
     else
       rest_b.push_back(d);
   }
-  if (constant_b == 0) return {};
+  if (constant_b == 0 || overflow) return {};
   if (rest_b.empty() && constant_a % constant_b == 0)
     return scalar::simplify(product(rest_a) * (constant_a / constant_b));
   Dim numerator = scalar::simplify(product(rest_a) * constant_a),
