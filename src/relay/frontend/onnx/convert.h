@@ -13,11 +13,13 @@
 
 #include <span>
 
-#include "relay/frontend/onnx/known.h"
+#include "relay/frontend/common/known.h"
 #include "relay/frontend/onnx/model.h"
 #include "relay/ir/expr.h"
 
 namespace relay::onnx {
+
+using namespace frontend;  // what importers share
 
 // What an ONNX name stands for: an expression, or elements known at import (from which an expression is made when one is
 // needed), or both. Neither: its node failed, or it is an output that does not exist.

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "relay/frontend/onnx/file.h"
+#include "relay/frontend/common/file.h"
 #include "relay/tensor/tensor.h"
 
 namespace relay::onnx {
@@ -111,14 +111,14 @@ struct Graph {
 
 struct Model {
   std::string path;
-  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const frontend::MappedFile> file;
   int64_t ir_version = 0;
   std::string_view producer, producer_version;
   std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
   Graph graph;
   size_t functions = 0;  // model-local functions
   // Files of external data, by resolved path; filled when they are first used.
-  mutable std::map<std::string, std::shared_ptr<const MappedFile>> external_files;
+  mutable std::map<std::string, std::shared_ptr<const frontend::MappedFile>> external_files;
 };
 
 // `content`: the file that holds it, if it is not `path`.

@@ -5,10 +5,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "relay/frontend/common/wire.h"
 #include "relay/frontend/onnx/model.h"
-#include "relay/frontend/onnx/wire.h"
 
 namespace relay::onnx {
+
+using frontend::MappedFile;
+using frontend::Wire;
+using frontend::WireError;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian and is used in place");
 

@@ -1,4 +1,4 @@
-#include "relay/frontend/onnx/file.h"
+#include "relay/frontend/common/file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,19 +8,19 @@
 #include <cerrno>
 #include <cstring>
 
-namespace relay::onnx {
+namespace relay::frontend {
 
-static Diagnostic unreadable(const std::string& path, const std::string& why) {
+static Diagnostic unreadable(const std::string& path, const std::string& why, const char* help) {
   Diagnostic d{DiagnosticKind::file_not_found, format("'{}' cannot be read: {}", path, why)};
-  d.help = "check the path; an ONNX model is one file that ends in .onnx";
+  d.help = help;
   return d;
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return unreadable("?", "the path holds a zero byte");
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const char* help) {
+  if (path.find('\0') != std::string::npos) return unreadable("?", "the path holds a zero byte", help);
   // Non-blocking, so that opening a pipe does not wait for a writer.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return unreadable(path, std::strerror(errno));
+  if (descriptor < 0) return unreadable(path, std::strerror(errno), help);
   struct stat status;
   int failed = ::fstat(descriptor, &status);
   std::string why;
@@ -32,14 +32,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     why = "it is not an ordinary file";
   if (!why.empty()) {
     ::close(descriptor);
-    return unreadable(path, why);
+    return unreadable(path, why, help);
   }
   size_t size = static_cast<size_t>(status.st_size);
   void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (data == MAP_FAILED) why = std::strerror(errno);
   ::close(descriptor);
-  if (!why.empty()) return unreadable(path, why);
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const char*>(data), size));
+  if (!why.empty()) return unreadable(path, why, help);
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, static_cast<const char*>(data), size));
 }
 
 void MappedFile::drop(std::string_view part) const {
@@ -54,4 +54,4 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<char*>(data_), size_);
 }
 
-}  // namespace relay::onnx
+}  // namespace relay::frontend
