@@ -11,7 +11,7 @@ Result<ImportedModel> load(const std::string& path, const ImportOptions& options
   Importer importer(model, options);
   std::optional<ImportedModel> imported = importer.run();
   if (!imported) return importer.problems();
-  for (const auto& [file, mapped] : model.external_files) imported->external_files.push_back(file);
+  imported->external_files = model.external_files.paths();
   return *std::move(imported);
 }
 

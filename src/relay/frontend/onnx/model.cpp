@@ -237,6 +237,7 @@ void Reader::model(Model& m) {
 Result<Model> read_model(const std::string& path, const std::string& content) {
   Model m;
   m.path = path;
+  m.external_files = frontend::ExternalFiles(path);
   RELAY_ASSIGN(m.file, MappedFile::open(content.empty() ? path : content,
                                         "check the path; an ONNX model is one file that ends in .onnx"));
   try {

@@ -17,8 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "relay/frontend/common/file.h"
-#include "relay/tensor/tensor.h"
+#include "relay/frontend/common/tensor_data.h"
 
 namespace relay::onnx {
 
@@ -117,8 +116,7 @@ struct Model {
   std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
   Graph graph;
   size_t functions = 0;  // model-local functions
-  // Files of external data, by resolved path; filled when they are first used.
-  mutable std::map<std::string, std::shared_ptr<const frontend::MappedFile>> external_files;
+  mutable frontend::ExternalFiles external_files;  // of external data, opened when they are first used
 };
 
 // `content`: the file that holds it, if it is not `path`.
