@@ -27,9 +27,8 @@ Result<Tensor> tensor_of_bytes(std::string_view name, std::string_view bytes, co
                                std::shared_ptr<const MappedFile> owner) {
   RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
   if (bytes.size() != static_cast<size_t>(size.bytes))
-    return tensor_problem(
-        DiagnosticKind::bad_model, name,
-        format("needs {} bytes by its shape and type, but holds {}", size.bytes, bytes.size()));
+    return tensor_problem(DiagnosticKind::bad_model, name,
+                          format("needs {} bytes by its shape and type, but holds {}", size.bytes, bytes.size()));
   if (dtype.is_bool())
     for (char byte : bytes)
       if (byte != 0 && byte != 1)
@@ -88,8 +87,7 @@ Result<Tensor> tensor_of(std::string_view name, std::span<const double> values, 
 static Result<std::string> external_path(const std::string& model_path, std::string_view name,
                                          std::string_view location) {
   auto refuse = [&](const char* why) {
-    Diagnostic d =
-        tensor_problem(DiagnosticKind::bad_model, name, format("keeps its data in '{}', {}", location, why));
+    Diagnostic d = tensor_problem(DiagnosticKind::bad_model, name, format("keeps its data in '{}', {}", location, why));
     d.help = "external data must be named by a relative path to a file in the model's own folder";
     return d;
   };

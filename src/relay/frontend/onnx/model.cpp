@@ -7,6 +7,7 @@
 
 namespace relay::onnx {
 
+using frontend::DimInfo;
 using frontend::MappedFile;
 using frontend::Wire;
 using frontend::WireError;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "relay/frontend/common/tensor_data.h"
+#include "relay/frontend/common/tensor_info.h"
 
 namespace relay::onnx {
 
@@ -88,16 +89,11 @@ struct Node {
   const Attribute* find(std::string_view attribute) const;
 };
 
-// A dimension: a value, a name, or neither (unknown).
-struct DimInfo {
-  std::optional<int64_t> value;
-  std::string_view name;
-};
 struct ValueInfo {
   std::string_view name;
   bool is_tensor = false;  // else a sequence, a map, ...
   int32_t type = 0;
-  std::optional<std::vector<DimInfo>> shape;
+  std::optional<std::vector<frontend::DimInfo>> shape;
 };
 
 struct Graph {
@@ -115,7 +111,7 @@ struct Model {
   std::string_view producer, producer_version;
   std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
   Graph graph;
-  size_t functions = 0;  // model-local functions
+  size_t functions = 0;                            // model-local functions
   mutable frontend::ExternalFiles external_files;  // of external data, opened when they are first used
 };
 

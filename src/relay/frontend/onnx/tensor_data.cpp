@@ -46,9 +46,8 @@ Result<uint64_t> external_number(const TensorData& data, const char* key, uint64
   uint64_t value = 0;
   auto [end, error] = std::from_chars(it->second.data(), it->second.data() + it->second.size(), value);
   if (error != std::errc() || end != it->second.data() + it->second.size())
-    return frontend::tensor_problem(
-        DiagnosticKind::bad_model, data.name,
-        format("has external data with {} '{}', which is not a number", key, it->second));
+    return frontend::tensor_problem(DiagnosticKind::bad_model, data.name,
+                                    format("has external data with {} '{}', which is not a number", key, it->second));
   return value;
 }
 
@@ -59,9 +58,8 @@ Result<Tensor> external_value(const Model& model, const TensorData& data, DType 
   RELAY_ASSIGN(uint64_t offset, external_number(data, "offset", 0));
   RELAY_ASSIGN(uint64_t length, external_number(data, "length", size));
   if (length != size)
-    return frontend::tensor_problem(
-        DiagnosticKind::bad_model, data.name,
-        format("needs {} bytes, but its external data has length {}", size, length));
+    return frontend::tensor_problem(DiagnosticKind::bad_model, data.name,
+                                    format("needs {} bytes, but its external data has length {}", size, length));
   return frontend::tensor_of_file(data.name, std::move(file), offset, data.dims, dtype);
 }
 
