@@ -9,7 +9,7 @@ namespace relay::frontend {
 
 using ir::Expr;
 
-// --- failing --------------------------------------------------------------------------------------------------------------
+// --- failing ---------------------------------------------------------------------------------------------------------
 
 Failure Conversion::report(DiagnosticKind kind, std::string what, std::string help) {
   if (std::exchange(failed_, true)) return {};
@@ -30,7 +30,7 @@ Failure Conversion::report(Diagnostics errors, const ir::Exprs& args) {
   return {};
 }
 
-// --- inputs ---------------------------------------------------------------------------------------------------------------
+// --- inputs ----------------------------------------------------------------------------------------------------------
 
 Expr Conversion::input(size_t i) {
   if (!has(i)) return nullptr;
@@ -91,7 +91,7 @@ std::optional<double> Conversion::number(size_t i, const char* what) {
   return std::nullopt;
 }
 
-// --- attributes -----------------------------------------------------------------------------------------------------------
+// --- attributes ------------------------------------------------------------------------------------------------------
 
 int64_t Conversion::integer(std::string_view name, int64_t otherwise) {
   std::optional<AttributeView> a = attribute(name);
@@ -137,7 +137,7 @@ std::optional<ir::Ints> Conversion::ints_attribute_or_input(std::string_view nam
   return std::nullopt;
 }
 
-// --- types ----------------------------------------------------------------------------------------------------------------
+// --- types -----------------------------------------------------------------------------------------------------------
 
 const ir::Dims& Conversion::shape(const Expr& e) const {
   static const ir::Dims none;
@@ -187,7 +187,7 @@ std::optional<ir::Ints> Conversion::axes(ir::Ints axes, int64_t rank) {
   return axes;
 }
 
-// --- making ---------------------------------------------------------------------------------------------------------------
+// --- making ----------------------------------------------------------------------------------------------------------
 
 Expr Conversion::emit(const char* op, ir::Exprs args, const EmitAttrs& attrs) {
   for (const Expr& a : args)
@@ -290,7 +290,7 @@ Expr Conversion::pad(Expr e, ir::IntLists width, const Expr& value, const std::s
   return any ? emit("nn.pad", {e, value}, {{"pad_width", width}, {"pad_mode", mode}}) : e;
 }
 
-// --- the end --------------------------------------------------------------------------------------------------------------
+// --- the end ---------------------------------------------------------------------------------------------------------
 
 Values Conversion::finish(Values results, const std::vector<std::string_view>& names) {
   bool missing = false;

@@ -1,14 +1,15 @@
-// What the converter of one node sees, whatever the format: its inputs, its attributes, types, and ways to make expressions and
-// to give up. An importer derives from Conversion, says how to find an attribute, and adds what its format has besides.
+// What the converter of one node sees, whatever the format: its inputs, its attributes, types, and ways to make
+// expressions and to give up. An importer derives from Conversion, says how to find an attribute, and adds what its
+// format has besides.
 //
 //   // leaky_relu: x where x >= 0, slope * x elsewhere.
 //   Values leaky_relu(MyConversion& c) {
 //     return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("slope", 0.01)}})};
 //   }
 //
-// Problems are reported once and then passed on quietly: fail() and an emit() that does not type give a null expression, an
-// emit() with a null argument gives null too, and when the converter returns, its results are dropped. So a converter checks
-// only what it reads itself, such as a rank before it takes a dimension.
+// Problems are reported once and then passed on quietly: fail() and an emit() that does not type give a null
+// expression, an emit() with a null argument gives null too, and when the converter returns, its results are dropped.
+// So a converter checks only what it reads itself, such as a rank before it takes a dimension.
 #pragma once
 
 #include <span>
@@ -28,7 +29,8 @@ struct Failure {
   }
 };
 
-// An attribute as its reader sees it: views into the model. A kind that no reader here reads (tensors, graphs) is a monostate.
+// An attribute as its reader sees it: views into the model. A kind that no reader here reads (tensors, graphs) is a
+// monostate.
 struct AttributeView {
   const char* kind;  // in the format's words: "ints", "tensor"
   std::variant<std::monostate, int64_t, double, std::string_view, std::span<const int64_t>> value = {};
@@ -41,19 +43,20 @@ class Conversion {
       : import_(import), place_(std::move(place)), inputs_(inputs), names_(names) {}
   Conversion(const Conversion&) = delete;
 
-  // --- inputs -----------------------------------------------------------------------------------------------------------
+  // --- inputs --------------------------------------------------------------------------------------------------------
   size_t inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
   ir::Expr input(size_t i);  // null when absent
   ir::Exprs all_inputs();
   const Value& value(size_t i) const { return inputs_[i]; }
   KnownRef known(size_t i) const;  // null when its elements are not known
-  // A list of sizes or indices: an input whose elements must be known at import. What is not known is reported as `what`.
+  // A list of sizes or indices: an input whose elements must be known at import. What is not known is reported as
+  // `what`.
   std::optional<ir::Dims> dims(size_t i, const char* what);
   std::optional<ir::Ints> ints(size_t i, const char* what);  // all of them numbers
   std::optional<double> number(size_t i, const char* what);  // one number
 
-  // --- attributes ---------------------------------------------------------------------------------------------------------
+  // --- attributes ----------------------------------------------------------------------------------------------------
   // Each reader says what the attribute is; one of another kind is reported.
   bool has_attribute(std::string_view name) const { return attribute(name).has_value(); }
   int64_t integer(std::string_view name, int64_t otherwise);
@@ -64,7 +67,7 @@ class Conversion {
   // A list that some versions carry as an attribute and others as input i; nothing when it is in neither.
   std::optional<ir::Ints> ints_attribute_or_input(std::string_view name, size_t i);
 
-  // --- types --------------------------------------------------------------------------------------------------------------
+  // --- types ---------------------------------------------------------------------------------------------------------
   const ir::Dims& shape(const ir::Expr& e) const;  // empty for null
   int64_t rank(const ir::Expr& e) const { return static_cast<int64_t>(shape(e).size()); }
   DType dtype(const ir::Expr& e) const;
@@ -74,7 +77,7 @@ class Conversion {
   std::optional<int64_t> axis(int64_t axis, int64_t rank);
   std::optional<ir::Ints> axes(ir::Ints axes, int64_t rank);
 
-  // --- making -------------------------------------------------------------------------------------------------------------
+  // --- making --------------------------------------------------------------------------------------------------------
   ir::Expr emit(const char* op, ir::Exprs args, const EmitAttrs& attrs = {});
   ir::Expr tuple(ir::Exprs elements);
   ir::Expr get(const ir::Expr& tuple, int64_t index);
@@ -97,10 +100,11 @@ class Conversion {
   ir::Expr broadcast_to(const ir::Expr& e, const ir::Dims& shape);
   // "sum", "mean", "max", ... over axes; none: over all.
   ir::Expr reduce(const char* op, const ir::Expr& e, const ir::Ints& axes, bool keepdims);
-  // width[axis] = {before, after}; a negative amount cuts. mode: "constant" (with the value of rank 0), "edge", "reflect".
+  // width[axis] = {before, after}; a negative amount cuts. mode: "constant" (with the value of rank 0), "edge",
+  // "reflect".
   ir::Expr pad(ir::Expr e, ir::IntLists width, const ir::Expr& value, const std::string& mode);
 
-  // --- failing --------------------------------------------------------------------------------------------------------------
+  // --- failing -------------------------------------------------------------------------------------------------------
   // The node has a form that cannot be imported, or that contradicts its operator.
   template <class... Args>
   Failure unsupported(fmt::format_string<Args...> what, Args&&... args) {

@@ -1,5 +1,5 @@
-// Expressions with their types: what an importer makes is typed at once, so that shape and element type of every value can be
-// asked for while the next node is converted. Arguments must be typed and not null.
+// Expressions with their types: what an importer makes is typed at once, so that shape and element type of every value
+// can be asked for while the next node is converted. Arguments must be typed and not null.
 #pragma once
 
 #include "relay/ir/expr.h"
@@ -9,8 +9,8 @@ namespace relay::frontend {
 
 using EmitAttrs = std::vector<std::pair<std::string, ir::AttrValue>>;
 
-// A call of the operator `name`, typed by its relation. Errors (no such operator or attribute, a constraint that does not
-// hold) have no place yet.
+// A call of the operator `name`, typed by its relation. Errors (no such operator or attribute, a constraint that does
+// not hold) have no place yet.
 Result<ir::Expr> emit_call(const char* name, ir::Exprs args, const EmitAttrs& attrs, const Span& place);
 ir::Expr emit_constant(Tensor value, Span place);
 ir::Expr emit_tuple(ir::Exprs elements, const Span& place);

@@ -1,8 +1,8 @@
 // What every importer takes and gives: a foreign model becomes a Relay module with one function, @main.
 //
-// Parameters are the model's inputs, under their names; weights are constants. A named dimension of the model ("batch") is one
-// shape variable wherever it occurs; an unknown one is a variable of its own. Every node knows the foreign node it comes from,
-// and its type: the module is fully typed.
+// Parameters are the model's inputs, under their names; weights are constants. A named dimension of the model ("batch")
+// is one shape variable wherever it occurs; an unknown one is a variable of its own. Every node knows the foreign node
+// it comes from, and its type: the module is fully typed.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;
   // Values for the model's named dimensions: {"batch", 1}.
   std::map<std::string, int64_t> dims;
-  // The file that holds the model, if that is another than the path, which is then only what messages say and where files
-  // with weights lie.
+  // The file that holds the model, if that is another than the path, which is then only what messages say and where
+  // files with weights lie.
   std::string content = {};
 };
 

@@ -21,7 +21,7 @@ Span ImportState::span(std::string what) const {
   return s;
 }
 
-// --- inputs ---------------------------------------------------------------------------------------------------------------
+// --- inputs ----------------------------------------------------------------------------------------------------------
 
 const std::vector<int64_t>* ImportState::given_shape(std::string_view name) const {
   auto given = options_.shapes.find(std::string(name));
@@ -127,7 +127,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& inputs) {
   }
 }
 
-// --- outputs --------------------------------------------------------------------------------------------------------------
+// --- outputs ---------------------------------------------------------------------------------------------------------
 
 void ImportState::check_output(const TensorInfo& declared, const Expr& computed, const char* help) {
   const ir::TensorType* type = computed ? ir::as<ir::TensorType>(computed->type) : nullptr;
@@ -191,7 +191,7 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   return result;
 }
 
-// --- names ----------------------------------------------------------------------------------------------------------------
+// --- names -----------------------------------------------------------------------------------------------------------
 
 static Diagnostic defined_twice(std::string_view name, const Span& place) {
   return {DiagnosticKind::bad_model,
@@ -261,7 +261,7 @@ bool ImportState::check_attributes(std::string_view op, const std::vector<std::s
   return right;
 }
 
-// --- values ---------------------------------------------------------------------------------------------------------------
+// --- values ----------------------------------------------------------------------------------------------------------
 
 Expr ImportState::expression(const Value& value, const Span& place) {
   if (value.expr || !value.known) return value.expr;

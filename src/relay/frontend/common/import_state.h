@@ -1,5 +1,5 @@
-// The state of one import, whatever the format: problems, names, parameters, and the module in the end. An importer reads its
-// file, then goes through the nodes in order:
+// The state of one import, whatever the format: problems, names, parameters, and the module in the end. An importer
+// reads its file, then goes through the nodes in order:
 //
 //   ImportState import(path, options);
 //   import.add_inputs({{.name = "x", .dtype = DType::float32(), .shape = ...}});
@@ -29,7 +29,7 @@ class ImportState {
   // `path` is what messages say.
   ImportState(const std::string& path, const ImportOptions& options);
 
-  // --- problems -----------------------------------------------------------------------------------------------------------
+  // --- problems ------------------------------------------------------------------------------------------------------
   void report(Diagnostic diagnostic) { problems_.add(std::move(diagnostic)); }
   // Those of OperatorUses::report_missing.
   void report_missing(const OperatorUses& uses, const char* version_word, OperatorUses::Explain explain) {
@@ -39,26 +39,27 @@ class ImportState {
   // A place in the model: "Conv 'conv_17'", "input 'x'".
   Span span(std::string what) const;
 
-  // --- inputs and outputs -------------------------------------------------------------------------------------------------
-  // Makes a parameter of each and defines its name. Shapes that the options give are checked against what the model says; one
-  // that names no input is reported.
+  // --- inputs and outputs --------------------------------------------------------------------------------------------
+  // Makes a parameter of each and defines its name. Shapes that the options give are checked against what the model
+  // says; one that names no input is reported.
   void add_inputs(const std::vector<TensorInfo>& inputs);
-  // Reports it when the model declares an output that is not what it computes. Sizes are compared where both are numbers, and
-  // where no shapes were given: those need not be what the model was exported for.
+  // Reports it when the model declares an output that is not what it computes. Sizes are compared where both are
+  // numbers, and where no shapes were given: those need not be what the model was exported for.
   void check_output(const TensorInfo& declared, const ir::Expr& computed, const char* help);
-  // The values of outputs, each as an expression; nothing when one is missing (reported here) or failed (reported before).
+  // The values of outputs, each as an expression; nothing when one is missing (reported here) or failed (reported
+  // before).
   std::optional<Values> outputs(const std::vector<std::string_view>& names, const Span& place);
   // The module: @main gives the outputs. Nothing when a problem was reported.
   std::optional<ImportedModel> finish(const std::vector<std::string_view>& names, const Values& outputs,
                                       ir::DictAttrs attrs, const Span& place);
 
-  // --- names --------------------------------------------------------------------------------------------------------------
+  // --- names ---------------------------------------------------------------------------------------------------------
   Scopes& scopes() { return scopes_; }
   // Defines a name in the innermost scope, or reports that it has it already.
   void define(std::string_view name, Value value, const Span& place);
   void define_lazily(std::string_view name, std::function<Value()> make, const Span& place);
-  // The values of a node's inputs; "" is an absent one. Nothing when one has failed, or is defined nowhere, which `undefined`
-  // reports.
+  // The values of a node's inputs; "" is an absent one. Nothing when one has failed, or is defined nowhere, which
+  // `undefined` reports.
   std::optional<Values> operands(const std::vector<std::string_view>& names,
                                  function_ref<void(std::string_view name)> undefined);
   // Whether the first `least` of them are there; reports the first that is not.
@@ -69,8 +70,9 @@ class ImportState {
   bool check_attributes(std::string_view op, const std::vector<std::string_view>& given,
                         const std::vector<std::string>& known, const Span& place);
 
-  // --- values -------------------------------------------------------------------------------------------------------------
-  // The expression of a value, made now from its known elements if there is none yet. Null when that cannot be (reported).
+  // --- values --------------------------------------------------------------------------------------------------------
+  // The expression of a value, made now from its known elements if there is none yet. Null when that cannot be
+  // (reported).
   ir::Expr expression(const Value& value, const Span& span);
   // Counts bytes of a constant about to be made; false when it is one too many.
   bool account(int64_t bytes) { return (made_bytes_ += bytes) <= max_made_bytes; }

@@ -4,9 +4,10 @@
 //   its element 0                   is known as n
 //   [that, -1], concatenated        is known as [n, -1]: a reshape takes it as its new shape
 //
-// So the arithmetic that exporters write around reshapes, resizes, slices and broadcasts disappears at import, also when
-// sizes are variables. Each function here does to known operands what an operator does to tensors, and gives null when the
-// result is not known: when it has too many elements, or an expression over sizes that has no exact integer form.
+// So the arithmetic that exporters write around reshapes, resizes, slices and broadcasts disappears at import, also
+// when sizes are variables. Each function here does to known operands what an operator does to tensors, and gives null
+// when the result is not known: when it has too many elements, or an expression over sizes that has no exact integer
+// form.
 #pragma once
 
 #include <memory>

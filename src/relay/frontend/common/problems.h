@@ -1,9 +1,9 @@
-// All that stands in the way of an import, not the first of it: problems are collected, each once, and what follows from a
-// failed node is passed over in silence.
+// All that stands in the way of an import, not the first of it: problems are collected, each once, and what follows
+// from a failed node is passed over in silence.
 //
-// A problem has a code (diagnostics.def) that says who has to act: unsupported_operator (R0403), Relay cannot do it yet;
-// bad_model (R0404) and corrupt_file (R0402), the model contradicts its format or is cut off; bad_option, what was asked for
-// does not fit the model.
+// A problem has a code (diagnostics.def) that says who has to act: unsupported_operator (R0403), Relay cannot do it
+// yet; bad_model (R0404) and corrupt_file (R0402), the model contradicts its format or is cut off; bad_option, what was
+// asked for does not fit the model.
 #pragma once
 
 #include <map>
@@ -43,8 +43,8 @@ class OperatorUses {
            function_ref<Span()> place);
   // Those without a converter first, then by count.
   std::vector<OperatorUse> sorted() const;
-  // A problem for every operator without a converter, with its count and its first node. `explain` adds what is near and the
-  // remedy; `version_word` is what the format calls a version ("opset"; "": it has none).
+  // A problem for every operator without a converter, with its count and its first node. `explain` adds what is near
+  // and the remedy; `version_word` is what the format calls a version ("opset"; "": it has none).
   using Explain = function_ref<void(std::string_view domain, std::string_view name, Diagnostic& diagnostic)>;
   void report_missing(Problems& problems, const char* version_word, Explain explain) const;
 

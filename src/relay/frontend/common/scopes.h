@@ -1,12 +1,13 @@
-// The names of a model: what each stands for, in scopes that lie in one another (a graph, the branches and bodies inside its
-// nodes, which see the names outside).
+// The names of a model: what each stands for, in scopes that lie in one another (a graph, the branches and bodies
+// inside its nodes, which see the names outside).
 //
 //   Scopes scopes;                               // with the outermost scope
 //   scopes.define("x", value);                   // false: this scope has an x
 //   { Scopes::Inner body(scopes); ... }          // a scope of its own until the end of the block
 //   const Value* x = scopes.lookup("x");         // innermost scope first; null: not defined (yet)
 //
-// Names are views: the model that holds them must outlive the scopes. Values that lookup() gives live as long as their scope.
+// Names are views: the model that holds them must outlive the scopes. Values that lookup() gives live as long as their
+// scope.
 #pragma once
 
 #include <functional>

@@ -43,7 +43,7 @@ Result<Tensor> tensor_of_bytes(std::string_view name, std::string_view bytes, co
   return tensor;
 }
 
-// --- numbers one by one ---------------------------------------------------------------------------------------------------
+// --- numbers one by one ----------------------------------------------------------------------------------------------
 
 static Status expect_count(std::string_view name, int64_t elements, size_t count) {
   if (count == static_cast<size_t>(elements)) return ok();
@@ -82,7 +82,7 @@ Result<Tensor> tensor_of(std::string_view name, std::span<const double> values, 
   return copied(name, values, shape, DType::float64());
 }
 
-// --- other files ----------------------------------------------------------------------------------------------------------
+// --- other files -----------------------------------------------------------------------------------------------------
 
 static Result<std::string> external_path(const std::string& model_path, std::string_view name,
                                          std::string_view location) {
@@ -97,7 +97,8 @@ static Result<std::string> external_path(const std::string& model_path, std::str
   for (const fs::path& part : relative)
     if (part == "..") return refuse("which leaves the model's folder");
   std::error_code error;
-  // The folder as named, and the folder where the model really is when it is a link (caches of model hubs are made of links).
+  // The folder as named, and the folder where the model really is when it is a link (caches of model hubs are made of
+  // links).
   fs::path folder = fs::weakly_canonical(
       fs::path(model_path).parent_path().empty() ? fs::path(".") : fs::path(model_path).parent_path(), error);
   if (error) return refuse(error.message().c_str());

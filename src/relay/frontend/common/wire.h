@@ -1,6 +1,6 @@
-// Reading protobuf's wire format: a checked protozero reader. Each accessor says what the field must be and throws WireError
-// with the byte's position when it is something else or is cut off. Readers of files catch it (unreadable() makes its
-// diagnostic): it does not leave an importer's reading code.
+// Reading protobuf's wire format: a checked protozero reader. Each accessor says what the field must be and throws
+// WireError with the byte's position when it is something else or is cut off. Readers of files catch it (unreadable()
+// makes its diagnostic): it does not leave an importer's reading code.
 //
 //   for (Wire w(message); w.next();) {
 //     switch (w.field()) {

@@ -4,7 +4,7 @@
 
 namespace relay::onnx {
 
-// --- the table ----------------------------------------------------------------------------------------------------------
+// --- the table -------------------------------------------------------------------------------------------------------
 
 static const std::map<std::string_view, Operator>& operators() {
   static const std::map<std::string_view, Operator> table = {
@@ -41,7 +41,7 @@ std::vector<std::string> attribute_names(const std::string& op) {
   return names;
 }
 
-// --- what ONNX has besides --------------------------------------------------------------------------------------------------
+// --- what ONNX has besides -------------------------------------------------------------------------------------------
 
 Convert::Convert(Importer& importer, const Node& node, std::span<const Value> inputs, int64_t opset, Span place)
     : Conversion(importer, std::move(place), inputs, node.inputs), node(node), opset(opset), importer_(importer) {}

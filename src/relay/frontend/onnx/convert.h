@@ -3,11 +3,11 @@
 //   // LeakyRelu: x where x >= 0, alpha * x elsewhere.
 //   Values LeakyRelu(Convert& c) { return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0.01)}})}; }
 //
-// It is named after the operator, stands in the file of its family and has one line in operators.def, which also says how many
-// inputs the operator needs: those are there, typed tensors, before the converter is called.
+// It is named after the operator, stands in the file of its family and has one line in operators.def, which also says
+// how many inputs the operator needs: those are there, typed tensors, before the converter is called.
 //
-// What it sees is a Conversion (frontend/common/conversion.h: inputs, types, ways to make expressions and to give up), and
-// what follows here.
+// What it sees is a Conversion (frontend/common/conversion.h: inputs, types, ways to make expressions and to give up),
+// and what follows here.
 #pragma once
 
 #include "relay/frontend/common/conversion.h"

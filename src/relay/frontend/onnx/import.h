@@ -2,7 +2,8 @@
 //
 //   Result<ImportedModel> model = load("net.onnx", {.shapes = {{"input", {1, 3, 224, 224}}}});
 //
-// The module is as frontend/common/import.h says. Operators of ONNX are converted by the functions listed in operators.def.
+// The module is as frontend/common/import.h says. Operators of ONNX are converted by the functions listed in
+// operators.def.
 #pragma once
 
 #include "relay/frontend/common/import.h"
@@ -13,8 +14,8 @@ using frontend::CheckReport;
 using frontend::ImportedModel;  // @main has the attribute `producer` too
 using frontend::ImportOptions;
 
-// All the diagnostics that can be found: every operator that cannot be imported, then every node that fails for a reason
-// of its own.
+// All the diagnostics that can be found: every operator that cannot be imported, then every node that fails for a
+// reason of its own.
 Result<ImportedModel> load(const std::string& path, const ImportOptions& options = {});
 
 // What load() would report, and the operators that the model uses.

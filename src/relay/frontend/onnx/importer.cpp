@@ -95,7 +95,7 @@ std::optional<ImportedModel> Importer::run() {
   return result;
 }
 
-// --- operators --------------------------------------------------------------------------------------------------------------
+// --- operators -------------------------------------------------------------------------------------------------------
 
 OperatorUses Importer::operator_uses() const {
   OperatorUses uses;
@@ -113,7 +113,7 @@ OperatorUses Importer::operator_uses() const {
   return uses;
 }
 
-// --- names --------------------------------------------------------------------------------------------------------------
+// --- names -----------------------------------------------------------------------------------------------------------
 
 void Importer::read_initializers(const Graph& graph) {
   for (const TensorData& data : graph.initializers) {
@@ -139,7 +139,7 @@ void Importer::read_inputs(const Graph& graph) {
   add_inputs(inputs);
 }
 
-// --- nodes --------------------------------------------------------------------------------------------------------------
+// --- nodes -----------------------------------------------------------------------------------------------------------
 
 void Importer::report_undefined(const Graph& graph, size_t node, std::string_view name) {
   const Node& user = graph.nodes[node];

@@ -15,7 +15,7 @@ class Importer : public ImportState {
   // The operators of the model, those of graphs inside nodes included.
   OperatorUses operator_uses() const;
 
-  // --- for Convert ----------------------------------------------------------------------------------------------------------
+  // --- for Convert ---------------------------------------------------------------------------------------------------
   const Model& model() const { return model_; }
   // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
   std::optional<Values> subgraph(const Graph& graph, const Span& place);
