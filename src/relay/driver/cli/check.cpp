@@ -15,7 +15,7 @@ struct CheckOptions : ModelOptions {
 };
 
 struct Findings {
-  std::vector<onnx::OperatorUse> operators;
+  std::vector<frontend::OperatorUse> operators;
   Diagnostics problems, warnings;
   bool has_main = true;           // a text without @main is a library: it is read and typed
   std::string stage = "compile";  // the stage that the problems are from: "import", "compile"
@@ -40,7 +40,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     shapes[shape.name] = shape.shape;
   }
   if (form == driver::ModelForm::Onnx) {
-    RELAY_ASSIGN(onnx::CheckReport report, onnx::check(options.model, {.shapes = shapes, .dims = {}}));
+    RELAY_ASSIGN(frontend::CheckReport report, onnx::check(options.model, {.shapes = shapes, .dims = {}}));
     out.operators = std::move(report.operators);
     out.problems = std::move(report.problems);
   }
@@ -72,8 +72,9 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
 static void print_json(const CheckOptions& options, const Findings& found) {
   using Json = nlohmann::ordered_json;
   Json operators = Json::array();
-  for (const onnx::OperatorUse& use : found.operators)
-    operators.push_back({{"op", use.op}, {"opset", use.opset}, {"count", use.count}, {"supported", use.has_converter}});
+  for (const frontend::OperatorUse& use : found.operators)
+    operators.push_back(
+        {{"op", use.op}, {"opset", use.version}, {"count", use.count}, {"supported", use.has_converter}});
   Json out = {{"model", options.model},
               {"ok", found.problems.empty()},
               {"failed_stage", found.problems.empty() ? Json() : Json(found.stage)},
@@ -95,8 +96,8 @@ static Status check(const CheckOptions& options) {
     print_json(options, found);
   } else if (!found.operators.empty()) {
     std::cout << format("{:<32} {:>6} {:>6}\n", "operator", "opset", "count");
-    for (const onnx::OperatorUse& use : found.operators)
-      std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.opset, use.count,
+    for (const frontend::OperatorUse& use : found.operators)
+      std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.version, use.count,
                           use.has_converter ? "" : "   no converter");
   }
   if (!options.json)

@@ -30,7 +30,7 @@ Values binary(Convert& c, const char* op) {
 Values binary(Convert& c, const char* op, BinaryOp folded, bool swap = false) {
   KnownRef a = c.known(0), b = c.known(1);
   if (a && b)
-    if (KnownRef result = swap ? onnx::binary(folded, *b, *a) : onnx::binary(folded, *a, *b)) return {result};
+    if (KnownRef result = swap ? frontend::binary(folded, *b, *a) : frontend::binary(folded, *a, *b)) return {result};
   return binary(c, op);
 }
 
@@ -40,7 +40,7 @@ Values chain(Convert& c, const char* op, BinaryOp folded) {
   KnownRef known = c.known(0);
   for (size_t i = 1; known && i < c.inputs(); ++i) {
     KnownRef next = c.known(i);
-    known = next ? onnx::binary(folded, *known, *next) : nullptr;
+    known = next ? frontend::binary(folded, *known, *next) : nullptr;
   }
   if (known) return {known};
   ir::Exprs all = c.all_inputs();
@@ -75,7 +75,7 @@ Values Mod(Convert& c) {
 Values Pow(Convert& c) {
   KnownRef x = c.known(0), y = c.known(1);
   if (x && y && x->dtype == y->dtype)
-    if (KnownRef result = onnx::binary(BinaryOp::Pow, *x, *y)) return {result};
+    if (KnownRef result = frontend::binary(BinaryOp::Pow, *x, *y)) return {result};
   Expr base = c.input(0), exponent = second_operand(c, base);
   // An integer to a power that is not one is computed in floats.
   if (!c.dtype(base).is_float() && c.dtype(exponent).is_float()) {

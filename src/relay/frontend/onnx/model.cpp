@@ -3,9 +3,14 @@
 
 #include <algorithm>
 
-#include "relay/frontend/onnx/wire.h"
+#include "relay/frontend/common/wire.h"
 
 namespace relay::onnx {
+
+using frontend::DimInfo;
+using frontend::MappedFile;
+using frontend::Wire;
+using frontend::WireError;
 
 const Attribute* Node::find(std::string_view attribute) const {
   for (const Attribute& a : attributes)
@@ -21,15 +26,8 @@ const char* kind_name(const AttributeValue& value) {
 
 namespace {
 
-// What all messages of one file share: the count of items so far.
 struct Reader {
-  size_t items = 0;
-
-  void count_item(const Wire& at) {
-    if (++items > max_items)
-      throw WireError{DiagnosticKind::limit_exceeded, at.position(),
-                      format("the model has more than {} nodes, attributes and tensors", max_items)};
-  }
+  frontend::WireLimits limits{max_items, "nodes, attributes and tensors", max_depth, "graphs"};
 
   TensorData tensor(std::string_view message);
   Attribute attribute(std::string_view message, int depth);
@@ -90,12 +88,7 @@ Attribute Reader::attribute(std::string_view message, int depth) {
       case 3: a.value = w.integer(); break;
       case 4: a.value = w.bytes(); break;
       case 5: a.value = std::make_unique<TensorData>(tensor(w.bytes())); break;
-      case 6:
-        if (depth >= max_depth)
-          throw WireError{DiagnosticKind::limit_exceeded, w.position(),
-                          format("graphs are nested deeper than {}", max_depth)};
-        a.value = std::make_unique<Graph>(graph(w.bytes(), depth + 1));
-        break;
+      case 6: a.value = std::make_unique<Graph>(graph(w.bytes(), limits.inside(w, depth))); break;
       case 7: w.append_floats(value(static_cast<std::vector<float>*>(nullptr))); break;
       case 8: w.append_ints(value(static_cast<std::vector<int64_t>*>(nullptr))); break;
       case 9: value(static_cast<std::vector<std::string_view>*>(nullptr)).push_back(w.bytes()); break;
@@ -127,7 +120,7 @@ Node Reader::node(std::string_view message, int depth) {
       case 3: n.name = w.bytes(); break;
       case 4: n.op = w.bytes(); break;
       case 5:
-        count_item(w);
+        limits.count(w);
         n.attributes.push_back(attribute(w.bytes(), depth));
         break;
       case 7: n.domain = w.bytes(); break;
@@ -196,12 +189,12 @@ Graph Reader::graph(std::string_view message, int depth) {
   Graph g;
   for (Wire w(message); w.next();) {
     switch (w.field()) {
-      case 1: count_item(w), g.nodes.push_back(node(w.bytes(), depth)); break;
+      case 1: limits.count(w), g.nodes.push_back(node(w.bytes(), depth)); break;
       case 2: g.name = w.bytes(); break;
-      case 5: count_item(w), g.initializers.push_back(tensor(w.bytes())); break;
-      case 11: count_item(w), g.inputs.push_back(value_info(w.bytes())); break;
-      case 12: count_item(w), g.outputs.push_back(value_info(w.bytes())); break;
-      case 13: count_item(w), g.values.push_back(value_info(w.bytes())); break;
+      case 5: limits.count(w), g.initializers.push_back(tensor(w.bytes())); break;
+      case 11: limits.count(w), g.inputs.push_back(value_info(w.bytes())); break;
+      case 12: limits.count(w), g.outputs.push_back(value_info(w.bytes())); break;
+      case 13: limits.count(w), g.values.push_back(value_info(w.bytes())); break;
       case 15: g.has_sparse = true, w.skip(); break;
       default: w.skip();
     }
@@ -229,7 +222,7 @@ void Reader::model(Model& m) {
           else
             s.skip();
         }
-        count_item(w);
+        limits.count(w);
         m.opsets[domain == "ai.onnx" ? "" : domain] = version;
         break;
       }
@@ -245,18 +238,14 @@ void Reader::model(Model& m) {
 Result<Model> read_model(const std::string& path, const std::string& content) {
   Model m;
   m.path = path;
-  RELAY_ASSIGN(m.file, MappedFile::open(content.empty() ? path : content));
-  const char* begin = m.file->bytes().data();
-  auto failure = [&](DiagnosticKind kind, const char* position, std::string_view what) {
-    Diagnostic d{kind, format("'{}' cannot be read as an ONNX model: {} (at byte {} of {})", path, what,
-                              position && begin ? position - begin : 0, m.file->bytes().size())};
-    d.help = "check that the file was copied or downloaded completely, and that it is an ONNX file";
-    return d;
-  };
+  m.external_files = frontend::ExternalFiles(path);
+  RELAY_ASSIGN(m.file, MappedFile::open(content.empty() ? path : content,
+                                        "check the path; an ONNX model is one file that ends in .onnx"));
   try {
     Reader().model(m);
   } catch (const WireError& e) {
-    return failure(e.kind, e.position, e.what);
+    return frontend::unreadable(path, m.file->bytes(), e, "an ONNX model",
+                                "check that the file was copied or downloaded completely, and that it is an ONNX file");
   }
   return m;
 }

@@ -17,8 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "relay/frontend/onnx/file.h"
-#include "relay/tensor/tensor.h"
+#include "relay/frontend/common/tensor_data.h"
+#include "relay/frontend/common/tensor_info.h"
 
 namespace relay::onnx {
 
@@ -89,16 +89,11 @@ struct Node {
   const Attribute* find(std::string_view attribute) const;
 };
 
-// A dimension: a value, a name, or neither (unknown).
-struct DimInfo {
-  std::optional<int64_t> value;
-  std::string_view name;
-};
 struct ValueInfo {
   std::string_view name;
   bool is_tensor = false;  // else a sequence, a map, ...
   int32_t type = 0;
-  std::optional<std::vector<DimInfo>> shape;
+  std::optional<std::vector<frontend::DimInfo>> shape;
 };
 
 struct Graph {
@@ -111,14 +106,13 @@ struct Graph {
 
 struct Model {
   std::string path;
-  std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const frontend::MappedFile> file;
   int64_t ir_version = 0;
   std::string_view producer, producer_version;
   std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
   Graph graph;
-  size_t functions = 0;  // model-local functions
-  // Files of external data, by resolved path; filled when they are first used.
-  mutable std::map<std::string, std::shared_ptr<const MappedFile>> external_files;
+  size_t functions = 0;                            // model-local functions
+  mutable frontend::ExternalFiles external_files;  // of external data, opened when they are first used
 };
 
 // `content`: the file that holds it, if it is not `path`.

@@ -109,14 +109,13 @@ TEST(OnnxModel, TensorsThatContradictThemselves) {
   }
 }
 
-TEST(OnnxModel, ExternalDataStaysInTheFolder) {
+// Which files may be read is tested in frontend/common.
+TEST(OnnxModel, ExternalData) {
   namespace fs = std::filesystem;
   fs::path folder = fs::path(::testing::TempDir()) / format("relay_onnx_external_{}", ::getpid());
   fs::create_directories(folder / "sub");
   std::vector<float> values{1, 2, 3, 4};
   std::ofstream(folder / "sub" / "data.bin", std::ios::binary).write(reinterpret_cast<const char*>(values.data()), 16);
-  std::ofstream(folder.string() + ".outside", std::ios::binary).write(reinterpret_cast<const char*>(values.data()), 16);
-  fs::create_symlink(folder.string() + ".outside", folder / "link.bin");
   struct Case {
     std::string location, offset, length;
     std::optional<DiagnosticKind> error;
@@ -128,9 +127,6 @@ TEST(OnnxModel, ExternalDataStaysInTheFolder) {
       {"sub/data.bin", "x", "8", DiagnosticKind::bad_model},
       {"sub/data.bin", "0", "4", DiagnosticKind::bad_model},
       {"../" + folder.filename().string() + ".outside", "0", "8", DiagnosticKind::bad_model},
-      {(folder / "sub/data.bin").string(), "0", "8", DiagnosticKind::bad_model},
-      {"link.bin", "0", "8", DiagnosticKind::bad_model},
-      {"sub", "0", "8", DiagnosticKind::file_not_found},
       {"missing.bin", "0", "8", DiagnosticKind::file_not_found},
       {"", "0", "8", DiagnosticKind::bad_model},
   };
@@ -158,7 +154,6 @@ TEST(OnnxModel, ExternalDataStaysInTheFolder) {
       EXPECT_EQ(t.errors()[0].kind, *c.error) << render(t.errors());
   }
   fs::remove_all(folder);
-  fs::remove(folder.string() + ".outside");
 }
 
 TEST(OnnxModel, FilesThatAreNone) {

@@ -48,8 +48,8 @@ Values LayerNormalization(Convert& c) {
   // The mean and 1 / sqrt(variance + epsilon), asked for by training graphs.
   Ints axes;
   for (int64_t i = *axis; i < rank; ++i) axes.push_back(i);
-  Expr mean = c.emit("mean", {x}, {{"axis", axes}, {"keepdims", true}}), centred = c.subtract(x, mean);
-  Expr variance = c.emit("mean", {c.multiply(centred, centred)}, {{"axis", axes}, {"keepdims", true}});
+  Expr mean = c.reduce("mean", x, axes, true), centred = c.subtract(x, mean);
+  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
   results.push_back(Value(mean));
   results.push_back(Value(c.emit("rsqrt", {c.add(variance, c.real("epsilon", 1e-5))})));
   return results;
@@ -57,9 +57,9 @@ Values LayerNormalization(Convert& c) {
 
 // (x - mean) / sqrt(variance + epsilon) over `axes`.
 static Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
-  Expr mean = c.emit("mean", {x}, {{"axis", axes}, {"keepdims", true}});
+  Expr mean = c.reduce("mean", x, axes, true);
   Expr centred = c.subtract(x, mean);
-  Expr variance = c.emit("mean", {c.multiply(centred, centred)}, {{"axis", axes}, {"keepdims", true}});
+  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
   return c.divide(centred, c.emit("sqrt", {c.add(variance, epsilon)}));
 }
 
@@ -99,8 +99,7 @@ Values LpNormalization(Convert& c) {
   if (!axis) return {};
   int64_t p = c.integer("p", 2);
   if (p != 1 && p != 2) return c.bad("p is {}; it must be 1 or 2", p);
-  Expr sum =
-      c.emit("sum", {p == 1 ? c.emit("abs", {x}) : c.multiply(x, x)}, {{"axis", Ints{*axis}}, {"keepdims", true}});
+  Expr sum = c.reduce("sum", p == 1 ? c.emit("abs", {x}) : c.multiply(x, x), Ints{*axis}, true);
   Expr norm = p == 1 ? sum : c.emit("sqrt", {sum}), zero = c.scalar(0, c.dtype(x));
   // Where all is zero it stays so.
   return {c.divide(x, c.emit("where", {c.emit("equal", {norm, zero}), c.scalar(1, c.dtype(x)), norm}))};
@@ -113,7 +112,7 @@ Values RMSNormalization(Convert& c) {
   if (!axis) return {};
   Ints axes;
   for (int64_t i = *axis; i < c.rank(x); ++i) axes.push_back(i);
-  Expr square = c.emit("mean", {c.multiply(x, x)}, {{"axis", axes}, {"keepdims", true}});
+  Expr square = c.reduce("mean", c.multiply(x, x), axes, true);
   Expr normal = c.multiply(x, c.emit("rsqrt", {c.add(square, c.real("epsilon", 1e-5))}));
   return {c.multiply(normal, c.input(1))};
 }

@@ -45,7 +45,7 @@ static Values global_pool(Convert& c, const char* two_dimensional, const char* r
   if (c.rank(x) == 2) return {x};
   Ints axes(static_cast<size_t>(c.rank(x) - 2));
   std::iota(axes.begin(), axes.end(), 2);
-  return {c.emit(reduction, {x}, {{"axis", axes}, {"keepdims", true}})};
+  return {c.reduce(reduction, x, axes, true)};
 }
 Values GlobalAveragePool(Convert& c) { return global_pool(c, "nn.global_avg_pool2d", "mean"); }
 Values GlobalMaxPool(Convert& c) { return global_pool(c, "nn.global_max_pool2d", "max"); }

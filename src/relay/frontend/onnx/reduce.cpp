@@ -13,7 +13,6 @@ struct Reduction {
   bool none = false;  // noop_with_empty_axes
   Ints axes;          // empty: all
   bool keepdims = true;
-  EmitAttrs attrs() const { return {{"axis", axes}, {"keepdims", keepdims}}; }
 };
 
 std::optional<Reduction> read(Convert& c, const Expr& x) {
@@ -32,7 +31,7 @@ Values reduce(Convert& c, const char* op) {
   Expr x = c.input(0);
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
-  return {r->none ? x : c.emit(op, {x}, r->attrs())};
+  return {r->none ? x : c.reduce(op, x, r->axes, r->keepdims)};
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ Values ReduceL1(Convert& c) {
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
   Expr size = c.emit("abs", {x});
-  return {r->none ? size : c.emit("sum", {size}, r->attrs())};
+  return {r->none ? size : c.reduce("sum", size, r->axes, r->keepdims)};
 }
 
 Values ReduceSumSquare(Convert& c) {
@@ -66,7 +65,7 @@ Values ReduceSumSquare(Convert& c) {
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
   Expr square = c.multiply(x, x);
-  return {r->none ? square : c.emit("sum", {square}, r->attrs())};
+  return {r->none ? square : c.reduce("sum", square, r->axes, r->keepdims)};
 }
 
 Values ReduceL2(Convert& c) {
@@ -85,11 +84,9 @@ Values ReduceLogSumExp(Convert& c) {
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
   if (r->none) return {x};
-  Reduction kept = *r;
-  kept.keepdims = true;
-  Expr largest = c.emit("max", {x}, kept.attrs());
-  Expr sum = c.emit("sum", {c.emit("exp", {c.subtract(x, largest)})}, r->attrs());
-  Expr shift = r->keepdims ? largest : c.emit("max", {x}, r->attrs());
+  Expr largest = c.reduce("max", x, r->axes, true);
+  Expr sum = c.reduce("sum", c.emit("exp", {c.subtract(x, largest)}), r->axes, r->keepdims);
+  Expr shift = r->keepdims ? largest : c.reduce("max", x, r->axes, r->keepdims);
   return {c.add(c.emit("log", {sum}), shift)};
 }
 

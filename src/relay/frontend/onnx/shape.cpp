@@ -355,35 +355,19 @@ Values Pad(Convert& c) {
   if (pads->size() != 2 * n)
     return c.bad("pads is [{}], but {} are padded", join(*pads, ", "), plural(static_cast<int64_t>(n), "axis", "axes"));
   ir::IntLists width(static_cast<size_t>(rank), Ints{0, 0});
-  Ints begin(static_cast<size_t>(rank), 0), end(static_cast<size_t>(rank), INT64_MAX);
-  bool pad = false, cut = false;
   for (size_t i = 0; i < n; ++i)
     for (size_t side = 0; side < 2; ++side) {
       int64_t amount = (*pads)[i + side * n];
       if (amount < -INT32_MAX || amount > INT32_MAX) return c.bad("pads is [{}]", join(*pads, ", "));
-      size_t axis = static_cast<size_t>((*axes)[i]);
-      if (amount > 0) width[axis][side] = amount, pad = true;
-      if (amount < 0) (side ? end[axis] : begin[axis]) = side ? amount : -amount, cut = true;
+      width[static_cast<size_t>((*axes)[i])][side] = amount;
     }
   std::string mode = c.text("mode", "constant");
   if (mode != "constant" && mode != "edge" && mode != "reflect")
     return c.unsupported("mode is '{}'; constant, edge and reflect can be imported", mode);
-  if (cut) {
-    Ints cut_axes, from, to, ones;
-    for (int64_t i = 0; i < rank; ++i) {
-      if (begin[i] == 0 && end[i] == INT64_MAX) continue;
-      std::optional<int64_t> extent = c.extent(x, i);
-      if (!extent) return c.unsupported("negative padding needs a fixed size, but the data is {}", ir::str(x->type));
-      int64_t last = end[i] == INT64_MAX ? *extent : *extent + end[i];
-      if (begin[i] > last) return c.bad("pads [{}] cut more than there is of {}", join(*pads, ", "), ir::str(x->type));
-      cut_axes.push_back(i), from.push_back(begin[i]), to.push_back(last), ones.push_back(1);
-    }
-    x = c.emit("strided_slice", {x}, {{"begin", from}, {"end", to}, {"strides", ones}, {"axes", cut_axes}});
-  }
-  if (!pad) return {x};
+  if (std::all_of(pads->begin(), pads->end(), [](int64_t amount) { return amount == 0; })) return {x};
   Expr value = c.has(2) ? c.input(2) : c.scalar(c.real("value", 0), c.dtype(x));
   if (c.rank(value) > 0) value = c.reshape(value, {});
-  return {c.emit("nn.pad", {x, value}, {{"pad_width", width}, {"pad_mode", mode}})};
+  return {c.pad(x, std::move(width), value, mode)};
 }
 
 }  // namespace relay::onnx::convert

@@ -16,7 +16,7 @@ Values unary(Convert& c, const char* op) { return {c.emit(op, {c.input(0)})}; }
 // Computed now when the operand is known.
 Values unary(Convert& c, const char* op, UnaryOp folded) {
   if (KnownRef a = c.known(0))
-    if (KnownRef result = onnx::unary(folded, *a)) return {result};
+    if (KnownRef result = frontend::unary(folded, *a)) return {result};
   return unary(c, op);
 }
 
@@ -68,7 +68,7 @@ Values Identity(Convert& c) { return {c.value(0)}; }
 
 static Values cast_to(Convert& c, DType dtype) {
   if (KnownRef a = c.known(0))
-    if (KnownRef result = onnx::cast(*a, dtype)) return {result};
+    if (KnownRef result = frontend::cast(*a, dtype)) return {result};
   return {c.cast(c.input(0), dtype)};
 }
 

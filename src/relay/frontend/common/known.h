@@ -1,11 +1,13 @@
 // Known: a small tensor whose elements are known while importing, as numbers or as expressions over shape variables.
 //
-//   Shape(x: (n, 3, 8, 8))          is known as [n, 3, 8, 8]
-//   Gather(that, 0)                 is known as n
-//   Concat(Unsqueeze(that), [-1])   is known as [n, -1]: Reshape takes it as its new shape
+//   the shape of x: (n, 3, 8, 8)    is known as [n, 3, 8, 8]
+//   its element 0                   is known as n
+//   [that, -1], concatenated        is known as [n, -1]: a reshape takes it as its new shape
 //
-// So the arithmetic that exporters write around Reshape, Resize, Slice and Expand disappears at import, also when sizes are
-// variables. Each function here is one ONNX operator on known operands and gives nothing when the result is not known.
+// So the arithmetic that exporters write around reshapes, resizes, slices and broadcasts disappears at import, also
+// when sizes are variables. Each function here does to known operands what an operator does to tensors, and gives null
+// when the result is not known: when it has too many elements, or an expression over sizes that has no exact integer
+// form.
 #pragma once
 
 #include <memory>
@@ -14,7 +16,7 @@
 #include "relay/ir/type.h"
 #include "relay/tensor/tensor.h"
 
-namespace relay::onnx {
+namespace relay::frontend {
 
 struct Known {
   Shape shape;
@@ -45,4 +47,4 @@ KnownRef transposed(const Known& known, const std::vector<int64_t>& axes);
 KnownRef sliced(const Known& known, size_t axis, int64_t begin, int64_t end, int64_t step);
 KnownRef product(const Known& known);  // of all elements, rank 0
 
-}  // namespace relay::onnx
+}  // namespace relay::frontend

@@ -1,4 +1,4 @@
-#include "relay/frontend/onnx/file.h"
+#include "relay/frontend/common/file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,19 +10,19 @@
 
 #include "relay/tensor/memory.h"
 
-namespace relay::onnx {
+namespace relay::frontend {
 
-static Diagnostic unreadable(const std::string& path, const std::string& why) {
+static Diagnostic unreadable(const std::string& path, const std::string& why, const char* help) {
   Diagnostic d{DiagnosticKind::file_not_found, format("'{}' cannot be read: {}", path, why)};
-  d.help = "check the path; an ONNX model is one file that ends in .onnx";
+  d.help = help;
   return d;
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return unreadable("?", "the path holds a zero byte");
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const char* help) {
+  if (path.find('\0') != std::string::npos) return unreadable("?", "the path holds a zero byte", help);
   // Non-blocking, so that opening a pipe does not wait for a writer.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return unreadable(path, std::strerror(errno));
+  if (descriptor < 0) return unreadable(path, std::strerror(errno), help);
   struct stat status;
   int failed = ::fstat(descriptor, &status);
   std::string why;
@@ -34,14 +34,15 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     why = "it is not an ordinary file";
   if (!why.empty()) {
     ::close(descriptor);
-    return unreadable(path, why);
+    return unreadable(path, why, help);
   }
   size_t size = static_cast<size_t>(status.st_size);
   void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (data == MAP_FAILED) why = std::strerror(errno);
   if (!data || !why.empty()) ::close(descriptor);
-  if (!why.empty()) return unreadable(path, why);
-  return std::shared_ptr<const MappedFile>(new MappedFile(data ? own_mapping(data, size, descriptor) : nullptr, size));
+  if (!why.empty()) return unreadable(path, why, help);
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, data ? own_mapping(data, size, descriptor) : nullptr, size));
 }
 
-}  // namespace relay::onnx
+}  // namespace relay::frontend

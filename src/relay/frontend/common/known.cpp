@@ -1,10 +1,10 @@
-#include "relay/frontend/onnx/known.h"
+#include "relay/frontend/common/known.h"
 
 #include <cmath>
 
 #include "relay/scalar/simplify.h"
 
-namespace relay::onnx {
+namespace relay::frontend {
 
 using scalar::BinaryOp;
 using scalar::Expr;
@@ -358,4 +358,4 @@ KnownRef product(const Known& known) {
   return make({}, known.dtype, {scalar::simplify(value)});
 }
 
-}  // namespace relay::onnx
+}  // namespace relay::frontend

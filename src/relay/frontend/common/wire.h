@@ -1,8 +1,19 @@
-// Reading protobuf's wire format: a checked protozero reader. Each accessor says what the field must be and throws WireError
-// with the byte's position when it is something else or is cut off. read_model() and tensor_value() catch it: it does not leave
-// this folder's reading code.
+// Reading protobuf's wire format: a checked protozero reader. Each accessor says what the field must be and throws
+// WireError with the byte's position when it is something else or is cut off. Readers of files catch it (unreadable()
+// makes its diagnostic): it does not leave an importer's reading code.
+//
+//   for (Wire w(message); w.next();) {
+//     switch (w.field()) {
+//       case 1: name = w.bytes(); break;  // a view into the file, however long
+//       default: w.skip();                // fields of newer versions
+//     }
+//   }
+//
+// Lengths are checked against the bytes present, so memory is bounded by the file's size; WireLimits bounds what small
+// messages become in memory, and how deep messages nest that hold themselves.
 #pragma once
 
+#include <cstring>
 #include <protozero/pbf_reader.hpp>
 #include <string>
 #include <string_view>
@@ -10,7 +21,7 @@
 
 #include "relay/base/diagnostics.h"
 
-namespace relay::onnx {
+namespace relay::frontend {
 
 struct WireError {
   DiagnosticKind kind;
@@ -103,4 +114,46 @@ class Wire {
   const char* position_;
 };
 
-}  // namespace relay::onnx
+// What one file may hold, whatever its size: all its messages share one.
+class WireLimits {
+ public:
+  // "more than 1000000 nodes, attributes and tensors"; "graphs are nested deeper than 32".
+  WireLimits(size_t max_items, const char* items, int max_depth, const char* nested)
+      : max_items_(max_items), items_(items), max_depth_(max_depth), nested_(nested) {}
+
+  // One more item begins at `at`.
+  void count(const Wire& at) {
+    if (++count_ > max_items_)
+      throw WireError{DiagnosticKind::limit_exceeded, at.position(),
+                      format("the model has more than {} {}", max_items_, items_)};
+  }
+  // The depth of a message inside one of `depth`; the outermost has depth 0.
+  int inside(const Wire& at, int depth) const {
+    if (depth >= max_depth_)
+      throw WireError{DiagnosticKind::limit_exceeded, at.position(),
+                      format("{} are nested deeper than {}", nested_, max_depth_)};
+    return depth + 1;
+  }
+
+ private:
+  const size_t max_items_;
+  const char* const items_;
+  const int max_depth_;
+  const char* const nested_;
+  size_t count_ = 0;
+};
+
+// Why the file of these bytes cannot be read as `form` ("an ONNX model").
+inline Diagnostic unreadable(const std::string& path, std::string_view bytes, const WireError& error, const char* form,
+                             const char* help) {
+  const char* begin = bytes.data();
+  return Diagnostic{error.kind,
+                    format("'{}' cannot be read as {}: {} (at byte {} of {})", path, form, error.what,
+                           error.position && begin ? error.position - begin : 0, bytes.size()),
+                    {},
+                    {},
+                    {},
+                    help};
+}
+
+}  // namespace relay::frontend

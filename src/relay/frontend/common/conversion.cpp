@@ -1,0 +1,304 @@
+#include "relay/frontend/common/conversion.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "relay/scalar/simplify.h"
+
+namespace relay::frontend {
+
+using ir::Expr;
+
+// --- failing ---------------------------------------------------------------------------------------------------------
+
+Failure Conversion::report(DiagnosticKind kind, std::string what, std::string help) {
+  if (std::exchange(failed_, true)) return {};
+  import_.report({kind, format("{}: {}", *place_.node, what), place_, {}, {}, std::move(help)});
+  return {};
+}
+
+Failure Conversion::report(Diagnostics errors, const ir::Exprs& args) {
+  if (std::exchange(failed_, true)) return {};
+  for (Diagnostic& d : errors) {
+    d.message = format("{}: {}", *place_.node, d.message);
+    d.span = place_;
+    std::vector<std::string> types;
+    for (const Expr& a : args) types.push_back(ir::str(a->type));
+    if (!types.empty()) d.notes.push_back(format("inputs: {}", join(types, ", ")));
+    import_.report(std::move(d));
+  }
+  return {};
+}
+
+// --- inputs ----------------------------------------------------------------------------------------------------------
+
+Expr Conversion::input(size_t i) {
+  if (!has(i)) return nullptr;
+  Expr e = import_.expression(inputs_[i], place_);
+  if (!e) failed_ = true;
+  return e;
+}
+
+ir::Exprs Conversion::all_inputs() {
+  ir::Exprs all;
+  for (size_t i = 0; i < inputs(); ++i) all.push_back(has(i) ? input(i) : Expr(bad("input {} is missing", i)));
+  return all;
+}
+
+KnownRef Conversion::known(size_t i) const {
+  if (!has(i)) return nullptr;
+  if (inputs_[i].known) return inputs_[i].known;
+  const ir::Constant* c = ir::as<ir::Constant>(inputs_[i].expr);
+  return c ? known_of(c->value) : nullptr;
+}
+
+std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
+  KnownRef k = known(i);
+  if (k && !k->dtype.is_float() && k->shape.size() <= 1) return k->values;
+  if (k)
+    bad("{} should be a list of integers, but is {} of rank {}", what, k->dtype.str(), k->shape.size());
+  else
+    report(DiagnosticKind::unsupported_operator,
+           format("{} (input '{}') is computed while the model runs; it must be known at import", what,
+                  i < names_.size() ? names_[i] : ""),
+           "give the inputs' shapes (--shape NAME=1,3,224,224), or simplify the model when exporting");
+  return std::nullopt;
+}
+
+std::optional<ir::Ints> Conversion::ints(size_t i, const char* what) {
+  std::optional<ir::Dims> values = dims(i, what);
+  if (!values) return std::nullopt;
+  ir::Ints out;
+  for (const ir::Dim& d : *values) {
+    if (!is_int(d)) {
+      report(DiagnosticKind::unsupported_operator,
+             format("{} is [{}], which depends on the size of an input; numbers are needed", what, scalar::str(d)),
+             "give the inputs' shapes: --shape NAME=1,3,224,224");
+      return std::nullopt;
+    }
+    out.push_back(d->ivalue);
+  }
+  return out;
+}
+
+std::optional<double> Conversion::number(size_t i, const char* what) {
+  KnownRef k = known(i);
+  if (k && k->values.size() == 1) {
+    if (k->values[0]->kind == scalar::Kind::Float) return k->values[0]->fvalue;
+    if (k->values[0]->kind == scalar::Kind::Int) return static_cast<double>(k->values[0]->ivalue);
+  }
+  unsupported("{} (input '{}') must be one number, known at import", what, i < names_.size() ? names_[i] : "");
+  return std::nullopt;
+}
+
+// --- attributes ------------------------------------------------------------------------------------------------------
+
+int64_t Conversion::integer(std::string_view name, int64_t otherwise) {
+  std::optional<AttributeView> a = attribute(name);
+  if (!a) return otherwise;
+  if (const int64_t* value = std::get_if<int64_t>(&a->value)) return *value;
+  bad("attribute {} should be an int, but is of kind {}", name, a->kind);
+  return otherwise;
+}
+
+double Conversion::real(std::string_view name, double otherwise) {
+  std::optional<AttributeView> a = attribute(name);
+  if (!a) return otherwise;
+  if (const double* value = std::get_if<double>(&a->value)) return *value;
+  bad("attribute {} should be a float, but is of kind {}", name, a->kind);
+  return otherwise;
+}
+
+std::string Conversion::text(std::string_view name, const char* otherwise) {
+  std::optional<AttributeView> a = attribute(name);
+  if (!a) return otherwise;
+  if (const std::string_view* value = std::get_if<std::string_view>(&a->value)) return std::string(*value);
+  bad("attribute {} should be a string, but is of kind {}", name, a->kind);
+  return otherwise;
+}
+
+ir::Ints Conversion::ints(std::string_view name, ir::Ints otherwise) {
+  return optional_ints(name).value_or(std::move(otherwise));
+}
+
+std::optional<ir::Ints> Conversion::optional_ints(std::string_view name) {
+  std::optional<AttributeView> a = attribute(name);
+  if (!a) return std::nullopt;
+  if (const std::span<const int64_t>* value = std::get_if<std::span<const int64_t>>(&a->value))
+    return ir::Ints(value->begin(), value->end());
+  if (const int64_t* value = std::get_if<int64_t>(&a->value)) return ir::Ints{*value};
+  bad("attribute {} should be a list of ints, but is of kind {}", name, a->kind);
+  return std::nullopt;
+}
+
+std::optional<ir::Ints> Conversion::ints_attribute_or_input(std::string_view name, size_t i) {
+  if (has_attribute(name)) return optional_ints(name);
+  if (has(i)) return ints(i, std::string(name).c_str());
+  return std::nullopt;
+}
+
+// --- types -----------------------------------------------------------------------------------------------------------
+
+const ir::Dims& Conversion::shape(const Expr& e) const {
+  static const ir::Dims none;
+  const ir::TensorType* t = e ? ir::as<ir::TensorType>(e->type) : nullptr;
+  return t ? t->shape : none;
+}
+
+DType Conversion::dtype(const Expr& e) const {
+  const ir::TensorType* t = e ? ir::as<ir::TensorType>(e->type) : nullptr;
+  return t ? t->dtype : DType::float32();
+}
+
+std::optional<int64_t> Conversion::extent(const Expr& e, int64_t axis) const {
+  const ir::Dims& dims = shape(e);
+  if (axis < 0 || axis >= static_cast<int64_t>(dims.size()) || !is_int(dims[axis])) return std::nullopt;
+  return dims[axis]->ivalue;
+}
+
+bool Conversion::expect_rank(const Expr& e, int64_t least, int64_t most, const char* what) {
+  if (!e) return false;
+  if (rank(e) >= least && rank(e) <= most) return true;
+  if (least == most)
+    bad("{} should have {}, but is {}", what, plural(least, "axis", "axes"), ir::str(e->type));
+  else
+    unsupported("{} should have {} to {} axes, but is {}", what, least, most, ir::str(e->type));
+  return false;
+}
+
+std::optional<int64_t> Conversion::axis(int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  bad("axis {} is out of range for {}", axis, plural(rank, "axis", "axes"));
+  return std::nullopt;
+}
+
+std::optional<ir::Ints> Conversion::axes(ir::Ints axes, int64_t rank) {
+  for (int64_t& a : axes) {
+    std::optional<int64_t> normal = axis(a, rank);
+    if (!normal) return std::nullopt;
+    a = *normal;
+  }
+  ir::Ints sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    bad("axes [{}] name one axis twice", join(axes, ", "));
+    return std::nullopt;
+  }
+  return axes;
+}
+
+// --- making ----------------------------------------------------------------------------------------------------------
+
+Expr Conversion::emit(const char* op, ir::Exprs args, const EmitAttrs& attrs) {
+  for (const Expr& a : args)
+    if (!a) {
+      failed_ = true;  // what made it null has been reported
+      return nullptr;
+    }
+  Result<Expr> made = emit_call(op, args, attrs, place_);
+  return made ? *made : Expr(report(made.errors(), args));
+}
+
+Expr Conversion::tuple(ir::Exprs elements) {
+  for (const Expr& e : elements)
+    if (!e) return nullptr;
+  return emit_tuple(std::move(elements), place_);
+}
+
+Expr Conversion::get(const Expr& tuple, int64_t index) { return tuple ? emit_get(tuple, index, place_) : Expr(); }
+
+Expr Conversion::choose(const Expr& condition, const Expr& then_side, const Expr& else_side) {
+  return emit_if(condition, then_side, else_side, place_);
+}
+
+Expr Conversion::constant(Tensor value) { return value ? emit_constant(std::move(value), place_) : Expr(); }
+
+bool Conversion::may_make(int64_t elements, DType dtype) {
+  if (elements <= max_made_bytes / dtype.bytes() && import_.account(elements * dtype.bytes())) return true;
+  report(DiagnosticKind::limit_exceeded,
+         format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements,
+                max_made_bytes));
+  return false;
+}
+
+Expr Conversion::multiply(Expr a, double b) { return b == 1 ? a : emit("multiply", {a, scalar(b, dtype(a))}); }
+Expr Conversion::add(Expr a, double b) { return b == 0 ? a : emit("add", {a, scalar(b, dtype(a))}); }
+
+Expr Conversion::cast(const Expr& e, DType to) { return e && dtype(e) == to ? e : emit("cast", {e}, {{"dtype", to}}); }
+
+// Lists of sizes are written as plain numbers where they are numbers.
+static ir::AttrValue dims_attribute(const ir::Dims& dims) {
+  ir::Ints numbers;
+  for (const ir::Dim& d : dims) {
+    if (!is_int(d)) return dims;
+    numbers.push_back(d->ivalue);
+  }
+  return numbers;
+}
+
+Expr Conversion::reshape(const Expr& e, const ir::Dims& to) {
+  if (!e) return emit("reshape", {e});
+  const ir::Dims& from = shape(e);
+  bool same = from.size() == to.size();
+  for (size_t i = 0; same && i < to.size(); ++i) same = scalar::prove_equal(from[i], to[i]) == true;
+  if (same) return e;
+  EmitAttrs attrs{{"newshape", dims_attribute(to)}};
+  // For Relay a 0 is "as before", unless told otherwise.
+  if (std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); }))
+    attrs.push_back({"allowzero", true});
+  return emit("reshape", {e}, attrs);
+}
+
+Expr Conversion::transpose(const Expr& e, const ir::Ints& axes) {
+  ir::Ints same(axes.size());
+  std::iota(same.begin(), same.end(), 0);
+  return e && axes == same ? e : emit("transpose", {e}, {{"axes", axes}});
+}
+
+Expr Conversion::broadcast_to(const Expr& e, const ir::Dims& to) {
+  if (!e) return emit("broadcast_to", {e});
+  const ir::Dims& from = shape(e);
+  bool same = from.size() == to.size();
+  for (size_t i = 0; same && i < to.size(); ++i) same = scalar::prove_equal(from[i], to[i]) == true;
+  return same ? e : emit("broadcast_to", {e}, {{"shape", dims_attribute(to)}});
+}
+
+Expr Conversion::reduce(const char* op, const Expr& e, const ir::Ints& axes, bool keepdims) {
+  return emit(op, {e}, {{"axis", axes}, {"keepdims", keepdims}});
+}
+
+Expr Conversion::pad(Expr e, ir::IntLists width, const Expr& value, const std::string& mode) {
+  ir::Ints axes, begin, end;
+  bool any = false;
+  for (size_t i = 0; i < width.size(); ++i) {
+    int64_t &before = width[i][0], &after = width[i][1];
+    if (before < 0 || after < 0) {
+      std::optional<int64_t> size = extent(e, static_cast<int64_t>(i));
+      if (!e) return nullptr;
+      if (!size) return unsupported("negative padding needs a fixed size, but the data is {}", ir::str(e->type));
+      int64_t first = std::max<int64_t>(-before, 0), last = *size + std::min<int64_t>(after, 0);
+      if (first > last)
+        return bad("padding axis {} by {} and {} cuts more than there is of {}", i, before, after, ir::str(e->type));
+      axes.push_back(static_cast<int64_t>(i)), begin.push_back(first), end.push_back(last);
+      before = std::max<int64_t>(before, 0), after = std::max<int64_t>(after, 0);
+    }
+    any = any || before > 0 || after > 0;
+  }
+  if (!axes.empty())
+    e = emit("strided_slice", {e},
+             {{"begin", begin}, {"end", end}, {"strides", ir::Ints(axes.size(), 1)}, {"axes", axes}});
+  return any ? emit("nn.pad", {e, value}, {{"pad_width", width}, {"pad_mode", mode}}) : e;
+}
+
+// --- the end ---------------------------------------------------------------------------------------------------------
+
+Values Conversion::finish(Values results, const std::vector<std::string_view>& names) {
+  bool missing = false;
+  for (size_t i = 0; i < names.size(); ++i) missing |= !names[i].empty() && (i >= results.size() || !results[i]);
+  if (missing && !failed_)
+    unsupported("it has {}, of which only {} can be imported",
+                plural(static_cast<int64_t>(names.size()), "output", "outputs"), results.size());
+  return failed_ ? Values() : std::move(results);
+}
+
+}  // namespace relay::frontend

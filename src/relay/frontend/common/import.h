@@ -1,0 +1,40 @@
+// What every importer takes and gives: a foreign model becomes a Relay module with one function, @main.
+//
+// Parameters are the model's inputs, under their names; weights are constants. A named dimension of the model ("batch")
+// is one shape variable wherever it occurs; an unknown one is a variable of its own. Every node knows the foreign node
+// it comes from, and its type: the module is fully typed.
+#pragma once
+
+#include <map>
+
+#include "relay/frontend/common/problems.h"
+#include "relay/ir/expr.h"
+
+namespace relay::frontend {
+
+struct ImportOptions {
+  // Shapes by input name, instead of those in the file; -1 keeps a dimension as the file has it.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  // Values for the model's named dimensions: {"batch", 1}.
+  std::map<std::string, int64_t> dims;
+  // The file that holds the model, if that is another than the path, which is then only what messages say and where
+  // files with weights lie.
+  std::string content = {};
+};
+
+struct ImportedModel {
+  ir::Module module;  // @main; its attributes: input_names, output_names, and what the importer adds
+  std::vector<std::string> input_names;
+  std::vector<std::string> output_names;    // several outputs: @main gives a tuple in this order
+  std::vector<std::string> external_files;  // that weights were read from, besides the model's own
+  Diagnostics warnings;
+};
+
+// What an import needs, for `relay check`.
+struct CheckReport {
+  std::vector<OperatorUse> operators;  // those without a converter first, then by count
+  Diagnostics problems;                // what an import would report; empty: the model can be imported
+  bool importable() const { return problems.empty(); }
+};
+
+}  // namespace relay::frontend

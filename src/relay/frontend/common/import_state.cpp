@@ -1,0 +1,312 @@
+#include "relay/frontend/common/import_state.h"
+
+#include <algorithm>
+
+#include "relay/frontend/common/emit.h"
+#include "relay/typing/typing.h"
+
+namespace relay::frontend {
+
+using ir::Expr;
+using ir::Type;
+
+ImportState::ImportState(const std::string& path, const ImportOptions& options)
+    : options_(options), source_(std::make_shared<const Source>(Source{path, ""})) {
+  for (const auto& [name, value] : options.dims) sizes_.bind(name, value);
+}
+
+Span ImportState::span(std::string what) const {
+  Span s;
+  s.source = source_;
+  s.node = std::make_shared<const std::string>(std::move(what));
+  return s;
+}
+
+// --- inputs ----------------------------------------------------------------------------------------------------------
+
+const std::vector<int64_t>* ImportState::given_shape(std::string_view name) const {
+  auto given = options_.shapes.find(std::string(name));
+  return given == options_.shapes.end() ? nullptr : &given->second;
+}
+
+bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
+  auto refuse = [&](DiagnosticKind kind, std::string what, std::string help = {}) {
+    report({kind, std::move(what), place, {}, {}, std::move(help)});
+    return false;
+  };
+  if (!input.is_tensor)
+    return refuse(DiagnosticKind::unsupported_operator,
+                  format("input '{}' is not a tensor (a sequence, a map or optional)", input.name));
+  if (!input.dtype)
+    return refuse(
+        DiagnosticKind::unsupported_operator,
+        format("input '{}' has elements of type {}, which Relay has no tensors of", input.name, input.element));
+  const std::vector<int64_t>* given = given_shape(input.name);
+  if (!input.shape && !given)
+    return refuse(DiagnosticKind::bad_model, format("input '{}' has no shape in the model", input.name),
+                  format("give one: --shape {}=1,3,224,224", input.name));
+  if (!given) return true;
+  size_t rank = input.shape ? input.shape->size() : given->size();
+  if (given->size() != rank)
+    return refuse(DiagnosticKind::bad_option,
+                  format("input '{}' has {}, but the shape given for it, [{}], has {}", input.name,
+                         plural(static_cast<int64_t>(rank), "axis", "axes"), join(*given, ", "), given->size()));
+  for (int64_t size : *given)
+    if (size < -1)
+      return refuse(
+          DiagnosticKind::bad_option,
+          format("the shape given for input '{}', [{}], has a size below zero", input.name, join(*given, ", ")),
+          "give sizes, or -1 for a size that stays as the model has it");
+  return true;
+}
+
+// A size that is given for a named dimension holds for the name everywhere.
+bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
+  const std::vector<int64_t>* given = given_shape(input.name);
+  if (!given) return true;
+  if (!can_be_input(input, place)) return false;
+  for (size_t axis = 0; input.shape && axis < given->size(); ++axis) {
+    const DimInfo& dim = (*input.shape)[axis];
+    const int64_t value = (*given)[axis];
+    if (value < 0 || dim.value || dim.name.empty()) continue;
+    std::optional<int64_t> before = sizes_.value(dim.name);
+    if (before && *before != value) {
+      report({DiagnosticKind::bad_option,
+              format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, *before, value, input.name),
+              place});
+      return false;
+    }
+    sizes_.bind(dim.name, value);
+  }
+  return true;
+}
+
+Type ImportState::input_type(const TensorInfo& input, const Span& place) {
+  if (!can_be_input(input, place)) return {};
+  const std::vector<int64_t>* given = given_shape(input.name);
+  size_t rank = input.shape ? input.shape->size() : given->size();
+  ir::Dims shape;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    DimInfo dim = input.shape ? (*input.shape)[axis] : DimInfo{};
+    if (given && (*given)[axis] >= 0)
+      shape.push_back(scalar::imm((*given)[axis]));
+    else if (dim.value && *dim.value >= 0)
+      shape.push_back(scalar::imm(*dim.value));
+    else  // a name, or a variable of its own (some exporters write -1 for it)
+      shape.push_back(dim.value || dim.name.empty() ? sizes_.fresh(format("d{}_{}", params_.size(), axis))
+                                                    : sizes_.named(dim.name));
+  }
+  return ir::tensor_type(std::move(shape), *input.dtype);
+}
+
+void ImportState::add_inputs(const std::vector<TensorInfo>& inputs) {
+  std::vector<std::string> names;
+  for (const TensorInfo& input : inputs) names.emplace_back(input.name);
+  for (const auto& [name, shape] : options_.shapes) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    Diagnostic d{DiagnosticKind::bad_option,
+                 format("a shape is given for '{}', but the model has no such input", name)};
+    if (std::optional<std::string> near = nearest(name, names)) d.help = format("did you mean '{}'?", *near);
+    d.notes.push_back(format("inputs: {}", join(names, ", ")));
+    report(std::move(d));
+  }
+  auto place_of = [&](const TensorInfo& input) { return span(format("input '{}'", input.name)); };
+  // First, because a shape given for a later input can bind a dimension's name.
+  bool right = true;
+  for (const TensorInfo& input : inputs) right = right && bind_given_shape(input, place_of(input));
+  for (const TensorInfo& input : inputs) {
+    const Span place = place_of(input);
+    Value value;
+    if (Type type = right ? input_type(input, place) : Type()) {
+      ir::VarRef param = ir::var(std::string(input.name), type, place);
+      param->type = type;
+      sizes_.add_parameter(param);
+      params_.push_back(param);
+      value.expr = param;
+    }
+    define(input.name, std::move(value), place);
+  }
+}
+
+// --- outputs ---------------------------------------------------------------------------------------------------------
+
+void ImportState::check_output(const TensorInfo& declared, const Expr& computed, const char* help) {
+  const ir::TensorType* type = computed ? ir::as<ir::TensorType>(computed->type) : nullptr;
+  if (!type || !declared.is_tensor) return;
+  auto wrong = [&](std::string what) {
+    report(
+        {DiagnosticKind::bad_model,
+         format("output '{}' is declared {}, but the graph computes {}", declared.name, what, ir::str(computed->type)),
+         span(format("output '{}'", declared.name)),
+         {},
+         {},
+         help});
+  };
+  if (!declared.element.empty() && declared.dtype != type->dtype)
+    return wrong(format("to have elements of {}", declared.element));
+  if (!declared.shape) return;
+  bool agrees = declared.shape->size() == type->shape.size();
+  std::vector<std::string> said;
+  for (size_t axis = 0; axis < declared.shape->size(); ++axis) {
+    const DimInfo& dim = (*declared.shape)[axis];
+    const bool fixed = dim.value && *dim.value >= 0;
+    said.push_back(fixed ? format("{}", *dim.value) : dim.name.empty() ? "?" : std::string(dim.name));
+    if (agrees && fixed && options_.shapes.empty() && options_.dims.empty() && is_int(type->shape[axis]))
+      agrees = type->shape[axis]->ivalue == *dim.value;
+  }
+  if (!agrees) wrong(format("of shape ({})", join(said, ", ")));
+}
+
+std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& names, const Span& place) {
+  Values outputs;
+  bool complete = true;
+  for (std::string_view name : names) {
+    const Value* value = scopes_.lookup(name);
+    if (!value)
+      report({DiagnosticKind::bad_model, format("output '{}' is defined by no node", name),
+              span(format("output '{}'", name))});
+    Expr expr = value && *value ? expression(*value, place) : Expr();
+    if (!expr) complete = false;
+    outputs.push_back(Value(std::move(expr)));
+    if (value) outputs.back().known = value->known;
+  }
+  return complete ? std::optional(std::move(outputs)) : std::nullopt;
+}
+
+std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_view>& names, const Values& outputs,
+                                                 ir::DictAttrs attrs, const Span& place) {
+  if (problems_.empty() && outputs.empty()) report({DiagnosticKind::bad_model, "the graph has no outputs", place});
+  if (!problems_.empty()) return std::nullopt;
+  ImportedModel result;
+  ir::Exprs results;
+  for (const Value& v : outputs) results.push_back(v.expr);
+  for (std::string_view name : names) result.output_names.emplace_back(name);
+  ir::Types inputs;
+  for (const ir::VarRef& p : params_) result.input_names.push_back(p->name), inputs.push_back(p->annotation);
+  Expr body = results.size() == 1 ? results[0] : emit_tuple(results, place);
+  attrs["input_names"] = result.input_names;
+  attrs["output_names"] = result.output_names;
+  ir::FunctionRef main = ir::function(params_, body, body->type, {}, std::move(attrs), place);
+  main->type = ir::func_type(std::move(inputs), body->type);
+  result.module.functions["main"] = main;
+  const std::vector<op::Condition>& assumed = assumed_.found();
+  if (std::none_of(assumed.begin(), assumed.end(),
+                   [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; }))
+    return result;
+  // Two names are one size: types of all of the model say so.
+  typing::forget_types(result.module);
+  Result<ir::Module> typed = typing::infer(result.module, &result.warnings);
+  if (typed) result.module = *std::move(typed);
+  if (!typed)
+    for (const Diagnostic& d : typed.errors()) report(d);
+  return typed ? std::optional(std::move(result)) : std::nullopt;
+}
+
+// --- names -----------------------------------------------------------------------------------------------------------
+
+static Diagnostic defined_twice(std::string_view name, const Span& place) {
+  return {DiagnosticKind::bad_model,
+          format("'{}' is defined twice", name),
+          place,
+          {},
+          {},
+          "every value of a graph needs a name of its own"};
+}
+
+void ImportState::define(std::string_view name, Value value, const Span& place) {
+  if (!scopes_.define(name, std::move(value))) report(defined_twice(name, place));
+}
+
+void ImportState::define_lazily(std::string_view name, std::function<Value()> make, const Span& place) {
+  if (!scopes_.define_lazily(name, std::move(make))) report(defined_twice(name, place));
+}
+
+std::optional<Values> ImportState::operands(const std::vector<std::string_view>& names,
+                                            function_ref<void(std::string_view name)> undefined) {
+  Values values;
+  bool complete = true;
+  for (std::string_view name : names) {
+    const Value* value = name.empty() ? nullptr : scopes_.lookup(name);
+    if (!name.empty() && !value) undefined(name);
+    if (!name.empty() && (!value || !*value)) complete = false;
+    values.push_back(value ? *value : Value());
+  }
+  return complete ? std::optional(std::move(values)) : std::nullopt;
+}
+
+bool ImportState::expect_inputs(const Values& inputs, size_t least, const Span& place) {
+  for (size_t i = 0; i < least; ++i) {
+    if (i < inputs.size() && inputs[i]) continue;
+    report({DiagnosticKind::bad_model,
+            format("{} needs {}, but input {} is missing", *place.node,
+                   plural(static_cast<int64_t>(least), "input", "inputs"), i),
+            place});
+    return false;
+  }
+  return true;
+}
+
+void ImportState::define_results(const std::vector<std::string_view>& names, Values results, const Span& place) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!names[i].empty()) define(names[i], i < results.size() ? std::move(results[i]) : Value(), place);
+}
+
+bool ImportState::check_attributes(std::string_view op, const std::vector<std::string_view>& given,
+                                   const std::vector<std::string>& known, const Span& place) {
+  std::set<std::string_view> seen;
+  bool right = true;
+  auto wrong = [&](std::string message, std::string help) {
+    report({DiagnosticKind::bad_model, format("{}: {}", *place.node, message), place, {}, {}, std::move(help)});
+    right = false;
+  };
+  for (std::string_view view : given) {
+    const std::string name(view);
+    if (!seen.insert(view).second) wrong(format("attribute '{}' is given twice", name), "give it once");
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::optional<std::string> near = nearest(name, known);
+    wrong(format("{} has no attribute '{}'", op, name), near ? format("did you mean '{}'?", *near)
+                                                        : known.empty()
+                                                            ? format("{} has no attributes: leave it out", op)
+                                                            : format("its attributes are: {}", join(known, ", ")));
+  }
+  return right;
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+Expr ImportState::expression(const Value& value, const Span& place) {
+  if (value.expr || !value.known) return value.expr;
+  const Known& known = *value.known;
+  auto& [keep, made] = made_[value.known.get()];
+  if (made) return made;
+  keep = value.known;
+  if (std::optional<Tensor> tensor = as_tensor(known)) return made = emit_constant(*std::move(tensor), place);
+  auto refuse = [&]() -> Expr {
+    Diagnostic d{DiagnosticKind::unsupported_operator,
+                 "a value computed from sizes is used as data in a way that cannot be imported", place};
+    d.help = "give the inputs' shapes: --shape NAME=1,3,224,224";
+    report(std::move(d));
+    return {};
+  };
+  if (known.dtype.is_float() || known.shape.size() > 1) return refuse();
+  ir::Exprs elements;
+  for (const scalar::Expr& e : known.values) {
+    Expr element = sizes_.expression(e, place);
+    if (!element) return refuse();
+    elements.push_back(element);
+  }
+  Expr all = elements[0];
+  if (!known.shape.empty()) {
+    Result<Expr> stacked = emit_call("stack", {emit_tuple(elements, place)}, {{"axis", int64_t{0}}}, place);
+    if (!stacked) return refuse();
+    all = *stacked;
+  }
+  if (known.dtype != DType::int64()) {
+    Result<Expr> converted = emit_call("cast", {all}, {{"dtype", known.dtype}}, place);
+    if (!converted) return refuse();
+    all = *converted;
+  }
+  return made = all;
+}
+
+}  // namespace relay::frontend

@@ -1,0 +1,98 @@
+// The state of one import, whatever the format: problems, names, parameters, and the module in the end. An importer
+// reads its file, then goes through the nodes in order:
+//
+//   ImportState import(path, options);
+//   import.add_inputs({{.name = "x", .dtype = DType::float32(), .shape = ...}});
+//   for each node:
+//     std::optional<Values> inputs = import.operands(node.inputs, undefined);
+//     if (inputs && import.expect_inputs(*inputs, 1, place)) {
+//       Conversion c(import, place, *inputs, node.inputs);       // conversion.h
+//       results = c.finish(convert(c), node.outputs);
+//     }
+//     import.define_results(node.outputs, results, place);       // empty results: passed over where they are used
+//   return import.finish(names, outputs, {}, place);
+//
+// docs/add-an-importer.md shows a whole one. Views of names must outlive the import, and so must the options.
+#pragma once
+
+#include "relay/frontend/common/import.h"
+#include "relay/frontend/common/shape_variables.h"
+#include "relay/frontend/common/tensor_info.h"
+#include "relay/op/conditions.h"
+
+namespace relay::frontend {
+
+// Bytes of constants that are computed rather than read (ranges, masks), in one import.
+inline constexpr int64_t max_made_bytes = 256 << 20;
+
+class ImportState {
+ public:
+  // `path` is what messages say.
+  ImportState(const std::string& path, const ImportOptions& options);
+
+  // --- problems ------------------------------------------------------------------------------------------------------
+  void report(Diagnostic diagnostic) { problems_.add(std::move(diagnostic)); }
+  // Those of OperatorUses::report_missing.
+  void report_missing(const OperatorUses& uses, const char* version_word, OperatorUses::Explain explain) {
+    uses.report_missing(problems_, version_word, explain);
+  }
+  Diagnostics problems() const { return problems_.all(); }
+  // A place in the model: "Conv 'conv_17'", "input 'x'".
+  Span span(std::string what) const;
+
+  // --- inputs and outputs --------------------------------------------------------------------------------------------
+  // Makes a parameter of each and defines its name. Shapes that the options give are checked against what the model
+  // says; one that names no input is reported.
+  void add_inputs(const std::vector<TensorInfo>& inputs);
+  // Reports it when the model declares an output that is not what it computes. Sizes are compared where both are
+  // numbers, and where no shapes were given: those need not be what the model was exported for.
+  void check_output(const TensorInfo& declared, const ir::Expr& computed, const char* help);
+  // The values of outputs, each as an expression; nothing when one is missing (reported here) or failed (reported
+  // before).
+  std::optional<Values> outputs(const std::vector<std::string_view>& names, const Span& place);
+  // The module: @main gives the outputs. Nothing when a problem was reported.
+  std::optional<ImportedModel> finish(const std::vector<std::string_view>& names, const Values& outputs,
+                                      ir::DictAttrs attrs, const Span& place);
+
+  // --- names ---------------------------------------------------------------------------------------------------------
+  Scopes& scopes() { return scopes_; }
+  // Defines a name in the innermost scope, or reports that it has it already.
+  void define(std::string_view name, Value value, const Span& place);
+  void define_lazily(std::string_view name, std::function<Value()> make, const Span& place);
+  // The values of a node's inputs; "" is an absent one. Nothing when one has failed, or is defined nowhere, which
+  // `undefined` reports.
+  std::optional<Values> operands(const std::vector<std::string_view>& names,
+                                 function_ref<void(std::string_view name)> undefined);
+  // Whether the first `least` of them are there; reports the first that is not.
+  bool expect_inputs(const Values& inputs, size_t least, const Span& place);
+  // Names a node's results; those that are missing are empty.
+  void define_results(const std::vector<std::string_view>& names, Values results, const Span& place);
+  // Whether a node has only attributes of its operator, each once: a misspelled one would leave its default in place.
+  bool check_attributes(std::string_view op, const std::vector<std::string_view>& given,
+                        const std::vector<std::string>& known, const Span& place);
+
+  // --- values --------------------------------------------------------------------------------------------------------
+  // The expression of a value, made now from its known elements if there is none yet. Null when that cannot be
+  // (reported).
+  ir::Expr expression(const Value& value, const Span& span);
+  // Counts bytes of a constant about to be made; false when it is one too many.
+  bool account(int64_t bytes) { return (made_bytes_ += bytes) <= max_made_bytes; }
+
+ private:
+  bool bind_given_shape(const TensorInfo& input, const Span& place);
+  bool can_be_input(const TensorInfo& input, const Span& place);
+  ir::Type input_type(const TensorInfo& input, const Span& place);
+  const std::vector<int64_t>* given_shape(std::string_view name) const;
+
+  const ImportOptions& options_;
+  std::shared_ptr<const Source> source_;
+  Problems problems_;
+  Scopes scopes_;
+  ShapeVariables sizes_;
+  std::vector<ir::VarRef> params_;
+  std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
+  int64_t made_bytes_ = 0;
+  op::Assumptions assumed_;  // what operators ask of sizes
+};
+
+}  // namespace relay::frontend

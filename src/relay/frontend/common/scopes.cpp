@@ -1,0 +1,37 @@
+#include "relay/frontend/common/scopes.h"
+
+#include <cctype>
+
+#include "relay/base/text.h"
+
+namespace relay::frontend {
+
+bool Scopes::define(std::string_view name, Value value) {
+  return scopes_.back().emplace(name, Entry{std::move(value), nullptr}).second;
+}
+
+bool Scopes::define_lazily(std::string_view name, std::function<Value()> make) {
+  return scopes_.back().emplace(name, Entry{{}, std::move(make)}).second;
+}
+
+const Value* Scopes::lookup(std::string_view name) {
+  for (size_t i = scopes_.size(); i-- > 0;) {
+    auto found = scopes_[i].find(name);
+    if (found == scopes_[i].end()) continue;
+    Entry& entry = found->second;
+    if (std::function<Value()> make = std::exchange(entry.make, nullptr)) entry.value = make();
+    return &entry.value;
+  }
+  return nullptr;
+}
+
+std::string UniqueNames::operator()(std::string_view wanted) {
+  std::string plain;
+  for (char c : wanted) plain += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  if (plain.empty() || std::isdigit(static_cast<unsigned char>(plain[0]))) plain = prefix_ + plain;
+  std::string unique = plain;
+  for (int i = 2; !taken_.insert(unique).second; ++i) unique = format("{}_{}", plain, i);
+  return unique;
+}
+
+}  // namespace relay::frontend

@@ -1,0 +1,37 @@
+// The sizes of a model's inputs that are not numbers: one shape variable for each name, and one of its own for each
+// size that has no name.
+#pragma once
+
+#include <map>
+
+#include "relay/frontend/common/scopes.h"
+
+namespace relay::frontend {
+
+class ShapeVariables {
+ public:
+  // The value that stands for a name instead of a variable; given before the name is first asked for.
+  void bind(std::string_view name, int64_t value) { dims_[std::string(name)] = scalar::imm(value); }
+  std::optional<int64_t> value(std::string_view name) const;
+  // The dimension of a name: the same wherever the name occurs.
+  ir::Dim named(std::string_view name);
+  // A variable of its own, called after `wanted`.
+  ir::Dim fresh(std::string_view wanted) { return scalar::var(names_(wanted)); }
+
+  // The variables in the type of this parameter are read from it at run time.
+  void add_parameter(const ir::VarRef& param);
+  // A size as an int64 scalar that is computed at run time; null when one of its variables cannot be read.
+  ir::Expr expression(const ir::Dim& size, const Span& place) const;
+
+ private:
+  struct Place {
+    ir::Dim dim;
+    ir::VarRef param;
+    int64_t axis;
+  };
+  UniqueNames names_{"d"};
+  std::map<std::string, ir::Dim, std::less<>> dims_;  // by the model's name
+  std::vector<Place> places_;
+};
+
+}  // namespace relay::frontend

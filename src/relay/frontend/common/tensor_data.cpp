@@ -1,0 +1,154 @@
+#include "relay/frontend/common/tensor_data.h"
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+
+#include "relay/tensor/memory.h"
+
+namespace relay::frontend {
+
+static_assert(std::endian::native == std::endian::little, "bytes are little-endian and are used in place");
+
+namespace fs = std::filesystem;
+
+Diagnostic tensor_problem(DiagnosticKind kind, std::string_view name, const std::string& what) {
+  return Diagnostic{kind, format("tensor '{}' {}", name, what)};
+}
+
+Result<TensorSize> tensor_size(std::string_view name, const Shape& shape, DType dtype) {
+  std::optional<int64_t> elements = element_count(shape);
+  int64_t bytes = 0;
+  if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(dtype.bytes()), &bytes))
+    return tensor_problem(DiagnosticKind::bad_model, name,
+                          format("has dimensions [{}], which are negative or too large", join(shape, ", ")));
+  return TensorSize{*elements, bytes};
+}
+
+Result<Tensor> tensor_of_bytes(std::string_view name, std::string_view bytes, const Shape& shape, DType dtype,
+                               std::shared_ptr<const MappedFile> owner) {
+  RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
+  if (bytes.size() != static_cast<size_t>(size.bytes))
+    return tensor_problem(DiagnosticKind::bad_model, name,
+                          format("needs {} bytes by its shape and type, but holds {}", size.bytes, bytes.size()));
+  if (dtype.is_bool())
+    for (char byte : bytes)
+      if (byte != 0 && byte != 1)
+        return tensor_problem(
+            DiagnosticKind::bad_model, name,
+            format("is of bools, but holds the byte {}", static_cast<int>(static_cast<unsigned char>(byte))));
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % dtype.bytes() == 0 && !bytes.empty())
+    return Tensor::view(const_cast<char*>(bytes.data()), shape, dtype, std::move(owner));
+  Tensor tensor = Tensor::empty(shape, dtype);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  drop_pages(bytes.data(), bytes.size());
+  return tensor;
+}
+
+// --- numbers one by one ----------------------------------------------------------------------------------------------
+
+static Status expect_count(std::string_view name, int64_t elements, size_t count) {
+  if (count == static_cast<size_t>(elements)) return ok();
+  return tensor_problem(DiagnosticKind::bad_model, name,
+                        format("has {} elements by its shape, but holds {}", elements, count));
+}
+
+Result<Tensor> tensor_of(std::string_view name, std::span<const int64_t> values, const Shape& shape, DType dtype) {
+  RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
+  RELAY_RETURN_IF_ERROR(expect_count(name, size.elements, values.size()));
+  Tensor tensor = Tensor::empty(shape, dtype);
+  if (values.empty()) return tensor;
+  char* out = static_cast<char*>(tensor.mutable_data());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (dtype.is_bool())
+      out[i] = values[i] != 0;
+    else
+      std::memcpy(out + i * static_cast<size_t>(dtype.bytes()), &values[i], static_cast<size_t>(dtype.bytes()));
+  }
+  return tensor;
+}
+
+template <class T>
+static Result<Tensor> copied(std::string_view name, std::span<const T> values, const Shape& shape, DType dtype) {
+  RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
+  RELAY_RETURN_IF_ERROR(expect_count(name, size.elements, values.size()));
+  Tensor tensor = Tensor::empty(shape, dtype);
+  if (!values.empty()) std::memcpy(tensor.mutable_data(), values.data(), values.size_bytes());
+  return tensor;
+}
+
+Result<Tensor> tensor_of(std::string_view name, std::span<const float> values, const Shape& shape) {
+  return copied(name, values, shape, DType::float32());
+}
+Result<Tensor> tensor_of(std::string_view name, std::span<const double> values, const Shape& shape) {
+  return copied(name, values, shape, DType::float64());
+}
+
+// --- other files -----------------------------------------------------------------------------------------------------
+
+static Result<std::string> external_path(const std::string& model_path, std::string_view name,
+                                         std::string_view location) {
+  auto refuse = [&](const char* why) {
+    Diagnostic d = tensor_problem(DiagnosticKind::bad_model, name, format("keeps its data in '{}', {}", location, why));
+    d.help = "external data must be named by a relative path to a file in the model's own folder";
+    return d;
+  };
+  if (location.empty() || location.find('\0') != std::string_view::npos) return refuse("which is not a path");
+  fs::path relative{std::string(location)};
+  if (relative.is_absolute()) return refuse("which is an absolute path");
+  for (const fs::path& part : relative)
+    if (part == "..") return refuse("which leaves the model's folder");
+  std::error_code error;
+  // The folder as named, and the folder where the model really is when it is a link (caches of model hubs are made of
+  // links).
+  fs::path folder = fs::weakly_canonical(
+      fs::path(model_path).parent_path().empty() ? fs::path(".") : fs::path(model_path).parent_path(), error);
+  if (error) return refuse(error.message().c_str());
+  fs::path real_folder = fs::weakly_canonical(fs::path(model_path), error).parent_path();
+  if (error) return refuse(error.message().c_str());
+  fs::path path = fs::weakly_canonical(folder / relative, error);
+  if (error) return refuse(error.message().c_str());
+  auto inside = [&](const fs::path& root) {
+    fs::path below = path.lexically_relative(root);
+    return !below.empty() && *below.begin() != "..";
+  };
+  if (!inside(folder) && !inside(real_folder)) return refuse("which leads out of the model's folder");
+  return path.string();
+}
+
+Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(std::string_view name, std::string_view location) {
+  RELAY_ASSIGN(std::string path, external_path(model_path_, name, location));
+  std::shared_ptr<const MappedFile>& file = files_[path];
+  if (!file) {
+    Result<std::shared_ptr<const MappedFile>> opened = MappedFile::open(path);
+    if (!opened) {
+      files_.erase(path);
+      Diagnostic d = tensor_problem(DiagnosticKind::file_not_found, name,
+                                    format("keeps its data in '{}', which cannot be read", path));
+      d.help = "copy the model together with its data files";
+      return d;
+    }
+    file = *std::move(opened);
+  }
+  return file;
+}
+
+std::vector<std::string> ExternalFiles::paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, file] : files_) paths.push_back(path);
+  return paths;
+}
+
+Result<Tensor> tensor_of_file(std::string_view name, std::shared_ptr<const MappedFile> file, uint64_t offset,
+                              const Shape& shape, DType dtype) {
+  RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
+  const uint64_t bytes = static_cast<uint64_t>(size.bytes), present = file->bytes().size();
+  if (offset > present || bytes > present - offset)
+    return tensor_problem(
+        DiagnosticKind::corrupt_file, name,
+        format("needs bytes {} to {} of '{}', which has {} bytes", offset, offset + bytes, file->path(), present));
+  std::string_view part = file->bytes().substr(offset, bytes);
+  return tensor_of_bytes(name, part, shape, dtype, std::move(file));
+}
+
+}  // namespace relay::frontend

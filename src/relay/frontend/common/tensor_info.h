@@ -1,0 +1,28 @@
+// What a foreign model says of its inputs and outputs. Views are into the model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "relay/base/dtype.h"
+
+namespace relay::frontend {
+
+// What a model says of a dimension: a value, a name, or neither (unknown).
+struct DimInfo {
+  std::optional<int64_t> value;
+  std::string_view name;
+};
+
+// What a model says of an input or an output.
+struct TensorInfo {
+  std::string_view name;
+  bool is_tensor = true;
+  std::optional<DType> dtype = {};  // none: it says none, or one that Relay has no tensors of
+  std::string element = {};         // the element type in the model's words; empty: it says none
+  std::optional<std::vector<DimInfo>> shape = {};
+};
+
+}  // namespace relay::frontend
