@@ -78,7 +78,13 @@ def main():
         print(f"{len(kinds)} kinds")
         return
     failures, times = run_all(
-        kinds, args.variants, args.seed, args.jobs, args.program, args.sanitized, lambda s: print(s, flush=True)
+        kinds,
+        args.variants,
+        args.seed,
+        args.jobs,
+        args.program and args.program.resolve(),
+        args.sanitized,
+        lambda s: print(s, flush=True),
     )
     if args.times:
         for seconds, name in times[:20]:
