@@ -14,7 +14,11 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
     return Diagnostic{
         DiagnosticKind::wrong_input,
         format("{} given, @main has {}", plural(static_cast<int64_t>(inputs.size()), "input is", "inputs are"),
-               plural(static_cast<int64_t>(ports.size()), "parameter", "parameters"))};
+               plural(static_cast<int64_t>(ports.size()), "parameter", "parameters")),
+        {},
+        {},
+        {},
+        "give one value for each parameter of @main"};
   eval::Values arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_tensor() != ports[i].is_tensor)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "relay/base/bytes.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/runtime/planner.h"
 
@@ -72,11 +73,6 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
   return out;
 }
 
-static std::string size(int64_t bytes) {
-  return bytes < 1 << 20 ? format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10))
-                         : format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 // When a buffer is alive, in at most 48 characters: "..####......".
 static std::string life(const Buffer& b, uint32_t steps) {
   uint32_t width = std::min<uint32_t>(48, steps);
@@ -86,13 +82,13 @@ static std::string life(const Buffer& b, uint32_t steps) {
 }
 
 static void print_memory(const SegmentMemory& m) {
-  std::cout << format("arena {}", size(m.arena));
+  std::cout << format("arena {}", bytes_text(m.arena));
   if (m.lower_bound > 0)
     std::cout << format(": {:.1f} % above the most that lives at one time, {} at step {} of {} ({})",
                         100.0 * static_cast<double>(m.arena - m.lower_bound) / static_cast<double>(m.lower_bound),
-                        size(m.lower_bound), m.peak_step, m.steps, m.peak_kernel);
-  std::cout << format("\nscratch of each thread {}; inputs {}; outputs {}\n", size(m.scratch), size(m.inputs),
-                      size(m.outputs));
+                        bytes_text(m.lower_bound), m.peak_step, m.steps, m.peak_kernel);
+  std::cout << format("\nscratch of each thread {}; inputs {}; outputs {}\n", bytes_text(m.scratch),
+                      bytes_text(m.inputs), bytes_text(m.outputs));
   std::cout << format("{:>12} {:>12} {:>6} {:>6}  {:<{}}  {}\n", "bytes", "offset", "first", "last", "life",
                       std::min<uint32_t>(48, m.steps), "array");
   for (const Buffer& b : m.buffers)
@@ -150,17 +146,17 @@ static Status inspect(const InspectOptions& options) {
   runtime::Signature signature = program->is_graph() ? runtime::graph_signature(*program) : program->signature;
   for (const runtime::Port& port : signature.inputs) std::cout << format("input {}: {}\n", port.name, port.type);
   for (const runtime::Port& port : signature.outputs) std::cout << format("output {}: {}\n", port.name, port.type);
-  std::cout << format("{}, {}, {}, constants {}\n",
-                      plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
-                      plural(static_cast<int64_t>(program->segments.size()), "segment", "segments"),
-                      plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"), size(constants));
+  std::cout << format(
+      "{}, {}, {}, constants {}\n", plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
+      plural(static_cast<int64_t>(program->segments.size()), "segment", "segments"),
+      plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"), bytes_text(constants));
   for (const SegmentMemory& m : segments) {
     if (!m.variables.empty()) say(format("{}: sizes are told for {}; --shape says others", m.name, m.variables));
     if (segments.size() > 1) std::cout << format("\nsegment {}\n", m.name);
     if (options.memory)
       print_memory(m);
     else
-      std::cout << format("arena {}, scratch of each thread {}\n", size(m.arena), size(m.scratch));
+      std::cout << format("arena {}, scratch of each thread {}\n", bytes_text(m.arena), bytes_text(m.scratch));
   }
   return ok();
 }
