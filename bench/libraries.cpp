@@ -95,7 +95,7 @@ struct Calls {
     memory::desc given, wanted;
   };
 
-  // The primitive that `desc` describe. What oneDNN has not got, or has already offered, is no call. `how`, in the name: what it
+  // The primitive that `desc` describe. What oneDNN has not got, or has already offered, is not a call. `how`, in the name: what it
   // has been told.
   template <class Primitive, class... Desc>
   void add(const char* how,

@@ -337,7 +337,7 @@ std::string wrong_pattern(const std::string& text) {
     std::regex pattern(text);
     return "";
   } catch (const std::regex_error& e) {
-    return format("{} is no regular expression: {}", text, e.what());
+    return format("{} is not a regular expression: {}", text, e.what());
   }
 }
 

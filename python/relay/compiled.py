@@ -20,7 +20,7 @@ class Port:
     """An input or an output."""
 
     name: str
-    dtype: str  # "" when it is no tensor
+    dtype: str  # "" when it is not a tensor
     shape: tuple  # int, or text for a size that is not known before the run: "n", "n * 224"
     type: str = ""  # "List[Tensor[(), int32]]"
 

@@ -21,7 +21,7 @@ static Array from_capsule(nb::object capsule) {
     PyCapsule_SetName(p, "used_dltensor");
     return {std::move(t)};
   }
-  throw nb::type_error("this is no DLPack capsule, or it was used before");
+  throw nb::type_error("this is not a DLPack capsule, or it was used before");
 }
 
 // A capsule that nobody takes frees what it holds.

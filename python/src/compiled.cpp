@@ -25,7 +25,7 @@ struct PyCompiled {
   std::vector<std::string> files{};           // that the model was read from
   std::string cached{};                       // the file of the cache that it was loaded from; else ""
 };
-// Name, dtype, dimensions; of what is no tensor: name, "", none, type.
+// Name, dtype, dimensions; of what is not a tensor: name, "", none, type.
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
 }  // namespace
 

@@ -37,7 +37,7 @@ static void add_spans(nb::module_& m) {
             self->node = std::make_shared<const std::string>(column ? format("{}:{}", place, *column) : place);
           },
           nb::arg("source_name"), nb::arg("line"), nb::arg("end_line") = nb::none(), nb::arg("column") = nb::none(),
-          nb::arg("end_column") = nb::none(), "A place that is no node's of a text; where it ends is not kept.")
+          nb::arg("end_column") = nb::none(), "A place that is not a node's of a text; where it ends is not kept.")
       .def_prop_ro("source_name",
                    [](const Span& s) {
                      if (s.source) return s.source->name;

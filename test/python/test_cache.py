@@ -135,7 +135,7 @@ def test_prune(model, folder, tmp_path):
     os.utime(stray, (time.time() - 7200,) * 2)
     assert "removed 2 files" in run("cache", "prune", "--max-size", "0").stderr
     assert entries() == [] and [f.name for f in folder.iterdir()] == ["index.db"]
-    assert "'lots' is no number of bytes" in run("cache", "prune", "--max-size", "lots", fails=True).stderr
+    assert "'lots' is not a number of bytes" in run("cache", "prune", "--max-size", "lots", fails=True).stderr
 
 
 def test_the_size_is_bounded(model, tmp_path, monkeypatch):

@@ -141,8 +141,8 @@ def test_profile_of_an_artifact(conv, tmp_path):
 def test_memory_limit(conv):
     assert cli("run", conv, "--memory-limit", "1G").returncode == 0
     done = cli("run", conv, "--memory-limit", "1K")
-    assert done.returncode == 1 and "and the limit is 0.0 MiB" in done.stderr and "weights" in done.stderr
-    assert "'1 GB' is no number of bytes" in cli("run", conv, "--memory-limit", "1 GB").stderr
+    assert done.returncode == 1 and "and the limit is 1 KiB" in done.stderr and "weights" in done.stderr
+    assert "'1 GB' is not a number of bytes" in cli("run", conv, "--memory-limit", "1 GB").stderr
 
 
 def test_inspect(conv, tmp_path):

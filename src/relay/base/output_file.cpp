@@ -107,7 +107,12 @@ void remove_drafts_on_signals() {
 }
 
 Diagnostic OutputFile::cannot_write(int error) const {
-  return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be written: {}", path_, std::strerror(error))};
+  return Diagnostic{DiagnosticKind::file_not_found,
+                    format("{} cannot be written: {}", path_, std::strerror(error)),
+                    {},
+                    {},
+                    {},
+                    "write to a folder that exists, may be written and has room"};
 }
 
 Result<OutputFile> OutputFile::open(const std::string& path) {

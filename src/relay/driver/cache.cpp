@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/bytes.h"
 #include "relay/base/output_file.h"
 #include "relay/driver/measure.h"
 #include "relay/runtime/artifact.h"
@@ -46,7 +47,7 @@ Result<int64_t> parse_bytes(std::string_view text) {
   std::string_view unit(read.ptr, static_cast<size_t>(end - read.ptr));
   int shift = unit.empty() || unit == "B" ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
   if (read.ec != std::errc() || shift < 0 || number < 0 || number > (INT64_MAX >> shift))
-    return Diagnostic{DiagnosticKind::bad_option, format("'{}' is no number of bytes", text), {}, {}, {},
+    return Diagnostic{DiagnosticKind::bad_option, format("'{}' is not a number of bytes", text), {}, {}, {},
                       "write 500M or 2G"};
   return number << shift;
 }
@@ -98,7 +99,12 @@ class Statement {
   }
   Status status() const {
     if (code_ == SQLITE_OK || code_ == SQLITE_ROW || code_ == SQLITE_DONE) return ok();
-    return Diagnostic{DiagnosticKind::corrupt_file, format("the cache's index: {}", sqlite3_errmsg(index_))};
+    return Diagnostic{DiagnosticKind::corrupt_file,
+                      format("the cache's index: {}", sqlite3_errmsg(index_)),
+                      {},
+                      {},
+                      {},
+                      "empty the cache with `relay cache clear`, or set RELAY_CACHE=off"};
   }
   std::string text(int column) const {
     const unsigned char* t = sqlite3_column_text(statement_, column);
@@ -219,7 +225,12 @@ static Result<std::string> hash_of_file(const std::string& path, size_t bytes) {
   void* memory = file < 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
   if (file >= 0) ::close(file);
   if (memory == MAP_FAILED)
-    return Diagnostic{DiagnosticKind::file_not_found, format("{}: {}", path, std::strerror(errno))};
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("{}: {}", path, std::strerror(errno)),
+                      {},
+                      {},
+                      {},
+                      "see whether the file exists and may be read"};
   std::string hash = hash_of({static_cast<const char*>(memory), bytes});
   ::munmap(memory, bytes);
   return hash;
@@ -276,7 +287,7 @@ Result<std::string> Cache::key_of(const std::vector<std::string>& files, const s
   for (const std::string& path : files) {
     struct stat about{};
     if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode))
-      return Diagnostic{DiagnosticKind::file_not_found, format("{} is not there", path)};
+      return Diagnostic{DiagnosticKind::file_not_found, format("{} is not there", path), {}, {}, {}, "check the path"};
     std::string who = identity(about), hash;
     Statement known(index_, "SELECT hash FROM contents WHERE path = ? AND identity = ?");
     if (known.bind(path).bind(who).step()) hash = known.text(0);
@@ -352,8 +363,8 @@ Result<CachedModel> Cache::store(const Model& model, const std::string& request,
       return not_kept(format("{} changed while it was compiled", file));
   }
   if (compiled.report.constant_bytes > most_bytes_)
-    return not_kept(format("its weights are {} MiB, and the cache may take {} MiB (RELAY_CACHE_SIZE)",
-                           compiled.report.constant_bytes >> 20, most_bytes_ >> 20));
+    return not_kept(format("its weights are {}, and the cache may take {} (RELAY_CACHE_SIZE)",
+                           bytes_text(compiled.report.constant_bytes), bytes_text(most_bytes_)));
   CachedModel made;
   made.model = absolute(model.path);
   RELAY_ASSIGN(made.key, key_of(files, request));

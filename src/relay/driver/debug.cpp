@@ -15,7 +15,11 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
     return Diagnostic{
         DiagnosticKind::wrong_input,
         format("{} given, @main has {}", plural(static_cast<int64_t>(inputs.size()), "input is", "inputs are"),
-               plural(static_cast<int64_t>(ports.size()), "parameter", "parameters"))};
+               plural(static_cast<int64_t>(ports.size()), "parameter", "parameters")),
+        {},
+        {},
+        {},
+        "give one value for each parameter of @main"};
   eval::Values arguments;
   std::vector<Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {

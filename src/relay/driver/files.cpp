@@ -14,7 +14,12 @@ Result<std::string> read_file(const std::string& path) {
     return Diagnostic{
         DiagnosticKind::file_not_found, format("{}: {}", path, std::strerror(errno)), {}, {}, {}, "check the path"};
   if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode))  // a device may have no end
-    return Diagnostic{DiagnosticKind::file_not_found, format("{} is not a file", path)};
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("{} is not a file", path),
+                      {},
+                      {},
+                      {},
+                      "give the path of a file, not of a folder"};
   std::ifstream file(path, std::ios::binary);
   std::string bytes;
   try {
@@ -23,7 +28,9 @@ Result<std::string> read_file(const std::string& path) {
     file.setstate(std::ios::failbit);
   }
   if (!file)
-    return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be read: {}", path, std::strerror(errno))};
+    return Diagnostic{
+        DiagnosticKind::file_not_found,    format("{} cannot be read: {}", path, std::strerror(errno)), {}, {}, {},
+        "see whether the file may be read"};
   return bytes;
 }
 

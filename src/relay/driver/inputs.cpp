@@ -251,7 +251,7 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values
   return out;
 }
 
-// A value for an input that is no tensor and not given; nothing where its type is not known or has none.
+// A value for an input that is not a tensor and not given; nothing where its type is not known or has none.
 static Result<runtime::Value> random_input(const ir::Module& types, size_t index, uint64_t seed) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find("main");
   if (main == types.functions.end()) return runtime::Value();
@@ -261,7 +261,7 @@ static Result<runtime::Value> random_input(const ir::Module& types, size_t index
   return value ? to_runtime(*value, types) : runtime::Value();
 }
 
-// A port that is no tensor: the value of an expression.
+// A port that is not a tensor: the value of an expression.
 static Status check_value(const Port& port, const InputSource& source) {
   using Kind = InputSource::Kind;
   bool is_value = source.kind == Kind::Value, has_tensor = source.kind == Kind::Tensor && port.is_tensor;

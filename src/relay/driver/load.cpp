@@ -46,7 +46,9 @@ Result<ModelForm> form_of(const std::string& path) {
   std::string_view head(bytes, static_cast<size_t>(file.gcount()));
   if (!file && file.gcount() == 0) {
     RELAY_ASSIGN(std::string content, read_file(path));
-    if (content.empty()) return Diagnostic{DiagnosticKind::corrupt_file, format("{} is empty", path)};
+    if (content.empty())
+      return Diagnostic{DiagnosticKind::corrupt_file,      format("{} is empty", path), {}, {}, {},
+                        "write or download the file again"};
     head = head.substr(0, 0);
   }
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
@@ -78,7 +80,10 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
     return Diagnostic{
         DiagnosticKind::wrong_input,
         format("input `{}` is {}: the shape ({}) does not fit it", param->name, ir::str(type), join(shape, ", ")),
-        param->span};
+        param->span,
+        {},
+        {},
+        "give one size for each dimension of a tensor"};
   for (int64_t size : shape)
     if (size < -1)
       return Diagnostic{
@@ -100,7 +105,10 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
         if (!scalar::is_int(b.value, shape[d]))
           return Diagnostic{DiagnosticKind::wrong_input,
                             format("dimension `{}` is given as {} and as {}", dims[d]->name, b.value->ivalue, shape[d]),
-                            param->span};
+                            param->span,
+                            {},
+                            {},
+                            "one name is one size, in all inputs: give the same size"};
       }
       if (!known) bindings.push_back({dims[d], value});
     } else if (!scalar::is_any(dims[d])) {
@@ -120,7 +128,12 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   if (shapes.empty()) return module;
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
-    return Diagnostic{DiagnosticKind::unknown_global, "the module has no @main, whose inputs shapes are for"};
+    return Diagnostic{DiagnosticKind::unknown_global,
+                      "the module has no @main, whose inputs shapes are for",
+                      {},
+                      {},
+                      {},
+                      "name the function that the shapes are for @main"};
   const ir::Function& function = *main->second;
   std::vector<scalar::Binding> bindings;
   std::map<std::string, ir::Type> types;
@@ -165,7 +178,8 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
 Result<std::string> note(const runtime::Artifact& artifact, const std::string& name) {
   for (const runtime::Note& note : artifact.notes)
     if (note.name == name) return note.text;
-  return Diagnostic{DiagnosticKind::corrupt_file, format("the artifact has no note `{}`", name)};
+  return Diagnostic{DiagnosticKind::corrupt_file, format("the artifact has no note `{}`", name), {}, {}, {},
+                    "compile the model again"};
 }
 
 Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options) {
@@ -177,7 +191,11 @@ Status load_artifact(Model& model, const std::string& path, const runtime::Execu
   std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find("main");
   if (main == model.interface.functions.end() || main->second->params.size() != model.executable->inputs().size())
     return Diagnostic{DiagnosticKind::corrupt_file,
-                      format("{}: the note `{}` is not of its program", path, interface_note)};
+                      format("{}: the note `{}` is not of its program", path, interface_note),
+                      {},
+                      {},
+                      {},
+                      "compile the model again"};
   return ok();
 }
 
@@ -217,7 +235,9 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
 
 // --- models in memory --------------------------------------------------------------------------------------------------------
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
-  if (bytes.empty()) return Diagnostic{DiagnosticKind::corrupt_file, format("{} is empty", name)};
+  if (bytes.empty())
+    return Diagnostic{DiagnosticKind::corrupt_file, format("{} is empty", name), {}, {}, {},
+                      "give the bytes of a model"};
   if (starts_with(bytes, artifact_magic)) return ModelForm::Artifact;
   if (starts_with(trim(bytes.substr(0, 256)), "#[version")) return ModelForm::Relay;
   // The fields of an ONNX model that files begin with: ir_version, producer_name, graph, opset_import.

@@ -120,7 +120,11 @@ Result<eval::Value> to_eval(const runtime::Value& value, const ir::Module& modul
               return eval::Value(Ref<const eval::ValueNode>(new eval::DataValue(c, std::move(parts))));
         return Diagnostic{DiagnosticKind::wrong_input,
                           format("the program has no type {} with a constructor {} of {}", type, v.constructor(),
-                                 plural(static_cast<int64_t>(parts.size()), "field", "fields"))};
+                                 plural(static_cast<int64_t>(parts.size()), "field", "fields")),
+                          {},
+                          {},
+                          {},
+                          "give a value of a type that the program defines"};
       });
 }
 

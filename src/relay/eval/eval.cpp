@@ -240,14 +240,14 @@ class Machine {
         const ir::Expr& ref = get<ir::RefRead>(e).ref;
         if (first) return ask({ref.get()}), ok();
         Value v = take(ref.get());
-        if (!as_reference(v)) return wrong(e, format("{} is no reference", str(v)));
+        if (!as_reference(v)) return wrong(e, format("{} is not a reference", str(v)));
         return finish(as_reference(v)->value), ok();
       }
       case ExprKind::RefWrite: {
         const ir::RefWrite& write = get<ir::RefWrite>(e);
         if (first) return ask({write.ref.get(), write.value.get()}), ok();
         Value v = take(write.ref.get());
-        if (!as_reference(v)) return wrong(e, format("{} is no reference", str(v)));
+        if (!as_reference(v)) return wrong(e, format("{} is not a reference", str(v)));
         as_reference(v)->value = take(write.value.get());
         return finish(tuple_value({})), ok();
       }

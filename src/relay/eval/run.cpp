@@ -1,6 +1,7 @@
 // Runs a StageProgram: chunks of lanes, steps of the other axes, accumulation. See stage.h.
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "relay/eval/lanes.h"
@@ -301,15 +302,22 @@ Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const
   }
   std::vector<std::thread> workers;
   std::vector<std::exception_ptr> failures(static_cast<size_t>(threads));
-  for (int64_t t = 0; t < threads; ++t)
-    workers.emplace_back([&, t] {
-      try {
-        Runner(program, inputs, dot_inputs, &output)
-            .run(chunks * t / threads * grain, std::min(points, chunks * (t + 1) / threads * grain));
-      } catch (...) {
-        failures[static_cast<size_t>(t)] = std::current_exception();
-      }
-    });
+  auto part = [&](int64_t t) {
+    try {
+      Runner(program, inputs, dot_inputs, &output)
+          .run(chunks * t / threads * grain, std::min(points, chunks * (t + 1) / threads * grain));
+    } catch (...) {
+      failures[static_cast<size_t>(t)] = std::current_exception();
+    }
+  };
+  workers.reserve(static_cast<size_t>(threads));
+  for (int64_t t = 0; t < threads; ++t) {
+    try {
+      workers.emplace_back(part, t);
+    } catch (const std::system_error&) {  // no more threads: this one does the part, the result is the same
+      part(t);
+    }
+  }
   for (std::thread& w : workers) w.join();
   for (const std::exception_ptr& f : failures)
     if (f) std::rethrow_exception(f);

@@ -12,13 +12,24 @@ Result<Shape> shape_of(const te::Tensor& t, const ShapeValues& values) {
   for (const scalar::Expr& e : t->shape) {
     std::optional<int64_t> extent = scalar::evaluate(e, values);
     if (!extent)
-      return Diagnostic{DiagnosticKind::wrong_input, format("the extent {} of {} has no value", str(e), t->name)};
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("the extent {} of {} has no value", str(e), t->name),
+                        {},
+                        {},
+                        {},
+                        "give a value for each shape variable"};
     if (*extent < 0)
-      return Diagnostic{DiagnosticKind::wrong_input, format("the extent {} of {} is {}", str(e), t->name, *extent)};
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("the extent {} of {} is {}", str(e), t->name, *extent),
+                        {},
+                        {},
+                        {},
+                        "give sizes with which no dimension is negative"};
     shape.push_back(*extent);
   }
   if (!element_count(shape))
-    return Diagnostic{DiagnosticKind::out_of_memory, format("{} has too many elements", t->name)};
+    return Diagnostic{DiagnosticKind::out_of_memory, format("{} has too many elements", t->name), {}, {}, {},
+                      "give smaller sizes"};
   return shape;
 }
 
@@ -44,7 +55,11 @@ Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBin
       if (it->second.shape() != shapes[t.get()])
         return Diagnostic{DiagnosticKind::wrong_input,
                           format("{} has shape ({}), expected ({})", t->name, join(it->second.shape(), ", "),
-                                 join(shapes[t.get()], ", "))};
+                                 join(shapes[t.get()], ", ")),
+                          {},
+                          {},
+                          {},
+                          "give an array of the expected shape"};
     }
     for (const te::Tensor& in : te::inputs(t)) ++uses[in.get()];
   }

@@ -313,7 +313,8 @@ class SegmentWriter {
     for (size_t i = 0; i < lowered_.arrays.size(); ++i) {
       const lower::Array& a = lowered_.arrays[i];
       if (a.kind != Kind::Input) continue;
-      RELAY_CHECK(a.index >= 0 && static_cast<size_t>(a.index) < array_of.size(), "input {} is no parameter", a.name);
+      RELAY_CHECK(a.index >= 0 && static_cast<size_t>(a.index) < array_of.size(), "input {} is not a parameter",
+                  a.name);
       array_of[static_cast<size_t>(a.index)] = static_cast<int>(i);
     }
     for (size_t i = 0; i < array_of.size(); ++i) {
@@ -347,7 +348,7 @@ class SegmentWriter {
   Status outputs() {
     std::vector<std::string> names;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      RELAY_CHECK(outputs_[i] >= 0, "result {} of the function is no array", i);
+      RELAY_CHECK(outputs_[i] >= 0, "result {} of the function is not an array", i);
       int output = outputs_[i], holder = holder_[static_cast<size_t>(output)];
       const lower::Array &a = lowered_.arrays[static_cast<size_t>(output)],
                          &h = lowered_.arrays[static_cast<size_t>(holder)];

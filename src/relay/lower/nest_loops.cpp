@@ -211,7 +211,7 @@ loop::Stmt KernelBuilder::inside_loop(const te::Tensor& stage, const te::Axis& a
                                       const Ranges& ranges, Inside with) {
   if (l.step != 1) refuse("give it the step 1", "loop {}/{} is inside", l.axis, l.step);
   if (stage->combiner != te::Combiner::Sum || !is_reduce_axis(*stage, l.axis))
-    refuse("make it serial", "loop {} of stage '{}' is inside, but is no loop over a sum", l.axis, stage->name);
+    refuse("make it serial", "loop {} of stage '{}' is inside, but is not a loop over a sum", l.axis, stage->name);
   Exprs vars{axis.var};
   std::vector<const te::Axis*> others;
   for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})

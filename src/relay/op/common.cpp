@@ -34,7 +34,7 @@ Result<size_t> shape_input(const char* number, const Types& in, size_t i, const 
   RELAY_RETURN_IF_ERROR(expect_rank(number, shape, 1, name));
   if (!shape->dtype.is_int()) return constraint(number, "{} must be integers, but is {}", name, shape->dtype.str());
   if (!scalar::is_int(shape->shape[0]))
-    return constraint(number, "{} has {} values, which is no constant", name, text(shape->shape));
+    return constraint(number, "{} has {} values, which is not a constant", name, text(shape->shape));
   return static_cast<size_t>(shape->shape[0]->ivalue);
 }
 

@@ -59,7 +59,7 @@ void RunContext::note_calls(std::span<const uint32_t> functions, size_t count) {
 
 Object* make_tensor_of_shape(RunContext& run, const Object* shape) {
   if (shape->kind != ObjectKind::Tensor || shape->id != dtype_id(DType::int64()) || shape->size != 1)
-    return not_well_typed(run, "a shape is no vector of int64");
+    return not_well_typed(run, "a shape is not a vector of int64");
   size_t rank = static_cast<size_t>(as_tensor(shape)->dims()[0]);
   std::span<const int64_t> sizes(static_cast<const int64_t*>(as_tensor(shape)->data), rank);
   int64_t elements = 1;

@@ -432,7 +432,7 @@ Result<Value> Executable::call_closure(const Value& closure, std::span<const Val
     uint32_t index =
         closure && closure.kind() == ObjectKind::Closure ? closure.get()->id - linked_.first_function : UINT32_MAX;
     if (index >= functions.size())
-      return Diagnostic{DiagnosticKind::wrong_input, "the value called is no function of this program"};
+      return Diagnostic{DiagnosticKind::wrong_input, "the value called is not a function of this program"};
     const Function& f = functions[index];
     std::vector<Value> all;
     for (size_t i = 0; i < closure.size(); ++i) all.push_back(closure.field(i));

@@ -315,7 +315,7 @@ TEST_P(Functions, AClosureCallsItselfAndTheHostCallsIt) {
   ASSERT_TRUE(again) << render(again.errors());
   EXPECT_EQ(number(*again), 10.5);
   EXPECT_EQ(other->call_closure(closure, std::vector<Value>{scalar(1)}).errors()[0].message,
-            "the value called is no function of this program");
+            "the value called is not a function of this program");
   EXPECT_EQ(e->call_closure(closure, {}).errors()[0].message, "the function takes 1 argument, but 0 were given");
 }
 
@@ -646,7 +646,7 @@ TEST_P(Functions, CallsOfOtherThings) {
   f.ret(last(f.closure(1, {})));
   p->functions.push_back(f.finish());
   std::shared_ptr<Executable> e = make(p);
-  EXPECT_EQ(error(e, {scalar(1)}), "error[R0601]: a value is called that is no function\n  note: in `main`\n");
+  EXPECT_EQ(error(e, {scalar(1)}), "error[R0601]: a value that is not a function is called\n  note: in `main`\n");
   std::shared_ptr<Program> q = scalar_program();
   takes(*q, 1);
   FunctionBuilder g("main", 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "relay/base/bytes.h"
 #include "relay/runtime/segment_runner.h"
 #include "relay/tensor/memory.h"
 
@@ -79,7 +80,8 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
   for (const KernelEntry& kernel : program->kernels) {
     KernelFn fn = library ? library->find(kernel.name) : nullptr;
     if (fn == nullptr)
-      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name)};
+      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name), {}, {}, {},
+                        "compile the model again"};
     linked.kernels.push_back(fn);
   }
   if (program->is_graph()) return linked;
@@ -92,7 +94,8 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
   static std::atomic<uint64_t> next_function{0};
   uint64_t first = next_function.fetch_add(program->functions.size());
   if (first + program->functions.size() > UINT32_MAX)
-    return Diagnostic{DiagnosticKind::limit_exceeded, "this process has loaded too many programs"};
+    return Diagnostic{DiagnosticKind::limit_exceeded,       "this process has loaded too many programs", {}, {}, {},
+                      "load each program once and share it"};
   linked.first_function = static_cast<uint32_t>(first);
   for (const Function& f : program->functions) {
     uint32_t& scratch = linked.scratch.emplace_back(0);
@@ -113,12 +116,11 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
                         format("the code of the functions is for version {} of the runtime's interface, and this is {}",
                                linked.native->version, RELAY_NATIVE_VERSION)};
     if (linked.native->count != program->functions.size())
-      return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program"};
+      return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program", {}, {}, {},
+                        "compile the model again"};
   }
   return linked;
 }
-
-static std::string mib(int64_t bytes) { return format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
 
 Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segment, std::vector<int64_t> variables) {
   RELAY_ASSIGN(Plan made, plan(*linked.program, segment, std::move(variables)));
@@ -129,9 +131,10 @@ Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segme
   int64_t all = linked.constant_bytes + made.arena_bytes + results;
   if (all <= linked.memory_limit) return made;
   Diagnostic d{DiagnosticKind::out_of_memory, format("segment `{}` needs {} for these inputs, and the limit is {}",
-                                                     segment.name, mib(all), mib(linked.memory_limit))};
+                                                     segment.name, bytes_text(all), bytes_text(linked.memory_limit))};
   d.notes.push_back(format("weights {}, temporaries {} (at least {} whatever the plan), results {}",
-                           mib(linked.constant_bytes), mib(made.arena_bytes), mib(made.lower_bound), mib(results)));
+                           bytes_text(linked.constant_bytes), bytes_text(made.arena_bytes),
+                           bytes_text(made.lower_bound), bytes_text(results)));
   d.help = "smaller inputs, such as a smaller batch, need less; `relay inspect --memory` shows what lives when";
   return d;
 }

@@ -59,7 +59,7 @@ TEST(Native, HasEveryOperation) {
   EXPECT_TRUE(is_unique(x.get()));
   EXPECT_EQ(context.references().live(), 0u);
   EXPECT_EQ(render(context.errors()),
-            "error[R0402]: the program is not well typed: a value is used as a reference that is none\n"
+            "error[R0402]: the program is not well typed: a value that is not a reference is used as one\n"
             "  note: in `main`\n");
   context.end();
   args[0] = Value(x).detach();

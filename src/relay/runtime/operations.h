@@ -58,7 +58,7 @@ inline int64_t tag_of(RunContext& run, const Object* o, uint32_t type) {
 inline int is_true(RunContext& run, const Object* o) {
   if (o->kind == ObjectKind::Tensor && o->id == dtype_id(DType::boolean()) && o->size == 0)
     return *static_cast<const uint8_t*>(as_tensor(o)->data) != 0;
-  not_well_typed(run, "a condition is no bool");
+  not_well_typed(run, "a condition is not a bool");
   return -1;
 }
 
@@ -69,7 +69,7 @@ inline int64_t closure_function(RunContext& run, const Object* closure, size_t a
   if (closure->kind != ObjectKind::Closure || index >= functions.size()) {
     run.fail(DiagnosticKind::wrong_input, closure->kind == ObjectKind::Closure
                                               ? "a function of another program is called"
-                                              : "a value is called that is no function");
+                                              : "a value that is not a function is called");
     return -1;
   }
   const Function& f = functions[index];
@@ -102,7 +102,7 @@ inline Object* make_reference(RunContext& run, Object* content) {
 }
 inline ReferenceObject* as_reference(RunContext& run, Object* o) {
   if (o->kind == ObjectKind::Reference) return static_cast<ReferenceObject*>(o);
-  not_well_typed(run, "a value is used as a reference that is none");
+  not_well_typed(run, "a value that is not a reference is used as one");
   return nullptr;
 }
 

@@ -121,7 +121,7 @@ TEST(Program, ValidateFindsWhatCannotWait) {
   const Case cases[] = {
       {"an input without rows", [](Segment& s) { s.arrays[s.inputs[0]].rows = Rows::None; }},
       {"rows of a segment that does not wait", [](Segment& s) { s.batching = Batching::None; }},
-      {"rows that are no dimension", [](Segment& s) { s.arrays[s.inputs[1]].shape.clear(); }},
+      {"rows that are not a dimension", [](Segment& s) { s.arrays[s.inputs[1]].shape.clear(); }},
       {"another size", [](Segment& s) { s.arrays[s.outputs[0]].shape.push_back(SizeExpr::variable(0)); }},
       {"a constant number of rows", [](Segment& s) { s.arrays[s.inputs[1]].shape = {SizeExpr::constant(1)}; }},
       {"a factor", [](Segment& s) { s.bindings[0].factor = 2; }},

@@ -97,7 +97,7 @@ class Validator {
     limit(f.steps.size(), Limits::steps, "steps");
     for (size_t i = 0; i < f.arrays.size() && !failed_; ++i) array(f, i);
     for (size_t i = 0; i < f.inputs.size() && !failed_; ++i) {
-      check(f.inputs[i] < f.arrays.size(), "an input is no array");
+      check(f.inputs[i] < f.arrays.size(), "an input is not an array");
       if (failed_) return;
       const Array& a = f.arrays[f.inputs[i]];
       check(a.kind == Array::Kind::Input && a.index == i, format("input {} is not an input array", i));
@@ -105,7 +105,7 @@ class Validator {
     check(f.output_names.empty() || f.output_names.size() == f.outputs.size(), "the outputs' names do not match");
     std::vector<bool> is_output(f.arrays.size());
     for (uint32_t output : f.outputs) {
-      check(output < f.arrays.size(), "an output is no array");
+      check(output < f.arrays.size(), "an output is not an array");
       if (failed_) return;
       const Array::Kind kind = f.arrays[output].kind;
       check(kind != Array::Kind::Temporary && kind != Array::Kind::Part, "an output is a temporary");
@@ -116,7 +116,7 @@ class Validator {
     bindings(f);
     checks(f.checks, f.variables.size());
     for (const SizeExpr& e : f.sizes) size(e, f.variables.size(), "a size");
-    for (uint32_t operand : f.operands) check(operand < f.arrays.size(), "an operand is no array");
+    for (uint32_t operand : f.operands) check(operand < f.arrays.size(), "an operand is not an array");
     for (size_t i = 0; i < f.steps.size() && !failed_; ++i) step(f, f.steps[i]);
     if (!failed_) batching(f);
   }
@@ -156,7 +156,7 @@ class Validator {
     if (a.kind == Array::Kind::Part) {
       size(a.begin, f.variables.size(), "the place of a part");
       check(a.index < f.arrays.size() && f.arrays[a.index].kind == Array::Kind::Temporary,
-            format("array {} is a part of what is no temporary", i));
+            format("array {} is a part of what is not a temporary", i));
     }
     if (a.kind == Array::Kind::Constant) {
       check(a.index < program_.constants.size(), "a constant does not exist");
@@ -255,7 +255,7 @@ class Validator {
     limit(port.name.size(), Limits::text, "bytes in a name");
     limit(port.type.size(), Limits::text, "bytes in a type");
     limit(port.shape.size(), Limits::rank, "dimensions");
-    check(port.is_tensor || port.shape.empty(), "a port that is no tensor has a shape");
+    check(port.is_tensor || port.shape.empty(), "a port that is not a tensor has a shape");
     check(port.kind != ObjectKind::Data || port.data_type < program_.types.size(), "a port's data type does not exist");
     check(parse_dtype(port.dtype.str()) == port.dtype, "a port's element type is unknown");
     for (const SizeExpr& e : port.shape) size(e, variables, "a dimension");
@@ -271,7 +271,7 @@ class Validator {
     check(f.parameters <= f.registers, "it has fewer registers than parameters");
     check(!f.takes_self || f.parameters > 0, "it takes itself and has no parameter");
     for (const std::string& message : f.messages) limit(message.size(), Limits::text, "bytes in a message");
-    for (Operand operand : f.operands) check(operand.reg < f.registers, "an operand is no register");
+    for (Operand operand : f.operands) check(operand.reg < f.registers, "an operand is not a register");
     check(!f.code.empty() && ends_flow(f.code.back().op), "its code runs off the end");
     for (size_t i = 0; i < f.code.size() && !failed_; ++i) instruction(f, f.code[i]);
     if (!failed_) flow(f);
@@ -280,7 +280,7 @@ class Validator {
   void instruction(const Function& f, const Instruction& in) {
     range(in.args, f.operands.size(), "operands");
     range(in.list, f.lists.size(), "list items");
-    if (gives_value(in.op)) check(in.to < f.registers, "a result is no register");
+    if (gives_value(in.op)) check(in.to < f.registers, "a result is not a register");
     if (failed_) return;
     auto args = [&](size_t count) {
       if (in.args.count != count)
@@ -295,7 +295,7 @@ class Validator {
         if (failed_) return;
         const Segment& segment = program_.segments[in.index];
         for (uint32_t i = 0; i < in.list.count; ++i)
-          check(f.lists[in.list.begin + i] < f.registers, "a result is no register");
+          check(f.lists[in.list.begin + i] < f.registers, "a result is not a register");
         check(in.list.count == segment.outputs.size(), "a segment has another number of results");
         return args(segment.inputs.size());
       }

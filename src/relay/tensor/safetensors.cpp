@@ -181,7 +181,9 @@ bool read_metadata(Header& in) {
 
 Result<NamedTensors> read_safetensors(const std::string& path) {
   auto corrupt = [&](std::string what) {
-    return Diagnostic{DiagnosticKind::corrupt_file, format("{} is not a whole safetensors file: {}", path, what)};
+    return Diagnostic{
+        DiagnosticKind::corrupt_file,      format("{} is not a whole safetensors file: {}", path, what), {}, {}, {},
+        "write or download the file again"};
   };
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status{};
@@ -199,7 +201,12 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   close(file);
   if (data == MAP_FAILED)
-    return Diagnostic{DiagnosticKind::file_not_found, format("cannot map {}: {}", path, std::strerror(errno))};
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("cannot map {}: {}", path, std::strerror(errno)),
+                      {},
+                      {},
+                      {},
+                      "see whether the file may be read and enough memory is free"};
   mapping->data = static_cast<char*>(data), mapping->size = size;
 
   uint64_t header_size = 0;
@@ -230,7 +237,11 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
       if (!dtype)
         return Diagnostic{
             DiagnosticKind::not_supported,
-            format("{}: tensor '{}' has elements of type {}, which Relay cannot hold", path, name, entry.dtype)};
+            format("{}: tensor '{}' has elements of type {}, which Relay cannot hold", path, name, entry.dtype),
+            {},
+            {},
+            {},
+            "convert the tensor to a type that docs/language.md lists"};
       std::optional<int64_t> count = element_count(entry.shape);
       int64_t bytes = 0, begin = entry.offsets[0], end = entry.offsets[1];
       if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes))
@@ -273,7 +284,11 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     if (name == "__metadata__" || !names.insert(name).second)
       return Diagnostic{DiagnosticKind::duplicate_definition,
-                        format("two tensors of {} would be named '{}'", path, name)};
+                        format("two tensors of {} would be named '{}'", path, name),
+                        {},
+                        {},
+                        {},
+                        "rename one of the two"};
     const char* dtype = nullptr;
     for (const auto& known : dtypes)
       if (known.dtype == tensor.dtype()) dtype = known.name;

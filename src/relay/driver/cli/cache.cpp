@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/bytes.h"
 #include "relay/base/printable.h"
 #include "relay/driver/cli/cli.h"
 
@@ -27,8 +28,6 @@ static Result<std::unique_ptr<driver::Cache>> open_cache() {
     return Diagnostic{DiagnosticKind::bad_option, "the cache is off", {}, {}, {}, "RELAY_CACHE names its folder"};
   return cache;
 }
-
-static std::string size(int64_t bytes) { return format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
 
 // "3 minutes ago"
 static std::string ago(double time) {
@@ -57,20 +56,20 @@ static Status list(const CacheOptions& options) {
                       {"made", m.made},
                       {"used", m.used}});
     else
-      std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8), size(m.bytes),
+      std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8), bytes_text(m.bytes),
                           milliseconds(m.compile_ms), ago(m.used), printable(m.model), printable(m.how));
   }
   for (const driver::Cache::Stray& stray : strays) {
     bytes += stray.bytes;
     if (!options.json)
-      std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", size(stray.bytes),
+      std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", bytes_text(stray.bytes),
                           stray.in_use ? "being written" : "left by a process that ended; prune removes it",
                           printable(stray.path));
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, driver::default_cache_bytes());
   say(format("{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
-             *driver::default_cache_folder(), size(bytes), size(most)));
+             *driver::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
   return ok();
 }
 
@@ -80,7 +79,7 @@ static Status prune(const CacheOptions& options) {
                options.max_size.empty() ? driver::default_cache_bytes() : driver::parse_bytes(options.max_size));
   double unused = options.unused_days < 0 ? 1e18 : options.unused_days * 86400;
   RELAY_ASSIGN(driver::Cache::Pruned removed, cache->prune(most, unused));
-  say(format("removed {}, {}", plural(removed.models, "file", "files"), size(removed.bytes)));
+  say(format("removed {}, {}", plural(removed.models, "file", "files"), bytes_text(removed.bytes)));
   return ok();
 }
 

@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "relay/base/bytes.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/files.h"
@@ -20,8 +21,7 @@ struct CompileVerbOptions : ModelOptions {
 static std::string size_of(const std::string& path) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0) return "";
-  double bytes = static_cast<double>(about.st_size);
-  return bytes >= 1 << 20 ? format(", {:.1f} MiB", bytes / (1 << 20)) : format(", {:.1f} KiB", bytes / 1024);
+  return ", " + bytes_text(about.st_size);
 }
 
 static Status compile_to_file(const CompileVerbOptions& options) {

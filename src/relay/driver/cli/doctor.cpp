@@ -6,6 +6,7 @@
 #include <iostream>
 #include <thread>
 
+#include "relay/base/bytes.h"
 #include "relay/driver/cli/cli.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/profile.h"
@@ -29,11 +30,6 @@ static std::string model_name() {
   for (std::string line; std::getline(file, line);)
     if (starts_with(line, "model name")) return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
   return "unknown";
-}
-
-static std::string kib(int64_t bytes) {
-  return bytes >= 1 << 20 ? format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20))
-                          : format("{} KiB", bytes >> 10);
 }
 
 static void row(const char* what, const std::string& value) { std::cout << format("{:<13} {}\n", what, value); }
@@ -62,7 +58,8 @@ static Status doctor(const DoctorOptions& options) {
   row("  LLVM", format("{} {}", target.cpu, target.triple));
   row("  vectors", format("{} bits, {} registers{}{}", target.vector_bytes * 8, target.vector_registers,
                           target.has_fma ? ", fused multiply-add" : "", target.has_masks ? ", masks" : ""));
-  row("  caches", format("L1 {}, L2 {}, L3 {}", kib(target.l1_bytes), kib(target.l2_bytes), kib(target.l3_bytes)));
+  row("  caches", format("L1 {}, L2 {}, L3 {}", bytes_text(target.l1_bytes), bytes_text(target.l2_bytes),
+                         bytes_text(target.l3_bytes)));
   row("  features", format("{}", join(target.features, " ")));
   if (options.quick) {
     say("nothing was measured (--quick)");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "relay/base/bytes.h"
 #include "relay/driver/cli/constants.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/runtime/planner.h"
@@ -82,13 +83,13 @@ static std::string life(const Buffer& b, uint32_t steps) {
 }
 
 static void print_memory(const SegmentMemory& m) {
-  std::cout << format("arena {}", size(m.arena));
+  std::cout << format("arena {}", bytes_text(m.arena));
   if (m.lower_bound > 0)
     std::cout << format(": {:.1f} % above the most that lives at one time, {} at step {} of {} ({})",
                         100.0 * static_cast<double>(m.arena - m.lower_bound) / static_cast<double>(m.lower_bound),
-                        size(m.lower_bound), m.peak_step, m.steps, m.peak_kernel);
-  std::cout << format("\nscratch of each thread {}; inputs {}; outputs {}\n", size(m.scratch), size(m.inputs),
-                      size(m.outputs));
+                        bytes_text(m.lower_bound), m.peak_step, m.steps, m.peak_kernel);
+  std::cout << format("\nscratch of each thread {}; inputs {}; outputs {}\n", bytes_text(m.scratch),
+                      bytes_text(m.inputs), bytes_text(m.outputs));
   std::cout << format("{:>12} {:>12} {:>6} {:>6}  {:<{}}  {}\n", "bytes", "offset", "first", "last", "life",
                       std::min<uint32_t>(48, m.steps), "array");
   for (const Buffer& b : m.buffers)
@@ -164,7 +165,7 @@ static Status inspect(const InspectOptions& options) {
     if (options.memory)
       print_memory(m);
     else
-      std::cout << format("arena {}, scratch of each thread {}\n", size(m.arena), size(m.scratch));
+      std::cout << format("arena {}, scratch of each thread {}\n", bytes_text(m.arena), bytes_text(m.scratch));
   }
   return ok();
 }

@@ -14,7 +14,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
   if (shape->dtype != DType::int64()) return constraint("C1", "shape must be int64, but is {}", shape->dtype.str());
   // (C2) The number of axes is known.
   if (!scalar::is_int(shape->shape[0]))
-    return constraint("C2", "the number of axes is {}, which is no constant", text(shape->shape));
+    return constraint("C2", "the number of axes is {}, which is not a constant", text(shape->shape));
   return ir::tensor_type(Dims(static_cast<size_t>(shape->shape[0]->ivalue), scalar::any_dim()), DType::boolean());
 }
 
