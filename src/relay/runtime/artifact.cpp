@@ -121,6 +121,12 @@ class Writer {
     });
     sizes(s.sizes);
     indices(s.operands);
+    list(s.index_checks, [&](const IndexCheck& c) {
+      text(c.op);
+      text(c.place);
+      list(c.axes, [&](int64_t axis) { number(axis); });
+      number(static_cast<uint8_t>(c.rows));
+    });
     list(s.steps, [&](const Step& step) {
       number(static_cast<uint8_t>(step.kind));
       number(step.kernel);
@@ -388,6 +394,14 @@ class Reader {
     s.arrays = list<Array>(Limits::arrays, 20, [&] { return array(); });
     s.sizes = sizes(Limits::sizes);
     s.operands = indices(Limits::operands);
+    s.index_checks = list<IndexCheck>(Limits::steps, 13, [&] {
+      IndexCheck c;
+      c.op = text();
+      c.place = text();
+      c.axes = list<int64_t>(Limits::rank, 8, [&] { return number<int64_t>(); });
+      c.rows = one_of<Rows>(rows_count);
+      return c;
+    });
     s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
     return s;
   }
