@@ -79,7 +79,7 @@ class Translator {
   // Operators with checked indices have no tuples among their inputs: te are as many as arguments.
   void add_check(const ir::Call& call, const op::OpDef& def, const te::Tensors& inputs) {
     ir::Types types;
-    for (const ir::Expr& a : call.args) types.push_back(a->type);
+    for (const te::Tensor& t : inputs) types.push_back(ir::tensor_type(t->shape, t->dtype));
     const std::optional<op::CheckedIndices> checked = def.checked(call.attrs, types);
     if (!checked) return;
     CheckedTe made{{def.name, call.span, checked->extents, checked->axes}, inputs[checked->input]};

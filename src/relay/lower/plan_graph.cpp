@@ -162,7 +162,7 @@ class Planner {
     for (size_t o = results; o < outputs.size(); ++o)
       rows.push_back(options_.calls && varies[o] ? rows_for(outputs[o]->shape) : Rows::None);
     add_index_checks(plan_, g, indices, rows);
-    g.te.outputs.resize(results);
+    g.te.outputs.resize(results), g.te.checks.clear();
     for (size_t o = 0; o < results; ++o) {
       const te::Tensor& t = g.te.outputs[o];
       g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, t->shape, t->dtype));

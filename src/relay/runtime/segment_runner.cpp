@@ -117,16 +117,16 @@ bool SegmentRunner::check(const Call& c, ThreadPool::Session& session) {
   return false;
 }
 
-Diagnostic SegmentRunner::index_error() const {
+Diagnostic SegmentRunner::index_error(const Call& c) const {
   const Segment& f = linked_.program->segments[segment_];
-  const Step& step = f.steps[failed_->step];
-  const IndexCheck& check = *failed_->check;
+  const Step& step = f.steps[c.step];
+  const IndexCheck& check = *c.check;
   const uint32_t array = f.operands[step.args.begin];
   const Shape& shape = plan_.shapes[array];
   const DType dtype = f.arrays[array].dtype;
-  const std::span<const int64_t> extents(failed_->shape, failed_->sizes);
+  const std::span<const int64_t> extents(c.shape, c.sizes);
   const int64_t inner = slice_of(shape, check);
-  const int64_t place = *first_out_of_range(failed_->params[0], dtype, failed_->tasks, extents, inner);
+  const int64_t place = *first_out_of_range(c.params[0], dtype, c.tasks, extents, inner);
   const size_t which = extent_of(place, extents.size(), inner);
   Shape at = coordinates(place, shape);
   // Of the call alone.
@@ -134,7 +134,7 @@ Diagnostic SegmentRunner::index_error() const {
   if (check.rows == Rows::Added) at.erase(at.begin());
   Span where;
   if (!check.place.empty()) where.node = std::make_shared<const std::string>(check.place);
-  return index_out_of_range(check.op, where, at, failed_->params[0], dtype, place, check.axes[which], extents[which]);
+  return index_out_of_range(check.op, where, at, c.params[0], dtype, place, check.axes[which], extents[which]);
 }
 
 std::vector<StepTime::Memory> SegmentRunner::arrays_of(const Call& c) const {
@@ -193,12 +193,9 @@ Status SegmentRunner::run(const RunState& state) {
     }
     if (state.report) state.report->kernel_calls += ran;
   }
-  if (failed_) {
-    Diagnostic error = index_error();
-    failed_ = nullptr;
-    return error;
-  }
+  const Call* failed = std::exchange(failed_, nullptr);
   if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
+  if (failed) return index_error(*failed);
   return ok();
 }
 

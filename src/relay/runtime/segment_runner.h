@@ -55,7 +55,7 @@ class SegmentRunner {
   };
   bool call(const Call& c, ThreadPool::Session& session);   // false: its condition does not hold
   bool check(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set: an index is out of range
-  Diagnostic index_error() const;
+  Diagnostic index_error(const Call& c) const;
   void bind(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "relay/base/bytes.h"
 #include "relay/base/text.h"
 
 namespace relay::cli {
@@ -14,11 +15,6 @@ using runtime::Preparation;
 using runtime::Program;
 using runtime::Segment;
 using runtime::Step;
-
-std::string size(int64_t bytes) {
-  return bytes < 1 << 20 ? format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10))
-                         : format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
-}
 
 namespace {
 // What is found out about a constant on the way through the program.
@@ -151,14 +147,14 @@ void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, 
     const std::string key = row.why.empty() ? form : format("{} ({})", form, row.why);
     for (Sum* sum : {&forms[key], &all}) ++sum->count, (row.stored ? sum->stored : sum->made) += row.bytes;
   }
-  std::cout << format("constants {} in the file", size(all.stored));
+  std::cout << format("constants {} in the file", bytes_text(all.stored));
   if (model_bytes > 0)
     std::cout << format(", {:.2f} times the model's {}",
-                        static_cast<double>(all.stored) / static_cast<double>(model_bytes), size(model_bytes));
-  if (all.made > 0) std::cout << format("; {} more are made when it is loaded", size(all.made));
+                        static_cast<double>(all.stored) / static_cast<double>(model_bytes), bytes_text(model_bytes));
+  if (all.made > 0) std::cout << format("; {} more are made when it is loaded", bytes_text(all.made));
   std::cout << "\n";
   for (const auto& [form, sum] : forms)
-    std::cout << format("{:>12} in the file {:>12} made  {:>5}  {}\n", size(sum.stored), size(sum.made), sum.count,
+    std::cout << format("{:>12} in the file {:>12} made  {:>5}  {}\n", bytes_text(sum.stored), bytes_text(sum.made), sum.count,
                         form);
   if (each) print_each(rows);
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "relay/base/bytes.h"
 #include "relay/codegen/codegen.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
@@ -37,9 +38,9 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
   if (!left_out.empty()) {
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
-    say(format("the values of {} ({:.1f} MiB) are left out of this text; -o FILE writes them beside it",
+    say(format("the values of {} ({}) are left out of this text; -o FILE writes them beside it",
                plural(static_cast<int64_t>(left_out.size()), "constant", "constants"),
-               static_cast<double>(bytes) / (1 << 20)));
+               bytes_text(bytes)));
   }
   return text;
 }
