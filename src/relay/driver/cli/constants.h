@@ -19,4 +19,10 @@ struct ConstantRow {
   std::string why;                   // there is another form of the same weights; empty: there is none
 };
 
+// `program`: before it was linked.
+std::vector<ConstantRow> constants_of(const runtime::Program& program);
+// `model_bytes`: of the model's own weights; 0: not known. `each`: a line for each constant as well.
+void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, bool each);
+nlohmann::ordered_json as_json(const std::vector<ConstantRow>& rows);
+
 }  // namespace relay::cli
