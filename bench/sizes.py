@@ -98,11 +98,17 @@ def line(name, row):
 
 
 def page(lines, cpu):
+    load = os.getloadavg()[0]
+    busy = (
+        f"\nThe machine was busy with other work (load {load:.0f}): the times are too long.\n"
+        if load > THREADS + 1
+        else ""
+    )
     return f"""<!-- Written by bench/sizes.py. Do not edit. -->
 # Sizes and memory: {cpu}
 
 Measured {datetime.date.today()} with {THREADS} threads on {cpu}. To repeat: `make bench-sizes`.
-
+{busy}
 An artifact holds each weight once. Winograd's and Strassen's forms of a weight, which are larger than the weight, are made when
 the artifact is loaded (`relay inspect ARTIFACT --constants` lists them); that is in the time of loading, with the checksums of
 all parts. A peak is the most memory that was resident in a process, its libraries included: `relay compile` to a file, beside
