@@ -56,8 +56,9 @@ static Status list(const CacheOptions& options) {
                       {"made", m.made},
                       {"used", m.used}});
     else
-      std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8), bytes_text(m.bytes),
-                          milliseconds(m.compile_ms), ago(m.used), printable(m.model), printable(m.how));
+      std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8),
+                          bytes_text(m.bytes), milliseconds(m.compile_ms), ago(m.used), printable(m.model),
+                          printable(m.how));
   }
   for (const driver::Cache::Stray& stray : strays) {
     bytes += stray.bytes;

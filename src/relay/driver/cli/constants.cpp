@@ -154,8 +154,8 @@ void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, 
   if (all.made > 0) std::cout << format("; {} more are made when it is loaded", bytes_text(all.made));
   std::cout << "\n";
   for (const auto& [form, sum] : forms)
-    std::cout << format("{:>12} in the file {:>12} made  {:>5}  {}\n", bytes_text(sum.stored), bytes_text(sum.made), sum.count,
-                        form);
+    std::cout << format("{:>12} in the file {:>12} made  {:>5}  {}\n", bytes_text(sum.stored), bytes_text(sum.made),
+                        sum.count, form);
   if (each) print_each(rows);
 }
 

@@ -39,8 +39,7 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
     say(format("the values of {} ({}) are left out of this text; -o FILE writes them beside it",
-               plural(static_cast<int64_t>(left_out.size()), "constant", "constants"),
-               bytes_text(bytes)));
+               plural(static_cast<int64_t>(left_out.size()), "constant", "constants"), bytes_text(bytes)));
   }
   return text;
 }
