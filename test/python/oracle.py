@@ -115,6 +115,8 @@ def sliced(data, begin, end, strides, slice_mode, axes):
 def take(data, indices, batch_dims, axis, mode):
     def at(values, where, axis):
         n = values.size if axis is None else values.shape[axis]
+        if mode == "checked":
+            return np.take(values, np.where(where < 0, where.astype(np.int64) + n, where), axis)
         return np.take(values, where % n if mode == "wrap" else np.clip(where, 0, n - 1), axis)
 
     d, i = data.numpy(), indices.numpy()

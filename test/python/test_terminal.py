@@ -262,6 +262,10 @@ def files(tmp_path_factory):
     (folder / "endless.relay").write_text(
         '#[version = "0.0.5"]\ndef @f(%x: int32) -> int32 { @f(%x + 1) + 1 }\ndef @main() { @f(0) }\n'
     )
+    (folder / "rows.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(8, 4), float32], %i: int64) '
+        '{ take(%x, %i, axis=0, mode="checked") }\n'
+    )
     (folder / "nested.relay").write_text(
         '#[version = "0.0.5"]\ndef @main(%x: ' + "(" * 5000 + "float32" + ",)" * 5000 + ") { 1 }\n"
     )

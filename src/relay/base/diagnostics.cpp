@@ -24,6 +24,13 @@ std::pair<uint32_t, uint32_t> line_column(const Source& source, uint32_t offset)
   return {line, offset - (start == std::string::npos ? 0 : start + 1) + 1};
 }
 
+std::string place_text(const Span& span) {
+  if (span.node) return *span.node;
+  if (!span.source || span.source->text.empty()) return {};
+  auto [line, column] = line_column(*span.source, span.begin);
+  return format("{}:{}:{}", span.source->name, line, column);
+}
+
 // "  --> file:3:14", the line and a caret under the range.
 static std::string render_place(const Span& span, const std::string& text) {
   std::string out;

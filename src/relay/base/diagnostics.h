@@ -71,6 +71,9 @@ std::string render(const std::vector<Diagnostic>& diagnostics);
 // Line and column (both from 1) of a byte offset.
 std::pair<uint32_t, uint32_t> line_column(const Source& source, uint32_t offset);
 
+// "model.relay:3:14", or the name of the foreign node; empty where it is not known.
+std::string place_text(const Span& span);
+
 // Collects diagnostics; keeps at most `limit` errors and counts the rest.
 class DiagnosticSink {
  public:

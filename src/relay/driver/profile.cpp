@@ -100,6 +100,7 @@ void describe(Profile& profile, const Compiled& compiled) {
       const scalar::Expr times = scalar::simplify(scalar::substitute(more.times, sizes));
       if (scalar::is_int(times)) row.flops += more.each * static_cast<double>(times->ivalue);
     }
+    if (what.check) continue;
     row.rule = function.groups[static_cast<size_t>(what.group)].rule;
   }
 }

@@ -87,6 +87,9 @@ Result<Value> run(const ir::Expr& expr, const EvalOptions& options = {});
 Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const ir::Type& type,
                             const te::Tensors& inputs, const TensorBindings& bindings, const ShapeValues& shape,
                             const EvalOptions& options);
+// Whether the indices among the inputs are in range (OpDef::checked), of types that are all known.
+Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Types& types,
+                     const std::vector<Tensor>& inputs);
 // One operator.
 Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args,
                             const ShapeValues& shape = {}, const EvalOptions& options = {});

@@ -1,4 +1,6 @@
 #include "relay/eval/eval.h"
+#include "relay/scalar/simplify.h"
+#include "relay/tensor/index_check.h"
 
 namespace relay::eval {
 
@@ -110,6 +112,25 @@ Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const 
   return ir::tensor_type(std::move(dims), t->dtype);
 }
 
+Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Types& types,
+                     const std::vector<Tensor>& inputs) {
+  const std::optional<op::CheckedIndices> checked = def.checked ? def.checked(attrs, types) : std::nullopt;
+  if (!checked) return ok();
+  std::vector<int64_t> extents;
+  for (const scalar::Expr& e : checked->extents) {
+    const scalar::Expr extent = scalar::simplify(e);
+    RELAY_CHECK(scalar::is_int(extent), "{} of a tensor with the extent {}", def.name, scalar::str(extent));
+    extents.push_back(extent->ivalue);
+  }
+  const Tensor& t = inputs[checked->input];
+  const int64_t slice = t.elements() / static_cast<int64_t>(extents.size());
+  const std::optional<int64_t> bad = first_out_of_range(t.data(), t.dtype(), t.elements(), extents, slice);
+  if (!bad) return ok();
+  const size_t which = extent_of(*bad, extents.size(), slice);
+  return index_out_of_range(def.name, {}, coordinates(*bad, t.shape()), t.data(), t.dtype(), *bad, checked->axes[which],
+                            extents[which]);
+}
+
 Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape,
                             const EvalOptions& options) {
   ir::Types types;
@@ -131,6 +152,11 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const 
     for (int64_t d : flat[i].tensor.shape()) dims.push_back(scalar::imm(d));
     placeholders.push_back(te::placeholder(format("in{}", i), std::move(dims), flat[i].dtype));
     bindings.push_back({placeholders.back(), flat[i].tensor});
+  }
+  if (def.checked) {  // such operators have no tuples among their inputs
+    std::vector<Tensor> inputs;
+    for (const Value& v : flat) inputs.push_back(v.tensor);
+    RELAY_RETURN_IF_ERROR(check_indices(def, attrs, types, inputs));
   }
   RELAY_ASSIGN(type, with_sizes(def, attrs, type, placeholders, bindings, shape, options));
   te::Tensors outputs = def.compute(attrs, placeholders, type);

@@ -81,7 +81,7 @@ class SegmentWriter {
     }
   }
 
-  // A step is live if a later live step or the result reads what it writes.
+  // A check is live, and a step if a later live step or the result reads what it writes.
   void find_live() {
     std::vector<bool> needed(lowered_.arrays.size());
     for (int output : outputs_)
@@ -92,6 +92,7 @@ class SegmentWriter {
       const Step& step = lowered_.steps[s];
       live_[s] =
           std::any_of(step.writes.begin(), step.writes.end(), [&](int w) { return needed[static_cast<size_t>(w)]; });
+      live_[s] = live_[s] || step.check;
       if (live_[s])
         for (int r : step.reads) needed[static_cast<size_t>(r)] = true;
       if (live_[s] && step.when >= 0) needed[static_cast<size_t>(step.when)] = true;
@@ -323,10 +324,24 @@ class SegmentWriter {
     return scalar::substitute(kernel.tasks, values);
   }
 
+  Status check_indices(const Step& step) {
+    RELAY_ASSIGN(uint32_t indices, array(step.args[0]));
+    RELAY_ASSIGN(std::vector<SizeExpr> extents, sizes(step.check->extents));
+    const runtime::Rows of_calls = rows(lowered_.arrays[static_cast<size_t>(step.args[0])]);
+    builder_.check_indices({step.check->op, place_text(step.check->span), step.check->axes, of_calls}, indices,
+                           extents);
+    return ok();
+  }
+
   Status steps() {
     for (size_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
       if (!live_[s] || step.constant) continue;
+      if (step.check) {
+        RELAY_RETURN_IF_ERROR(check_indices(step));
+        parts_.lowered_steps.back().push_back(static_cast<int>(s));
+        continue;
+      }
       std::vector<uint32_t> args;
       for (int arg : step.args) {
         RELAY_ASSIGN(uint32_t id, array(arg));

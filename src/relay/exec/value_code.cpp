@@ -36,13 +36,6 @@ uint32_t Numbers::type(const std::string& name) {
 
 namespace {
 
-std::string place_text(const Span& span) {
-  if (span.node) return *span.node;
-  if (!span.source || span.source->text.empty()) return "the program";
-  auto [line, column] = line_column(*span.source, span.begin);
-  return format("{}:{}:{}", span.source->name, line, column);
-}
-
 Diagnostic unexpected(const Expr& e, const std::string& what) {
   return {DiagnosticKind::not_supported,        format("{} cannot be made into code here", what), e->span, {}, {},
           "run the passes in the default order"};
@@ -275,9 +268,11 @@ class Writer {
     const Deciding& d = *task.deciding;
     const Decision& decision = d.tree.decisions[static_cast<size_t>(task.decision)];
     switch (decision.kind) {
-      case Decision::Kind::Fail:
-        code_.fail(format("no clause of the match at {} fits", place_text(d.match->span)));
+      case Decision::Kind::Fail: {
+        const std::string place = place_text(d.match->span);
+        code_.fail(format("no clause of the match at {} fits", place.empty() ? "the program" : place));
         return;
+      }
       case Decision::Kind::Clause: {
         size_t c = static_cast<size_t>(decision.clause);
         bool shared = d.tree.uses[c] > 1;

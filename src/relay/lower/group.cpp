@@ -69,12 +69,25 @@ class Translator {
   Result<te::Tensors> apply(const ir::Call& call, const te::Tensors& inputs) {
     const ir::Op* op = ir::as<ir::Op>(call.callee);
     RELAY_CHECK(call.type != nullptr, "a call of {} reaches lowering without a type", op->name);
+    if (op->def->checked) add_check(call, *op->def, inputs);
     name_ += (name_.empty() ? "" : "_") + identifier(op->name);
     return op->def->compute(call.attrs, inputs, call.type);
   }
   const std::string& name() const { return name_; }
 
  private:
+  // Operators with checked indices have no tuples among their inputs: te are as many as arguments.
+  void add_check(const ir::Call& call, const op::OpDef& def, const te::Tensors& inputs) {
+    ir::Types types;
+    for (const te::Tensor& t : inputs) types.push_back(ir::tensor_type(t->shape, t->dtype));
+    const std::optional<op::CheckedIndices> checked = def.checked(call.attrs, types);
+    if (!checked) return;
+    CheckedTe made{{def.name, call.span, checked->extents, checked->axes}, inputs[checked->input]};
+    if (const ir::Constant* c = ir::as<ir::Constant>(call.args[checked->input]))
+      made.value = c->value, made.indices = te::Tensor();
+    group_.checks.push_back(std::move(made));
+  }
+
   Status translate(const ir::Expr& e) {
     if (const ir::Constant* c = ir::as<ir::Constant>(e)) {
       values_[e.get()] = constant_tensors(*c, group_);
@@ -178,7 +191,15 @@ void make_names_unique(GroupTe& group) {
   };
   for (te::Tensor& p : group.params) rename(p);
   for (auto& [p, value] : group.constants) rename(p);
-  group.outputs = unique_names(te::replace(group.outputs, fresh));
+  // What is checked stays the same tensors as what is computed with.
+  te::Tensors all = group.outputs;
+  for (const CheckedTe& c : group.checks)
+    if (c.indices) all.push_back(c.indices);
+  all = unique_names(te::replace(all, fresh));
+  auto next = all.begin() + static_cast<int64_t>(group.outputs.size());
+  for (CheckedTe& c : group.checks)
+    if (c.indices) c.indices = *next++;
+  group.outputs.assign(all.begin(), all.begin() + static_cast<int64_t>(group.outputs.size()));
 }
 
 // A copy of a stage under another name, with its own axes renamed where they clash.

@@ -4,9 +4,17 @@
 #include <set>
 
 #include "relay/ir/expr.h"
+#include "relay/lower/index_check.h"
 #include "relay/lower/schedule.h"
 
 namespace relay::lower {
+
+// Indices that have to be in range for a group's results.
+struct CheckedTe {
+  IndexCheck check;
+  te::Tensor indices;  // a parameter, or computed in the group; null: `value`
+  Tensor value{};
+};
 
 struct GroupTe {
   std::string name;     // "fused_nn_conv2d_add_nn_relu"
@@ -14,6 +22,7 @@ struct GroupTe {
   te::Tensors outputs;  // one a tensor of the result
   // Constants inside the function body that are not scalars: placeholders with their values.
   std::vector<std::pair<te::Tensor, Tensor>> constants;
+  std::vector<CheckedTe> checks{};
 };
 
 // `callee`: a primitive function, or null for a call of an operator that no pass has fused.

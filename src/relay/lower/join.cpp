@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/scalar/simplify.h"
+
 namespace relay::lower {
 
 Uses::Uses(const GraphPlan& plan) {
@@ -61,6 +63,24 @@ PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors&
     if (is_used(g.te.constants[c].first))
       out.te.constants.push_back(g.te.constants[c]), out.constants.push_back(g.constants[c]);
   return out;
+}
+
+int add_array(GraphPlan& plan, Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
+  Array a;
+  a.kind = kind, a.name = std::move(name), a.dtype = dtype;
+  for (const Expr& e : shape) a.shape.push_back(scalar::simplify(e));
+  a.layout = Layout::row_major(static_cast<int>(shape.size()));
+  plan.arrays.push_back(std::move(a));
+  return static_cast<int>(plan.arrays.size()) - 1;
+}
+
+PlannedGroup copy_group(const GraphPlan& plan, std::string name, int from, int to) {
+  const te::Tensor p = te::placeholder("data", plan.arrays[from].shape, plan.arrays[from].dtype);
+  PlannedGroup copy;
+  copy.te.name = std::move(name), copy.te.params = {p};
+  copy.te.outputs = unique_names({copy_stage(p, "copy")});
+  copy.params = {from}, copy.outputs = {to};
+  return copy;
 }
 
 void remove_groups(GraphPlan& plan, const std::vector<bool>& gone) {

@@ -1,4 +1,5 @@
-// What of a plan's groups may become one or several, and how: shared by sliding.h, join_attention.h, parts.h and plan_graph.
+// What of a plan's groups may become one or several, and how: shared by sliding.h, join_attention.h, parts.h,
+// check_indices.h and plan_graph.
 #pragma once
 
 #include <unordered_map>
@@ -26,6 +27,12 @@ PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer);
 
 // A group that computes `outputs` from what they read of the parameters and constants of another.
 PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs);
+
+// A new array of the plan, row-major.
+int add_array(GraphPlan& plan, Array::Kind kind, std::string name, const Exprs& shape, DType dtype);
+
+// A group that copies an array to another.
+PlannedGroup copy_group(const GraphPlan& plan, std::string name, int from, int to);
 
 // Without the groups that are part of others now.
 void remove_groups(GraphPlan& plan, const std::vector<bool>& gone);

@@ -182,6 +182,13 @@ class Lowering {
   }
 
   Status lower_group(const PlannedGroup& g) {
+    if (g.check) {
+      Step step;
+      step.args = g.params, step.reads = {stored_in(out_.arrays, g.params[0])};
+      step.check = g.check;
+      out_.steps.push_back(std::move(step));
+      return ok();
+    }
     GroupPlan plan;
     plan.target = &options_.target;
     plan.outputs = g.te.outputs;

@@ -6,6 +6,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
+#include "relay/lower/index_check.h"
 #include "relay/lower/layout.h"
 #include "relay/lower/schedule_rule.h"
 #include "relay/te/te.h"
@@ -50,9 +51,9 @@ struct SymbolicFlops {
   Expr times;
 };
 
-// One kernel call.
+// One kernel call, or a check.
 struct Step {
-  int kernel = -1;                 // of LoweredFunction::kernels
+  int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
   std::vector<int> args;           // arrays, in the order of the kernel's params
   std::vector<int> reads, writes;  // which of them, or what stores them
   std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
@@ -60,6 +61,7 @@ struct Step {
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero
   double flops = 0;                // as of Group, of the stages that this kernel computes
   std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
+  std::optional<IndexCheck> check{};            // of args[0]
   bool constant = false;                        // depends on constants only: run once when the program is built
 };
 

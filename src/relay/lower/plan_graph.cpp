@@ -8,6 +8,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/lower/batch.h"
+#include "relay/lower/check_indices.h"
 #include "relay/lower/facts.h"
 #include "relay/lower/join.h"
 #include "relay/lower/join_attention.h"
@@ -43,17 +44,13 @@ class Planner {
     choose_borders();
     choose_gaps();
     lay_out_parts();
+    copy_checked_indices(plan_);
     return std::move(plan_);
   }
 
  private:
-  int new_array(Array::Kind kind, std::string name, Exprs shape, DType dtype) {
-    Array a;
-    a.kind = kind, a.name = std::move(name), a.dtype = dtype;
-    for (const Expr& e : shape) a.shape.push_back(scalar::simplify(e));
-    a.layout = Layout::row_major(static_cast<int>(shape.size()));
-    plan_.arrays.push_back(std::move(a));
-    return static_cast<int>(plan_.arrays.size()) - 1;
+  int new_array(Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
+    return add_array(plan_, kind, std::move(name), shape, dtype);
   }
 
   Status add_input(const ir::VarRef& param, int index) {
@@ -150,11 +147,22 @@ class Planner {
       plan_.arrays[id].value = value;
       g.constants.push_back(id);
     }
+    // What is checked is computed as the outputs are.
+    for (const CheckedTe& c : g.te.checks)
+      if (c.indices) g.te.outputs.push_back(c.indices);
     te::Tensors outputs = g.te.outputs;
     std::vector<bool> varies;
     for (int p : g.params) varies.push_back(plan_.arrays[p].rows != Rows::None);
     if (options_.calls) varies = batch(g.te, varies, options_.calls);
-    for (size_t o = 0; o < outputs.size(); ++o) {
+    size_t results = outputs.size();
+    for (const CheckedTe& c : g.te.checks) results -= c.indices ? 1 : 0;
+    te::Tensors indices(g.te.outputs.begin() + static_cast<int64_t>(results), g.te.outputs.end());
+    std::vector<Rows> rows;
+    for (size_t o = results; o < outputs.size(); ++o)
+      rows.push_back(options_.calls && varies[o] ? rows_for(outputs[o]->shape) : Rows::None);
+    add_index_checks(plan_, g, indices, rows);
+    g.te.outputs.resize(results), g.te.checks.clear();
+    for (size_t o = 0; o < results; ++o) {
       const te::Tensor& t = g.te.outputs[o];
       g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, t->shape, t->dtype));
       if (options_.calls && varies[o]) plan_.arrays[g.outputs[o]].rows = rows_for(outputs[o]->shape);
@@ -296,6 +304,7 @@ class Planner {
 
   void choose_order() {
     for (PlannedGroup& g : plan_.groups) {
+      if (g.check) continue;
       const Images images = images_of(g);
       g.on_images = images != Images::No;
       if (images == Images::ChannelsLast) continue;  // stored so as it is
@@ -324,7 +333,7 @@ class Planner {
     std::vector<PlannedGroup> groups;
     const bool checked = options_.numerics == Numerics::Fp32;
     for (PlannedGroup& g : plan_.groups) {
-      if (g.planar || options_.without.count(g.on_images ? Rule::Winograd : Rule::Strassen)) {
+      if (g.check || g.planar || options_.without.count(g.on_images ? Rule::Winograd : Rule::Strassen)) {
         groups.push_back(std::move(g));
         continue;
       }
@@ -540,13 +549,7 @@ class Planner {
           std::replace(g.params.begin(), g.params.end(), array, temporary);
           std::replace(g.outputs.begin(), g.outputs.end(), array, temporary);
         }
-        PlannedGroup copy;
-        copy.te.name = "to_row_major";
-        te::Tensor p = te::placeholder("data", plan_.arrays[array].shape, plan_.arrays[array].dtype);
-        copy.te.params = {p};
-        copy.te.outputs = unique_names({copy_stage(p, "copy")});
-        copy.params = {temporary}, copy.outputs = {array};
-        plan_.groups.push_back(std::move(copy));
+        plan_.groups.push_back(copy_group(plan_, "to_row_major", temporary, array));
       }
     }
   }

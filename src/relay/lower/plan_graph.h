@@ -31,6 +31,7 @@ struct PlannedGroup {
   std::optional<Attention> attention;  // if it is attention, put together of several groups
   std::optional<Strassen> strassen;    // if its product was rewritten
   std::set<std::string> from_border;   // padding stages that read the border of their input
+  std::optional<IndexCheck> check;     // no kernel: params[0], te.params[0] are checked; it has no outputs
   int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
   bool on_images = false;              // has a window, or reduces whole images
   bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves

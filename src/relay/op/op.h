@@ -47,6 +47,13 @@ struct Example {
   bool bench = false;         // a benchmark entry: too large for the evaluator, only typed, compiled and timed
 };
 
+// Indices that the executors check before they compute: each is in [-extent, extent), those below zero count from the end.
+struct CheckedIndices {
+  size_t input = 0;           // which of the inputs they are
+  ir::Dims extents;           // one for all, or one for each slice along their first dimension
+  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened
+};
+
 // A call that the relation must refuse, naming the constraint.
 struct Reject {
   std::vector<std::string> inputs;
@@ -71,6 +78,9 @@ struct OpDef {
   // Only of an operator with one result, whose type may have a `?` where all of the inputs' sizes are known: then a size
   // depends on the inputs' values. The result's shape, int64[rank], from the inputs. See transform/size_results.cpp.
   std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
+  // What must hold of indices among the inputs, whose types are complete; null, or nothing for these attributes: nothing.
+  // compute() may rely on it for its results, and reads nothing outside of the data in any case.
+  std::function<std::optional<CheckedIndices>(const Attrs&, const Types& inputs)> checked;
   bool by_executor = false;        // no kernel: the executors do it themselves
   const OpDef* part_of = nullptr;  // made of that operator's `shape`; such are in no list
   // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
@@ -92,6 +102,7 @@ struct OpSpec {
   std::function<Types(const A&, Types)> complete = {};
   std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> compute;
   std::function<te::Tensor(const A&, const te::Tensors&)> shape = {};
+  std::function<std::optional<CheckedIndices>(const A&, const Types&)> checked = {};
   bool by_executor = false;
   std::string oracle;
   std::vector<Example> examples;
@@ -116,6 +127,8 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
   };
   std::function<te::Tensor(const Attrs&, const te::Tensors&)> shape;
   if (s.shape) shape = [get, f = s.shape](const Attrs& a, const te::Tensors& in) { return f(get(a), in); };
+  std::function<std::optional<CheckedIndices>(const Attrs&, const Types&)> checked;
+  if (s.checked) checked = [get, f = s.checked](const Attrs& a, const Types& in) { return f(get(a), in); };
   return OpDef{
       std::move(s.name),
       std::move(s.doc),
@@ -126,6 +139,7 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       [get, f = s.complete](const Attrs& a, Types in) { return f ? f(get(a), std::move(in)) : in; },
       [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
       std::move(shape),
+      std::move(checked),
       s.by_executor,
       nullptr,
       std::move(s.oracle),

@@ -20,7 +20,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 6;
+static constexpr uint32_t format_version = 7;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -120,6 +120,12 @@ class Writer {
     });
     sizes(s.sizes);
     indices(s.operands);
+    list(s.index_checks, [&](const IndexCheck& c) {
+      text(c.op);
+      text(c.place);
+      list(c.axes, [&](int64_t axis) { number(axis); });
+      number(static_cast<uint8_t>(c.rows));
+    });
     list(s.steps, [&](const Step& step) {
       number(static_cast<uint8_t>(step.kind));
       number(step.kernel);
@@ -366,6 +372,14 @@ class Reader {
     s.arrays = list<Array>(Limits::arrays, 20, [&] { return array(); });
     s.sizes = sizes(Limits::sizes);
     s.operands = indices(Limits::operands);
+    s.index_checks = list<IndexCheck>(Limits::steps, 13, [&] {
+      IndexCheck c;
+      c.op = text();
+      c.place = text();
+      c.axes = list<int64_t>(Limits::rank, 8, [&] { return number<int64_t>(); });
+      c.rows = one_of<Rows>(rows_count);
+      return c;
+    });
     s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
     return s;
   }

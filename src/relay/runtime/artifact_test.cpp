@@ -50,6 +50,17 @@ TEST(Artifact, ReadsEveryInstruction) {
   EXPECT_EQ(write_artifact(*b), bytes);
 }
 
+TEST(Artifact, ReadsChecksOfIndices) {
+  Artifact a = sample();
+  a.program = check_program();
+  a.executor = Executor::Graph;
+  const std::string bytes = write_artifact(a);
+  Result<Artifact> b = read(bytes);
+  ASSERT_TRUE(b) << render(b.errors());
+  EXPECT_EQ(str(*b->program), str(*a.program));
+  EXPECT_EQ(write_artifact(*b), bytes);
+}
+
 TEST(Artifact, ReadsWhatItWrote) {
   Artifact a = sample();
   std::string bytes = write_artifact(a);

@@ -51,6 +51,7 @@ relay_status fail(const Diagnostics& errors) {
     case DiagnosticKind::corrupt_file:
     case DiagnosticKind::limit_exceeded: status = RELAY_BAD_FILE; break;
     case DiagnosticKind::incompatible_artifact: status = RELAY_INCOMPATIBLE; break;
+    case DiagnosticKind::index_out_of_range:
     case DiagnosticKind::wrong_input: status = RELAY_WRONG_INPUT; break;
     case DiagnosticKind::out_of_memory: status = RELAY_OUT_OF_MEMORY; break;
     default: break;

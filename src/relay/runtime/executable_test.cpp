@@ -38,6 +38,26 @@ TEST(Executable, RunsAsGraphAndOnTheVm) {
   }
 }
 
+TEST(Executable, IndicesOutOfRangeEndARun) {
+  for (bool vm : {false, true}) {
+    std::shared_ptr<Executable> e = make(check_program(), vm);
+    for (int64_t bad : {-1, 0, 5, 3, -1}) {  // where; a run after one that failed is sound
+      std::vector<Tensor> in = {Tensor::full({2, 3}, DType::int32(), -3), iota({4, 3})};
+      if (bad >= 0) in[0].set_int(bad, bad < 3 ? 4 : -4);
+      Result<std::vector<Tensor>> out = e->run(in);
+      ASSERT_EQ(static_cast<bool>(out), bad < 0) << bad;
+      if (bad < 0) continue;
+      EXPECT_EQ(out.errors()[0].kind, DiagnosticKind::index_out_of_range);
+      EXPECT_EQ(
+          out.errors()[0].message,
+          format("gather_nd: index {} at position ({}, {}) of its indices is out of range for axis {} of the data, "
+                 "which has {} rows",
+                 bad < 3 ? 4 : -4, bad / 3, bad % 3, bad / 3, bad < 3 ? 4 : 3));
+      EXPECT_EQ(*out.errors()[0].span.node, "node 'g'");
+    }
+  }
+}
+
 TEST(Executable, WritesPartsOfArrays) {
   for (bool vm : {false, true}) {
     std::vector<Tensor> in = {iota({5, 7})};

@@ -127,8 +127,14 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
     p.sizes.push_back(*value);
   }
   for (const Step& in : f.steps) {
-    if (in.kind != Step::Kind::Copy)
+    if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen)
       p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
+    if (in.kind == Step::Kind::CheckIndices) {
+      const uint32_t indices = f.operands[in.args.begin];
+      if (p.bytes[indices] != *element_count(p.shapes[indices]) * f.arrays[indices].dtype.bytes())
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("segment `{}`: the indices `{}` are not dense", f.name, f.arrays[indices].name)};
+    }
     if (in.kind != Step::Kind::Copy) continue;
     uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
     if (p.bytes[from] != p.bytes[to])

@@ -63,18 +63,28 @@ struct Array {
 
 struct Step {
   enum class Kind : uint8_t {
-    Kernel,      // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
-    Copy,        // array args[1] = array args[0], of the same size in bytes
-    KernelWhen,  // as Kernel, if the last of args has a byte that is not zero; the kernel takes the others
+    Kernel,        // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
+    Copy,          // array args[1] = array args[0], of the same size in bytes
+    KernelWhen,    // as Kernel, if the last of args has a byte that is not zero; the kernel takes the others
+    CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] says
   };
   Kind kind = Kind::Kernel;
   uint32_t kernel = 0;
   Range args;          // of Segment::operands
-  Range sizes;         // of Segment::sizes; Kernel only
+  Range sizes;         // of Segment::sizes; Kernel, CheckIndices
   uint32_t tasks = 0;  // of Segment::sizes; Kernel only
   bool operator==(const Step&) const = default;
 };
-constexpr int step_kind_count = static_cast<int>(Step::Kind::KernelWhen) + 1;
+constexpr int step_kind_count = static_cast<int>(Step::Kind::CheckIndices) + 1;
+
+// What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end. The extents
+// are the step's sizes: one for all, or one for each slice along the first dimension (behind that of calls).
+struct IndexCheck {
+  std::string op;             // "take"
+  std::string place;          // in the source or the model, for people; may be empty
+  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened
+  Rows rows = Rows::None;     // of the array
+};
 
 // variables[variable] = (dimension `dim` of input `input` - offset) / factor. That it divides, and that all other
 // dimensions agree, is checked after all variables are bound, for all dimensions alike.
@@ -115,6 +125,7 @@ struct Segment {
   std::vector<Array> arrays;
   std::vector<SizeExpr> sizes;
   std::vector<uint32_t> operands;
+  std::vector<IndexCheck> index_checks;
   std::vector<Step> steps;
 
   // The array that holds this one's elements.

@@ -80,6 +80,13 @@ class SegmentBuilder {
     s_.steps.push_back(step);
   }
   void copy(uint32_t from, uint32_t to) { s_.steps.push_back({Step::Kind::Copy, 0, operands({from, to}), {}, 0}); }
+  void check_indices(IndexCheck check, uint32_t indices, const std::vector<SizeExpr>& extents) {
+    Step step{Step::Kind::CheckIndices, static_cast<uint32_t>(s_.index_checks.size()), operands({indices}), {}, 0};
+    step.sizes = {static_cast<uint32_t>(s_.sizes.size()), static_cast<uint32_t>(extents.size())};
+    s_.sizes.insert(s_.sizes.end(), extents.begin(), extents.end());
+    s_.index_checks.push_back(std::move(check));
+    s_.steps.push_back(step);
+  }
   Segment finish() { return std::move(s_); }
 
  private:

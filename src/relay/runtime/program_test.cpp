@@ -100,6 +100,23 @@ TEST(Program, ValidateFindsWhatIsWrong) {
       {"copy of a part", [](Program& p) { p.segments[0].steps[0].kind = Step::Kind::Copy; }},
   };
   EXPECT_TRUE(validate(*parts_program()));
+  const Case of_checks[] = {
+      {"check of nothing", [](Program& p) { p.segments[0].index_checks.clear(); }},
+      {"check without extents", [](Program& p) { p.segments[0].steps[0].sizes.count = 0; }},
+      {"check of a float", [](Program& p) { p.segments[0].arrays[0].dtype = DType::float32(); }},
+      {"check of two arrays", [](Program& p) { p.segments[0].steps[0].args.count = 2; }},
+      {"axes of a check", [](Program& p) { p.segments[0].index_checks[0].axes = {0}; }},
+      {"rows of a check", [](Program& p) { p.segments[0].index_checks[0].rows = static_cast<Rows>(9); }},
+      {"rows without a dimension",
+       [](Program& p) { p.segments[0].index_checks[0].rows = Rows::Added, p.segments[0].arrays[0].shape.clear(); }},
+      {"operator of a check", [](Program& p) { p.segments[0].index_checks[0].op.clear(); }},
+  };
+  EXPECT_TRUE(validate(*check_program()));
+  for (const Case& c : of_checks) {
+    std::shared_ptr<Program> p = check_program();
+    c.spoil(*p);
+    EXPECT_FALSE(validate(*p)) << c.what;
+  }
   for (const Case& c : of_parts) {
     std::shared_ptr<Program> p = parts_program();
     c.spoil(*p);

@@ -56,6 +56,14 @@ static std::string str(const Program& program, const Segment& f) {
         out += format(" tasks {}\n", str(f.sizes[step.tasks], f.variables));
         break;
       }
+      case Step::Kind::CheckIndices: {
+        const IndexCheck& check = f.index_checks[step.kernel];
+        std::vector<std::string> extents;
+        for (uint32_t s = 0; s < step.sizes.count; ++s)
+          extents.push_back(str(f.sizes[step.sizes.begin + s], f.variables));
+        out += format("  check indices {} of {} in ({})\n", array_name(f, args[0]), check.op, join(extents, ", "));
+        break;
+      }
       case Step::Kind::Copy: out += format("  copy {} to {}\n", array_name(f, args[0]), array_name(f, args[1])); break;
     }
   }

@@ -42,7 +42,7 @@ typedef enum relay_status {
   RELAY_BAD_ARGUMENT = 1, /* a null pointer, an index out of range */
   RELAY_BAD_FILE = 2,     /* the file does not exist or is not a sound artifact */
   RELAY_INCOMPATIBLE = 3, /* made for another machine or version */
-  RELAY_WRONG_INPUT = 4,  /* inputs or outputs of a wrong count, type or shape */
+  RELAY_WRONG_INPUT = 4,  /* inputs or outputs of a wrong count, type or shape; indices in them out of range */
   RELAY_OUT_OF_MEMORY = 5,
   RELAY_INTERNAL = 6
 } relay_status;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "relay/tensor/index_check.h"
+
 namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
@@ -38,7 +40,11 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         case Array::Kind::Part: arena_slots_.push_back({slot, plan.offsets[array]}); break;
       }
     }
-    if (in.kind != Step::Kind::Copy) {
+    if (in.kind == Step::Kind::CheckIndices) {
+      c.check = &f.index_checks[in.kernel];
+      c.shape = plan.sizes.data() + in.sizes.begin, c.sizes = in.sizes.count;
+      c.tasks = element_count(plan.shapes[f.operands[in.args.begin]]).value_or(0);
+    } else if (in.kind != Step::Kind::Copy) {
       if (in.kind == Step::Kind::KernelWhen) {
         c.when = c.params + in.args.count - 1;
         c.when_bytes = plan.bytes[f.operands[in.args.begin + in.args.count - 1]];
@@ -65,6 +71,7 @@ void SegmentRunner::bind(const RunState& state) {
 }
 
 inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
+  if (c.check != nullptr) return check(c, session);
   if (c.kernel == nullptr) {
     std::memcpy(c.params[1], c.params[0], static_cast<size_t>(c.tasks));
     return true;
@@ -75,6 +82,59 @@ inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   }
   call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads.limit(), out_of_scratch_);
   return true;
+}
+
+// How many indices lie between those of one extent and those of the next.
+static int64_t slice_of(const Shape& shape, const IndexCheck& check) {
+  if (check.axes.size() == 1) return *element_count(shape);
+  int64_t inner = 1;
+  for (size_t d = check.rows == Rows::Added ? 2 : 1; d < shape.size(); ++d) inner *= shape[d];
+  return inner;
+}
+
+bool SegmentRunner::check(const Call& c, ThreadPool::Session& session) {
+  constexpr int64_t least = 1 << 16, block = 1 << 14;  // indices for which several threads pay, and those of a task
+  const Segment& f = linked_.program->segments[segment_];
+  const uint32_t array = f.operands[f.steps[c.step].args.begin];
+  const std::span<const int64_t> extents(c.shape, c.sizes);
+  const int64_t inner = slice_of(plan_.shapes[array], *c.check);
+  const DType dtype = f.arrays[array].dtype;
+  auto all_in_range = [&](int64_t begin, int64_t end) {
+    const std::byte* from = static_cast<const std::byte*>(c.params[0]) + begin * dtype.bytes();
+    return !first_out_of_range(from, dtype, end - begin, extents, inner);
+  };
+  if (c.tasks < least || c.sizes > 1) {
+    if (all_in_range(0, c.tasks)) return true;
+  } else {
+    std::atomic<bool> wrong{false};
+    auto range = [&](int64_t begin, int64_t end, int) {
+      if (!all_in_range(begin * block, std::min(end * block, c.tasks))) wrong.store(true, std::memory_order_relaxed);
+    };
+    session.parallel((c.tasks + block - 1) / block, range, 0);
+    if (!wrong.load(std::memory_order_relaxed)) return true;
+  }
+  failed_ = &c;
+  return false;
+}
+
+Diagnostic SegmentRunner::index_error(const Call& c) const {
+  const Segment& f = linked_.program->segments[segment_];
+  const Step& step = f.steps[c.step];
+  const IndexCheck& check = *c.check;
+  const uint32_t array = f.operands[step.args.begin];
+  const Shape& shape = plan_.shapes[array];
+  const DType dtype = f.arrays[array].dtype;
+  const std::span<const int64_t> extents(c.shape, c.sizes);
+  const int64_t inner = slice_of(shape, check);
+  const int64_t place = *first_out_of_range(c.params[0], dtype, c.tasks, extents, inner);
+  const size_t which = extent_of(place, extents.size(), inner);
+  Shape at = coordinates(place, shape);
+  // Of the call alone.
+  if (check.rows == Rows::First) at[0] = 0;
+  if (check.rows == Rows::Added) at.erase(at.begin());
+  Span where;
+  if (!check.place.empty()) where.node = std::make_shared<const std::string>(check.place);
+  return index_out_of_range(check.op, where, at, c.params[0], dtype, place, check.axes[which], extents[which]);
 }
 
 std::vector<StepTime::Memory> SegmentRunner::arrays_of(const Call& c) const {
@@ -93,7 +153,8 @@ void SegmentRunner::run_measured(const RunState& state) {
     int limit = c.threads.limit();
     Clock::time_point start = Clock::now();
     bool ran = call(c, state.session);
-    if (ran && state.report) ++state.report->kernel_calls;
+    if (failed_) return;
+    if (ran && c.check == nullptr && state.report) ++state.report->kernel_calls;
     if (!ran) continue;
     double took = us(Clock::now() - start);
     if (measuring && c.kernel) {
@@ -102,7 +163,7 @@ void SegmentRunner::run_measured(const RunState& state) {
     }
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
-    std::string name = c.kernel ? linked_.program->kernels[c.kernel_index].name : "copy";
+    std::string name = c.kernel ? linked_.program->kernels[c.kernel_index].name : c.check ? "check_indices" : "copy";
     state.report->steps.push_back({std::move(name),
                                    took,
                                    c.tasks,
@@ -126,10 +187,15 @@ Status SegmentRunner::run(const RunState& state) {
     run_measured(state);
   } else {
     int64_t ran = 0;
-    for (const Call& c : calls_) ran += call(c, state.session);
+    for (const Call& c : calls_) {
+      ran += call(c, state.session) && c.check == nullptr;
+      if (failed_) break;
+    }
     if (state.report) state.report->kernel_calls += ran;
   }
+  const Call* failed = std::exchange(failed_, nullptr);
   if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
+  if (failed) return index_error(*failed);
   return ok();
 }
 

@@ -32,17 +32,18 @@ class SegmentRunner {
 
  private:
   struct Call {
-    KernelFn kernel;  // null: copy
+    KernelFn kernel;  // null: a copy or a check
     void* const* params;
     const int64_t* shape;
     uint32_t sizes;  // of `shape`
-    int64_t tasks;   // copy: bytes
+    int64_t tasks;   // copy: bytes; check: indices
     int64_t scratch_bytes;
     uint32_t kernel_index;
     void* const* when;  // not null: only if this array has a byte that is not zero
     int64_t when_bytes;
     int64_t bytes;  // of its arrays, each once
     uint32_t step;
+    const IndexCheck* check;  // not null: `shape` are the extents
     ThreadChoice threads{};
   };
   struct ArenaSlot {
@@ -52,7 +53,9 @@ class SegmentRunner {
   struct OuterSlot {
     uint32_t slot, index;
   };
-  bool call(const Call& c, ThreadPool::Session& session);  // false: its condition does not hold
+  bool call(const Call& c, ThreadPool::Session& session);   // false: its condition does not hold
+  bool check(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set: an index is out of range
+  Diagnostic index_error(const Call& c) const;
   void bind(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;
@@ -65,8 +68,9 @@ class SegmentRunner {
   std::vector<ArenaSlot> arena_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::byte* arena_ = nullptr;
-  bool measuring_ = true;  // some call's number of threads is not decided
-  int decided_runs_ = 0;   // since all were
+  const Call* failed_ = nullptr;  // the check that ended the run
+  bool measuring_ = true;         // some call's number of threads is not decided
+  int decided_runs_ = 0;          // since all were
   std::atomic<bool> out_of_scratch_{false};
 };
 

@@ -108,6 +108,21 @@ inline std::shared_ptr<Program> parts_program() {
   return p;
 }
 
+// fn main(i: int32[2, n], x: float32[m, n]) { x + 1 }, if i[0] are indices of m rows and i[1] of n.
+inline std::shared_ptr<Program> check_program() {
+  std::shared_ptr<Program> p = hand_program();
+  SegmentBuilder b("main");
+  SizeExpr m = b.variable("m"), n = b.variable("n");
+  uint32_t i = b.input("i", DType::int32(), {SizeExpr::constant(2), n}), x = b.input("x", DType::float32(), {m, n});
+  b.bind(0, 1, 0);
+  b.bind(1, 1, 1);
+  uint32_t out = b.output("out", DType::float32(), {m, n});
+  b.check_indices({"gather_nd", "node 'g'", {0, 1}}, i, {m, n});
+  b.kernel(AddOne, {x, out}, {}, apply(SizeOp::Mul, m, n));
+  p->segments.push_back(b.finish());
+  return p;
+}
+
 // Segments over scalars, for functions.
 inline uint32_t scalar_segment(Program& p, const std::string& name, uint32_t kernel, uint32_t inputs, DType result) {
   SegmentBuilder s(name);

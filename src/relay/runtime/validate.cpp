@@ -180,6 +180,7 @@ class Validator {
         check(step.kernel < program_.kernels.size(), "a kernel does not exist");
         check(step.tasks < f.sizes.size(), "a task count does not exist");
         return;
+      case Step::Kind::CheckIndices: return index_check(f, step);
       case Step::Kind::Copy:
         check(step.args.count == 2, "a copy needs two arrays");
         for (uint32_t i = 0; i < step.args.count && !failed_; ++i)
@@ -188,6 +189,25 @@ class Validator {
         return;
     }
     check(false, "a step is unknown");
+  }
+
+  void index_check(const Segment& f, const Step& step) {
+    check(step.kernel < f.index_checks.size() && step.args.count == 1 && step.sizes.count > 0,
+          "a check of indices has no array or no extents");
+    if (failed_) return;
+    const IndexCheck& c = f.index_checks[step.kernel];
+    const uint32_t indices = f.operands[step.args.begin];
+    const Array& a = f.arrays[indices];
+    check(a.dtype.is_int(), "what is checked as indices is not integers");
+    check(f.stored_in(indices) == indices, "a check of a part, whose rows lie apart");
+    check(c.axes.size() == step.sizes.count, "a check of indices has other axes than extents");
+    check(static_cast<int>(c.rows) < rows_count, "the rows of a check of indices are unknown");
+    if (failed_) return;
+    const size_t rank = a.shape.size() - (c.rows == Rows::None || a.shape.empty() ? 0 : 1);
+    check(c.rows == Rows::None || !a.shape.empty(), "rows have no dimension");
+    check(step.sizes.count == 1 || rank > 0, "indices with several extents have no dimension");
+    text(c.op, "the operator of a check");
+    limit(c.place.size(), Limits::text, "bytes in a place");
   }
 
   // --- functions ---

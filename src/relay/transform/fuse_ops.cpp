@@ -47,6 +47,16 @@ const Call* op_call(const Expr& e) {
   return op && !(op->def && op->def->by_executor) ? call : nullptr;
 }
 
+// What is checked before the call is computed must be an array: it joins no group with the call.
+const Expr* checked_indices(const Call& call) {
+  const op::OpDef* def = as<Op>(call.callee)->def;
+  if (!def || !def->checked) return nullptr;
+  Types types;
+  for (const Expr& a : call.args) types.push_back(a->type);
+  const std::optional<op::CheckedIndices> checked = def->checked(call.attrs, types);
+  return checked ? &call.args[checked->input] : nullptr;
+}
+
 bool same_shape(const Type& a, const Type& b) {
   const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b);
   if (!x || !y || x->shape.size() != y->shape.size()) return false;
@@ -147,7 +157,9 @@ class Fuser {
         bool fusable = def && as<TensorType>(e->type);
         node.kind = fusable ? def->fusion : Fusion::Opaque;
         node.group_kind = node.kind;
-        for_each_operand(*call, [&](const Expr& a) { connect(a, n, e, node.kind); });
+        const Expr* indices = checked_indices(*call);
+        for_each_operand(
+            *call, [&](const Expr& a) { connect(a, n, e, indices && a == *indices ? Fusion::Opaque : node.kind); });
         for (const Expr& a : call->args)
           if (a->kind == ExprKind::Tuple) connect_tuple(a, n);
       } else if (e->kind != ExprKind::Tuple) {

@@ -14,32 +14,20 @@ using ir::Ints;
 
 namespace {
 
-// ONNX counts negative indices from the end; Relay's operators clip. Constants are corrected now, other indices when the model
-// runs (unsigned ones need nothing).
-Expr from_the_front(Convert& c, const Expr& indices, const Dim& extent) {
-  if (!indices) return {};
+// Indices below zero count from the end of `depth` classes: constants are corrected now, others when the model runs.
+Expr from_the_front(Convert& c, const Expr& indices, int64_t depth) {
   DType dtype = c.dtype(indices);
   if (dtype.code == DType::Code::UInt) return indices;
-  const ir::Constant* constant = ir::as<ir::Constant>(indices);
-  if (constant) {
-    bool negative = false;
-    for (int64_t i = 0; !negative && i < constant->value.elements(); ++i) negative = constant->value.int_at(i) < 0;
-    if (!negative) return indices;
-    if (is_int(extent)) {
-      Tensor corrected = Tensor::empty(constant->value.shape(), dtype);
-      for (int64_t i = 0; i < corrected.elements(); ++i) {
-        int64_t index = constant->value.int_at(i);
-        corrected.set_int(i, index < 0 ? index + extent->ivalue : index);
-      }
-      return c.constant(std::move(corrected));
+  if (const ir::Constant* constant = ir::as<ir::Constant>(indices)) {
+    Tensor corrected = Tensor::empty(constant->value.shape(), dtype);
+    for (int64_t i = 0; i < corrected.elements(); ++i) {
+      int64_t index = constant->value.int_at(i);
+      corrected.set_int(i, index < 0 ? index + depth : index);
     }
+    return c.constant(std::move(corrected));
   }
-  if (!is_int(extent))
-    return c.unsupported(
-        "indices that may be negative need a fixed size, but that of the axis is {}; give the inputs' shapes (--shape)",
-        scalar::str(extent));
   Expr below = c.emit("less", {indices, c.scalar(0, dtype)});
-  return c.emit("where", {below, c.add(indices, static_cast<double>(extent->ivalue)), indices});
+  return c.emit("where", {below, c.add(indices, static_cast<double>(depth)), indices});
 }
 
 struct Bounds {
@@ -163,23 +151,14 @@ Values Gather(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
-  // One of the last, of an axis whose size is known at run time only.
-  const std::optional<Ints> last = places ? as_ints(*places) : std::nullopt;
-  if (last && last->size() == 1 && (*last)[0] < 0 && !is_int(c.shape(x)[*axis])) {
-    const int64_t begin = (*last)[0], end = begin == -1 ? INT32_MAX : begin + 1;
-    Expr kept = c.emit("strided_slice", {x}, {{"begin", Ints{begin}}, {"end", Ints{end}}, {"axes", Ints{*axis}}});
-    Expr first = c.constant(Tensor::full(places->shape, DType::int64(), 0));
-    return {c.emit("take", {kept, first}, {{"axis", *axis}, {"mode", "clip"}})};
-  }
-  Expr indices = from_the_front(c, c.input(1), c.shape(x)[*axis]);
-  return {c.emit("take", {x, indices}, {{"axis", *axis}, {"mode", "clip"}})};
+  return {c.emit("take", {x, c.input(1)}, {{"axis", *axis}, {"mode", "checked"}})};
 }
 
 Values GatherElements(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
-  return {c.emit("gather", {x, from_the_front(c, c.input(1), c.shape(x)[*axis])}, {{"axis", *axis}})};
+  return {c.emit("gather", {x, c.input(1)}, {{"axis", *axis}})};
 }
 
 // ONNX keeps a place in the last axis of the indices, Relay in the first.
@@ -204,7 +183,7 @@ Values OneHot(Convert& c) {
   if (!(*depth >= 1 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
   Expr indices = c.input(0);
   if (c.dtype(indices).is_float()) indices = c.cast(indices, DType::int64());
-  indices = from_the_front(c, indices, scalar::imm(static_cast<int64_t>(*depth)));
+  indices = from_the_front(c, indices, static_cast<int64_t>(*depth));
   int64_t axis = c.integer("axis", -1), rank = c.rank(indices) + 1;
   if (!c.axis(axis, rank)) return {};
   Tensor both = *as_tensor(*values);

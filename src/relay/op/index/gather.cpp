@@ -1,9 +1,8 @@
 // gather:    out[i0, .., ia, ..] = data[i0, .., indices[i0, .., ia, ..], ..] along one axis
 // gather_nd: out[y.., x..] = data[y.. (batch_dims of them), indices[0, y..], .., indices[M - 1, y..], x..]
 //
-// Indices below zero count from the end; others outside of data read its nearest element (nothing is ever read
-// outside).
-#include "relay/op/common.h"
+// Indices below zero count from the end; others outside of data are refused.
+#include "relay/op/index/checked.h"
 
 namespace relay::ops {
 namespace {
@@ -20,11 +19,6 @@ struct GatherNDAttrs {
       field("batch_dims", &GatherNDAttrs::batch_dims, "How many first axes data and the result share."),
       field("index_rank", &GatherNDAttrs::index_rank, "The extent of indices' first axis, where it is unknown.")};
 };
-
-Expr place(const Expr& index, const Expr& extent) {
-  Expr k = cast(DType::int64(), index);
-  return max(min(select(lt(k, dim(0)), k + extent, k), extent - 1), dim(0));
-}
 
 Result<Type> infer(const GatherAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
@@ -44,10 +38,16 @@ Result<Type> infer(const GatherAttrs& a, const Types& in) {
   return ir::tensor_type(indices->shape, data->dtype);
 }
 
+std::optional<op::CheckedIndices> checked(const GatherAttrs& a, const Types& in) {
+  const Dims& data = ir::as<ir::TensorType>(in[0])->shape;
+  const int64_t axis = positive_axis(a.axis, static_cast<int64_t>(data.size()));
+  return op::CheckedIndices{1, {data[static_cast<size_t>(axis)]}, {axis}};
+}
+
 te::Tensors compute(const GatherAttrs& a, const te::Tensors& in, const Type& out) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
   return {te::compute("gather", shape_of(out), [&](Exprs i) {
-    i[axis] = place((*in[1])(i), in[0]->shape[axis]);
+    i[axis] = checked_place((*in[1])(i), in[0]->shape[axis]);
     return (*in[0])(i);
   })};
 }
@@ -76,6 +76,17 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
+std::optional<op::CheckedIndices> checked_nd(const GatherNDAttrs& a, const Types& in) {
+  const Dims &data = ir::as<ir::TensorType>(in[0])->shape, &indices = ir::as<ir::TensorType>(in[1])->shape;
+  const int64_t m = a.index_rank.value_or(scalar::is_int(indices[0]) ? indices[0]->ivalue : 0);
+  op::CheckedIndices out{1, {}, {}};
+  for (int64_t k = 0; k < m; ++k) {
+    out.axes.push_back(a.batch_dims + k);
+    out.extents.push_back(data[static_cast<size_t>(a.batch_dims + k)]);
+  }
+  return m > 0 ? std::optional(out) : std::nullopt;
+}
+
 te::Tensors compute_nd(const GatherNDAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor &data = in[0], &indices = in[1];
   int64_t m = a.index_rank.value_or(indices->shape[0]->ivalue),
@@ -85,7 +96,7 @@ te::Tensors compute_nd(const GatherNDAttrs& a, const te::Tensors& in, const Type
     for (int64_t k = 0; k < m; ++k) {
       Exprs where = {dim(k)};
       where.insert(where.end(), i.begin(), i.begin() + places);
-      at.push_back(place((*indices)(where), data->shape[at.size()]));
+      at.push_back(checked_place((*indices)(where), data->shape[at.size()]));
     }
     at.insert(at.end(), i.begin() + places, i.end());
     return (*data)(at);
@@ -102,6 +113,7 @@ OpDef gather() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .checked = checked,
        .oracle = "torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices).long())",
        .examples =
            {{.inputs = {"(3, 5)", "(3, 4) int64"},
@@ -127,6 +139,7 @@ OpDef gather_nd() {
        .fusion = Fusion::Injective,
        .infer = infer_nd,
        .compute = compute_nd,
+       .checked = checked_nd,
        .oracle = "gather_nd(data, indices, batch_dims)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},

@@ -2,7 +2,8 @@
 // With batch_dims the first axes of data and indices are one and the same.
 //
 // mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
-// outside of data).
+// outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside of data.
+#include "relay/op/index/checked.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -15,7 +16,7 @@ struct TakeAttrs {
   static constexpr auto fields =
       std::tuple{field("batch_dims", &TakeAttrs::batch_dims, "How many first axes data and indices share."),
                  field("axis", &TakeAttrs::axis, "The axis that is indexed; None: of the flattened data."),
-                 field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\" or \"fast\".")};
+                 field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\".")};
 };
 
 Result<Type> infer(const TakeAttrs& a, const Types& in) {
@@ -23,9 +24,9 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
   // (C1) The indices are integers.
   if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
-  // (C2) The mode is one of three.
-  if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast")
-    return constraint("C2", "mode must be \"clip\", \"wrap\" or \"fast\", but is \"{}\"", a.mode);
+  // (C2) The mode is one of four.
+  if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast" && a.mode != "checked")
+    return constraint("C2", "mode must be \"clip\", \"wrap\", \"fast\" or \"checked\", but is \"{}\"", a.mode);
   if (!a.axis) return ir::tensor_type(indices->shape, data->dtype);
   // (C3) The axis exists and lies behind the shared ones.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", *a.axis, rank(data)));
@@ -44,10 +45,19 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
+std::optional<op::CheckedIndices> checked(const TakeAttrs& a, const Types& in) {
+  if (a.mode != "checked") return std::nullopt;
+  const Dims& data = ir::as<ir::TensorType>(in[0])->shape;
+  if (!a.axis) return op::CheckedIndices{1, {product(data)}, {-1}};
+  const int64_t axis = positive_axis(*a.axis, static_cast<int64_t>(data.size()));
+  return op::CheckedIndices{1, {data[static_cast<size_t>(axis)]}, {axis}};
+}
+
 te::Tensors compute(const TakeAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor &data = in[0], &indices = in[1];
   auto place = [&](const Exprs& at, const Expr& extent) {
     Expr index = cast(DType::int64(), (*indices)(at));
+    if (a.mode == "checked") return checked_place(index, extent);
     return a.mode == "wrap" ? floormod(index, extent) : max(min(index, extent - 1), dim(0));
   };
   int64_t index_rank = static_cast<int64_t>(indices->shape.size());
@@ -77,6 +87,7 @@ OpDef take() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .checked = checked,
        .oracle = "take(data, indices, batch_dims, axis, mode)",
        .examples =
            {{.inputs = {"(6, 4)", "(3,) int64"},
@@ -92,6 +103,20 @@ OpDef take() {
             {.inputs = {"(3, 4)", "(5,) int32"}, .symbolic = {"(n, 4)", "(m,) int32"}, .low = 0, .high = 11},
             {.inputs = {"(6, 4)", "(7,) int64"}, .attrs = "axis=0, mode=\"wrap\"", .low = -20, .high = 20},
             {.inputs = {"(6, 4)", "(7,) int64"}, .attrs = "axis=-1, mode=\"clip\"", .low = -20, .high = 20},
+            {.inputs = {"(6, 4)", "(7,) int64"},
+             .attrs = "axis=0, mode=\"checked\"",
+             .symbolic = {"(v, 4)", "(n,) int64"},
+             .low = -6,
+             .high = 5},
+            {.inputs = {"(3, 4)", "(2, 5) int32"},
+             .attrs = "mode=\"checked\"",
+             .symbolic = {"(n, 4)", "(2, m) int32"},
+             .low = -12,
+             .high = 11},
+            {.inputs = {"(3, 5, 2)", "(3, 4) int8"},
+             .attrs = "axis=1, batch_dims=1, mode=\"checked\"",
+             .low = -5,
+             .high = 4},
             {.inputs = {"(3, 5, 2)", "(3, 4) int64"}, .attrs = "axis=1, batch_dims=1", .low = 0, .high = 4},
             {.inputs = {"(6, 4)", "() int64"}, .attrs = "axis=0", .low = 0, .high = 5},
             {.inputs = {"(8000, 512)", "(128,) int64"}, .attrs = "axis=0", .low = 0, .high = 7999, .bench = true}},
