@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from programs import cli
 from relay.errors import CompileError
 
 import relay
@@ -109,10 +110,10 @@ def test_indices_that_are_computed(runner):
     """From a chain that fuses, a concatenation, and images stored channels last; what is checked is used elsewhere too."""
     run = runner("""
 def @main(%x: Tensor[(8, 3), float32], %i: Tensor[(n), int32], %image: Tensor[(1, 16, 6, 6), float32]) {
-  %c = cast(add(%i, 1), dtype="int64");
-  %all = concatenate((%c, cast(%i, dtype="int64")));
-  %w = nn.conv2d(%image, ones(shape=[32, 16, 3, 3], dtype="float32"), padding=[1, 1]);
-  %p = cast(nn.relu(%w), dtype="int32");
+  let %c = cast(add(%i, 1), dtype="int64");
+  let %all = concatenate((%c, cast(%i, dtype="int64")));
+  let %w = nn.conv2d(%image, ones(shape=[32, 16, 3, 3], dtype="float32"), padding=[1, 1]);
+  let %p = cast(nn.relu(%w), dtype="int32");
   (take(%x, %c, axis=0, mode="checked"), take(%x, %all, axis=0, mode="checked"), %c,
    take(%x, %p, axis=0, mode="checked"))
 }""")
@@ -140,8 +141,27 @@ def test_indices_that_are_constants(runner):
     assert "index 4 is out of range" in refused(run, x).message
     run = runner('def @main() { take(cast(ones(shape=[4]), dtype="int32"), 4, axis=0, mode="checked") }')
     assert "index 4 is out of range" in refused(run).message
-    fine = relay.parse(VERSION + 'def @main(%x: Tensor[(4, 3), float32]) { take(%x, -4, axis=0, mode="checked") }')
-    assert "check indices" not in relay.compile(fine).emit("program")
+
+
+def test_indices_that_a_primitive_function_computes(runner):
+    """As fuse_ops never leaves them, but a program may be written."""
+    run = runner("""
+def @main(%x: Tensor[(8, 3), float32], %i: Tensor[(n), int32]) {
+  %0 = fn (%p: Tensor[(8, 3), float32], %q: Tensor[(n), int32], Primitive=1) -> Tensor[(n, 3), float32] {
+    take(%p, add(%q, 1), axis=0, mode="checked")
+  };
+  %0(%x, %i)
+}""")
+    x, i = np.arange(24, dtype=np.float32).reshape(8, 3), np.array([1, 6, -9], np.int32)
+    np.testing.assert_array_equal(run(x, i), x[i + 1])
+    assert "index 8 at position (1) of its indices" in refused(run, x, i + np.array([0, 1, 0], np.int32)).message
+
+
+def test_no_check_of_constants_in_range_is_left(tmp_path):
+    for index, size, left in ((-4, 4, False), (3, 4, False), (4, 4, True), (3, "n", True)):
+        text = f'def @main(%x: Tensor[({size}, 3), float32]) {{ take(%x, {index}, axis=0, mode="checked") }}'
+        (tmp_path / "p.relay").write_text(VERSION + text)
+        assert ("check indices" in cli("opt", tmp_path / "p.relay", "--emit", "program").stdout) == left
 
 
 def test_other_modes_refuse_nothing(runner):

@@ -890,7 +890,7 @@ def take(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, axis: int | No
     indices: integers, any shape
     batch_dims (int): How many first axes data and indices share.
     axis (int or None): The axis that is indexed; None: of the flattened data.
-    mode (string): "clip", "wrap" or "fast"."""
+    mode (string): "clip", "wrap", "fast" or "checked"."""
 def tan(data: Expr | TupleWrapper) -> Expr:
     """Tangent.
 

@@ -7,6 +7,20 @@ namespace relay {
 
 namespace {
 
+// Whether the sign of i + extent or of extent - 1 - i is set for some i. Neither wraps for an i that is out of range in a way that
+// clears it, since extent is at most half of T's range. Additions and ors are vectors for every T, unlike comparisons.
+template <class T>
+bool some_outside(const T* indices, int64_t count, int64_t extent) {
+  using U = std::make_unsigned_t<T>;
+  const U above = static_cast<U>(extent), most = static_cast<U>(extent - 1);
+  U signs = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const U index = static_cast<U>(indices[i]);
+    signs = static_cast<U>(signs | static_cast<U>(index + above) | static_cast<U>(most - index));
+  }
+  return static_cast<T>(signs) < 0;
+}
+
 // One pass without branches, which becomes vectors; the place is looked for only when it fails.
 template <class T>
 std::optional<int64_t> first_outside(const T* indices, int64_t count, int64_t extent) {
@@ -17,6 +31,8 @@ std::optional<int64_t> first_outside(const T* indices, int64_t count, int64_t ex
   if (extent <= 0) return count > 0 ? std::optional<int64_t>(0) : std::nullopt;
   const T high = bounded_above ? static_cast<T>(extent - 1) : Limits::max();
   const T low = bounded_below ? static_cast<T>(-extent) : Limits::min();
+  if constexpr (Limits::is_signed)
+    if (extent <= static_cast<int64_t>(Limits::max() / 2) && !some_outside(indices, count, extent)) return std::nullopt;
   T least = high, most = low;
   for (int64_t i = 0; i < count; ++i) least = std::min(least, indices[i]), most = std::max(most, indices[i]);
   if (least >= low && most <= high) return std::nullopt;
