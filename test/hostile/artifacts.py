@@ -96,7 +96,7 @@ BEHIND = [  # kind, what it attacks, what must be answered
     ("size-empty", "a size without words", refused(INVALID)),
     ("size-stack", "a size that takes from an empty stack", refused(INVALID)),
     ("size-deep", "a size of 10^5 words", refused(INVALID)),
-    ("check-fails", "a check that never holds, whose message holds escapes", refused("R0601 R0402", "never")),
+    ("check-fails", "a check that never holds, whose message holds escapes", refused("R0302 R0601 R0402", "never")),
     ("kernel-name", "a kernel that the code does not have, named with escapes", refused("R0402", "no_such_kernel")),
     ("kernel-scratch", "extremely much scratch memory, or less than none", refused(INVALID)),
     ("kernel-empty", "a kernel without a name", refused(INVALID)),

@@ -128,11 +128,10 @@ def test_colour_on_a_terminal_only():
 
 
 def test_progress_above_two_seconds(tmp_path):
-    fifo = tmp_path / "model.relay"
-    os.mkfifo(fifo)  # reading it takes until somebody writes
-    text = on_terminal("run", fifo, until=b", 2 s")
-    assert f"relay: compiling {fifo}, 2 s" in text
-    assert "compiling" not in on_terminal("--quiet", "run", fifo, seconds=4)
+    program = slow(tmp_path / "model.relay", layers=400)
+    text = on_terminal("run", program, "--no-cache", until=b", 2 s")
+    assert f"relay: compiling {program}, 2 s" in text
+    assert "compiling" not in on_terminal("--quiet", "run", program, "--no-cache", seconds=4)
 
 
 def test_ctrl_c_ends_a_compilation(tmp_path):

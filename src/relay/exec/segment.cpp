@@ -145,29 +145,29 @@ class SegmentWriter {
       if (!lowered_.steps[s].constant)
         for (int r : lowered_.steps[s].reads) kept[r] = true;
     }
-    std::map<int, bool> made;
+    std::map<int, size_t> makers;  // steps of arrays that are prepared
     for (size_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
       if (!live_[s] || !step.constant || step.writes.size() != 1) continue;
       const int result = step.writes[0];
       const lower::Layout& layout = lowered_.arrays[static_cast<size_t>(result)].layout;
       bool can = writers[result] == 1 && !kept_as_result(result) && !layout.has_border() && layout.gap == 0;
-      int64_t needed = 0;
+      int64_t needed = 0, read = 0;
       for (int r : std::set<int>(step.reads.begin(), step.reads.end())) {
-        can = can && r != result && !made.count(r);
+        can = can && r != result && !makers.count(r);
+        read += stored_bytes(r);
         needed += kept.count(r) ? 0 : stored_bytes(r);
       }
       const int64_t bytes = stored_bytes(result);
-      if (!can || bytes < least || bytes <= needed) continue;
-      prepared_[s] = true, made[result] = true;
+      if (!can || bytes < least || bytes <= needed || bytes / runtime::Preparation::most_growth > read) continue;
+      prepared_[s] = true, makers[result] = s;
       for (int r : step.reads) kept[r] = true;
     }
     // What is made of it is made when the program is built.
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       if (live_[s] && lowered_.steps[s].constant && !prepared_[s])
         for (int r : lowered_.steps[s].reads)
-          for (size_t before = 0; before < s; ++before)
-            if (prepared_[before] && lowered_.steps[before].writes[0] == r) prepared_[before] = false;
+          if (auto maker = makers.find(r); maker != makers.end()) prepared_[maker->second] = false;
   }
 
   bool kept_as_result(int array) const {

@@ -739,7 +739,7 @@ TEST(Nest, LoopsInsideLeavePaddingOut) {
     return refusal({conv}, format("rule none\nstage conv: root\n  loops {}\nstage padded: inline\n", loops));
   };
   EXPECT_NE(refused("i0/1 k0/2:inside k0/1").find("is inside"), std::string::npos);
-  EXPECT_NE(refused("i0/1:inside k0/1").find("no loop over a sum"), std::string::npos);
+  EXPECT_NE(refused("i0/1:inside k0/1").find("not a loop over a sum"), std::string::npos);
 }
 
 // The scores of a long row are never an array: not even of a block of rows.

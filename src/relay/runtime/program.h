@@ -244,6 +244,7 @@ struct KernelEntry {
 // A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made of, and the
 // kernel makes it when the program is linked.
 struct Preparation {
+  static constexpr int64_t most_growth = 64;  // how many times as large as what it reads its result may be
   uint32_t kernel = 0;
   std::vector<uint32_t> args;  // constants, as the kernel takes them
   uint32_t result = 0;         // which of args it writes; nothing else does

@@ -80,7 +80,8 @@ class Validator {
       there[p.args[p.result]] = true;
       size_t read = 0;
       for (size_t i = 0; i < p.args.size(); ++i) read += i == p.result ? 0 : program_.constants[p.args[i]].bytes();
-      check(program_.constants[p.args[p.result]].bytes() / 64 <= read, "a preparation makes too much of little");
+      check(program_.constants[p.args[p.result]].bytes() / Preparation::most_growth <= read,
+            "a preparation makes too much of little");
     }
     for (bool is_there : there) check(is_there, "a constant has no data");
   }
