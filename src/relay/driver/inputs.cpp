@@ -91,7 +91,7 @@ static uint64_t next(uint64_t& state) {
   return z ^ z >> 31;
 }
 
-Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
+Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed, uint64_t most) {
   Tensor tensor = Tensor::empty(shape, dtype);
   uint64_t state = seed * 0xD1342543DE82EF95u + 1;
   int64_t count = tensor.elements();
@@ -105,7 +105,7 @@ Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
     if (dtype.is_float())
       tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
     else
-      tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % 10));
+      tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % (most + 1)));
   }
   return tensor;
 }
@@ -239,7 +239,8 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
         format("input `{}` would have shape ({}), more than 2^36 elements", port.name, join(*shape, ", ")),
         "give smaller sizes: --shape");
   if (source.kind == InputSource::Kind::Number) return Tensor::full(*shape, port.dtype, source.number);
-  return random_tensor(*shape, port.dtype, source.seed * 1000003 + index);
+  // A model's integers are often indices, of words or of their kinds: 0 and 1 are nearly always in range.
+  return random_tensor(*shape, port.dtype, source.seed * 1000003 + index, 1);
 }
 
 Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values) {
@@ -346,7 +347,7 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     RELAY_ASSIGN(Tensor value, make_tensor(ports[i], i, sources[i], values));
     if (!sources[i].asked)
       out.notes.push_back(format("input `{}` is not given: random {} (seed 0){}", ports[i].name,
-                                 ports[i].dtype.is_float() ? "in [-1, 1)" : "integers",
+                                 ports[i].dtype.is_float() ? "in [-1, 1)" : "0 and 1",
                                  format(", {}[{}]", ports[i].dtype.str(), join(value.shape(), ", "))));
     out.values.push_back(runtime::Value::tensor(value));
   }
