@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 from harness import VERSION, Kinds, Run, either, fine, refused, silent
 
@@ -28,6 +29,13 @@ def shell(script, *arguments):
 
 
 # --- limits ---------------------------------------------------------------------------------------------
+
+
+def can_mount():
+    """Whether a process may have file systems of its own: not in every container."""
+    script = "mount -t tmpfs hostile /tmp"
+    return subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True).returncode == 0
+
 
 kinds(
     "no-threads",
@@ -100,18 +108,24 @@ kinds(
     lambda v: run(v, stdout=open("/dev/full", "wb")),
 )
 kinds("full-output", "an output file on a full disk", refused("R0401 R0504"), lambda v: run(v, "--output", "/dev/full"))
-kinds(
-    "full-tmpfs",
-    "an artifact on a full file system",
-    refused("R0401", "space"),
-    lambda v: tmpfs(v, ["compile", model(v), "-o", v.folder / "disk" / "a.rart"]),
-)
-kinds(
-    "full-cache",
-    "a cache on a full file system: the model runs",
-    fine(),
-    lambda v: tmpfs(v, ["run", model(v)], {"RELAY_CACHE": str(v.folder / "disk" / "cache")}),
-)
+if can_mount():
+    kinds(
+        "full-tmpfs",
+        "an artifact on a full file system",
+        refused("R0401", "space"),
+        lambda v: tmpfs(v, ["compile", model(v), "-o", v.folder / "disk" / "a.rart"]),
+    )
+    kinds(
+        "full-cache",
+        "a cache on a full file system: the model runs",
+        fine(),
+        lambda v: tmpfs(v, ["run", model(v)], {"RELAY_CACHE": str(v.folder / "disk" / "cache")}),
+    )
+else:
+    print(
+        "hostile: environment.full-tmpfs and full-cache are left out: no file system can be mounted here",
+        file=sys.stderr,
+    )
 kinds(
     "closed-stdout",
     "stdout is closed",
