@@ -95,8 +95,8 @@ struct Calls {
     memory::desc given, wanted;
   };
 
-  // The primitive that `desc` describe. What oneDNN has not got, or has already offered, is not a call. `how`, in the name: what it
-  // has been told.
+  // The primitive that `desc` describe; no call is added for one that oneDNN does not have or has already offered.
+  // `how`, in the name: what it has been told.
   template <class Primitive, class... Desc>
   void add(const char* how,
            const std::function<std::vector<Argument>(const typename Primitive::primitive_desc&)>& arguments,

@@ -4,8 +4,8 @@
     make bench-sizes                                     six models; writes docs/benchmarks/sizes-CPU.md
     bench/sizes.py resnet18 --binaries OLD build/release/bin/relay     these, for each program in turn; writes nothing
 
-Each number of memory is of a process of its own: the most that was resident in it (getrusage), libraries included. Times are medians
-of five processes. This file imports nothing large: a child's peak is never below its parent's memory.
+Each number of memory is of a process of its own: the most that was resident in it (getrusage), libraries included.
+Times are medians of five processes. This file imports nothing large: a child's peak is never below its parent's memory.
 """
 
 import argparse

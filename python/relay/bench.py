@@ -8,8 +8,8 @@ first run, "peak_bytes": of the process until then} (or {"error": ...}). Then, f
 it runs the model for so long and prints the time of each run in microseconds as one JSON list. Arrays are named by their
 position: inputs in the order of the model.
 
-The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, beside MODEL.onnx. `torch-float64` is not a peer but the
-reference of the others' errors: the same program with every float in double precision.
+The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, beside MODEL.onnx. `torch-float64` is not
+a peer but the reference of the others' errors: the same program with every float in double precision.
 """
 
 import json
