@@ -44,14 +44,8 @@ std::string Condition::str() const {
 }
 
 std::string Condition::message() const {
-  std::string place;
-  if (span.node) {
-    place = format(" ({})", *span.node);
-  } else if (span.source) {
-    auto [line, column] = line_column(*span.source, span.begin);
-    place = format(" ({}:{}:{})", span.source->name, line, column);
-  }
-  return format("{}{} needs `{}`", op, place, str());
+  const std::string place = place_text(span);
+  return format("{}{} needs `{}`", op, place.empty() ? "" : format(" ({})", place), str());
 }
 
 // --- finding them --------------------------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   }
   op::Assumptions assumed;
   Result<Type> inferred = op->def->infer(call->attrs, inputs);
-  if (Status lawful = inferred ? lawful_sizes(*inferred) : ok(); !lawful) inferred = lawful.errors();
+  if (Status valid = inferred ? valid_sizes(*inferred) : ok(); !valid) inferred = valid.errors();
   if (inferred) {
     note_agreements(call, op, assumed.found());
     give(*inferred);

@@ -131,8 +131,8 @@ static std::string declared_form(const TypeDef& def) {
 // Data types in annotations must exist and have the right number of arguments.
 void Inference::check_annotation(const Type& type, const Span& span) {
   if (!type) return;
-  if (Status lawful = lawful_sizes(type); as<TensorType>(type) && !lawful)
-    for (Diagnostic d : lawful.errors()) d.span = span, sink_.report(std::move(d));
+  if (Status valid = valid_sizes(type); as<TensorType>(type) && !valid)
+    for (Diagnostic d : valid.errors()) d.span = span, sink_.report(std::move(d));
   if (!module_) return;
   auto all = [&](const Types& types) {
     for (const Type& t : types) check_annotation(t, span);
@@ -175,9 +175,9 @@ Type Inference::checked_size(Type type, const Span& span) {
   return unifier_.error_type();
 }
 
-Status Inference::lawful_sizes(const Type& type) {
+Status Inference::valid_sizes(const Type& type) {
   if (const TupleType* tuple = as<TupleType>(type)) {
-    for (const Type& field : tuple->fields) RELAY_RETURN_IF_ERROR(lawful_sizes(field));
+    for (const Type& field : tuple->fields) RELAY_RETURN_IF_ERROR(valid_sizes(field));
     return ok();
   }
   const TensorType* tensor = as<TensorType>(type);
