@@ -1,8 +1,7 @@
 """Hostile operators in ONNX models: sizes that would fill memory, attributes that mean nothing, control flow that is none."""
 
 from harness import Kinds, either, refused
-
-from models import BIG, MODEL, floats, info, ints, node, proto, run, single
+from onnx_models import BIG, MODEL, floats, info, ints, node, proto, run, single
 
 try:
     import numpy as np

@@ -21,13 +21,12 @@ def all_kinds():
     import commands
     import environments
     import letters
+    import onnx_models
     import operators
     import sizes
     import texts
 
-    import models
-
-    files = (texts, sizes, letters, models, operators, artifacts, arrays, environments, commands)
+    files = (texts, sizes, letters, onnx_models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 
 
