@@ -4,6 +4,7 @@
     test/zoo/run.py                       all: exports what is missing into models/zoo, by test/zoo/export.py in .venv-zoo
     test/zoo/run.py --only 'timm.resnet'  those whose SOURCE.NAME contains the words, separated by commas
     test/zoo/run.py --limit 10            the first ten that are left
+    test/zoo/run.py --jobs 1              one after the other; as many at once as there are cores else
 
 Each is compiled for the described targets and for this machine, as it is and with features masked off; what this machine is, runs, and
 is compared with double precision, in parts of the largest value, beside ONNX Runtime's error. A network may be out only because the
@@ -12,6 +13,7 @@ exporter fails or an operator is missing (R0403): both are counted and named. Al
 
 import argparse
 import collections
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -129,10 +131,30 @@ def check(path):
     return failures, errors
 
 
+def look_at(entry, cache, python):
+    """(what became of the network, a line that says why it is out, its line of the table)."""
+    label, begin = ".".join(entry), time.monotonic()
+    path = cache / f"{label}.onnx"
+    if failed := exported(*entry, path, python):
+        return "the exporter fails", f"the exporter fails: {label}: {failed}", ""
+    failures, errors = check(path)
+    missing = next((text for text in failures.values() if FORM not in text and "R0403" in text), "")
+    cells = ["-" if errors.get(key) is None else f"{errors[key]:.1e}" for key in (*MASKED, "peer")]
+    by_text = collections.defaultdict(list)
+    for target, text in failures.items():
+        by_text[text].append(target)
+    said = "; ".join(f"{' '.join(targets)}: {text}" for text, targets in by_text.items())
+    line = f"{label:<46} {' '.join(f'{cell:>8}' for cell in cells)}  {time.monotonic() - begin:>4.0f}  {said}"
+    if missing:
+        return "an operator is missing", f"an operator is missing: {label}: {missing}", line
+    return "failed" if failures else "held", "", line
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--only", default="", help="words of SOURCE.NAME, separated by commas")
     arguments.add_argument("--limit", type=int, help="the first so many")
+    arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="networks at once")
     arguments.add_argument("--cache", type=pathlib.Path, default=ROOT / "models" / "zoo")
     arguments.add_argument("--python", default=ROOT / ".venv-zoo/bin/python", help="of the exporter's environment")
     given = arguments.parse_args()
@@ -144,25 +166,15 @@ def main():
         f"{'network':<46} {'native':>8} {'AVX2':>8} {'no FMA':>8} {'peer':>8}  {'s':>4}  targets refused or wrong",
         flush=True,
     )
-    for source, name in chosen:
-        label, path, begin = f"{source}.{name}", given.cache / f"{source}.{name}.onnx", time.monotonic()
-        if failed := exported(source, name, path, given.python):
-            counts["the exporter fails"] += 1
-            out.append(f"the exporter fails: {label}: {failed}")
-            continue
-        failures, errors = check(path)
-        missing = next((text for text in failures.values() if FORM not in text and "R0403" in text), "")
-        kind = "an operator is missing" if missing else "failed" if failures else "held"
-        counts[kind] += 1
-        if missing:
-            out.append(f"an operator is missing: {label}: {missing}")
-        cells = ["-" if errors.get(key) is None else f"{errors[key]:.1e}" for key in (*MASKED, "peer")]
-        by_text = collections.defaultdict(list)
-        for target, text in failures.items():
-            by_text[text].append(target)
-        said = "; ".join(f"{' '.join(targets)}: {text}" for text, targets in by_text.items())
-        cells = " ".join(f"{cell:>8}" for cell in cells)
-        print(f"{label:<46} {cells}  {time.monotonic() - begin:>4.0f}  {said}", flush=True)
+    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
+        looks = [pool.submit(look_at, entry, given.cache, given.python) for entry in chosen]
+        for look in concurrent.futures.as_completed(looks):
+            kind, why, line = look.result()
+            counts[kind] += 1
+            if why:
+                out.append(why)
+            if line:
+                print(line, flush=True)
     print(*out, sep="\n")
     print(f"{len(chosen)} networks x {len(MASKED) + len(DESCRIBED)} targets: ", end="")
     print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()) or "none")
