@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/codegen/c/c_source.h"
 #include "relay/codegen/codegen.h"
 #include "relay/driver/batch_calls.h"
 #include "relay/driver/files.h"
@@ -372,6 +373,7 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path) {
     return exec::save(
         compiled.built, {.target = target, .threads = compiled.report.threads, .executor = compiled.report.executor},
         {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}}, path);
+  if (form == FileForm::CSource) return write_file(path, codegen::c_source(compiled.built.kernels));
   RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target)
                                                            : codegen::shared_library(compiled.built.kernels, target));
   return write_file(path, bytes);

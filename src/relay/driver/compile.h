@@ -132,6 +132,7 @@ enum class FileForm : uint8_t {
   Artifact,       // the whole program, its code and constants: what `relay run` and the C interface load
   SharedLibrary,  // the kernels alone
   Object,
+  CSource,  // as C99
 };
 Status save(const Compiled& compiled, FileForm form, const std::string& path);
 

@@ -1,5 +1,6 @@
 // Every operator's examples (op/op.h), each with sizes known and, where the example names its dimensions, with symbolic
 // ones: compiled, run, and compared with the evaluator. One test an operator; a failure names the example.
+// Their kernels are also compiled from C99, by gcc and clang.
 //
 //   relay_test_driver --gtest_filter='*nn_conv2d'
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
+#include "relay/driver/test_c_library.h"
 #include "relay/eval/examples.h"
 #include "relay/exec/build.h"
 #include "relay/runtime/artifact.h"
@@ -99,8 +101,25 @@ void check_artifact(const exec::Built& built, const TargetDesc& target, const Te
   expect_equal((*loaded)->run(inputs), want, "from a file");
 }
 
+// The same kernels from C.
+void check_c(const exec::Built& built, const Tensors& inputs, const Tensors& want, double ulps, bool by_all) {
+  for (const char* compiler : {"gcc", "clang-22"}) {
+    if (!by_all && compiler != std::string("gcc")) continue;
+    SCOPED_TRACE(format("kernels compiled by {}", compiler));
+    std::shared_ptr<runtime::KernelLibrary> library = c_library(built.kernels, compiler);
+    ASSERT_TRUE(library);
+    Result<std::shared_ptr<runtime::Executable>> executable = runtime::Executable::create(built.program, library, {});
+    ASSERT_TRUE(executable) << render(executable.errors());
+    Result<Tensors> got = (*executable)->run(inputs);
+    ASSERT_TRUE(got) << render(got.errors());
+    ASSERT_EQ(got->size(), want.size());
+    // The C library's exp and its kind are off by a unit more than ours are.
+    for (size_t k = 0; k < want.size(); ++k) expect_close((*got)[k], want[k], ulps + 1);
+  }
+}
+
 void check_case(const eval::ExampleCase& c, const TargetDesc& target, const Tensors& inputs, const Tensors& want,
-                bool with_artifact) {
+                bool with_artifact, bool in_c) {
   Result<exec::Built> built = build_call(c, target);
   ASSERT_TRUE(built) << render(built.errors());
   Result<std::shared_ptr<runtime::Executable>> executable = exec::build(*built, {.target = target, .threads = 2});
@@ -114,6 +133,7 @@ void check_case(const eval::ExampleCase& c, const TargetDesc& target, const Tens
   }
   expect_equal((*executable)->run(inputs, {.threads = 2}), *got, "with 2 threads");
   if (with_artifact) check_artifact(*built, target, inputs, *got);
+  if (in_c) check_c(*built, inputs, want, c.example->ulps, with_artifact);
 }
 
 class OpExamples : public testing::TestWithParam<const OpDef*> {};
@@ -138,8 +158,8 @@ TEST_P(OpExamples, RunAsEvaluated) {
       for (const eval::ExampleCase& form : forms) {
         SCOPED_TRACE(
             format("{}{}, target {}", form.name, def.examples[i].attrs.empty() ? "" : " " + form.example->attrs, name));
-        bool sample = i == 0 && &target == &targets()[0].second;
-        check_case(form, target, inputs, *want, sample);
+        const bool first = &target == &targets()[0].second;
+        check_case(form, target, inputs, *want, first && i == 0, first);
       }
   }
 }

@@ -6,68 +6,10 @@
 
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
-#include "relay/driver/values.h"
-#include "relay/ir/rewrite.h"
-#include "relay/text/text.h"
-#include "relay/typing/typing.h"
+#include "relay/driver/test_networks.h"
 
 namespace relay::driver {
 namespace {
-
-struct Case {
-  const char* name;
-  Shape input;
-  std::vector<Shape> weights;  // constants
-  const char* body;            // of %x and %w0, %w1
-};
-
-// Between them they use every rule.
-const Case cases[] = {
-    {"winograd",
-     {1, 64, 16, 16},
-     {{64, 64, 3, 3}},
-     "nn.relu(nn.conv2d(%x, %w0, padding=[1, 1], channels=64, kernel_size=[3, 3]))"},
-    {"strassen", {512, 1024}, {{1024, 1024}}, "nn.dense(%x, %w0)"},
-    {"attention", {8, 512, 64}, {}, "nn.batch_matmul(nn.softmax(nn.batch_matmul(%x, %x, transpose_b=True)), %x)"},
-    {"silu",
-     {1, 64, 80, 80},
-     {{64, 64, 1, 1}},
-     "let %c = nn.conv2d(%x, %w0, channels=64, kernel_size=[1, 1]); multiply(%c, sigmoid(%c))"},
-    {"sliding",
-     {1, 16, 112, 112},
-     {{96, 16, 1, 1}, {96, 1, 3, 3}, {24, 96, 1, 1}},
-     "let %a = nn.relu(nn.conv2d(%x, %w0, channels=96, kernel_size=[1, 1])); let %b = nn.relu(nn.conv2d(%a, %w1, "
-     "padding=[1, 1], channels=96, groups=96, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=24, kernel_size=[1, "
-     "1])"},
-    {"rows", {32, 300}, {}, "nn.softmax(%x)"},
-    {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
-    {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
-    {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
-    {"transposition", {100, 130}, {}, "transpose(exp(%x))"},
-};
-
-Tensor values(const Shape& shape, int64_t step) {
-  Tensor t = Tensor::full(shape, DType::float32(), 0);
-  float* v = static_cast<float*>(t.mutable_data());
-  for (int64_t i = 0; i < t.elements(); ++i) v[i] = static_cast<float>(i * step % 113) / 64 - 0.9f;
-  return t;
-}
-
-ir::Module module_of(const Case& c) {
-  auto type = [](const Shape& shape) { return format("Tensor[({}), float32]", join(shape, ", ")); };
-  std::string params = "%x: " + type(c.input);
-  for (size_t i = 0; i < c.weights.size(); ++i) params += format(", %w{}: {}", i, type(c.weights[i]));
-  Result<ir::Module> module = text::parse(format("#[version = \"0.0.5\"]\ndef @main({}) {{ {} }}\n", params, c.body));
-  RELAY_CHECK(module, "{}", render(module.errors()));
-  ir::FunctionRef& main = module->functions.at("main");
-  ir::VarMap constants;
-  for (size_t i = 0; i < c.weights.size(); ++i)
-    constants[main->params[i + 1].get()] = ir::constant(values(c.weights[i], 31));
-  main = ir::function({main->params[0]}, ir::substitute(main->body, constants), {});
-  Result<ir::Module> typed = typing::infer(*module);
-  RELAY_CHECK(typed, "{}", render(typed.errors()));
-  return *typed;
-}
 
 CompileOptions options_for(const char* target, const lower::RuleSet& refused) {
   CompileOptions options;
@@ -81,7 +23,7 @@ struct Outcome {
   std::vector<std::string> refusals;
 };
 
-Outcome run(const Case& c, const lower::RuleSet& refused) {
+Outcome run(const Network& c, const lower::RuleSet& refused) {
   Result<Compiled> compiled = compile(module_of(c), options_for("native", refused));
   RELAY_CHECK(compiled, "{}", render(compiled.errors()));
   const Tensor x = values(c.input, 37);
@@ -110,7 +52,7 @@ lower::RuleSet all_rules() {
 TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
   std::vector<lower::RuleSet> sets{all_rules()};
   for (lower::Rule rule : all_rules()) sets.push_back({rule});
-  for (const Case& c : cases) {
+  for (const Network& c : networks) {
     const Outcome expected = run(c, {});
     EXPECT_TRUE(expected.refusals.empty()) << c.name << ": " << expected.refusals[0];
     for (const lower::RuleSet& refused : sets) {
@@ -130,7 +72,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
   for (lower::Rule rule : all_rules()) {
     SCOPED_TRACE(name(rule));
     bool lost = false;
-    for (const Case& c : cases) {
+    for (const Network& c : networks) {
       CompileOptions options = options_for("zen4", {rule});
       Result<ir::Module> module = optimise(module_of(c), options);
       ASSERT_TRUE(module) << render(module.errors());

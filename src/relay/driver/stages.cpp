@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "relay/codegen/c/c_source.h"
 #include "relay/codegen/codegen.h"
 
 namespace relay::driver {
@@ -97,6 +98,11 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
   All all(segments);
   if (stage == Stage::Te || stage == Stage::Schedule) return group_text(all, stage, which);
   RELAY_ASSIGN(std::vector<size_t> chosen, choose_kernels(all, which));
+  if (stage == Stage::C) {  // one file
+    std::vector<loop::Kernel> kernels;
+    for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
+    return codegen::c_source(kernels);
+  }
   std::string out;
   for (size_t i : chosen) {
     const loop::Kernel& kernel = *all.kernels[i];

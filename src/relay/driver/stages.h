@@ -1,4 +1,4 @@
-// The stages below Relay as text: te, schedule, loops, LLVM, assembly, of all groups of all segments or of one.
+// The stages below Relay as text: te, schedule, loops, C, LLVM, assembly, of all groups of all segments or of one.
 //
 //   RELAY_ASSIGN(std::string text, stage_text(lowered, target, Stage::Schedule, "fused_nn_conv2d"));
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace relay::driver {
 
-enum class Stage : uint8_t { Te, Schedule, Loop, Llvm, Assembly };
+enum class Stage : uint8_t { Te, Schedule, Loop, C, Llvm, Assembly };
 
 // `which`: a group's or a kernel's name or number; empty: all. An unknown one is a diagnostic that lists them.
 Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments, const TargetDesc& target, Stage stage,

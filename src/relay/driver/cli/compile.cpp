@@ -47,6 +47,7 @@ static Status compile_to_file(const CompileVerbOptions& options) {
   say_notes(compiled.report);
   driver::FileForm form = options.emit == "so"    ? driver::FileForm::SharedLibrary
                           : options.emit == "obj" ? driver::FileForm::Object
+                          : options.emit == "c"   ? driver::FileForm::CSource
                                                   : driver::FileForm::Artifact;
   double begin = driver::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
@@ -74,9 +75,10 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   add_model(*verb, *options);
   add_compile_options(*verb, *options);
   verb->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
-  verb->add_option("--emit", options->emit, "artifact: program, kernels and weights; so, obj: the kernels alone")
+  verb->add_option("--emit", options->emit,
+                   "artifact: program, kernels and weights; so, obj, c: the kernels alone, c as C99")
       ->capture_default_str()
-      ->check(CLI::IsMember({"artifact", "so", "obj"}));
+      ->check(CLI::IsMember({"artifact", "so", "obj", "c"}));
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (a model "
                  "without control flow has none)");

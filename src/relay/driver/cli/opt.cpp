@@ -66,6 +66,7 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
   if (emit == "te") return driver::Stage::Te;
   if (emit == "schedule") return driver::Stage::Schedule;
   if (emit == "loop") return driver::Stage::Loop;
+  if (emit == "c") return driver::Stage::C;
   if (emit == "llvm") return driver::Stage::Llvm;
   return driver::Stage::Assembly;
 }
@@ -172,6 +173,7 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
       "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
       "  relay run model.onnx --schedule GROUP=mine.txt\n"
+      "  relay opt model.onnx --emit c --kernel 3                a kernel as C99\n"
       "  relay opt tree.relay --emit program                     segments, and functions as code over values\n"
       "  relay opt tree.relay --emit llvm --functions            functions as `relay compile --aot` compiles them\n"
       "  relay opt --list-passes");
@@ -183,9 +185,9 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")
           ->type_name("A,B,C");
   verb->add_option("--emit", options->emit,
-                   "relay, te, schedule, loop, llvm or asm; program: segments, and functions as code over values")
+                   "relay, te, schedule, loop, c, llvm or asm; program: segments, and functions as code over values")
       ->capture_default_str()
-      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "llvm", "asm", "program"}));
+      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "c", "llvm", "asm", "program"}));
   verb->add_flag("--functions", options->functions,
                  "With --emit llvm or asm: functions as --aot compiles them, not kernels");
   verb->add_option("--kernel", options->kernel, "One group or kernel, by name or number; without: all")

@@ -1,0 +1,269 @@
+#include <cmath>
+
+#include "relay/base/diagnostics.h"
+#include "relay/codegen/c/c_kernel.h"
+
+namespace relay::codegen {
+
+using scalar::BinaryOp;
+using scalar::Kind;
+using scalar::UnaryOp;
+
+// Compilers bound how deep parentheses nest (clang: 256), and people stop much earlier.
+constexpr int max_depth = 16;
+
+std::string CKernelWriter::in(const Text& text, Binding least) {
+  return text.binding <= least ? text.text : "(" + text.text + ")";
+}
+
+CKernelWriter::Text CKernelWriter::call(const std::string& function, std::initializer_list<Text> args) {
+  Text out{function + "("};
+  for (const Text& a : args) {
+    out.text += (&a == args.begin() ? "" : ", ") + a.text;
+    out.depth = std::max(out.depth, a.depth + 1);
+  }
+  out.text += ")";
+  return out;
+}
+
+CKernelWriter::Text CKernelWriter::infix(const char* symbol, const Text& a, const Text& b, Binding binding,
+                                         Binding left, Binding right) {
+  return {format("{} {} {}", in(a, left), symbol, in(b, right)), binding, std::max(a.depth, b.depth) + 1};
+}
+
+bool CKernelWriter::is_index(const Expr& e) {
+  if (e->kind == Kind::Load || of_loads_.count(e.get())) return false;
+  if (e->args.empty()) return true;
+  if (auto it = indices_.find(e.get()); it != indices_.end()) return it->second;
+  bool index = true;
+  for (const Expr& a : e->args) index = index && is_index(a);
+  return indices_[e.get()] = index;
+}
+
+CKernelWriter::Text CKernelWriter::value(const Expr& e) {
+  if (e->kind == Kind::Int || e->kind == Kind::Float) return constant(e);
+  if (e->kind == Kind::Var) {
+    auto it = names_.find(e.get());
+    RELAY_CHECK(it != names_.end(), "variable {} of kernel {} is not in scope", e->name, kernel_.name);
+    used_.insert(e.get());
+    return {it->second};
+  }
+  for (const Block& block : blocks_)
+    if (auto it = block.known.find(e.get()); it != block.known.end()) return {it->second};
+  Text text = compute(e);
+  const bool shared = uses_[e.get()] > 1 && text.depth > 0;
+  return shared || text.depth > max_depth ? named(e, text) : text;
+}
+
+CKernelWriter::Text CKernelWriter::named(const Expr& e, const Text& text) {
+  const std::string name = unique("t");
+  line(format("const {} {} = {};", c_value_type(e->dtype), name, text.text));
+  blocks_.back().known[e.get()] = name;
+  return {name};
+}
+
+CKernelWriter::Text CKernelWriter::compute(const Expr& e) {
+  RELAY_CHECK(e->dtype.lanes == 1, "kernel {} has vectors before vectorise()", kernel_.name);
+  switch (e->kind) {
+    case Kind::Unary: return unary(e);
+    case Kind::Binary: return binary(e);
+    case Kind::Select: return select(e);
+    case Kind::Cast: return cast(e);
+    case Kind::Reinterpret: return reinterpret(e);
+    case Kind::Load: return load(e);
+    default: break;
+  }
+  RELAY_CHECK(false, "an expression of kernel {} cannot be written in C: {}", kernel_.name, scalar::str(e));
+}
+
+CKernelWriter::Text CKernelWriter::constant(const Expr& e) {
+  const DType t = e->dtype;
+  if (t.is_float()) {
+    const double v = e->kind == Kind::Int ? static_cast<double>(e->ivalue) : e->fvalue;
+    if (std::isnan(v)) return {"NAN"};
+    if (std::isinf(v)) return v > 0 ? Text{"INFINITY"} : Text{"-INFINITY", Prefix};
+    std::string text = t.bits == 64 ? format("{}", v) : format("{}", static_cast<float>(v));
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    return {text + (t.bits == 64 ? "" : "f"), std::signbit(v) ? Prefix : Atom};
+  }
+  const int64_t v = e->ivalue;
+  if (t == DType::uint64() && v < 0) return {format("UINT64_C({})", static_cast<uint64_t>(v))};
+  if (v == INT64_MIN) return {"INT64_MIN"};
+  if (v >= INT32_MIN + int64_t{1} && v <= INT32_MAX) return {format("{}", v), v < 0 ? Prefix : Atom};
+  return {format("INT64_C({})", v)};
+}
+
+CKernelWriter::Text CKernelWriter::rounded(Text text, DType t) {
+  return is_half(t) ? call(helpers_.round(t), {text}) : text;
+}
+
+CKernelWriter::Text CKernelWriter::float_unary(const Expr& e) {
+  const DType t = e->dtype;
+  const Text a = value(e->args[0]);
+  auto function = [&](const char* name) {
+    return rounded(call(format("{}{}", name, t.bits == 64 ? "" : "f"), {a}), t);
+  };
+  switch (e->unary) {
+    case UnaryOp::Neg: return {"-" + in(a, Atom), Prefix, a.depth + 1};
+    case UnaryOp::Abs: return function("fabs");
+    case UnaryOp::Sign: return call(helpers_.unary(UnaryOp::Sign, is_half(t) ? DType::float32() : t), {a});
+    case UnaryOp::Rsqrt:
+      return rounded({format("{} / {}", t.bits == 64 ? "1.0" : "1.0f", function("sqrt").text), Product, a.depth + 2},
+                     t);
+    case UnaryOp::Round: return function("rint");
+    case UnaryOp::Exp:
+    case UnaryOp::Log:
+    case UnaryOp::Sqrt:
+    case UnaryOp::Tanh:
+    case UnaryOp::Erf:
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tan:
+    case UnaryOp::Atan:
+    case UnaryOp::Floor:
+    case UnaryOp::Ceil:
+    case UnaryOp::Trunc: return function(scalar::name(e->unary));
+    default: break;
+  }
+  RELAY_CHECK(false, "{} of a float", scalar::name(e->unary));
+}
+
+CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
+  const DType t = e->args[0]->dtype;
+  if (e->unary == UnaryOp::IsNan || e->unary == UnaryOp::IsInf) {
+    if (!t.is_float()) return {"0"};
+    Text test = call(e->unary == UnaryOp::IsNan ? "isnan" : "isinf", {value(e->args[0])});
+    return {test.text + " != 0", Comparison, test.depth};
+  }
+  if (t.is_float()) return float_unary(e);
+  const Text a = value(e->args[0]);
+  const std::string type = c_value_type(t);
+  const int depth = a.depth + 1;
+  switch (e->unary) {
+    case UnaryOp::Not: return {"!" + in(a, Atom), Prefix, depth};
+    case UnaryOp::BitNot:
+      return t.is_bool() ? Text{"!" + in(a, Atom), Prefix, depth}
+                         : Text{format("({})~{}", type, in(a, Atom)), Prefix, depth};
+    case UnaryOp::Neg:
+      if (is_index(e)) return {"-" + in(a, Atom), Prefix, depth};
+      return {format("({})(0 - (uint{}_t){})", type, std::max<int>(t.bits, 32), in(a, Atom)), Prefix, depth};
+    case UnaryOp::Abs: return t.code == DType::Code::Int ? call(helpers_.unary(UnaryOp::Abs, t), {a}) : a;
+    case UnaryOp::Sign: return t.is_bool() ? a : call(helpers_.unary(UnaryOp::Sign, t), {a});
+    default: return a;  // an integer rounded to an integer
+  }
+}
+
+// Sums, differences and products. Of integers that were loaded they wrap around, as unsigned numbers do in C.
+CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
+  const DType t = e->dtype;
+  const Text a = value(e->args[0]), b = value(e->args[1]);
+  const bool product = e->binary == BinaryOp::Mul;
+  const char* symbol = product ? "*" : e->binary == BinaryOp::Add ? "+" : "-";
+  const Binding binding = product ? Product : Sum;
+  if (t.is_bool())
+    return infix(product ? "&&" : "||", a, b, product ? Conjunction : Disjunction, Comparison, Comparison);
+  if (t.is_float() || (t == DType::int64() && is_index(e)))
+    return rounded(infix(symbol, a, b, binding, binding, product ? Prefix : Product), t);
+  const std::string wide = format("uint{}_t", std::max<int>(t.bits, 32));
+  return {format("({0})(({1}){2} {3} ({1}){4})", c_value_type(t), wide, in(a, Atom), symbol, in(b, Atom)), Prefix,
+          std::max(a.depth, b.depth) + 2};
+}
+
+CKernelWriter::Text CKernelWriter::binary(const Expr& e) {
+  const DType t = e->args[0]->dtype;
+  const BinaryOp op = e->binary;
+  if (op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul) return arithmetic(e);
+  const Text a = value(e->args[0]), b = value(e->args[1]);
+  switch (op) {
+    case BinaryOp::Div: return rounded(infix("/", a, b, Product, Product, Prefix), t);
+    case BinaryOp::Eq: return infix("==", a, b, Comparison, Sum, Sum);
+    case BinaryOp::Ne: return infix("!=", a, b, Comparison, Sum, Sum);
+    case BinaryOp::Lt: return infix("<", a, b, Comparison, Sum, Sum);
+    case BinaryOp::Le: return infix("<=", a, b, Comparison, Sum, Sum);
+    case BinaryOp::And: return infix("&&", a, b, Conjunction, Comparison, Comparison);
+    case BinaryOp::Or: return infix("||", a, b, Disjunction, Comparison, Comparison);
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor: {
+      const char* symbol = op == BinaryOp::BitAnd ? "&" : op == BinaryOp::BitOr ? "|" : "^";
+      return {format("({})({} {} {})", c_value_type(t), in(a, Atom), symbol, in(b, Atom)), Prefix,
+              std::max(a.depth, b.depth) + 2};
+    }
+    default: break;
+  }
+  if (t.is_bool())  // Min is "and", Max is "or"
+    return infix(op == BinaryOp::Min ? "&&" : "||", a, b, op == BinaryOp::Min ? Conjunction : Disjunction, Comparison,
+                 Comparison);
+  return rounded(call(helpers_.binary(op, is_half(t) ? DType::float32() : t), {a, b}), t);
+}
+
+// Only the chosen side is evaluated: what it needs is written inside of a branch, if it needs lines of its own.
+CKernelWriter::Text CKernelWriter::select(const Expr& e) {
+  const Text condition = value(e->args[0]);
+  Text side[2];
+  std::string before[2];
+  for (int i = 0; i < 2; ++i) {
+    blocks_.push_back({});
+    ++indent_;
+    side[i] = value(e->args[static_cast<size_t>(i) + 1]);
+    --indent_;
+    before[i] = std::move(blocks_.back().lines);
+    blocks_.pop_back();
+  }
+  if (before[0].empty() && before[1].empty())
+    return {format("({} ? {} : {})", in(condition, Disjunction), in(side[0], Disjunction), in(side[1], Disjunction)),
+            Atom, std::max({condition.depth, side[0].depth, side[1].depth}) + 1};
+  const std::string name = unique("t");
+  line(format("{} {};", c_value_type(e->dtype), name));
+  line(format("if ({}) {{", condition.text));
+  for (int i = 0; i < 2; ++i) {
+    lines() += before[i];
+    ++indent_;
+    line(format("{} = {};", name, side[i].text));
+    --indent_;
+    line(i ? "}" : "} else {");
+  }
+  blocks_.back().known[e.get()] = name;
+  return {name};
+}
+
+CKernelWriter::Text CKernelWriter::cast(const Expr& e) {
+  const DType from = e->args[0]->dtype, to = e->dtype;
+  const Text a = value(e->args[0]);
+  const std::string type = c_value_type(to);
+  if (to.is_bool()) return {in(a, Sum) + " != 0", Comparison, a.depth + 1};
+  if (is_half(to)) return call(helpers_.round(to), {a});
+  if (from.is_float() && !to.is_float()) return call(helpers_.to_integer(to), {a});
+  if (type == c_value_type(from)) return a;
+  return {format("({}){}", type, in(a, Atom)), Prefix, a.depth + 1};
+}
+
+CKernelWriter::Text CKernelWriter::reinterpret(const Expr& e) {
+  const DType from = e->args[0]->dtype, to = e->dtype;
+  const Text a = value(e->args[0]);
+  if (from.is_float() == to.is_float()) return {format("({}){}", c_value_type(to), in(a, Atom)), Prefix, a.depth + 1};
+  if (from.is_float()) {
+    const Text bits = call(is_half(from) ? helpers_.store(from) : helpers_.bits_of(from), {a});
+    return {format("({}){}", c_value_type(to), bits.text), Prefix, bits.depth};
+  }
+  const Text bits{format("(uint{}_t){}", to.bits, in(a, Atom)), Prefix, a.depth};
+  return call(is_half(to) ? helpers_.load(to) : helpers_.from_bits(to), {bits});
+}
+
+std::string CKernelWriter::element(const loop::Buffer& buffer, const scalar::Exprs& indices) {
+  Expr flat = scalar::imm(0);
+  for (size_t d = 0; d < indices.size(); ++d) flat = flat * buffer.shape[d] + indices[d];
+  kept_.push_back(flat);
+  used_.insert(&buffer);
+  return format("{}[{}]", names_.at(&buffer), top(flat));
+}
+
+CKernelWriter::Text CKernelWriter::load(const Expr& e) {
+  const loop::Buffer& buffer = static_cast<const loop::Buffer&>(*e->source);
+  const Text text{element(buffer, e->args), Atom, 1};
+  if (is_half(buffer.dtype)) return call(helpers_.load(buffer.dtype), {text});
+  if (buffer.dtype.is_bool()) return {text.text + " != 0", Comparison, 1};
+  return text;
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,180 @@
+#include "relay/codegen/c/c_kernel.h"
+
+#include <cctype>
+
+#include "relay/codegen/c/c_source.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::codegen {
+
+using loop::Scope;
+using loop::Stmt;
+using loop::StmtKind;
+
+// Words of C99, and what the source uses from the C library.
+static const char* const taken[] = {
+    "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+    "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+    "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+    "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "asm",    "params",
+    "shape",  "begin",    "end",      "scratch",  "exp",   "log",      "sqrt",    "tanh",   "erf",
+    "sin",    "cos",      "tan",      "atan",     "floor", "ceil",     "rint",    "trunc",  "fabs",
+    "expf",   "logf",     "sqrtf",    "tanhf",    "erff",  "sinf",     "cosf",    "tanf",   "atanf",
+    "floorf", "ceilf",    "rintf",    "truncf",   "fabsf", "isnan",    "isinf",   "NAN",    "INFINITY"};
+
+std::string CKernelWriter::unique(const std::string& name) {
+  std::string base;
+  for (char c : name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  const bool is_ours = starts_with(base, "relay_") || starts_with(base, "kernel_");  // helpers, kernels
+  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0])) || base[0] == '_' || is_ours) base = "v" + base;
+  std::string out = base;
+  for (int n = 2; !used_names_.insert(out).second; ++n) out = format("{}_{}", base, n);
+  return out;
+}
+
+std::string CKernelWriter::run() {
+  used_names_.insert(std::begin(taken), std::end(taken));
+  for (const Expr& v : kernel_.shape_vars) names_[v.get()] = unique(v->name);
+  for (const loop::BufferRef& b : kernel_.params) names_[b.get()] = unique(b->name);
+  const std::string task = names_[kernel_.task.get()] = unique(kernel_.task->name);
+  blocks_.push_back({});
+  nested(kernel_.body);
+  const std::string body = std::move(lines());
+  blocks_.pop_back();
+  for (size_t i = 0; i < kernel_.shape_vars.size(); ++i)
+    if (const void* v = kernel_.shape_vars[i].get(); used_.count(v))
+      line(format("const int64_t {} = shape[{}];", names_[v], i));
+  for (size_t i = 0; i < kernel_.params.size(); ++i) {
+    const loop::Buffer& b = *kernel_.params[i];
+    const std::string type = (b.read_only ? "const " : "") + c_stored_type(b.dtype);
+    if (used_.count(&b)) line(format("{0} *const {1} = ({0} *)params[{2}];", type, names_[&b], i));
+  }
+  return format(
+      "/* {0}: {1} bytes of scratch memory */\nvoid {2}(void *const *params, const int64_t *shape, int64_t begin, "
+      "int64_t end, "
+      "void *scratch) {{\n  (void)params, (void)shape, (void)scratch;\n{3}  for (int64_t {4} = begin; {4} < end; "
+      "++{4}) {{\n"
+      "{5}  }}\n}}\n",
+      kernel_.name, scratch_most_, c_name(kernel_.name), lines(), task, body);
+}
+
+void CKernelWriter::nested(const Stmt& s) {
+  const std::set<std::string> outside = used_names_;
+  ++indent_;
+  stmt(s);
+  --indent_;
+  used_names_ = outside;
+}
+
+void CKernelWriter::statement_begins(const scalar::Exprs& exprs) {
+  uses_.clear();
+  blocks_.back().known.clear();
+  std::set<const scalar::Node*> seen;
+  for (const Expr& root : exprs) {
+    if (!root) continue;
+    ++uses_[root.get()];
+    scalar::visit(root, [&](const Expr& e) {
+      if (seen.insert(e.get()).second)
+        for (const Expr& a : e->args) ++uses_[a.get()];
+    });
+  }
+}
+
+void CKernelWriter::stmt(const Stmt& s) {
+  switch (s->kind) {
+    case StmtKind::For: {
+      const Expr end = scalar::simplify(s->min + s->extent);
+      kept_.push_back(end);
+      statement_begins({s->min, end});
+      const std::string first = top(s->min), last = in(value(end), Sum);
+      const std::string var = names_[s->var.get()] = unique(s->var->name);
+      line(format("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", var, first, last));
+      nested(s->body[0]);
+      line("}");
+      used_names_.erase(var);
+      break;
+    }
+    case StmtKind::Store: store(s); break;
+    case StmtKind::Let: let(s); break;
+    case StmtKind::If: {
+      statement_begins({s->condition});
+      line(format("if ({}) {{", top(s->condition)));
+      nested(s->body[0]);
+      if (s->body.size() > 1) {
+        line("} else {");
+        nested(s->body[1]);
+      }
+      line("}");
+      break;
+    }
+    case StmtKind::Alloc: alloc(s); break;
+    case StmtKind::Block:
+      for (const Stmt& b : s->body) stmt(b);
+      break;
+    case StmtKind::Prefetch: break;  // C99 has none
+  }
+}
+
+// Left out where nothing uses it.
+void CKernelWriter::let(const Stmt& s) {
+  statement_begins({s->value});
+  if (!is_index(s->value)) of_loads_.insert(s->var.get());
+  const std::string text = top(s->value), var = names_[s->var.get()] = unique(s->var->name);
+  blocks_.push_back({});
+  stmt(s->body[0]);
+  const std::string body = std::move(lines());
+  blocks_.pop_back();
+  if (used_.count(s->var.get())) line(format("const {} {} = {};", c_value_type(s->value->dtype), var, text));
+  lines() += body;
+}
+
+void CKernelWriter::store(const Stmt& s) {
+  scalar::Exprs all = s->indices;
+  all.push_back(s->value), all.push_back(s->condition);
+  statement_begins(all);
+  std::string condition;
+  if (s->condition) {
+    line(format("if ({}) {{", top(s->condition)));
+    ++indent_;
+  }
+  std::string text = top(s->value);
+  const DType t = s->buffer->dtype;
+  if (is_half(t)) text = format("{}({})", helpers_.store(t), text);
+  if (t.is_bool()) text = format("(uint8_t)({})", text);
+  line(format("{} = {};", element(*s->buffer, s->indices), text));
+  if (s->condition) {
+    --indent_;
+    line("}");
+  }
+}
+
+void CKernelWriter::alloc(const Stmt& s) {
+  const loop::Buffer& b = *s->buffer;
+  int64_t elements = 1;
+  for (const Expr& e : b.shape) elements *= e->ivalue;
+  const std::string type = c_stored_type(b.dtype), name = names_[&b] = unique(b.name);
+  const int64_t before = scratch_used_;
+  if (b.scope == Scope::Scratch) {
+    line(format("{0} *const {1} = ({0} *)((char *)scratch + {2});", type, name, before));
+    scratch_used_ += (elements * b.dtype.bytes() + 63) / 64 * 64;
+    scratch_most_ = std::max(scratch_most_, scratch_used_);
+  } else {
+    line(format("{} {}[{}];", type, name, std::max<int64_t>(elements, 1)));
+  }
+  stmt(s->body[0]);
+  scratch_used_ = before;
+}
+
+std::string c_name(const std::string& kernel) { return "kernel_" + kernel; }
+
+std::string c_source(std::span<const loop::Kernel> kernels) {
+  CHelpers helpers;
+  std::string functions;
+  for (const loop::Kernel& k : kernels) functions += "\n" + CKernelWriter(k, helpers).run();
+  return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"
+         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n"
+         "#ifdef __clang__ /* other compilers do not contract in C99 */\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n" +
+         helpers.text_for(functions) + functions;
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,69 @@
+// Small networks that between them use every schedule rule, for the tests of lowering.
+#pragma once
+
+#include <vector>
+
+#include "relay/ir/rewrite.h"
+#include "relay/text/text.h"
+#include "relay/typing/typing.h"
+
+namespace relay::driver {
+
+struct Network {
+  const char* name;
+  Shape input;
+  std::vector<Shape> weights;  // constants
+  const char* body;            // of %x and %w0, %w1
+};
+
+// Between them they use every rule.
+inline const std::vector<Network> networks = {
+    {"winograd",
+     {1, 64, 16, 16},
+     {{64, 64, 3, 3}},
+     "nn.relu(nn.conv2d(%x, %w0, padding=[1, 1], channels=64, kernel_size=[3, 3]))"},
+    {"strassen", {512, 1024}, {{1024, 1024}}, "nn.dense(%x, %w0)"},
+    {"attention", {8, 512, 64}, {}, "nn.batch_matmul(nn.softmax(nn.batch_matmul(%x, %x, transpose_b=True)), %x)"},
+    {"silu",
+     {1, 64, 80, 80},
+     {{64, 64, 1, 1}},
+     "let %c = nn.conv2d(%x, %w0, channels=64, kernel_size=[1, 1]); multiply(%c, sigmoid(%c))"},
+    {"sliding",
+     {1, 16, 112, 112},
+     {{96, 16, 1, 1}, {96, 1, 3, 3}, {24, 96, 1, 1}},
+     "let %a = nn.relu(nn.conv2d(%x, %w0, channels=96, kernel_size=[1, 1])); let %b = nn.relu(nn.conv2d(%a, %w1, "
+     "padding=[1, 1], channels=96, groups=96, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=24, kernel_size=[1, "
+     "1])"},
+    {"rows", {32, 300}, {}, "nn.softmax(%x)"},
+    {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
+    {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
+    {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
+    {"transposition", {100, 130}, {}, "transpose(exp(%x))"},
+};
+
+// Small numbers of both signs, others for each `step`.
+inline Tensor values(const Shape& shape, int64_t step) {
+  Tensor t = Tensor::full(shape, DType::float32(), 0);
+  float* v = static_cast<float*>(t.mutable_data());
+  for (int64_t i = 0; i < t.elements(); ++i) v[i] = static_cast<float>(i * step % 113) / 64 - 0.9f;
+  return t;
+}
+
+// Typed, with @main of %x.
+inline ir::Module module_of(const Network& c) {
+  auto type = [](const Shape& shape) { return format("Tensor[({}), float32]", join(shape, ", ")); };
+  std::string params = "%x: " + type(c.input);
+  for (size_t i = 0; i < c.weights.size(); ++i) params += format(", %w{}: {}", i, type(c.weights[i]));
+  Result<ir::Module> module = text::parse(format("#[version = \"0.0.5\"]\ndef @main({}) {{ {} }}\n", params, c.body));
+  RELAY_CHECK(module, "{}", render(module.errors()));
+  ir::FunctionRef& main = module->functions.at("main");
+  ir::VarMap constants;
+  for (size_t i = 0; i < c.weights.size(); ++i)
+    constants[main->params[i + 1].get()] = ir::constant(values(c.weights[i], 31));
+  main = ir::function({main->params[0]}, ir::substitute(main->body, constants), {});
+  Result<ir::Module> typed = typing::infer(*module);
+  RELAY_CHECK(typed, "{}", render(typed.errors()));
+  return *typed;
+}
+
+}  // namespace relay::driver
