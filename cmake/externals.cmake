@@ -3,7 +3,7 @@
 
 # The LLVM back ends that are linked in, and the parts of LLVM that codegen and lld use. Archives: what is not referenced
 # is not linked, so a generous list costs nothing.
-set(RELAY_LLVM_TARGETS X86)
+set(RELAY_LLVM_TARGETS X86 AArch64 RISCV)
 set(RELAY_LLVM_COMPONENTS Core Support TargetParser MC Target CodeGen OrcJIT Passes TransformUtils Linker
     BitWriter BitReader Object)
 set(RELAY_LLD_COMPONENTS BinaryFormat BitWriter Core DebugInfoDWARF Demangle DTLTO LTO MC Object Option Passes Support

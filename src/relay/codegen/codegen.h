@@ -22,7 +22,8 @@ using runtime::KernelLibrary;
 
 // A target: its name and how to describe the machine. One line a target in driver/targets.def.
 struct TargetDef {
-  const char* name;  // "x86"
+  const char* name;                          // "x86"
+  std::vector<std::string> (*processors)();  // the names that descriptions begin with
   // "native" or "zen4,-avx512f": the description, or what is wrong with the text.
   Result<TargetDesc> (*describe)(std::string_view text);
 };

@@ -45,8 +45,10 @@ int64_t scratch_bytes(const loop::Kernel& kernel) { return scratch_bytes(kernel.
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit) {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
   });
   std::string error, features;
   llvm::Triple triple(target.triple);
@@ -65,6 +67,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
 Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
                                                    const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, llvm::TargetMachine& machine) {
+  if (functions && machine.getTargetTriple().isRISCV())  // LLVM has no guaranteed tail calls for it
+    return Diagnostic{DiagnosticKind::not_supported,
+                      format("the functions of a program cannot be machine code for {}", target.name),
+                      {},
+                      {},
+                      {},
+                      "compile without --aot: the virtual machine runs them"};
   std::unique_ptr<llvm::Module> module = std::make_unique<llvm::Module>("relay", context);
   module->setDataLayout(machine.createDataLayout());
   module->setTargetTriple(machine.getTargetTriple());

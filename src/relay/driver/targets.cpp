@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/target/aarch64/aarch64.h"
+#include "relay/target/riscv/riscv.h"
 #include "relay/target/x86/x86.h"
 
 namespace relay::driver {
@@ -30,11 +32,25 @@ Result<TargetDesc> find_target(std::string_view text) {
                       {},
                       format("the targets are: {}", join(names, ", "))};
   }
-  // Without a name, the first target that knows the processor; if none does, what the first one says.
+  // Without a name, the first target that knows the processor.
   Result<TargetDesc> first = all_targets()[0].describe(text);
   for (size_t i = 1; !first && i < all_targets().size(); ++i)
     if (Result<TargetDesc> other = all_targets()[i].describe(text)) return other;
-  return first;
+  if (first) return first;
+  // If none does: what x86 says of its own processors, and all there are of another.
+  const std::string name(trim(split(text, ',')[0]));
+  std::vector<std::string> all, known;
+  for (const codegen::TargetDef& target : all_targets()) {
+    const std::vector<std::string> names = target.processors();
+    if (std::find(names.begin(), names.end(), name) != names.end()) return target.describe(text);
+    known.push_back(format("known, {}: {}", target.name, join(names, ", ")));
+    all.insert(all.end(), names.begin(), names.end());
+  }
+  std::optional<std::string> near = nearest(name, all);
+  return Diagnostic{.kind = DiagnosticKind::unknown_target,
+                    .message = format("no processor is named '{}'", name),
+                    .notes = known,
+                    .help = near ? format("did you mean '{}'?", *near) : "native is this machine's"};
 }
 
 std::string short_description(const TargetDesc& target) {

@@ -12,7 +12,9 @@ void add_model(CLI::App& verb, ModelOptions& options, const char* what) {
 }
 
 void add_compile_options(CLI::App& verb, ModelOptions& options) {
-  verb.add_option("--target", options.target, "Processor, features to add or leave out: native, zen4, native,-avx512f")
+  verb.add_option("--target", options.target,
+                  "Processor, features to add or leave out: native, zen4, native,-avx512f, "
+                  "neoverse-n1, rv64gcv")
       ->capture_default_str();
   verb.add_option("--threads", options.threads, "Threads; 0: the cores this process may use")
       ->capture_default_str()

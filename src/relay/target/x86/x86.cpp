@@ -224,6 +224,6 @@ Result<TargetDesc> describe(std::string_view text) {
 
 }  // namespace
 
-codegen::TargetDef x86() { return {"x86", describe}; }
+codegen::TargetDef x86() { return {"x86", model_names, describe}; }
 
 }  // namespace relay::target

@@ -1,0 +1,10 @@
+// 64-bit ARM processors, by their 128-bit vectors (NEON). Objects can be compiled for them; nothing runs them here.
+#pragma once
+
+#include "relay/codegen/codegen.h"
+
+namespace relay::target {
+
+codegen::TargetDef aarch64();
+
+}  // namespace relay::target

@@ -1,0 +1,10 @@
+// 64-bit RISC-V processors with vectors (RVV 1.0). Objects can be compiled for them; nothing runs them here.
+#pragma once
+
+#include "relay/codegen/codegen.h"
+
+namespace relay::target {
+
+codegen::TargetDef riscv();
+
+}  // namespace relay::target

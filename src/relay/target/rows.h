@@ -1,0 +1,53 @@
+// Descriptions of processors that are rows of a table: for targets that kernels are compiled for and that do not run here.
+//
+//   "neoverse-n1"     the row of that name
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "relay/base/diagnostics.h"
+#include "relay/base/target_desc.h"
+
+namespace relay::target {
+
+struct Row {
+  const char* name;
+  const char* cpu;       // LLVM's name
+  const char* features;  // LLVM's names, with a space between
+  int vector_bytes;
+  double fma_per_cycle, ghz;
+  int64_t l1, l2, l3;                  // KiB, of one core; the last one shared
+  double l2_gbps, l3_gbps, dram_gbps;  // of one core; estimates of published figures, measured by nobody here
+};
+
+inline std::vector<std::string> names_of(std::span<const Row> rows) {
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.push_back(row.name);
+  return names;
+}
+
+inline Result<TargetDesc> describe_row(std::span<const Row> rows, const char* architecture, const char* triple,
+                                       std::string_view text) {
+  const std::vector<std::string> names = names_of(rows);
+  const std::string name(trim(text));
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return name == r.name; });
+  if (row == rows.end()) {
+    std::optional<std::string> near = nearest(name, names);
+    return Diagnostic{.kind = DiagnosticKind::unknown_target,
+                      .message = format("no {} processor is named '{}'", architecture, name),
+                      .notes = {format("known: {}", join(names, ", "))},
+                      .help = near ? format("did you mean '{}'?", *near) : "give one of these, without features"};
+  }
+  TargetDesc t;
+  t.name = row->name, t.triple = triple, t.cpu = row->cpu;
+  for (std::string_view f : split(row->features, ' ')) t.features.push_back("+" + std::string(f));
+  t.vector_bytes = row->vector_bytes, t.vector_registers = 32;
+  t.has_fma = true;
+  t.fma_per_cycle = row->fma_per_cycle, t.ghz = row->ghz;
+  t.l1_bytes = row->l1 << 10, t.l2_bytes = row->l2 << 10, t.l3_bytes = row->l3 << 10;
+  t.l2_gbps = row->l2_gbps, t.l3_gbps = row->l3_gbps, t.dram_gbps = row->dram_gbps;
+  return t;
+}
+
+}  // namespace relay::target

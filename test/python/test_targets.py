@@ -1,0 +1,67 @@
+"""Processors of other architectures: objects are compiled for them, with vector multiply-adds, and refused here at run time."""
+
+import re
+import struct
+
+import pytest
+from programs import ROOT, cli
+
+CONV = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 3, 3), float32]) {
+  nn.relu(nn.conv2d(%x, %w, padding=[1, 1], channels=64, kernel_size=[3, 3]))
+}
+"""
+# The number of the machine in an ELF header, and its multiply-adds of vectors.
+MACHINES = {
+    "cortex-a72": (183, r"fmla\s+v\d+\.4s"),
+    "neoverse-n1": (183, r"fmla\s+v\d+\.4s"),
+    "apple-m1": (183, r"fmla\s+v\d+\.4s"),
+    "rv64gcv": (243, r"vf(?:macc|madd)\.v[vf]"),
+    "rv64gcv-256": (243, r"vf(?:macc|madd)\.v[vf]"),
+}
+
+
+def succeeds(*arguments):
+    done = cli(*arguments, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def fails(code, *arguments):
+    done = cli(*arguments, cwd=ROOT)
+    assert done.returncode == 1 and f"error[{code}]" in done.stderr, done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def conv(tmp_path):
+    path = tmp_path / "conv.relay"
+    path.write_text(CONV)
+    return path
+
+
+@pytest.mark.parametrize("target", MACHINES)
+def test_a_convolution_has_vector_multiply_adds(conv, tmp_path, target):
+    machine, multiply_add = MACHINES[target]
+    out = tmp_path / "conv.o"
+    succeeds("compile", conv, "--target", target, "--strict", "--emit", "obj", "-o", out)
+    header = out.read_bytes()[:20]
+    assert header[:4] == b"\x7fELF" and struct.unpack("<H", header[18:20])[0] == machine
+    assert len(re.findall(multiply_add, succeeds("opt", conv, "--target", target, "--emit", "asm"))) >= 16
+
+
+def test_code_of_another_machine_is_not_run(conv):
+    assert "this machine is" in fails("R0602", "run", conv, "--target", "neoverse-n1")
+
+
+def test_functions_as_machine_code_for_risc_v_are_refused(tmp_path):
+    out = tmp_path / "tree.rart"
+    error = fails("R0304", "compile", "examples/tree_lstm.relay", "--aot", "--target", "rv64gcv", "-o", out)
+    assert "without --aot" in error and not out.exists()
+    succeeds("compile", "examples/tree_lstm.relay", "--aot", "--target", "neoverse-n1", "-o", out)
+    succeeds("compile", "examples/tree_lstm.relay", "--target", "rv64gcv", "-o", out)
+
+
+def test_an_unknown_processor_names_what_is_near():
+    error = fails("R0502", "opt", "examples/tour/dense.relay", "--target", "neoverse-n")
+    assert "did you mean 'neoverse-n1'?" in error
