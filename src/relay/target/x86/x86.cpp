@@ -224,6 +224,13 @@ Result<TargetDesc> describe(std::string_view text) {
 
 }  // namespace
 
-codegen::TargetDef x86() { return {"x86", model_names, describe}; }
+codegen::TargetDef x86() {
+  auto processors = [] {
+    std::vector<std::string> names = model_names();
+    for (const Model& m : models) names.push_back(m.cpu);
+    return names;
+  };
+  return {"x86", processors, describe};
+}
 
 }  // namespace relay::target
