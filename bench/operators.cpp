@@ -307,7 +307,12 @@ Result<bool> run(const Options& options, char** argv) {
   bench::prepare_libraries(options.target == "native" ? 0 : target.vector_bytes, argv);
   RELAY_ASSIGN(std::vector<Entry> entries, chosen_entries(options.filter));
   if (entries.empty())
-    return Diagnostic{DiagnosticKind::bad_option, format("no benchmark example matches '{}'", options.filter)};
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("no benchmark example matches '{}'", options.filter),
+                      {},
+                      {},
+                      {},
+                      "name an operator, or a part of its name"};
   std::printf("one thread, %s; %s\n", driver::short_description(target).c_str(), bench::libraries_text().c_str());
   std::printf(
       "libraries get their inputs in the order that they want; ours holds the copies from and to the caller's\n\n");

@@ -200,7 +200,7 @@ def rounds(row):
 
 def times_table(rows):
     engines = engines_of(rows)
-    head = ["model", "threads", "relay", *(PEERS[e] for e in engines), "best peer / relay", "95 % interval"]
+    head = ["model", "threads", "relay", *(PEERS[e] for e in engines), "best peer / relay", "95 % confidence interval"]
     head += ["relay's 99th / median", "machine's", "rounds"]
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     for r in rows:

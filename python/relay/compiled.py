@@ -58,7 +58,7 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
         if len(places) > 1:
             raise wrong_input(f"{len(places)} inputs are called `{name}`", "give them by position")
         if places[0] in values:
-            raise wrong_input(f"input `{name}` is given twice, by position and by name")
+            raise wrong_input(f"input `{name}` is given twice, by position and by name", "leave one of the two out")
         values[places[0]] = value
     missing = [name for place, name in enumerate(names) if place not in values]
     if missing:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from . import _core
+
 
 @dataclasses.dataclass(frozen=True)
 class Diagnostic:
@@ -50,16 +52,11 @@ class InternalError(Exception):
     """A bug in Relay, never a user's mistake."""
 
 
-def _error(kind: str, code: str, message: str, help: str) -> CompileError:
-    text = f"error[{code}]: {message}" + (f"\n  help: {help}" if help else "")
-    return CompileError(text, [Diagnostic("error", kind, code, message, None, None, None, None, [], [], help, text)])
-
-
-def wrong_input(message: str, help: str = "") -> CompileError:
+def wrong_input(message: str, help: str) -> CompileError:
     """What the runtime says too (R0601), for what is found out in Python."""
-    return _error("wrong_input", "R0601", message, help)
+    return CompileError(*_core.told("wrong_input", message, help))
 
 
-def bad_option(message: str, help: str = "") -> CompileError:
+def bad_option(message: str, help: str) -> CompileError:
     """What the compiler says too (R0504)."""
-    return _error("bad_option", "R0504", message, help)
+    return CompileError(*_core.told("bad_option", message, help))

@@ -31,9 +31,9 @@ def source_of(model) -> Source:
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Source("<bytes>", bytes(model))
     if isinstance(model, str):
-        return Source(_checked(model))
+        return _of_path(_checked(model))
     if isinstance(model, os.PathLike):
-        return Source(os.fsdecode(model))
+        return _of_path(os.fsdecode(model))
     classes = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(model).__mro__}
     if type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString"):
         return Source("<onnx.ModelProto>", _serialised(model))
@@ -53,6 +53,11 @@ def source_of(model) -> Source:
     if "relay.compiled.Compiled" in classes:
         raise wrong_input("a compiled model is given", "call it: model(x)")
     raise wrong_input(f"{_kind(model)} is given as a model", f"{_WANTED} or a relay.IRModule")
+
+
+def _of_path(path: str) -> Source:
+    """A pipe is read now, since it can be read only once."""
+    return Source(path, _core.read_pipe(path)) if _core.is_pipe(path) else Source(path)
 
 
 def _kind(value) -> str:

@@ -16,8 +16,8 @@ namespace relay::python {
 
 using namespace ir;
 
-// The parts of a program in the order of its text, each shared node once: nodes that are no variables before what is in them,
-// and variables where they are bound and where they are used.
+// The parts of a program in the order of its text, each shared node once: nodes that are no variables before what is in
+// them, and variables where they are bound and where they are used.
 static void read(const Expr& root, const std::function<void(const Expr&)>& node,
                  const std::function<void(const VarRef&)>& variable) {
   struct Part {
@@ -76,7 +76,7 @@ static std::vector<VarRef> bound_in_order(const Expr& e) {
   return out;
 }
 
-// --- type variables ----------------------------------------------------------------------------------------------------
+// --- type variables --------------------------------------------------------------------------------------------------
 struct TypeVars {
   Types bound, all;
   std::unordered_set<const TypeNode*> seen_bound, seen;
@@ -139,7 +139,7 @@ static TypeVars type_vars(nb::handle of) {
   return out;
 }
 
-// --- whatever is given: expressions, types, modules, lists of such; plain values ----------------------------------------
+// --- whatever is given: expressions, types, modules, lists of such; plain values -------------------------------------
 static bool structural_equal(nb::handle a, nb::handle b, bool map_free) {
   if (nb::isinstance<TypeNode>(a) && nb::isinstance<TypeNode>(b)) return equal(nb::cast<Type>(a), nb::cast<Type>(b));
   if (nb::isinstance<PyModule>(a) && nb::isinstance<PyModule>(b))

@@ -66,7 +66,11 @@ AttrValue to_attr(nb::handle value, const std::string& name) {
   }
   PyErr_Clear();
   throw CompileError({Diagnostic{DiagnosticKind::bad_attribute,
-                                 format("attribute '{}' cannot be {}", name, nb::cast<std::string>(nb::repr(value)))}});
+                                 format("attribute '{}' cannot be {}", name, nb::cast<std::string>(nb::repr(value))),
+                                 {},
+                                 {},
+                                 {},
+                                 "attributes are numbers, bools, strings, sizes, None, or lists of one of these"}});
 }
 
 NamedAttrs to_attrs(nb::handle dict) {
@@ -88,13 +92,14 @@ DictAttrs to_dict_attrs(nb::handle dict) {
 
 nb::dict from_dict_attrs(const DictAttrs& attrs) {
   nb::dict out;
-  for (const auto& [name, value] : attrs) out[name.c_str()] = from_attr(value);
+  for (const auto& [name, value] : attrs) out[nb::cast(name)] = from_attr(value);
   return out;
 }
 
 static nb::object attribute(const AttrsNode& attrs, const std::string& name) {
   int index = attrs.type.find(name);
-  if (index < 0) throw nb::attribute_error(format("{} has no attribute '{}'", attrs.type.name, name).c_str());
+  if (index < 0)
+    throw nb::attribute_error(printable(format("{} has no attribute '{}'", attrs.type.name, shortened(name))).c_str());
   return from_attr(attrs.get(static_cast<size_t>(index)));
 }
 

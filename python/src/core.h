@@ -11,7 +11,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,8 +18,10 @@
 
 #include "ref.h"
 #include "relay/base/diagnostics.h"
+#include "relay/base/printable.h"
 #include "relay/ir/expr.h"
 #include "relay/tensor/tensor.h"
+#include "strings.h"
 
 namespace relay::python {
 

@@ -64,9 +64,11 @@ static TypeDef type_def(const Ref<const DataTypeName>& header, Types type_vars,
     int64_t tag = static_cast<int64_t>(out.constructors.size());
     if (c->data_type != header->name)
       throw nb::value_error(
-          format("{} is a constructor of {}, not of {}", c->name, c->data_type, header->name).c_str());
+          printable(readable(format("{} is a constructor of {}, not of {}", c->name, c->data_type, header->name)))
+              .c_str());
     if (c->tag >= 0 && c->tag != tag)
-      throw nb::value_error(format("{} is number {} of another definition", c->name, c->tag).c_str());
+      throw nb::value_error(
+          printable(readable(format("{} is number {} of another definition", c->name, c->tag))).c_str());
     const_cast<Constructor&>(*c).tag = tag;  // made for this definition, which completes it
     out.constructors.push_back(c);
   }

@@ -1,4 +1,5 @@
-// relay::CompileError becomes relay.CompileError(text, diagnostics as JSON); the class itself is python/relay/errors.py.
+// relay::CompileError becomes relay.CompileError(text, diagnostics as JSON); the class itself is
+// python/relay/errors.py.
 #include "core.h"
 #include "relay/driver/catalogue.h"
 #include "relay/driver/report.h"
@@ -24,6 +25,18 @@ void add_errors(nb::module_& m) {
     nb::object cls = nb::module_::import_("relay.errors").attr(type);
     PyErr_SetObject(cls.ptr(), arguments.ptr());
   });
+  m.def(
+      "told",
+      [](const std::string& kind, const std::string& message, const std::string& help) {
+        for (const DiagnosticInfo& info : all_diagnostics())
+          if (info.name == kind) {
+            Diagnostics one{Diagnostic{info.kind, message, {}, {}, {}, help}};
+            return std::make_tuple(render(one), driver::json(one));
+          }
+        throw nb::value_error("there is no such kind of diagnostic");
+      },
+      nb::arg("kind"), nb::arg("message"), nb::arg("help"),
+      "What CompileError is made of, for a mistake that Python finds out.");
   m.def(
       "diagnostics",
       [] {

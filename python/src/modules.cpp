@@ -1,5 +1,6 @@
 // Modules: reading, printing, changing, passes.
 #include "convert.h"
+#include "relay/driver/files.h"
 #include "relay/driver/load.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -49,7 +50,7 @@ static std::vector<std::pair<std::string, std::string>> passes() {
   return out;
 }
 
-// --- changing -------------------------------------------------------------------------------------------------------------
+// --- changing --------------------------------------------------------------------------------------------------------
 static std::string name_of(nb::handle key) {
   if (nb::isinstance<nb::str>(key)) return nb::cast<std::string>(key);
   if (nb::isinstance<ir::GlobalVar>(key)) return nb::cast<Ref<const ir::GlobalVar>>(key)->name;
@@ -85,12 +86,14 @@ static nb::object get_item(const PyModule& self, nb::handle key) {
   std::vector<std::string> names;
   for (const auto& [known, function] : self.module.functions) names.push_back(known);
   for (const auto& [known, def] : self.module.types) names.push_back(known);
-  throw nb::key_error(format("the module defines no '{}'; it defines: {}", name, join(names, ", ")).c_str());
+  throw nb::key_error(
+      printable(readable(format("the module defines no '{}'; it defines: {}", name, join(names, ", ")))).c_str());
 }
 
 static Ref<const ir::GlobalVar> global_var(const PyModule& self, const std::string& name) {
   auto it = self.module.functions.find(name);
-  if (it == self.module.functions.end()) throw nb::value_error(format("the module has no function @{}", name).c_str());
+  if (it == self.module.functions.end())
+    throw nb::value_error(printable(format("the module has no function @{}", shortened(name))).c_str());
   Ref<const ir::GlobalVar> var = make<ir::GlobalVar>(name);
   var->type = it->second->type;
   return var;
@@ -98,7 +101,8 @@ static Ref<const ir::GlobalVar> global_var(const PyModule& self, const std::stri
 
 static const ir::TypeDef& type_definition(const PyModule& self, const std::string& name) {
   auto it = self.module.types.find(name);
-  if (it == self.module.types.end()) throw nb::value_error(format("the module has no type {}", name).c_str());
+  if (it == self.module.types.end())
+    throw nb::value_error(printable(format("the module has no type {}", shortened(name))).c_str());
   return it->second;
 }
 
@@ -278,6 +282,17 @@ void add_modules(nb::module_& m) {
   add_contents(module);
   m.def("parse", parse_module, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
   m.def("parse_expr", parse_expr, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
+  m.def("is_pipe", driver::is_pipe, nb::arg("path"));
+  m.def(
+      "read_pipe",
+      [](const std::string& path) {
+        std::string bytes = [&] {
+          nb::gil_scoped_release released;
+          return take(driver::read_file(path));
+        }();
+        return nb::bytes(bytes.data(), bytes.size());
+      },
+      nb::arg("path"));
   m.def(
       "form_of", [](const std::string& path) { return std::string(driver::name(take(driver::form_of(path)))); },
       nb::arg("path"));

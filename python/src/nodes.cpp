@@ -1,6 +1,7 @@
 // The nodes of the language as classes: relay.Call(relay.op.get("add"), [x, y]).args
 //
-// They cannot be changed; a pass makes new ones. Names of constructors and fields are those that Relay's Python users know.
+// They cannot be changed; a pass makes new ones. Names of constructors and fields are those that Relay's Python users
+// know.
 #include <algorithm>
 
 #include "convert.h"
@@ -26,7 +27,7 @@ static Type checked_type(const ExprNode& e) {
   return type;
 }
 
-// --- arithmetic ---------------------------------------------------------------------------------------------------------
+// --- arithmetic ------------------------------------------------------------------------------------------------------
 // A number beside an expression gets the expression's element type, where that can be told.
 static Expr operand(nb::handle value, const Expr& other) {
   if (nb::isinstance<ExprNode>(value) || nb::hasattr(value, "__relay_expr__")) return nb::cast<Expr>(value);
@@ -63,7 +64,7 @@ static void add_arithmetic(nb::class_<ExprNode>& expr) {
       nb::arg("dtype"), "cast(self, dtype)");
 }
 
-// --- nodes -------------------------------------------------------------------------------------------------------------
+// --- nodes -----------------------------------------------------------------------------------------------------------
 static Expr make_call(Expr callee, Exprs args, nb::handle attrs, const OptTypes& type_args, const OptSpan& span) {
   if (nb::isinstance<AttrsNode>(attrs) || (attrs.is_none() && !as<Op>(callee))) {
     Attrs given = attrs.is_none() ? Attrs() : nb::cast<Attrs>(attrs);

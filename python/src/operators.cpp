@@ -4,7 +4,7 @@
 
 namespace relay::python {
 
-// --- places ------------------------------------------------------------------------------------------------------------
+// --- places ----------------------------------------------------------------------------------------------------------
 static bool is_ours(PyFrameObject* frame) {
   nb::dict globals = nb::steal<nb::dict>(PyFrame_GetGlobals(frame));
   nb::object module = globals.contains("__name__") ? nb::object(globals["__name__"]) : nb::none();
@@ -60,7 +60,7 @@ static void add_spans(nb::module_& m) {
       });
 }
 
-// --- operators -----------------------------------------------------------------------------------------------------------
+// --- operators -------------------------------------------------------------------------------------------------------
 static nb::list operators() {
   nb::list out;
   for (const op::OpDef* def : op::all()) {
@@ -87,12 +87,13 @@ const op::OpDef& find_operator(const std::string& name) {
   std::vector<std::string> names;
   for (const op::OpDef* d : op::all()) names.push_back(d->name);
   std::optional<std::string> near = nearest(name, names);
-  throw CompileError({Diagnostic{DiagnosticKind::unknown_operator,
-                                 format("there is no operator '{}'", name),
-                                 span_here(),
-                                 {},
-                                 {},
-                                 near ? format("did you mean '{}'?", *near) : ""}});
+  throw CompileError(
+      {Diagnostic{DiagnosticKind::unknown_operator,
+                  format("there is no operator '{}'", name),
+                  span_here(),
+                  {},
+                  {},
+                  near ? format("did you mean '{}'?", *near) : "docs/operators.md lists the operators"}});
 }
 
 ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs& attrs) {

@@ -1,5 +1,5 @@
-// Nodes of the compiler as Python objects. A Python object refers to one node and counts as one of its owners; as long as
-// it lives, every way to the node gives the same object, so `a is b` and hash(a) are identity of nodes:
+// Nodes of the compiler as Python objects. A Python object refers to one node and counts as one of its owners; as long
+// as it lives, every way to the node gives the same object, so `a is b` and hash(a) are identity of nodes:
 //
 //   call.args[0] is call.args[0]
 //

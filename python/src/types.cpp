@@ -40,7 +40,7 @@ nb::tuple from_dims(const Dims& dims) {
 
 DType to_dtype(const std::string& name) {
   std::optional<DType> type = parse_dtype(name);
-  if (!type) throw nb::value_error(format("there is no element type '{}'", name).c_str());
+  if (!type) throw nb::value_error(printable(format("there is no element type '{}'", shortened(name))).c_str());
   return *type;
 }
 
@@ -108,7 +108,8 @@ void add_types(nb::module_& m) {
             nb::list out;
             for (const Dim& d : t.shape) {
               if (!scalar::is_int(d))
-                throw nb::value_error(format("the size {} is not a number", scalar::str(d)).c_str());
+                throw nb::value_error(
+                    printable(readable(format("the size {} is not a number", scalar::str(d)))).c_str());
               out.append(d->ivalue);
             }
             return nb::tuple(out);

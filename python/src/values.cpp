@@ -1,4 +1,5 @@
-// Values of programs: tensors, tuples, data, functions, references. python/relay/values.py makes Python objects of them.
+// Values of programs: tensors, tuples, data, functions, references. python/relay/values.py makes Python objects of
+// them.
 #include "relay/driver/values.h"
 
 #include <unordered_map>
@@ -39,13 +40,18 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
     d.help = "say which: Data(..., type=\"...\")";
   } else if (!type.empty()) {
     d.message = format("the program has no type {} with a constructor {}", type, constructor);
-  } else if (std::optional<std::string> near = nearest(constructor, names)) {
-    d.help = format("did you mean {}?", *near);
+    d.help = names.empty() ? "the program has no data types" : format("its constructors are: {}", join(names, ", "));
+  } else {
+    std::optional<std::string> near = nearest(constructor, names);
+    d.help = near            ? format("did you mean {}?", *near)
+             : names.empty() ? "the program has no data types: give tensors and tuples"
+                             : format("its constructors are: {}", join(names, ", "));
   }
   throw CompileError({std::move(d)});
 }
 
-// `alone`: the caller has the only value. Then the array may be written, unless its memory is that of an input or a constant.
+// `alone`: the caller has the only value. Then the array may be written, unless its memory is that of an input or a
+// constant.
 static Array array_of(const Value& v, bool alone) {
   return {v.tensor(), alone && !runtime::as_tensor(v.get())->is_shared()};
 }

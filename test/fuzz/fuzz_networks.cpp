@@ -1,5 +1,5 @@
-// relay_fuzz_networks: random networks, lowered strictly for every described processor: no schedule rule may make what cannot
-// be built. Compiled only (to loops), so every target is tried on any machine.
+// relay_fuzz_networks: random networks, lowered strictly for every described processor: no schedule rule may make what
+// cannot be built. Compiled only (to loops), so every target is tried on any machine.
 //
 //   relay_fuzz_networks --cases 1000             1,000 networks from seed 1; exit status 1 if a rule failed
 //   relay_fuzz_networks --seed 77 --cases 1 -v   one again, with its program

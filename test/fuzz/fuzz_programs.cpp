@@ -3,9 +3,10 @@
 //   relay_fuzz_programs --cases 1000             1,000 programs from seed 1; exit status 1 and the program on a failure
 //   relay_fuzz_programs --seed 77 --cases 1 -v   one program again
 //
-// Of each: its text is read back as the same program and printed as the same text; all types are inferred; every executor of
-// the list below gives the same value; what a wrong edit makes of it is refused with diagnostics or typed, never a crash. At
-// the end, every pair of kinds of nodes that the language allows (a node and a child of it) has occurred.
+// Of each: its text is read back as the same program and printed as the same text; all types are inferred; every
+// executor of the list below gives the same value; what a wrong edit makes of it is refused with diagnostics or typed,
+// never a crash. At the end, every pair of kinds of nodes that the language allows (a node and a child of it) has
+// occurred.
 #include <cstdio>
 
 #include "cases.h"
@@ -22,7 +23,7 @@ using namespace relay::fuzz;
 
 namespace {
 
-// --- the ways to run a program -------------------------------------------------------------------------------------------
+// --- the ways to run a program ---------------------------------------------------------------------------------------
 
 struct Executor {
   const char* name;
@@ -83,7 +84,8 @@ const Executor batched_executors[] = {{"eval, three times", evaluated},
                                       {"the VM with every call batched that can be", batched_on_the_vm},
                                       {"machine code with every call batched that can be", batched_as_machine_code}};
 
-// def @main(%x, %n) { (@once(%x, %n), @once(negative(%x), %n), @once(abs(%x), %n)) }, where @once is the @main of `module`.
+// def @main(%x, %n) { (@once(%x, %n), @once(negative(%x), %n), @once(abs(%x), %n)) }, where @once is the @main of
+// `module`.
 Result<ir::Module> three_times(const ir::Module& module) {
   std::string text = text::str(module);
   for (size_t at = 0; (at = text.find("@main(", at)) != std::string::npos;) text.replace(at, 6, "@once(");
@@ -116,7 +118,7 @@ bool same(const eval::Value& a, const eval::Value& b) {
   return true;
 }
 
-// --- one program -----------------------------------------------------------------------------------------------------------
+// --- one program -----------------------------------------------------------------------------------------------------
 
 struct Tally {
   Coverage coverage{};

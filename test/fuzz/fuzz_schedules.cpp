@@ -6,9 +6,9 @@
 //   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
 //
 // This one test covers placing, rings, tails, masks, borders, vectors and parallel splits together. Values are small
-// integers, so results must be equal bit for bit (but for attention, in which there are exponentials). Tasks run in reverse order in uneven ranges: a race shows at one thread.
-// One case in eight runs in the loop interpreter as well, which checks every index; with --power all do, and only there: the
-// machine code of a planted bug may write anywhere.
+// integers, so results must be equal bit for bit (but for attention, in which there are exponentials). Tasks run in
+// reverse order in uneven ranges: a race shows at one thread. One case in eight runs in the loop interpreter as well,
+// which checks every index; with --power all do, and only there: the machine code of a planted bug may write anywhere.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Random tensor expressions whose exact result is known: all values are small integers, also in float32, so that any order
-// of summation gives the same bits and a schedule is right or wrong, never "close".
+// Random tensor expressions whose exact result is known: all values are small integers, also in float32, so that any
+// order of summation gives the same bits and a schedule is right or wrong, never "close".
 #pragma once
 
 #include <limits>

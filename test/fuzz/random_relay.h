@@ -2,9 +2,9 @@
 //
 //   Module m = RelayGenerator(seed).generate();     @main takes a tensor and an integer, and always gives a value
 //
-// The generator is asked for an expression of a type and chooses how to make one. Programs end: a global function calls only
-// earlier ones, or itself with a counter that goes down; what is written to a reference to functions captures nothing. Numbers
-// are small integers, floats too, so that every way to run a program gives the same.
+// The generator is asked for an expression of a type and chooses how to make one. Programs end: a global function calls
+// only earlier ones, or itself with a counter that goes down; what is written to a reference to functions captures
+// nothing. Numbers are small integers, floats too, so that every way to run a program gives the same.
 #pragma once
 
 #include <array>
@@ -95,7 +95,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
   size_t below(size_t n) { return static_cast<size_t>(in(0, static_cast<int>(n) - 1)); }
   bool chance(int one_in) { return in(1, one_in) == 1; }
 
-  // --- types -----------------------------------------------------------------------------------------------------------
+  // --- types ---------------------------------------------------------------------------------------------------------
   static Type integer() { return scalar_type(DType::int32()); }
   static Type boolean() { return scalar_type(DType::boolean()); }
   static Type tensor(std::initializer_list<int64_t> shape) { return tensor_type(shape, DType::float32()); }
@@ -139,7 +139,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return false;
   }
 
-  // --- functions ---------------------------------------------------------------------------------------------------------
+  // --- functions -----------------------------------------------------------------------------------------------------
   struct Global {
     std::string name;
     Types params;
@@ -202,7 +202,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return function(params, body, chance(2) ? f->result : Type());
   }
 
-  // --- expressions -------------------------------------------------------------------------------------------------------
+  // --- expressions ---------------------------------------------------------------------------------------------------
   static Expr op(const char* name, Exprs args) { return op::make(name, std::move(args)); }
   Expr number(int value) { return constant(Tensor::scalar(value, DType::int32())); }
   Expr constructor(const char* name) { return constructors_.at(name); }
@@ -515,7 +515,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return let(v, value, v);
   }
 
-  // --- mutants -----------------------------------------------------------------------------------------------------------
+  // --- mutants -------------------------------------------------------------------------------------------------------
   Expr mutant(const Expr& e, bool* surely) {
     if (const TupleGetItem* item = as<TupleGetItem>(e)) {
       *surely = true;

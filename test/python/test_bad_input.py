@@ -1,7 +1,10 @@
 """Bad input of every kind: a diagnostic that says what, where and the way out; a non-zero exit status; never a crash."""
 
+import json
+import os
 import random
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -120,7 +123,7 @@ def test_npy_files_that_are_wrong(dense_file, tmp_path):
     np.save(tmp_path / "doubles.npy", X.astype(np.float64))
     assert "astype('float32')" in fails("R0601", "run", dense_file, "--input", f"x={tmp_path}/doubles.npy")
     np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
-    fails("R0402", "run", dense_file, "--input", f"x={tmp_path}/objects.npy")
+    assert "astype" in fails("R0601", "run", dense_file, "--input", f"x={tmp_path}/objects.npy")
     np.save(tmp_path / "shape.npy", np.zeros((2, 5), np.float32))
     fails("R0601", "run", dense_file, "--input", f"x={tmp_path}/shape.npy")
 
@@ -533,3 +536,233 @@ def test_sizes_below_zero(onnx_file):
 def test_conv_text_still_compiles():
     """The program the other tests rely on."""
     assert relay.compile(relay.parse(CONV)).outputs
+
+
+# --- what a newcomer gets wrong ---------------------------------------------------------------------------------------------------
+
+
+FOREIGN = {
+    "cat.png": (b"\x89PNG\r\n\x1a\n" + bytes(100), "an image", "np.save"),
+    "cat.onnx": (b"\x89PNG\r\n\x1a\n" + bytes(100), "an image", "np.save"),
+    "net.pt": (b"PK\3\4" + bytes(100), "torch.save", "torch.onnx.export"),
+    "net.onnx": (b"PK\3\4" + bytes(100), "torch.save", "torch.onnx.export"),
+    "net.safetensors": (struct.pack("<Q", 2) + b"{}", "safetensors", "ONNX"),
+    "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(100), "TensorFlow Lite", "tf2onnx"),
+    "net.h5": (b"\x89HDF\r\n\x1a\n", "HDF5", "tf2onnx"),
+    "net.py": (b"import torch\n", "a Python program", "export"),
+    "x.npy": (b"\x93NUMPY\1\0", "a NumPy array", "--input"),
+    "page.onnx": (b"<!DOCTYPE html><html>", "a web page", "download"),
+    "pointer.onnx": (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", "git lfs pull"),
+    "packed.onnx": (b"\x1f\x8b\x08", "gzip", "gunzip"),
+}
+
+
+@needs_program
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_that_is_no_model_is_named(tmp_path, name):
+    content, what, way_out = FOREIGN[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    text = fails("R0504", "run", path)
+    assert what in text and way_out in text.partition("help:")[2], text
+    with pytest.raises(relay.CompileError, match=what):
+        relay.compile(path)
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["run", "dens.relay"], "did you mean dense.relay?"),
+        (["run", ""], "the path is empty"),
+        (["run", "-"], "/dev/stdin"),
+        (["run", "."], ". is a folder, not a file"),
+        (["run", "/dev/null"], "/dev/null is not a file"),
+        (["run", "MODEL", "--target", "cuda"], "choose one of these"),
+        (["run", "MODEL", "--input", "x="], "says nothing behind its '='"),
+        (["run", "MODEL", "--input", "x=wide.npy"], "dimension 1 must be 4"),
+        (["run", "MODEL", "--input", "x=flat.npy"], "give 2 dimensions"),
+        (["run", "MODEL", "--input", "x=words.npy"], "array.astype('float32')"),
+        (["run", "MODEL", "--input", "x=cat.png"], "it is an image"),
+        (["run", "MODEL", "--input", "x=empty.npy"], "it is empty"),
+    ],
+)
+def test_the_way_out_is_said(dense_file, arguments, words):
+    folder = dense_file.parent
+    np.save(folder / "wide.npy", np.zeros((2, 5), np.float32))
+    np.save(folder / "flat.npy", np.zeros(4, np.float32))
+    np.save(folder / "words.npy", np.array(["a"]))
+    (folder / "empty.npy").touch()
+    (folder / "cat.png").write_bytes(FOREIGN["cat.png"][0])
+    done = cli(*["dense.relay" if a == "MODEL" else a for a in arguments], cwd=folder)
+    assert done.returncode == 1 and words in done.stderr and "help: " in done.stderr, done.stderr
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "arguments, message, help",
+    [
+        (["run", "x.relay", "--inptu", "x=1"], "there is no option '--inptu'", "did you mean --input?"),
+        (["run", "x.relay", "--opt-levle=3"], "there is no option '--opt-levle=3'", "did you mean --opt-level?"),
+        (["run", "x.relay", "y.relay"], "nothing takes the argument 'y.relay'", "`relay run --help`"),
+        (["cache", "list"], "unknown command 'list'", "did you mean 'ls'?"),
+        (["cache"], "A subcommand is required", "`relay cache --help`"),
+        (["run"], "MODEL is required", "`relay run --help`"),
+        (["--quite"], "there is no option '--quite'", "did you mean --quiet?"),
+    ],
+)
+def test_words_of_the_command_line_that_nothing_takes(arguments, message, help):
+    text = fails("R0504", *arguments, status=2)
+    assert message in text and help in text, text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda f: f(),
+        lambda f: f(X),
+        lambda f: f(X, W, X),
+        lambda f: f(X, y=W),
+        lambda f: f(X, x=X, w=W),
+        lambda f: f(None, W),
+        lambda f: f("x", W),
+        lambda f: f({}, W),
+        lambda f: f(X.astype(np.float64), W),
+        lambda f: f(X.astype(complex), W),
+        lambda f: f(np.zeros((2, 5), np.float32), W),
+        lambda f: f(np.zeros(4, np.float32), W),
+        lambda f: f(X, W, threads=-1),
+        lambda f: f.emit("c"),
+        lambda f: f.emit("loop", "no such group"),
+        lambda f: f.save("/no/such/folder/x.rart"),
+        lambda f: f.save("x", form="exe"),
+        lambda f: f.profile(X),
+        lambda f: relay.load("missing.onnx"),
+        lambda f: relay.load("/"),
+        lambda f: relay.load(""),
+        lambda f: relay.load(3),
+        lambda f: relay.load(f),
+        lambda f: relay.compile(None),
+        lambda f: relay.compile(DENSE),
+        lambda f: relay.compile(relay.parse(DENSE), target="gpu"),
+        lambda f: relay.compile(relay.parse(DENSE), opt_level=9),
+        lambda f: relay.compile(relay.parse(DENSE), numerics="fp4"),
+        lambda f: relay.compile(relay.parse(DENSE), shapes={"q": (1, 4)}),
+        lambda f: relay.compile(relay.parse(DENSE), shapes={"x": (1, 5)}),
+        lambda f: relay.compile(relay.parse(DENSE), schedules={"no": ""}),
+        lambda f: relay.compile(relay.parse(DENSE), threads=-2),
+        lambda f: relay.compile(relay.parse('#[version = "0.0.5"]\ndef @f() { 1 }')),
+        lambda f: relay.parse("def @main() { 1 }"),
+        lambda f: relay.parse('#[version = "0.0.5"]\ndef @main() { 1'),
+        lambda f: relay.evaluate(relay.parse(DENSE), [X]),
+        lambda f: relay.evaluate(relay.parse(DENSE), {"x": X, "v": W}),
+        lambda f: relay.evaluate(relay.parse(DENSE), [X, W], precision="half"),
+        lambda f: relay.op.nn.softmax(relay.var("x", shape=(2, 2)), axis="x"),
+    ],
+)
+def test_every_mistake_in_python_is_told_with_a_way_out(dense, wrong):
+    with pytest.raises(relay.CompileError) as caught:
+        wrong(dense)
+    for one in caught.value.diagnostics:
+        assert one.help, one.text
+        assert one.code in str(caught.value)
+
+
+# --- names that are bytes ----------------------------------------------------------------------------------------------------------
+
+
+BYTES = b'#[version = "0.0.5"]\ndef @main(%"a\xff\x1b[31m": Tensor[(2, 4), float32]) { nn.relu(%"a\xff\x1b[31m") }\n'
+NAME = "a\udcff\x1b[31m"  # as file names that are not UTF-8 are in Python
+
+
+def test_names_that_are_not_text_come_back_as_they_were(tmp_path):
+    module = relay.load(BYTES)
+    assert module["main"].params[0].name_hint == NAME
+    text = module.astext()
+    assert "a\\xff\\x1b[31m" in text and text.isascii()
+    assert relay.parse(text)["main"].params[0].name_hint == NAME
+    model = relay.compile(module)
+    assert model.inputs[0].name == NAME and isinstance(model.report, dict)
+    np.testing.assert_array_equal(model(**{NAME: X}), X)
+    model.save(tmp_path / "x.rart")
+    assert relay.load(tmp_path / "x.rart").inputs[0].name == NAME
+    with pytest.raises(relay.CompileError) as caught:
+        model(**{NAME + "b": X})
+    assert "a\\xff\\x1b[31m" in str(caught.value) and "\x1b" not in str(caught.value)
+
+
+@needs_program
+@pytest.mark.parametrize("verb", [["run", "--no-cache"], ["inspect", "--memory", "--constants"], ["check"], ["opt"]])
+def test_tables_show_names_escaped(tmp_path, verb):
+    (tmp_path / "bytes.relay").write_bytes(BYTES)
+    done = cli(verb[0], "bytes.relay", *verb[1:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    if verb[0] == "inspect":
+        assert "input a\\xff\\x1b[31m: " in done.stdout
+
+
+@needs_program
+def test_json_of_names_that_are_not_text(tmp_path):
+    (tmp_path / "bytes.relay").write_bytes(BYTES)
+    for verb in (
+        ["run", "--json", "--no-cache"],
+        ["inspect", "--json"],
+        ["check", "--json"],
+        ["bench", "--json", "--time=0.01"],
+    ):
+        assert json.loads(cli(verb[0], "bytes.relay", *verb[1:], cwd=tmp_path).stdout), verb
+
+
+# --- pipes ---------------------------------------------------------------------------------------------------------------------------
+
+
+def through_a_pipe(path, *arguments):
+    with open(path, "rb") as file:
+        return subprocess.run(
+            ["bash", "-c", 'cat | "$0" "$@"', str(PROGRAM), *map(str, arguments)],
+            stdin=file,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+
+@needs_program
+def test_models_come_through_pipes(dense_file, tmp_path):
+    pytest.importorskip("onnx")
+    from onnx import helper
+
+    net = onnx_model(tmp_path / "net.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", [2, 4])], [("y", [2, 4])])
+    artifact = tmp_path / "dense.rart"
+    assert cli("compile", dense_file, "-o", artifact).returncode == 0
+    for path in (dense_file, net, artifact):
+        for verb in ("run", "check", "inspect"):
+            done = through_a_pipe(path, verb, "/dev/stdin")
+            assert done.returncode == 0, done.stderr
+            assert "/proc/" not in done.stderr
+    done = through_a_pipe(artifact, "run", "/dev/stdin", "-O3")
+    assert done.returncode == 1 and "is compiled already" in done.stderr
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(net.read_bytes()[:20])
+    for verb in ("run", "check"):
+        done = through_a_pipe(broken, verb, "/dev/stdin")
+        assert done.returncode == 1 and "/dev/stdin" in done.stderr and "/proc/" not in done.stderr, done.stderr
+
+
+def test_python_reads_pipes(dense_file, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["bash", "-c", 'cat "$0" > "$1"', dense_file, pipe])
+    model = relay.compile(pipe)
+    assert writer.wait() == 0 and [port.name for port in model.inputs] == ["x", "w"]
+
+
+# --- sizes ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_size_beyond_all_memory_has_a_place():
+    text = '#[version = "0.0.5"]\ndef @main() { zeros(shape=[4611686018427387904], dtype="float32") }\n'
+    with pytest.raises(relay.CompileError, match="2\\^59") as caught:
+        relay.compile(relay.parse(text))
+    assert caught.value.diagnostics[0].line == 2

@@ -3,7 +3,8 @@
 //   relay_hostile_artifact KIND SEED IN.rart OUT.rart
 //   relay_hostile_artifact                              lists the kinds, one a line
 //
-// A kind changes the program (or the bytes) of a sound artifact. Exit status 3: it has nothing that the kind could change.
+// A kind changes the program (or the bytes) of a sound artifact. Exit status 3: it has nothing that the kind could
+// change.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

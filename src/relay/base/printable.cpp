@@ -50,6 +50,16 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_line(std::string_view text) {
+  std::string out;
+  for (char c : printable(text))
+    if (c == '\n' || c == '\t')
+      out += format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  return out;
+}
+
 static std::string cut(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   size_t end = most;

@@ -10,6 +10,9 @@ namespace relay {
 // those that turn the direction of writing: what is read would not be what is there.
 std::string printable(std::string_view text);
 
+// Of one line: line ends and tabs become \xNN too. For names in tables.
+std::string printable_line(std::string_view text);
+
 // A message as long as a person reads: no word of more than 200 bytes, at most 2,000 bytes in all; the rest is "...".
 std::string readable(std::string_view text);
 

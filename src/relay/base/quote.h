@@ -1,6 +1,8 @@
 // String literals of Relay text.
 //
 //   quote("a\"b")   is   "a\\"b" with its quotation marks; unquote() is the inverse
+//
+// What a terminal would obey and what is not UTF-8 is written \xNN (printable.h), so that any bytes are a name.
 #pragma once
 
 #include <string>

@@ -55,7 +55,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                      .message = format("no code generator for {}: {}", target.triple, error)};
+                      .message = format("no code generator for {}: {}", target.triple, error),
+                      .help = "choose a target that this LLVM can generate code for"};
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;

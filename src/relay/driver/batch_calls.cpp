@@ -36,8 +36,8 @@ class CallGraph {
     find_components();
   }
 
-  // The functions that may be active many times without one waiting for the other: those that reach themselves by two calls
-  // on one way, and what they reach.
+  // The functions that may be active many times without one waiting for the other: those that reach themselves by two
+  // calls on one way, and what they reach.
   std::vector<ir::FunctionRef> repeated() const {
     std::vector<bool> branching(calls_.size()), reached(calls_.size());
     for (size_t i = 0; i < functions_.size(); ++i) branching[i] = calls_inside(i) > 1;
@@ -159,7 +159,8 @@ CallCost cost_of(const lower::LoweredFunction& f) {
     std::vector<int> constants;
     for (int r : step.reads)
       if (constant.count(r)) constants.push_back(r), bytes += bytes_of(f.arrays[static_cast<size_t>(r)]).value_or(0);
-    // A multiply-add is 2 operations. A look-up in a table uses few elements, a convolution each of its weights many times.
+    // A multiply-add is 2 operations. A look-up in a table uses few elements, a convolution each of its weights many
+    // times.
     constexpr double least = 0.25, most = 4;  // operations a byte
     double a_byte = step.flops / static_cast<double>(std::max<int64_t>(bytes, 1));
     if (a_byte < least || a_byte > most) continue;

@@ -18,6 +18,7 @@
 
 #include "relay/base/bytes.h"
 #include "relay/base/output_file.h"
+#include "relay/driver/files.h"
 #include "relay/driver/measure.h"
 #include "relay/runtime/artifact.h"
 
@@ -26,7 +27,7 @@ namespace relay::driver {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// --- where, how much ----------------------------------------------------------------------------------------------------
+// --- where, how much -------------------------------------------------------------------------------------------------
 
 std::optional<std::string> default_cache_folder() {
   auto given = [](const char* name) {
@@ -64,7 +65,7 @@ Result<std::unique_ptr<Cache>> open_default_cache() {
   return Cache::open(*folder, most);
 }
 
-// --- SQLite -------------------------------------------------------------------------------------------------------------
+// --- SQLite ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -197,7 +198,7 @@ Cache::Cache(std::string folder, int64_t most_bytes, sqlite3* index)
     : folder_(std::move(folder)), most_bytes_(most_bytes), index_(index) {}
 Cache::~Cache() { sqlite3_close(index_); }
 
-// --- keys ---------------------------------------------------------------------------------------------------------------
+// --- keys ------------------------------------------------------------------------------------------------------------
 
 static std::string hash_of(std::string_view bytes) {
   XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
@@ -305,7 +306,7 @@ Result<std::string> Cache::key_of(const std::vector<std::string>& files, const s
   return hash_of(all);
 }
 
-// --- finding and storing ------------------------------------------------------------------------------------------------
+// --- finding and storing ---------------------------------------------------------------------------------------------
 
 static const char* const columns = "key, model, how, notes, bytes, compile_ms, made, used";
 
@@ -353,7 +354,14 @@ Result<std::optional<CachedModel>> Cache::find(const std::string& given, const s
 
 Result<CachedModel> Cache::store(const Model& model, const std::string& request, const CompileOptions& options,
                                  const Compiled& compiled, double since) {
-  auto not_kept = [](std::string why) { return Diagnostic{DiagnosticKind::limit_exceeded, std::move(why)}; };
+  auto not_kept = [](std::string why) {
+    return Diagnostic{DiagnosticKind::limit_exceeded,
+                      std::move(why),
+                      {},
+                      {},
+                      {},
+                      "compile it to a file of your own: relay compile MODEL -o FILE.rart"};
+  };
   double begin = now();
   std::vector<std::string> files;
   for (const std::string& file : model.files) {
@@ -451,15 +459,19 @@ Result<Cache::Pruned> Cache::prune(int64_t most_bytes, double unused_for) {
   return out;
 }
 
-// --- all of it ----------------------------------------------------------------------------------------------------------
+// --- all of it -------------------------------------------------------------------------------------------------------
 
 static const std::string& message(const Diagnostics& errors) { return errors[0].message; }
 
 Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options, Cache* cache,
                             Diagnostics& warnings) {
   Ready out;
-  RELAY_ASSIGN(ModelForm form, form_of(path));
-  if (form == ModelForm::Artifact) cache = nullptr;
+  if (is_pipe(path)) {
+    cache = nullptr;
+  } else {
+    RELAY_ASSIGN(ModelForm form, form_of(path));
+    if (form == ModelForm::Artifact) cache = nullptr;
+  }
   std::string request = cache_request(load, options);
   double begin = now(), since = clock_now();
   if (cache) {

@@ -4,10 +4,11 @@
 //   if (std::optional<CachedModel> found = cache->find("net.onnx", how)) load_executable(found->artifact);
 //   else compile ..., cache->store(...)
 //
-// A folder with artifacts and index.db, which says what they are (SQLite: any number of processes may use it at once). The
-// name of an artifact is a hash of the contents of the model's files, of what compile() was asked for, and of this build of the
-// compiler. The hash of a file's contents is kept with the file's identity (device, inode, size, time of change) and computed
-// again only when that is another. An index that is damaged is begun anew; the artifacts check themselves.
+// A folder with artifacts and index.db, which says what they are (SQLite: any number of processes may use it at once).
+// The name of an artifact is a hash of the contents of the model's files, of what compile() was asked for, and of this
+// build of the compiler. The hash of a file's contents is kept with the file's identity (device, inode, size, time of
+// change) and computed again only when that is another. An index that is damaged is begun anew; the artifacts check
+// themselves.
 #pragma once
 
 #include "relay/driver/compile.h"
@@ -44,9 +45,9 @@ class Cache {
   Cache(const Cache&) = delete;
 
   Result<std::optional<CachedModel>> find(const std::string& model, const std::string& request);
-  // Writes the artifact of a model that was read after `since` (seconds since 1970) from model.files, and says what is there
-  // now; a diagnostic when it cannot be kept: files that changed meanwhile, weights larger than the cache may be. Then removes
-  // what was not used for longest, until all take at most most_bytes.
+  // Writes the artifact of a model that was read after `since` (seconds since 1970) from model.files, and says what is
+  // there now; a diagnostic when it cannot be kept: files that changed meanwhile, weights larger than the cache may be.
+  // Then removes what was not used for longest, until all take at most most_bytes.
   Result<CachedModel> store(const Model& model, const std::string& request, const CompileOptions& options,
                             const Compiled& compiled, double since);
   Result<std::vector<CachedModel>> list();  // the last used first
@@ -60,8 +61,8 @@ class Cache {
   struct Pruned {
     int64_t models = 0, bytes = 0;
   };
-  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `most_bytes`, and strays
-  // that are not in use.
+  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `most_bytes`, and
+  // strays that are not in use.
   Result<Pruned> prune(int64_t most_bytes, double unused_for);
   Status remove(const CachedModel& model);  // one that cannot be loaded
 

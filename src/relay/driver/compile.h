@@ -92,8 +92,8 @@ Status check_options(const CompileOptions& options);
 
 // The passes of the level, on a module typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
-// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so that
-// every executor asks for the same.
+// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so
+// that every executor asks for the same.
 struct Entry {
   ir::Types params;
   std::vector<op::Condition> conditions;
@@ -113,8 +113,8 @@ struct LoweredProgram {
 };
 // `entry`: of the module before the passes.
 Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const CompileOptions& options);
-// The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what was
-// lowered.
+// The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what
+// was lowered.
 Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
@@ -123,8 +123,8 @@ Status make_executable(Compiled& compiled, const CompileOptions& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
 
-// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program that has @main's parameters and the data
-// types.
+// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program that has @main's parameters and the
+// data types.
 constexpr const char *report_note = "report", *interface_note = "interface";
 
 // What compile() made, as a file.

@@ -25,7 +25,8 @@ static Result<Round> run_round(std::vector<Contender>& engines, bool forward, do
     size_t at = forward ? i : engines.size() - 1 - i;
     RELAY_ASSIGN(round.times[at], engines[at].run(burst));
     if (round.times[at].empty())
-      return Diagnostic{DiagnosticKind::bad_option, format("{} gave no times", engines[at].name)};
+      return Diagnostic{DiagnosticKind::bad_option,     format("{} gave no times", engines[at].name), {}, {}, {},
+                        "leave this engine out of --vs"};
     if (speed.now) round.speed = std::min(round.speed, speed.now());
   }
   round.seconds = now() - begin;

@@ -4,12 +4,13 @@
 //   RELAY_ASSIGN(Rounds rounds, contest(engines, 10));    // rounds of short bursts: forward, backward, forward, ...
 //   Ratio ratio = time_ratio(engines[1], engines[0]);     // how much longer the second one takes
 //
-// Two engines are compared by the bursts of the same round: the ratio is the median of the rounds' ratios, and its interval
-// that of a median (statistics.h).
+// Two engines are compared by the bursts of the same round: the ratio is the median of the rounds' ratios, and its
+// interval that of a median (statistics.h).
 //
-// Machines are shared: a virtual core may be as fast as the real one for a minute and half as fast for the next, when another runs
-// on the same one. All engines meet that, but not alike: one that keeps the multiply-add units busy loses more than one that waits.
-// So the machine's own speed is asked before and after every burst, and rounds in which it was slow count for nobody.
+// Machines are shared: a virtual core may be as fast as the real one for a minute and half as fast for the next, when
+// another runs on the same one. All engines meet that, but not alike: one that keeps the multiply-add units busy loses
+// more than one that waits. So the machine's own speed is asked before and after every burst, and rounds in which it
+// was slow count for nobody.
 #pragma once
 
 #include <functional>
@@ -42,18 +43,18 @@ struct Rounds {
 };
 inline constexpr double quiet_share = 0.85;
 
-// Whole rounds until `seconds` of those that count are over, or half as long again. Each engine is warmed up first, which is not
-// counted.
+// Whole rounds until `seconds` of those that count are over, or half as long again. Each engine is warmed up first,
+// which is not counted.
 Result<Rounds> contest(std::vector<Contender>& engines, double seconds, const MachineSpeed& speed = {});
 
 struct Ratio {
   double median = 1;
-  std::optional<Interval> interval;  // 95 %; none with fewer than six rounds
+  std::optional<Interval> interval;  // of 95 % confidence; none with fewer than six rounds
 };
 Ratio time_ratio(const Contender& numerator, const Contender& denominator);
 
-// How far results lie from others, in parts of the largest of those: of the output where it is worst. Infinite where shapes
-// differ, or where one has a NaN or infinity that the other has not.
+// How far results lie from others, in parts of the largest of those: of the output where it is worst. Infinite where
+// shapes differ, or where one has a NaN or infinity that the other has not.
 struct Difference {
   double rms = 0, largest = 0;
 };

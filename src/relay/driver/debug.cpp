@@ -24,8 +24,13 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
   std::vector<Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_tensor() != ports[i].is_tensor)
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` is {}, not {}", ports[i].name, ports[i].str(), runtime::str(inputs[i], 20))};
+      return Diagnostic{
+          DiagnosticKind::wrong_input,
+          format("input `{}` is {}, not {}", ports[i].name, ports[i].str(), runtime::str(inputs[i], 20)),
+          {},
+          {},
+          {},
+          format("give {}", ports[i].is_tensor ? "an array" : "a value of this type, such as a tuple or relay.Data")};
     shapes.push_back(ports[i].is_tensor ? inputs[i].tensor().shape() : Shape{});
     if (!ports[i].is_tensor) {
       RELAY_ASSIGN(eval::Value value, to_eval(inputs[i], typed));

@@ -14,13 +14,13 @@
 
 namespace relay::driver {
 
-static Diagnostic wrong_input(std::string message, std::string help = {}) {
+static Diagnostic wrong_input(std::string message, std::string help) {
   return Diagnostic{DiagnosticKind::wrong_input, std::move(message), {}, {}, {}, std::move(help)};
 }
 
 std::string Port::str() const { return is_tensor ? format("{}[{}]", dtype.str(), join(dims, ", ")) : type; }
 
-// --- ports --------------------------------------------------------------------------------------------------------------------
+// --- ports -----------------------------------------------------------------------------------------------------------
 std::vector<Port> input_ports(const runtime::Executable& executable) {
   const runtime::Program& program = executable.program();
   const runtime::Signature signature = program.is_graph() ? runtime::graph_signature(program) : program.signature;
@@ -82,7 +82,7 @@ Result<std::vector<Port>> input_ports(const ir::Module& module) {
   return ports;
 }
 
-// --- values -------------------------------------------------------------------------------------------------------------------
+// --- values ----------------------------------------------------------------------------------------------------------
 // splitmix64: every call gives the next 64 bits.
 static uint64_t next(uint64_t& state) {
   uint64_t z = state += 0x9E3779B97F4A7C15u;
@@ -165,6 +165,13 @@ static Result<InputSource> parse_source(const std::string& text, const ir::Modul
     if (value.is_tensor()) return InputSource{.kind = Kind::Tensor, .tensor = value.tensor()};
     return InputSource{.kind = Kind::Value, .value = std::move(value)};
   }
+  if (text.empty())
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--input says nothing behind its '='",
+                      {},
+                      {},
+                      {},
+                      "write NAME=FILE.npy, NAME=zeros, NAME=3 or NAME=random:7"};
   double number = 0;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (!text.empty() && error == std::errc() && stop == text.data() + text.size())
@@ -210,13 +217,13 @@ static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimVal
   if (shape.size() != port.dims.size())
     return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who,
                               plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")),
-                       "give an array with as many dimensions");
+                       format("give {}", plural(static_cast<int64_t>(port.dims.size()), "dimension", "dimensions")));
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] < 0) continue;
     std::optional<int64_t> fixed = parse_int(port.dims[d]);
     if (fixed && *fixed != shape[d])
       return wrong_input(format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d),
-                         format("only dimensions that are names can be chosen; this one is {}", *fixed));
+                         format("dimension {} must be {}: only sizes with a name can be chosen", d, *fixed));
     if (!is_name(port.dims[d])) continue;
     auto [known, added] = values.emplace(port.dims[d], shape[d]);
     if (!added && known->second != shape[d])
@@ -246,7 +253,9 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
 Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values) {
   std::vector<Tensor> out;
   for (const runtime::Value& v : values) {
-    if (!v.is_tensor()) return wrong_input("this works with tensors only, and the program takes other values");
+    if (!v.is_tensor())
+      return wrong_input("this works with tensors only, and the program takes other values",
+                         "use `relay run`, which takes any value");
     out.push_back(v.tensor());
   }
   return out;
@@ -268,7 +277,8 @@ static Status check_value(const Port& port, const InputSource& source) {
   bool is_value = source.kind == Kind::Value, has_tensor = source.kind == Kind::Tensor && port.is_tensor;
   if (port.is_tensor ? !is_value : is_value) return ok();
   if (port.is_tensor || has_tensor)
-    return wrong_input(format("input `{}` is {}, not {}", port.name, port.str(), runtime::str(source.value, 20)));
+    return wrong_input(format("input `{}` is {}, not {}", port.name, port.str(), runtime::str(source.value, 20)),
+                       "give an expression of this type");
   return wrong_input(format("input `{}` is of type {}: it must be given", port.name, port.str()),
                      format("as an expression of the language: --input '{}=expr:...'", port.name));
 }

@@ -1,5 +1,5 @@
-// The inputs of a run: what a program wants (ports), what the user said (--input x=cat.npy), and what stands in for the rest
-// (seeded random numbers, said aloud).
+// The inputs of a run: what a program wants (ports), what the user said (--input x=cat.npy), and what stands in for the
+// rest (seeded random numbers, said aloud).
 //
 //   x: float32[n, 3, 224, 224]     --input x=cat.npy          from a file, which also says what n is
 //   l: List[int32]                 --input l=expr:Cons(1, Nil)     an expression of the language, with the program's types

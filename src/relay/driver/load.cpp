@@ -1,8 +1,5 @@
 #include "relay/driver/load.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +7,7 @@
 
 #include "relay/driver/compile.h"
 #include "relay/driver/files.h"
+#include "relay/driver/foreign_files.h"
 #include "relay/driver/measure.h"
 #include "relay/frontend/onnx/import.h"
 #include "relay/ir/rewrite.h"
@@ -24,6 +22,9 @@ namespace relay::driver {
 // How a compiled artifact begins.
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
+static constexpr const char* known_forms =
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known by their content";
+
 const char* name(ModelForm form) {
   switch (form) {
     case ModelForm::Relay: return "Relay program";
@@ -34,11 +35,17 @@ const char* name(ModelForm form) {
 }
 
 Result<ModelForm> form_of(const std::string& path) {
-  // A model is opened more than once: what can be read only once, or has no end, is none.
+  // What has no end is not a model; of a pipe load_model() says what it is.
   std::error_code unknown;
   if (std::filesystem::file_status about = std::filesystem::status(path, unknown);
       std::filesystem::exists(about) && !std::filesystem::is_regular_file(about))
-    return Diagnostic{DiagnosticKind::file_not_found, format("{} is not a file", path)};
+    return Diagnostic{
+        DiagnosticKind::file_not_found,
+        format("{} is {}", path, std::filesystem::is_directory(about) ? "a folder, not a file" : "not a file"),
+        {},
+        {},
+        {},
+        "give the path of a model: an .onnx file, a Relay program or an artifact"};
   // read_file says what is wrong with a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};
@@ -54,24 +61,26 @@ Result<ModelForm> form_of(const std::string& path) {
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
   size_t dot = path.rfind('.');
   std::string extension = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
+  const bool is_relay = extension == ".relay" || extension == ".rly" || extension == ".txt";
+  if (is_relay || starts_with(trim(head), "#[version")) return ModelForm::Relay;
+  if (std::optional<ForeignFile> foreign = foreign_file(head, extension == ".onnx" ? "" : extension))
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("{} is not a model that can be read: it is {}", path, foreign->what),
+                      {},
+                      {},
+                      {known_forms},
+                      foreign->to_use};
   if (extension == ".onnx") return ModelForm::Onnx;
-  if (extension == ".relay" || extension == ".rly" || extension == ".txt" || starts_with(trim(head), "#[version"))
-    return ModelForm::Relay;
   return Diagnostic{DiagnosticKind::bad_option,
                     extension.empty() ? format("cannot tell what kind of file {} is", path)
                                       : format("cannot tell what kind of file {} is: it ends in '{}'", path, extension),
                     {},
                     {},
-                    {"ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known "
-                     "by their content"},
-                    extension == ".pt" || extension == ".pth"
-                        ? "export it from PyTorch: torch.onnx.export(model, example, 'model.onnx')"
-                    : extension == ".so" || extension == ".o"
-                        ? "a shared library or object is linked into a program; `relay run` takes --emit artifact"
-                        : "convert it to ONNX, or rename it if it is one of these"};
+                    {known_forms},
+                    "convert it to ONNX, or rename it if it is one of these"};
 }
 
-// --- shapes ---------------------------------------------------------------------------------------------------------------------
+// --- shapes ----------------------------------------------------------------------------------------------------------
 static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<int64_t>& shape,
                                    std::vector<scalar::Binding>& bindings) {
   ir::Type type = param->annotation ? param->annotation : param->type;
@@ -216,6 +225,10 @@ static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
 }
 
 Result<Model> load_model(const std::string& path, const LoadOptions& options) {
+  if (is_pipe(path)) {
+    RELAY_ASSIGN(std::string bytes, read_file(path));
+    return load_model(path, bytes, options);
+  }
   double begin = now();
   Model model;
   model.path = path;
@@ -233,53 +246,26 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   return model;
 }
 
-// --- models in memory --------------------------------------------------------------------------------------------------------
+// --- models in memory ------------------------------------------------------------------------------------------------
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
   if (bytes.empty())
     return Diagnostic{DiagnosticKind::corrupt_file, format("{} is empty", name), {}, {}, {},
                       "give the bytes of a model"};
   if (starts_with(bytes, artifact_magic)) return ModelForm::Artifact;
-  if (starts_with(trim(bytes.substr(0, 256)), "#[version")) return ModelForm::Relay;
+  for (const char* begin :
+       {"#[version", "def @", "import \"", "type ", "extern ", "//", "/*"})  // the parser wants the version
+    if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
   // The fields of an ONNX model that files begin with: ir_version, producer_name, graph, opset_import.
   if (std::string_view("\x08\x12\x3a\x42").find(bytes[0]) != std::string_view::npos) return ModelForm::Onnx;
-  std::string why = starts_with(bytes, "PK")     ? "it is a zip file, as torch.save writes"
-                    : starts_with(bytes, "\x80") ? "it is a Python pickle"
-                                                 : "it begins like none of them";
-  return Diagnostic{
-      DiagnosticKind::bad_option,
-      format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
-      {},
-      {},
-      {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}", why)},
-      "export a PyTorch model with torch.onnx.export"};
+  const std::optional<ForeignFile> foreign = foreign_file(bytes.substr(0, 64));
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
+                    {},
+                    {},
+                    {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}",
+                            foreign ? format("it is {}", foreign->what) : "it begins like none of them")},
+                    foreign ? foreign->to_use : "export the model to ONNX"};
 }
-
-namespace {
-// Bytes as a file without a name, for readers that map files.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view bytes) : descriptor_(memfd_create("relay", MFD_CLOEXEC)) {
-    while (descriptor_ >= 0 && written_ < bytes.size()) {
-      ssize_t n = ::write(descriptor_, bytes.data() + written_, bytes.size() - written_);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) break;
-      written_ += static_cast<size_t>(n);
-    }
-    whole_ = descriptor_ >= 0 && written_ == bytes.size();
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  ~MemoryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  bool whole() const { return whole_; }
-  std::string path() const { return format("/proc/self/fd/{}", descriptor_); }
-
- private:
-  int descriptor_;
-  size_t written_ = 0;
-  bool whole_ = false;
-};
-}  // namespace
 
 // What cannot be loaded, in messages that name `to` and not the file it was read from, and the way out.
 static Diagnostics no_artifact(Diagnostics problems, const std::string& from, const std::string& to) {

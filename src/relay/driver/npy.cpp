@@ -8,6 +8,7 @@
 
 #include "relay/base/printable.h"
 #include "relay/driver/files.h"
+#include "relay/driver/foreign_files.h"
 
 namespace relay::driver {
 
@@ -88,7 +89,12 @@ static void swap_bytes(char* data, size_t size, size_t bytes) {
 }
 
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") return corrupt(name, "this is not an .npy file");
+  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") {
+    Diagnostic d = corrupt(name, bytes.empty() ? "this is not an .npy file: it is empty" : "this is not an .npy file");
+    if (std::optional<ForeignFile> foreign = foreign_file(bytes.substr(0, 64)))
+      d.message += format(", it is {}", foreign->what), d.help = foreign->as_array;
+    return d;
+  }
   int major = static_cast<unsigned char>(bytes[6]);
   if (major < 1 || major > 3) return corrupt(name, format("version {} of the .npy format is unknown", major));
   size_t length_bytes = major == 1 ? 2 : 4, length = 0;
@@ -103,7 +109,13 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
     return corrupt(name, "the header does not name a simple element type");
   descr = descr.substr(1, descr.substr(1).find(descr[0]));
   std::optional<DType> dtype = dtype_of(descr);
-  if (!dtype) return corrupt(name, format("elements of type '{}' cannot be read", descr));
+  if (!dtype)
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("{}: elements of type '{}' cannot be read", name, descr),
+                      {},
+                      {},
+                      {},
+                      "convert the array to numbers, as with array.astype('float32'), and write it again"};
   bool columns_first = starts_with(value_of(header, "fortran_order"), "True");
   std::optional<Shape> shape = parse_shape(value_of(header, "shape"));
   if (!shape) return corrupt(name, "the shape in the header cannot be read");
@@ -148,7 +160,7 @@ std::string npy_bytes(const Tensor& tensor) {
 
 Status write_npy(const std::string& path, const Tensor& tensor) { return write_file(path, npy_bytes(tensor)); }
 
-// --- zip: members that are stored or deflated -------------------------------------------------------------------------------------------------
+// --- zip: members that are stored or deflated ------------------------------------------------------------------------
 static uint32_t check_of(std::string_view bytes) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }

@@ -26,7 +26,8 @@ static const char* const bootstrap =
     "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / sys.argv.pop(1)), "
     "run_name='__main__')\n";
 
-// RELAY_PYTHON, the interpreter beside our program (a virtual environment), that of the source tree, or python3 of the path.
+// RELAY_PYTHON, the interpreter beside our program (a virtual environment), that of the source tree, or python3 of the
+// path.
 static std::string find_python(const std::string& program) {
   namespace fs = std::filesystem;
   if (const char* given = std::getenv("RELAY_PYTHON"); given && *given) return given;

@@ -3,7 +3,8 @@
 //   RELAY_ASSIGN(Peer peer, Peer::start({.engine = "onnxruntime", .model = "net.onnx", .threads = 1}, inputs));
 //   RELAY_ASSIGN(std::vector<double> us, peer.run(0.1));      // it runs for 0.1 s; the time of every run
 //
-// It is stopped (SIGSTOP) whenever it is not running for us, so that neither its spinning threads nor ours disturb the other.
+// It is stopped (SIGSTOP) whenever it is not running for us, so that neither its spinning threads nor ours disturb the
+// other.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +19,8 @@ inline constexpr const char* float64_engine = "torch-float64";
 // Where the PyTorch engines find the model: what torch.export.save wrote, net.pt2 beside net.onnx.
 std::string torch_program(const std::string& model);
 
-// A file of the Python package, run with these arguments in the Python that the peers run in, until it ends; what it printed.
+// A file of the Python package, run with these arguments in the Python that the peers run in, until it ends; what it
+// printed.
 Result<std::string> run_package_file(const std::string& program, const std::string& file,
                                      const std::vector<std::string>& arguments);
 

@@ -1,6 +1,6 @@
-// A compilation, told as lists. Before the first pass the program has been read (frontend/ or text/); run_passes() infers
-// types before the first pass and after each. After the last one, lower/ makes kernels of the groups, codegen/ makes machine
-// code of the kernels, exec/ makes a program that calls them.
+// A compilation, told as lists. Before the first pass the program has been read (frontend/ or text/); run_passes()
+// infers types before the first pass and after each. After the last one, lower/ makes kernels of the groups, codegen/
+// makes machine code of the kernels, exec/ makes a program that calls them.
 #include "relay/driver/pipeline.h"
 
 namespace relay::driver {

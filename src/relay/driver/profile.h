@@ -4,9 +4,10 @@
 //   describe(profile, compiled);                               operations and rules, which only a compiled model has
 //   find_ceilings(profile, measure_ceilings(target));          the share of what is possible
 //
-// A kernel needs at least the time of its operations at the speed of multiply-adds, and at least the time of reading and writing
-// each of its arrays once at the speed of the memory where it lies when the kernel begins (the roofline model; residency.h). The
-// larger of both, in parts of the time that it takes, is its share. Winograd's form counts the operations that it does, and a lookup counts the whole table.
+// A kernel needs at least the time of its operations at the speed of multiply-adds, and at least the time of reading
+// and writing each of its arrays once at the speed of the memory where it lies when the kernel begins (the roofline
+// model; residency.h). The larger of both, in parts of the time that it takes, is its share. Winograd's form counts the
+// operations that it does, and a lookup counts the whole table.
 #pragma once
 
 #include "relay/driver/compile.h"

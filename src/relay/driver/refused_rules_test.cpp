@@ -1,5 +1,5 @@
-// Every schedule rule in turn is made to refuse: each program still compiles, computes the same, and says what it lost; in
-// strict mode it is an error that says whose.
+// Every schedule rule in turn is made to refuse: each program still compiles, computes the same, and says what it lost;
+// in strict mode it is an error that says whose.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -29,8 +29,8 @@ class LastUse {
     add(step, m.bytes);
   }
 
-  // The last step after which at least half of the range was used; none: it never was. The range was other arrays' before: they
-  // count.
+  // The last step after which at least half of the range was used; none: it never was. The range was other arrays'
+  // before: they count.
   std::optional<size_t> of(const Memory& m) {
     split(m.begin), split(m.begin + static_cast<uintptr_t>(m.bytes));
     std::map<size_t, int64_t, std::greater<>> bytes;  // by step

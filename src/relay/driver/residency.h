@@ -3,9 +3,10 @@
 //   conv    reads x, writes y      13 ms
 //   pool    reads y, writes z      y was written 6.5 ms ago on average, z was last used in the run before
 //
-// A cache holds what was used last. So an array is where it fits together with everything that was used since its own last use.
-// L3 is shared with other cores and, of a virtual machine, with other machines: the longer nobody used an array, the less of it
-// is left (measured: after 13 ms 8 MB were copied at 29 GB/s, and at 92 at once). What nobody has used before is in memory.
+// A cache holds what was used last. So an array is where it fits together with everything that was used since its own
+// last use. L3 is shared with other cores and, of a virtual machine, with other machines: the longer nobody used an
+// array, the less of it is left (measured: after 13 ms 8 MB were copied at 29 GB/s, and at 92 at once). What nobody has
+// used before is in memory.
 #pragma once
 
 #include <span>

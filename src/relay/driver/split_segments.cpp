@@ -54,8 +54,8 @@ int64_t constant_bytes(const Expr& e) {
   return bytes;
 }
 
-// One of the segments that a segment becomes. Values are numbered: the parameters of that segment, then the results of the
-// pieces before.
+// One of the segments that a segment becomes. Values are numbered: the parameters of that segment, then the results of
+// the pieces before.
 struct Piece {
   FunctionRef segment;
   std::vector<size_t> args;
@@ -135,8 +135,8 @@ class Splitter {
     return f;
   }
 
-  // Of the calls by large constants that need only some of what the segment takes, those that need the least. No call is
-  // found twice.
+  // Of the calls by large constants that need only some of what the segment takes, those that need the least. No call
+  // is found twice.
   Exprs find_heavy() {
     const size_t all = params_of({body_}).size();
     std::vector<size_t> least;
@@ -152,8 +152,8 @@ class Splitter {
     return heavy;
   }
 
-  // What the rest of the segment reads of these calls and of what they are computed from. What depends on no argument, it
-  // computes itself. Empty if something is no tensor.
+  // What the rest of the segment reads of these calls and of what they are computed from. What depends on no argument,
+  // it computes itself. Empty if something is no tensor.
   Exprs results_of(const Exprs& heavy) const {
     NodeSet varying, part;
     const Exprs all = nodes_below({body_}, {});

@@ -22,7 +22,8 @@ static Diagnostic unknown_name(const std::string& which, const std::vector<std::
                                         : format("give a number from 0 to {}, or a name", names.size() - 1)};
 }
 
-// The names at which `which` points: all for "", one by number, or every one of that name (or with that prefix and a suffix _N).
+// The names at which `which` points: all for "", one by number, or every one of that name (or with that prefix and a
+// suffix _N).
 static Result<std::vector<size_t>> choose(const std::string& which, const std::vector<std::string>& names,
                                           const char* what) {
   std::vector<size_t> chosen;

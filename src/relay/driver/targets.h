@@ -12,7 +12,8 @@ namespace relay::driver {
 const std::vector<codegen::TargetDef>& all_targets();
 Result<TargetDesc> find_target(std::string_view text);
 
-// "zen4, 64-byte vectors, +avx2 +avx512f ...": for the line that says what ran where. Only features that change kernels.
+// "zen4, 64-byte vectors, +avx2 +avx512f ...": for the line that says what ran where. Only features that change
+// kernels.
 std::string short_description(const TargetDesc& target);
 
 }  // namespace relay::driver

@@ -16,8 +16,8 @@ Diagnostic cannot_cross(const char* what) {
           "give and take tensors, tuples and data values"};
 }
 
-// Makes Out of In, children first, each object once. A Node is the address of an object of In; fields(in) are the parts of a
-// tuple, data value or reference; make(in, parts) makes the whole.
+// Makes Out of In, children first, each object once. A Node is the address of an object of In; fields(in) are the parts
+// of a tuple, data value or reference; make(in, parts) makes the whole.
 template <class Out, class In, class Node, class Fields, class Make>
 Result<Out> convert(const In& root, Node node, Fields fields, Make make) {
   struct Frame {

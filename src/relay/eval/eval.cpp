@@ -40,8 +40,14 @@ struct Frame {
   std::vector<Task> work;
 };
 
+// A value that the type checker would have refused.
 Diagnostic wrong(const ExprNode* node, std::string message) {
-  return Diagnostic{DiagnosticKind::wrong_input, std::move(message), node->span};
+  return Diagnostic{DiagnosticKind::wrong_input,
+                    std::move(message),
+                    node->span,
+                    {},
+                    {},
+                    "`relay check` finds what does not fit before the program is evaluated"};
 }
 
 class Machine {
@@ -260,7 +266,12 @@ class Machine {
           bind_pattern(clause.pattern, v);
           return become(clause.body.get()), ok();
         }
-        return wrong(e, format("no clause matches {}", str(v)));
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("no clause matches {}", str(v)),
+                          e->span,
+                          {},
+                          {},
+                          "add a clause that does, or give inputs for which this value does not arise"};
       }
       case ExprKind::Call: return call(get<ir::Call>(e), first);
     }
@@ -326,7 +337,12 @@ class Machine {
         const std::string& name =
             get<ir::GlobalVar>(static_cast<const NamedValue*>(callee.node.get())->expr.get()).name;
         if (!module_ || !module_->functions.count(name))
-          return Diagnostic{DiagnosticKind::unknown_global, format("@{} is not defined", name), call.span};
+          return Diagnostic{DiagnosticKind::unknown_global,
+                            format("@{} is not defined", name),
+                            call.span,
+                            {},
+                            {},
+                            "define the function in the module, or import the text that does"};
         ClosureValue closure;
         closure.function = module_->functions.at(name);
         return enter(closure, args, &call, true);
@@ -343,7 +359,10 @@ class Machine {
     if (args.size() != function.params.size())
       return Diagnostic{DiagnosticKind::wrong_argument_count,
                         format("a function of {} parameters is called with {}", function.params.size(), args.size()),
-                        at->span};
+                        at->span,
+                        {},
+                        {},
+                        "give one argument for each parameter"};
     Frame f;
     f.function = closure.function;
     f.uses = &uses(closure.function);
@@ -448,7 +467,12 @@ Result<Value> run(const ir::Module& module, const std::string& function, const V
                   const EvalOptions& options) {
   auto it = module.functions.find(function);
   if (it == module.functions.end())
-    return Diagnostic{DiagnosticKind::unknown_global, format("@{} is not defined", function)};
+    return Diagnostic{DiagnosticKind::unknown_global,
+                      format("@{} is not defined", function),
+                      {},
+                      {},
+                      {},
+                      "define the function in the module, or name one that it defines"};
   return Machine(&module, options).run(it->second, args);
 }
 

@@ -27,24 +27,48 @@ Types flat(const Types& types) {
   return out;
 }
 
+// What is wrong with an operator's own definition: whoever writes a new one reads it.
+Diagnostic wrong_definition(const std::string& name, std::string message, std::string help) {
+  return Diagnostic{DiagnosticKind::type_mismatch, format("{}: {}", name, message), {}, {}, {}, std::move(help)};
+}
+
+Diagnostics named(Diagnostics problems, const std::string& name) {
+  for (Diagnostic& d : problems) d.message = format("{}: {}", name, d.message);
+  return problems;
+}
+
 // Parses the texts and asks the relation; shape variables are shared by name.
-Result<ExampleCase> build(const op::OpDef& def, const std::vector<std::string>& inputs, const std::string& attrs) {
+Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const std::vector<std::string>& inputs,
+                          const std::string& attrs) {
   ExampleCase c;
   c.def = &def;
+  c.name = name;
   text::DimNames names;
   for (const std::string& input : inputs) {
-    RELAY_ASSIGN(Type type, text::parse_type(input, &names));
-    c.inputs.push_back(std::move(type));
+    Result<Type> type = text::parse_type(input, &names);
+    if (!type) return named(type.errors(), name);
+    c.inputs.push_back(*std::move(type));
   }
   if (c.inputs.size() != def.inputs.size())
-    return Diagnostic{DiagnosticKind::wrong_argument_count, format("{} has {} inputs, but the example gives {}",
-                                                                   def.name, def.inputs.size(), c.inputs.size())};
+    return wrong_definition(name,
+                            format("the operator has {}, and the example gives {}",
+                                   plural(static_cast<int64_t>(def.inputs.size()), "input", "inputs"), c.inputs.size()),
+                            "give the example one type for each input of the operator");
+  for (const Type& type : flat(c.inputs))
+    if (!as<TensorType>(type))
+      return wrong_definition(name, format("an input is {}, which is not a tensor", ir::str(type)),
+                              "examples take tensors, \"(3, 10)\", and tuples of them, \"[(1, 2), (1, 3)]\"");
   if (def.attrs_type) {
     typedef std::vector<std::pair<std::string, ir::AttrValue>> Values;
-    RELAY_ASSIGN(Values values, text::parse_attrs(attrs, &names));
-    RELAY_ASSIGN(c.attrs, def.attrs_type->create(*def.attrs_type, values));
+    Result<Values> values = text::parse_attrs(attrs, &names);
+    if (!values) return named(values.errors(), name);
+    Result<ir::Attrs> made = def.attrs_type->create(*def.attrs_type, *values);
+    if (!made) return named(made.errors(), name);
+    c.attrs = *std::move(made);
   }
-  RELAY_ASSIGN(c.output, def.infer(c.attrs, c.inputs));
+  Result<Type> output = def.infer(c.attrs, c.inputs);
+  if (!output) return named(output.errors(), name);
+  c.output = *std::move(output);
   return c;
 }
 
@@ -71,25 +95,36 @@ Tensor random_tensor(const TensorType& type, const op::Example& example, std::mt
 
 Result<ExampleCase> example_case(const op::OpDef& def, size_t i) {
   const op::Example& example = def.examples[i];
-  RELAY_ASSIGN(ExampleCase c, build(def, example.inputs, example.attrs));
+  RELAY_ASSIGN(ExampleCase c, build(def, format("{}/{}", def.name, i), example.inputs, example.attrs));
   c.example = &example;
-  c.name = format("{}/{}", def.name, i);
+  for (const Type& type : flat(c.inputs))
+    for (const ir::Dim& d : as<TensorType>(type)->shape)
+      if (!scalar::is_int(d) || d->ivalue < 0)
+        return wrong_definition(c.name, format("the size {} of an input is not a number", scalar::str(d)),
+                                "give the sizes of .inputs as numbers, and names for them in .symbolic");
   return c;
 }
 
 Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
   const op::Example& example = def.examples[i];
-  RELAY_CHECK(!example.symbolic.empty(), "example {} of {} has no symbolic form", i, def.name);
+  if (example.symbolic.empty())
+    return wrong_definition(format("{}/{}", def.name, i), "the example has no symbolic form",
+                            "give its inputs with names for sizes in .symbolic");
   RELAY_ASSIGN(ExampleCase known, example_case(def, i));
-  RELAY_ASSIGN(ExampleCase c, build(def, example.symbolic, example.attrs));
+  RELAY_ASSIGN(ExampleCase c, build(def, format("{}/{} {}", def.name, i, join(example.symbolic, ", ")),
+                                    example.symbolic, example.attrs));
   c.example = &example;
-  c.name = format("{}/{} {}", def.name, i, join(example.symbolic, ", "));
   Types symbolic = flat(c.inputs), values = flat(known.inputs);
-  RELAY_CHECK(symbolic.size() == values.size(), "{}: the symbolic form has {} tensors, the static one {}", c.name,
-              symbolic.size(), values.size());
+  const char* one_form = "give .symbolic the same tensors with the same number of axes as .inputs";
+  if (symbolic.size() != values.size())
+    return wrong_definition(c.name,
+                            format("the symbolic form has {}, the static one {}",
+                                   plural(static_cast<int64_t>(symbolic.size()), "tensor", "tensors"), values.size()),
+                            one_form);
   for (size_t k = 0; k < symbolic.size(); ++k) {
     const ir::Dims &dims = as<TensorType>(symbolic[k])->shape, &sizes = as<TensorType>(values[k])->shape;
-    RELAY_CHECK(dims.size() == sizes.size(), "{}: input {} has another rank than in the static form", c.name, k);
+    if (dims.size() != sizes.size())
+      return wrong_definition(c.name, format("input {} has another rank than in the static form", k), one_form);
     for (size_t d = 0; d < dims.size(); ++d)
       if (scalar::is_var(dims[d])) c.shape.emplace_back(dims[d], sizes[d]->ivalue);
   }
@@ -97,7 +132,8 @@ Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
 }
 
 Result<Type> infer_reject(const op::OpDef& def, size_t i) {
-  RELAY_ASSIGN(ExampleCase c, build(def, def.rejects[i].inputs, def.rejects[i].attrs));
+  RELAY_ASSIGN(ExampleCase c,
+               build(def, format("reject {} of {}", i, def.name), def.rejects[i].inputs, def.rejects[i].attrs));
   return c.output;
 }
 

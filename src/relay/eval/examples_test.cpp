@@ -63,6 +63,33 @@ TEST_P(Operator, Examples) {
   }
 }
 
+// What the author of an operator is told of an example: nn.relu with this one.
+std::string told(op::Example example, bool symbolic) {
+  op::OpDef def = *op::find("nn.relu");
+  def.examples = {std::move(example)};
+  Result<ExampleCase> c = symbolic ? symbolic_case(def, 0) : example_case(def, 0);
+  if (c) return "nothing";
+  for (const Diagnostic& d : c.errors()) EXPECT_FALSE(d.help.empty()) << d.message;
+  return render(c.errors());
+}
+
+TEST(Examples, WhatIsWrongWithThemIsTold) {
+  EXPECT_EQ(told({.inputs = {"(3, 10)"}, .symbolic = {"(n, 10)"}}, true), "nothing");
+  const std::tuple<op::Example, bool, const char*> wrong[] = {
+      {{.inputs = {"(3, 10) floaat32"}}, false, "nn.relu/0: "},
+      {{.inputs = {"(3, 10"}}, false, "nn.relu/0: "},
+      {{.inputs = {"(n, 10)"}}, false, "nn.relu/0: the size n of an input is not a number"},
+      {{.inputs = {"(3, 10)", "(3, 10)"}}, false, "nn.relu/0: the operator has 1 input, and the example gives 2"},
+      {{.inputs = {"[(1, 2), (3, 4)]"}}, false, "must be a tensor"},
+      {{.inputs = {"(3, 10)"}}, true, "nn.relu/0: the example has no symbolic form"},
+      {{.inputs = {"(3, 10)"}, .symbolic = {"(n)"}}, true, "input 0 has another rank than in the static form"},
+  };
+  for (const auto& [example, symbolic, message] : wrong) {
+    std::string text = told(example, symbolic);
+    EXPECT_NE(text.find(message), std::string::npos) << text;
+  }
+}
+
 // The case with its float32 inputs, and what follows from them, in another float type; nothing where the relation
 // refuses it.
 std::optional<ExampleCase> in_float_type(ExampleCase c, DType dtype) {

@@ -102,6 +102,15 @@ void expect_exact(const te::Tensor& stage, const TensorBindings& inputs) {
   }
 }
 
+TEST(EvalTe, ScansAreForSchedules) {
+  te::Tensor running = te::scan("running", dims({4}), DType::float32(), [](const Exprs& i, const te::Tensor& self) {
+    return scalar::select(scalar::eq(i[0], imm(0)), scalar::fimm(1), (*self)({i[0] - 1}) * scalar::fimm(2));
+  });
+  Result<std::vector<Tensor>> got = evaluate({running}, {});
+  ASSERT_FALSE(got);
+  EXPECT_NE(got.errors()[0].message.find("'running' by te::scan"), std::string::npos) << render(got.errors());
+}
+
 TEST(EvalTe, Matmul) {
   for (DType t : {DType::float32(), DType::float64(), DType::float16(), DType::int8(), DType::int32()}) {
     te::Tensor a = te::placeholder("A", dims({37, 19}), t), b = te::placeholder("B", dims({19, 45}), t);

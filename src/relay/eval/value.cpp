@@ -101,14 +101,22 @@ Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const 
     if (size < 0)
       return Diagnostic{DiagnosticKind::wrong_input,
                         size == -1 ? format("{}: the shape that the inputs say does not fit", def.name)
-                                   : format("{}: a size of the result is {}", def.name, size)};
+                                   : format("{}: a size of the result is {}", def.name, size),
+                        {},
+                        {},
+                        {},
+                        "give inputs whose sizes fit each other"};
     all.push_back(size);
     if (scalar::is_any(dims[d])) dims[d] = scalar::imm(size);
   }
   std::optional<int64_t> elements = element_count(all);
   if (!elements || *elements > (int64_t{1} << 40))
     return Diagnostic{DiagnosticKind::limit_exceeded,
-                      format("{}: the result is too large: ({})", def.name, join(all, ", "))};
+                      format("{}: the result is too large: ({})", def.name, join(all, ", ")),
+                      {},
+                      {},
+                      {},
+                      "give inputs that ask for a smaller result"};
   return ir::tensor_type(std::move(dims), t->dtype);
 }
 

@@ -27,7 +27,14 @@ using scalar::Exprs;
 using Kind = lower::Array::Kind;
 using Clock = std::chrono::steady_clock;
 
-Diagnostic not_supported(std::string message) { return {DiagnosticKind::not_supported, std::move(message)}; }
+Diagnostic not_supported(std::string message) {
+  return {DiagnosticKind::not_supported,
+          std::move(message),
+          {},
+          {},
+          {},
+          "run the passes in the default order, or use the debug executor (--executor debug)"};
+}
 
 // At 64 bytes, as kernels may read it.
 Tensor aligned(const Tensor& t) {

@@ -55,7 +55,11 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
   auto refuse = [&](const std::string& why) {
     if (errors.empty())
       errors.push_back({DiagnosticKind::not_supported,
-                        format("the size `{}` cannot be computed at run time: {}", scalar::str(root), why)});
+                        format("the size `{}` cannot be computed at run time: {}", scalar::str(root), why),
+                        {},
+                        {},
+                        {},
+                        "give the inputs' shapes: --shape NAME=1,3,224,224"});
   };
   // Sizes are small (plan and program limit them), so this recurses.
   std::function<void(const Expr&)> emit = [&](const Expr& e) {

@@ -260,6 +260,7 @@ Status detail::assign_fields(const AttrsType& type, void* data,
       Diagnostic d{DiagnosticKind::bad_attribute,
                    format("the attribute '{}' must be {}, not {}", name, with_article(field.type_name), str(value))};
       if (*field.doc) d.notes.push_back(format("{}: {}", name, field.doc));
+      d.help = format("give {}: docs/operators.md lists every operator's attributes", with_article(field.type_name));
       errors.push_back(std::move(d));
     }
   }

@@ -71,7 +71,11 @@ class Translator {
     RELAY_CHECK(call.type != nullptr, "a call of {} reaches lowering without a type", op->name);
     if (op->def->checked) add_check(call, *op->def, inputs);
     name_ += (name_.empty() ? "" : "_") + identifier(op->name);
-    return op->def->compute(call.attrs, inputs, call.type);
+    te::Tensors outputs = op->def->compute(call.attrs, inputs, call.type);
+    auto given = [&](const te::Tensor& t) { return std::find(inputs.begin(), inputs.end(), t) != inputs.end(); };
+    for (const te::Tensor& t : te::topological(outputs, given))
+      if (t->before) return te::scan_in_operator(*t);
+    return outputs;
   }
   const std::string& name() const { return name_; }
 

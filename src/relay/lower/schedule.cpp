@@ -68,6 +68,9 @@ std::string str(const Schedule& schedule, const te::Tensors& order) {
 
 namespace {
 
+constexpr const char* how_to_write =
+    "begin with the schedule that `relay opt MODEL --emit schedule` prints; docs/tour.md changes one";
+
 // A line-oriented reader; every complaint points at the word at fault.
 class Reader {
  public:
@@ -136,7 +139,7 @@ class Reader {
     size_t column;
   };
 
-  Diagnostic error(size_t word, std::string message, std::string help = {}) const {
+  Diagnostic error(size_t word, std::string message, std::string help = how_to_write) const {
     Span span{source_, static_cast<uint32_t>(line_), static_cast<uint32_t>(line_ + 1), {}};
     if (word < words_.size()) {
       span.begin = static_cast<uint32_t>(line_ + words_[word].column);

@@ -65,7 +65,9 @@ class Attempts {
       else
         out.refused = built.errors()[0];
     } catch (const InternalError& e) {
-      out.refused = Diagnostic{.kind = DiagnosticKind::illegal_schedule, .message = e.what()};
+      out.refused = Diagnostic{.kind = DiagnosticKind::illegal_schedule,
+                               .message = e.what(),
+                               .help = "this is a fault in Relay: compile without --strict, and report it"};
     }
     return out;
   }

@@ -12,7 +12,12 @@ namespace relay::op {
 Result<const TensorType*> tensor_input(const Types& in, size_t i, const char* name) {
   RELAY_CHECK(i < in.size(), "the relation reads input {} ({}) of {}", i, name, in.size());
   if (const TensorType* tensor = as<TensorType>(in[i])) return tensor;
-  return Diagnostic{DiagnosticKind::type_mismatch, format("{} must be a tensor, but is {}", name, ir::str(in[i]))};
+  return Diagnostic{DiagnosticKind::type_mismatch,
+                    format("{} must be a tensor, but is {}", name, ir::str(in[i])),
+                    {},
+                    {},
+                    {},
+                    as<TupleType>(in[i]) ? "take a field of the tuple: .0" : "give a tensor"};
 }
 
 Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, const char* name) {
@@ -20,7 +25,11 @@ Result<std::vector<const TensorType*>> tuple_input(const Types& in, size_t i, co
   const TupleType* tuple = as<TupleType>(in[i]);
   if (!tuple || tuple->fields.empty())
     return Diagnostic{DiagnosticKind::type_mismatch,
-                      format("{} must be a tuple of tensors, but is {}", name, ir::str(in[i]))};
+                      format("{} must be a tuple of tensors, but is {}", name, ir::str(in[i])),
+                      {},
+                      {},
+                      {},
+                      "put the tensors in parentheses: (a, b), of one tensor (a,)"};
   std::vector<const TensorType*> tensors;
   for (size_t k = 0; k < tuple->fields.size(); ++k) {
     RELAY_ASSIGN(const TensorType* tensor, tensor_input(tuple->fields, k, name));

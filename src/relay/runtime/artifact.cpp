@@ -493,7 +493,8 @@ class Reader {
 
 Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const void> storage, const std::string& name) {
   auto corrupt = [&](std::string_view why) {
-    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why)};
+    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why), {}, {}, {},
+                      "compile the model again"};
   };
   Header h;
   if (bytes.size() < sizeof(h))
@@ -503,7 +504,11 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   if (h.version != format_version)
     return Diagnostic{
         DiagnosticKind::incompatible_artifact,
-        format("`{}` has format version {}, and this runtime reads version {}", name, h.version, format_version)};
+        format("`{}` has format version {}, and this runtime reads version {}", name, h.version, format_version),
+        {},
+        {},
+        {},
+        "compile the model again with this version of Relay, or run it with the version that made it"};
   if (h.header_bytes != sizeof(Header)) return corrupt("its header has another size");
   if (h.file_bytes != bytes.size())
     return corrupt(format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes,
@@ -575,7 +580,12 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
 
 Result<Artifact> open_artifact(const std::string& path) {
   auto unreadable = [&] {
-    return Diagnostic{DiagnosticKind::file_not_found, format("cannot read `{}`: {}", path, std::strerror(errno))};
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("cannot read `{}`: {}", path, std::strerror(errno)),
+                      {},
+                      {},
+                      {},
+                      "check the path, and who may read the file"};
   };
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return unreadable();
@@ -588,7 +598,8 @@ Result<Artifact> open_artifact(const std::string& path) {
   size_t bytes = static_cast<size_t>(info.st_size);
   if (bytes == 0) {
     ::close(file);
-    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is empty", path)};
+    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is empty", path), {}, {}, {},
+                      "compile the model again"};
   }
   void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
   if (memory == MAP_FAILED) {

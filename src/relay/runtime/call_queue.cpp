@@ -114,7 +114,8 @@ bool CallQueue::fits(const Batched& b, Object* const* args) {
       given += format("[{}]", join(std::span<const int64_t>(as_tensor(o)->dims(), o->size), ", "));
     return run_.fail(DiagnosticKind::wrong_input,
                      format("input `{}` of segment {} is {}, but it must be a tensor of {}[{}]", a.name, segment.name,
-                            given, a.dtype.str(), join(s.dims, ", ")));
+                            given, a.dtype.str(), join(s.dims, ", ")),
+                     "give inputs of the types and shapes that the program declares");
   }
   return true;
 }

@@ -38,8 +38,8 @@ void RunContext::end() {
   report_ = nullptr;
 }
 
-bool RunContext::fail(DiagnosticKind kind, std::string message) {
-  if (errors_.empty()) errors_.push_back({kind, std::move(message)});
+bool RunContext::fail(DiagnosticKind kind, std::string message, std::string help) {
+  if (errors_.empty()) errors_.push_back({kind, std::move(message), {}, {}, {}, std::move(help)});
   return false;
 }
 
@@ -67,12 +67,14 @@ Object* make_tensor_of_shape(RunContext& run, const Object* shape) {
     if (size < 0) {
       run.fail(DiagnosticKind::wrong_input,
                size == -1 ? std::string("a shape that is computed while the program runs does not fit what it is for")
-                          : format("a size that is computed while the program runs is {}", size));
+                          : format("a size that is computed while the program runs is {}", size),
+               "give inputs from which the sizes that are computed fit each other");
       return nullptr;
     }
     if (__builtin_mul_overflow(elements, size, &elements) || elements > Limits::array_bytes) {
       run.fail(DiagnosticKind::limit_exceeded,
-               format("a shape that is computed while the program runs is too large: ({})", join(sizes, ", ")));
+               format("a shape that is computed while the program runs is too large: ({})", join(sizes, ", ")),
+               "give inputs from which a smaller size is computed");
       return nullptr;
     }
   }
@@ -127,8 +129,10 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const Array& a = segment.arrays[segment.inputs[i]];
     if (args[i]->kind != ObjectKind::Tensor || args[i]->id != dtype_id(a.dtype)) {
-      fail(DiagnosticKind::wrong_input, format("input `{}` of segment {} is {}, but it must be a tensor of {}", a.name,
-                                               segment.name, describe(args[i]), a.dtype.str()));
+      fail(DiagnosticKind::wrong_input,
+           format("input `{}` of segment {} is {}, but it must be a tensor of {}", a.name, segment.name,
+                  describe(args[i]), a.dtype.str()),
+           "give inputs of the types that the program declares");
       return nullptr;
     }
     const int64_t* dims = as_tensor(args[i])->dims();
@@ -158,7 +162,8 @@ bool RunContext::reserve_arena(int64_t bytes) {
   if (bytes <= arena_bytes_) return true;
   std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
   if (memory == nullptr)
-    return fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes));
+    return fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes),
+                "give smaller inputs, such as a smaller batch");
   arena_ = {memory, [](std::byte* p) { std::free(p); }};
   arena_bytes_ = bytes;
   return true;

@@ -32,9 +32,11 @@ class RunContext {
   bool reserve_arena(int64_t bytes);
 
   // The first error of the run counts. Always false.
-  bool fail(DiagnosticKind kind, std::string message);
+  bool fail(DiagnosticKind kind, std::string message, std::string help);
   bool fail(const Diagnostics& errors);
-  bool fail_no_memory() { return fail(DiagnosticKind::out_of_memory, "no memory for the program's values"); }
+  bool fail_no_memory() {
+    return fail(DiagnosticKind::out_of_memory, "no memory for the program's values", "give smaller inputs");
+  }
   Diagnostics& errors() { return errors_; }
   // Says where the error happened: the innermost functions, and how many calls there were.
   void note_calls(std::span<const uint32_t> functions, size_t count);

@@ -89,6 +89,7 @@ Status Executable::check_count(size_t inputs) const {
                format("the model takes {}, but {} given", plural(inputs_.size(), "input", "inputs"),
                       plural(inputs, "was", "were"))};
   for (const PortInfo& info : inputs_) d.notes.push_back("input " + typed(info));
+  d.help = inputs_.empty() ? "give none" : "give one array for each input, in this order";
   return d;
 }
 
@@ -98,6 +99,7 @@ Status Executable::check_tensor(size_t input, DType dtype) const {
   Diagnostic d{DiagnosticKind::wrong_input,
                format("input `{}` has elements of {}, but they must be {}", info.name, dtype.str(), info.dtype.str())};
   d.notes.push_back("input " + typed(info));
+  d.help = format("convert the array to {}", info.dtype.str());
   return d;
 }
 
@@ -106,7 +108,8 @@ Status Executable::check_inputs(std::span<const Tensor> inputs) const {
   RELAY_RETURN_IF_ERROR(check_count(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] && !(inputs[i].rank() > 0 && inputs[i].elements() == 0))
-      return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", inputs_[i].name)};
+      return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", inputs_[i].name), {}, {}, {},
+                        "give it an array"};
     RELAY_RETURN_IF_ERROR(check_tensor(i, inputs[i].dtype()));
   }
   return ok();
@@ -124,11 +127,20 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
     return Diagnostic{
         DiagnosticKind::wrong_input,
         format("the array given for output `{}` is {}[{}], but it must be {}[{}]", outputs_[index].name,
-               given.dtype().str(), join(given.shape(), ", "), outputs_[index].dtype.str(), join(shape, ", "))};
+               given.dtype().str(), join(given.shape(), ", "), outputs_[index].dtype.str(), join(shape, ", ")),
+        {},
+        {},
+        {},
+        "give an array of this type and shape, or none: then one is made"};
   for (size_t i = 0; i < inputs.size(); ++i)
     if (overlap(given, inputs[i]))
-      return Diagnostic{DiagnosticKind::wrong_input, format("the array given for output `{}` overlaps input `{}`",
-                                                            outputs_[index].name, inputs_[i].name)};
+      return Diagnostic{
+          DiagnosticKind::wrong_input,
+          format("the array given for output `{}` overlaps input `{}`", outputs_[index].name, inputs_[i].name),
+          {},
+          {},
+          {},
+          "give an array with memory of its own"};
   return ok();
 }
 
@@ -174,12 +186,20 @@ Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> inpu
       std::optional<int64_t> value = evaluate(e, variables);
       if (known && (!value || *value < 0))
         return Diagnostic{DiagnosticKind::wrong_input,
-                          format("dimension `{}` has no lawful value for these inputs", str(e, s.variables))};
+                          format("dimension `{}` has no lawful value for these inputs", str(e, s.variables)),
+                          {},
+                          {},
+                          {},
+                          "give inputs of other shapes"};
       shape.push_back(value.value_or(0));
     }
     if (!known)
       return Diagnostic{DiagnosticKind::not_supported,
-                        format("output `{}` is {}: its shape is known only after a run", output.name, output.type)};
+                        format("output `{}` is {}: its shape is known only after a run", output.name, output.type),
+                        {},
+                        {},
+                        {},
+                        "run the program, and ask the result"};
     shapes.push_back(std::move(shape));
   }
   return shapes;
@@ -199,7 +219,12 @@ Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
   Arena arena;
   void* memory = allocate_array(static_cast<size_t>(bytes));
   if (memory == nullptr)
-    return Diagnostic{DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes)};
+    return Diagnostic{DiagnosticKind::out_of_memory,
+                      format("no memory for {} bytes of temporaries", bytes),
+                      {},
+                      {},
+                      {},
+                      "give smaller inputs, such as a smaller batch"};
   arena.memory = {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
   arena.bytes = bytes;
   return arena;
@@ -212,7 +237,12 @@ Result<std::vector<Tensor>> Executable::run(std::span<const Tensor> inputs, cons
   try {
     RELAY_RETURN_IF_ERROR(run_into(inputs, outputs, options));
   } catch (const std::bad_alloc&) {
-    return Diagnostic{DiagnosticKind::out_of_memory, "no memory for the outputs"};
+    return Diagnostic{DiagnosticKind::out_of_memory,
+                      "no memory for the outputs",
+                      {},
+                      {},
+                      {},
+                      "give smaller inputs, such as a smaller batch"};
   }
   return outputs;
 }
@@ -231,11 +261,20 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   if (outputs.size() != outputs_.size())
     return Diagnostic{DiagnosticKind::wrong_input,
                       format("the model has {}, but {} given", plural(outputs_.size(), "output", "outputs"),
-                             plural(outputs.size(), "array was", "arrays were"))};
+                             plural(outputs.size(), "array was", "arrays were")),
+                      {},
+                      {},
+                      {},
+                      "give one array for each output"};
   for (size_t i = 0; i < outputs.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (outputs[i] && outputs[j] && overlap(outputs[i], outputs[j]))
-        return Diagnostic{DiagnosticKind::wrong_input, format("the arrays given for outputs {} and {} overlap", j, i)};
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("the arrays given for outputs {} and {} overlap", j, i),
+                          {},
+                          {},
+                          {},
+                          "give each output an array with memory of its own"};
   if (options.owned) options.owned->assign(outputs.size(), true);
   return runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options);
 }
@@ -264,7 +303,11 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
     if (!outputs[i] || reinterpret_cast<uintptr_t>(outputs[i].data()) % a.dtype.bytes() != 0) {
       if (outputs[i])
         return Diagnostic{DiagnosticKind::wrong_input,
-                          format("the array given for output `{}` is not aligned to its elements", outputs_[i].name)};
+                          format("the array given for output `{}` is not aligned to its elements", outputs_[i].name),
+                          {},
+                          {},
+                          {},
+                          "give an array that begins at a multiple of its elements' size"};
       outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
     }
     output_data[i] = outputs[i].mutable_data();
@@ -361,7 +404,12 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
   };
   if (linked_.uses_references && !context.references().adopt(objects)) {
     put_back();
-    return Diagnostic{DiagnosticKind::wrong_input, "a reference among the inputs is in use by another run"};
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      "a reference among the inputs is in use by another run",
+                      {},
+                      {},
+                      {},
+                      "wait for that run to end, or give each run a reference of its own"};
   }
   if (options.report) {
     bool time_steps = options.report->time_steps;
@@ -393,13 +441,19 @@ Status Executable::check_values(std::span<const Value> inputs) const {
     const PortInfo& info = inputs_[i];
     Shape& shape = shapes.emplace_back();
     const Object* o = inputs[i].get();
-    if (o == nullptr) return Diagnostic{DiagnosticKind::wrong_input, format("input `{}` has no value", info.name)};
+    if (o == nullptr)
+      return Diagnostic{
+          DiagnosticKind::wrong_input, format("input `{}` has no value", info.name), {}, {}, {}, "give it a value"};
     const Port* port = runs_as_graph() ? nullptr : &linked_.program->signature.inputs[i];
     bool fits = info.is_tensor ? o->kind == ObjectKind::Tensor : !port->kind || *port->kind == o->kind;
     if (fits && !info.is_tensor && port->kind == ObjectKind::Data) fits = o->id == linked_.types[port->data_type];
     if (!fits)
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` is {}, but it must be {}", info.name, describe(o), info.type)};
+                        format("input `{}` is {}, but it must be {}", info.name, describe(o), info.type),
+                        {},
+                        {},
+                        {},
+                        "give a value of this type"};
     if (o->kind != ObjectKind::Tensor) continue;
     const TensorObject* t = as_tensor(o);
     RELAY_RETURN_IF_ERROR(check_tensor(i, dtype_of(t)));
@@ -422,7 +476,12 @@ Result<Value> Executable::call(std::span<const Value> inputs, const RunOptions& 
     for (const Tensor& t : outputs) values.push_back(Value::tensor(t));
     return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
   } catch (const std::bad_alloc&) {
-    return Diagnostic{DiagnosticKind::out_of_memory, "no memory for the run"};
+    return Diagnostic{DiagnosticKind::out_of_memory,
+                      "no memory for the run",
+                      {},
+                      {},
+                      {},
+                      "give smaller inputs, such as a smaller batch"};
   }
 }
 
@@ -432,7 +491,12 @@ Result<Value> Executable::call_closure(const Value& closure, std::span<const Val
     uint32_t index =
         closure && closure.kind() == ObjectKind::Closure ? closure.get()->id - linked_.first_function : UINT32_MAX;
     if (index >= functions.size())
-      return Diagnostic{DiagnosticKind::wrong_input, "the value called is not a function of this program"};
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        "the value called is not a function of this program",
+                        {},
+                        {},
+                        {},
+                        "call a function with the program that gave it"};
     const Function& f = functions[index];
     std::vector<Value> all;
     for (size_t i = 0; i < closure.size(); ++i) all.push_back(closure.field(i));
@@ -441,14 +505,25 @@ Result<Value> Executable::call_closure(const Value& closure, std::span<const Val
       return Diagnostic{DiagnosticKind::wrong_input,
                         format("the function takes {}, but {} given",
                                plural(static_cast<int64_t>(f.parameters - all.size()), "argument", "arguments"),
-                               plural(static_cast<int64_t>(args.size()), "was", "were"))};
+                               plural(static_cast<int64_t>(args.size()), "was", "were")),
+                        {},
+                        {},
+                        {},
+                        "give one argument for each parameter"};
     for (const Value& v : args) {
-      if (!v) return Diagnostic{DiagnosticKind::wrong_input, "an argument has no value"};
+      if (!v)
+        return Diagnostic{DiagnosticKind::wrong_input,  "an argument has no value", {}, {}, {},
+                          "give every argument a value"};
       all.push_back(v);
     }
     return run_function(index, all, options);
   } catch (const std::bad_alloc&) {
-    return Diagnostic{DiagnosticKind::out_of_memory, "no memory for the run"};
+    return Diagnostic{DiagnosticKind::out_of_memory,
+                      "no memory for the run",
+                      {},
+                      {},
+                      {},
+                      "give smaller inputs, such as a smaller batch"};
   }
 }
 
@@ -459,8 +534,12 @@ Result<TypeId> Executable::type(std::string_view name) const {
     names.push_back(linked_.program->types[i].name);
   }
   return Diagnostic{DiagnosticKind::wrong_input,
-                    names.empty() ? format("the program has no data type `{}`; it has none", name)
-                                  : format("the program has no data type `{}`; it has {}", name, join(names, ", "))};
+                    format("the program has no data type `{}`", name),
+                    {},
+                    {},
+                    {},
+                    names.empty() ? "it has none: its values are tensors and tuples"
+                                  : format("its data types are: {}", join(names, ", "))};
 }
 
 // The tensors of a result, by output: tuples give their fields.
@@ -488,7 +567,11 @@ Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> o
   if (!flatten(result, results) || results.size() != outputs.size())
     return Diagnostic{DiagnosticKind::wrong_input,
                       format("the result is not made of {}: {}",
-                             plural(static_cast<int64_t>(outputs.size()), "tensor", "tensors"), str(result, 20))};
+                             plural(static_cast<int64_t>(outputs.size()), "tensor", "tensors"), str(result, 20)),
+                      {},
+                      {},
+                      {},
+                      "use call(), which gives any value"};
   result = Value();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorObject* t = as_tensor(results[i].get());

@@ -80,21 +80,27 @@ TEST_P(Functions, SaysWhenAValueDoesNotFit) {
   std::shared_ptr<Executable> e = make(sum_program());
   Value tree = Value::data(intern_type({"Tree", {{"Leaf", 0}, {"Node", 2}}}), 0, {});
   EXPECT_EQ(error(e, {tree}),
-            "error[R0402]: the program is not well typed: a value of another type is matched\n  note: in `sum`\n");
+            "error[R0402]: the program is not well typed: a value of another type is matched\n  note: in `sum`\n"
+            "  help: compile the model again, and give values of the declared types\n");
   Value ints =
       Value::data(intern_type(list_type()), cons, {Value::tensor(Tensor::scalar(1, DType::int32())), list_of(0)});
   EXPECT_EQ(error(e, {ints}),
             "error[R0601]: input `a1` of segment add is a tensor of int32, but it must be a tensor of float32\n"
-            "  note: in `sum`\n");
+            "  note: in `sum`\n"
+            "  help: give inputs of the types that the program declares\n");
   std::shared_ptr<Program> strict = sum_program();
   strict->signature.inputs[0].kind = ObjectKind::Data;
   strict->signature.inputs[0].type = "List[Tensor[(), float32]]";
   EXPECT_EQ(error(make(strict), {tree}),
-            "error[R0601]: input `p0` is a value of type Tree, but it must be List[Tensor[(), float32]]\n");
+            "error[R0601]: input `p0` is a value of type Tree, but it must be List[Tensor[(), float32]]\n"
+            "  help: give a value of this type\n");
   EXPECT_EQ(error(make(strict), {scalar(1)}),
-            "error[R0601]: input `p0` is a tensor of float32, but it must be List[Tensor[(), float32]]\n");
+            "error[R0601]: input `p0` is a tensor of float32, but it must be List[Tensor[(), float32]]\n"
+            "  help: give a value of this type\n");
   EXPECT_EQ(number(call(make(strict), {list_of(3)})), 3);
-  EXPECT_EQ(error(e, {}), "error[R0601]: the model takes 1 input, but 0 were given\n  note: input `p0`: a\n");
+  EXPECT_EQ(error(e, {}),
+            "error[R0601]: the model takes 1 input, but 0 were given\n  note: input `p0`: a\n"
+            "  help: give one array for each input, in this order\n");
   EXPECT_EQ(number(call(e, {list_of(3)})), 3);  // and goes on after errors
 }
 
@@ -153,13 +159,16 @@ TEST_P(Functions, SoManyWaitAtMost) {
 
 TEST_P(Functions, WhatWaitsIsGivenUpWhenARunFails) {
   std::shared_ptr<Executable> e = make(tree_program());
-  EXPECT_EQ(error(e, {tree_of(100), scalar(0)}), "error[R0601]: the sum is too large\n  note: in `main`\n");
+  EXPECT_EQ(error(e, {tree_of(100), scalar(0)}),
+            "error[R0601]: the sum is too large\n  note: in `main`\n"
+            "  help: give inputs for which the program has a result, or handle this case in the program\n");
   TypeId type = intern_type(tree_type());
   Value text = Value::data(type, 0, {Value::tensor(iota({2}))});
   EXPECT_EQ(
       error(e, {Value::data(type, 1, {tree_of(3), text}), scalar(0)}),
       "error[R0601]: input `a0` of segment add_one_together is a tensor of float32[2], but it must be a tensor of "
-      "float32[]\n  note: in `total`, called by `total`, called by `main`\n");
+      "float32[]\n  note: in `total`, called by `total`, called by `main`\n"
+      "  help: give inputs of the types and shapes that the program declares\n");
   EXPECT_EQ(number(call(e, {tree_of(3), scalar(10)}).field(0)), 6);
 }
 
@@ -392,7 +401,9 @@ TEST_P(Functions, FailNamesThePlace) {
   FunctionBuilder m("main", 1);
   m.fail("no clause matches, at model.relay:3:5");
   p->functions.push_back(m.finish());
-  EXPECT_EQ(error(make(p), {scalar(1)}), "error[R0601]: no clause matches, at model.relay:3:5\n  note: in `main`\n");
+  EXPECT_EQ(error(make(p), {scalar(1)}),
+            "error[R0601]: no clause matches, at model.relay:3:5\n  note: in `main`\n"
+            "  help: give inputs for which the program has a result, or handle this case in the program\n");
 }
 
 // --- references --------------------------------------------------------------------------------------------------------
@@ -508,9 +519,11 @@ TEST_P(Functions, ShapesGrowInALoop) {
     EXPECT_EQ(out.at(5), 5);
   }
   EXPECT_EQ(error(e, {wide, Value::tensor(iota({1, 3})), scalar(0), scalar(1)}),
-            "error[R0601]: input `row`: dimension 1 is 3, but it must be 4\n");
+            "error[R0601]: input `row`: dimension 1 is 3, but it must be 4\n"
+            "  help: give `row` the shape (1, 4), or compile the model for other shapes\n");
   EXPECT_EQ(error(e, {list_of(0), added, scalar(0), scalar(1)}),
-            "error[R0601]: input `x` is a value of type List, but it must be Tensor[(n, 4), float32]\n");
+            "error[R0601]: input `x` is a value of type List, but it must be Tensor[(n, 4), float32]\n"
+            "  help: give a value of this type\n");
   // The same through tensors; the result's shape is known only then.
   std::vector<Tensor> in = {iota({2, 4}), iota({1, 4}), Tensor::scalar(0, DType::float32()),
                             Tensor::scalar(2, DType::float32())};
@@ -630,7 +643,8 @@ TEST_P(Functions, ClosuresOfOneFunctionMayCaptureMoreOrLess) {
   std::shared_ptr<Executable> e = make(p);
   EXPECT_EQ(number(call(e, {scalar(1), scalar(0)})), 5);
   EXPECT_EQ(error(e, {scalar(1), scalar(2)}),
-            "error[R0601]: `add` is called with 1 argument, but it takes 2\n  note: in `main`\n");
+            "error[R0601]: `add` is called with 1 argument, but it takes 2\n  note: in `main`\n"
+            "  help: give one argument for each parameter\n");
   Value closure = call(make(p), {scalar(1), scalar(0)});
   EXPECT_NE(error(e, {Value::tuple({}), scalar(1)}), "no error");
 }
@@ -646,14 +660,18 @@ TEST_P(Functions, CallsOfOtherThings) {
   f.ret(last(f.closure(1, {})));
   p->functions.push_back(f.finish());
   std::shared_ptr<Executable> e = make(p);
-  EXPECT_EQ(error(e, {scalar(1)}), "error[R0601]: a value that is not a function is called\n  note: in `main`\n");
+  EXPECT_EQ(error(e, {scalar(1)}),
+            "error[R0601]: a value that is not a function is called\n  note: in `main`\n"
+            "  help: call a function with the program that gave it\n");
   std::shared_ptr<Program> q = scalar_program();
   takes(*q, 1);
   FunctionBuilder g("main", 1);
   g.ret(last(g.closure(0, {last(0)})));
   q->functions.push_back(g.finish());
   Value closure = call(make(q), {scalar(1)});
-  EXPECT_EQ(error(e, {closure}), "error[R0601]: a function of another program is called\n  note: in `main`\n");
+  EXPECT_EQ(error(e, {closure}),
+            "error[R0601]: a function of another program is called\n  note: in `main`\n"
+            "  help: call a function with the program that gave it\n");
   EXPECT_TRUE(is_unique(closure.get()));
 }
 

@@ -15,7 +15,11 @@ static Status run_preparation(const Preparation& p, Program& program, KernelFn k
   std::shared_ptr<const void> memory = zeroed_array(wanted.bytes());
   if (!memory)
     return Diagnostic{DiagnosticKind::out_of_memory,
-                      format("there is no memory for a constant of {} bytes", wanted.bytes())};
+                      format("there is no memory for a constant of {} bytes", wanted.bytes()),
+                      {},
+                      {},
+                      {},
+                      "free memory, or use a smaller model"};
   program.constants[p.args[p.result]] =
       Tensor::view(const_cast<void*>(memory.get()), wanted.shape(), wanted.dtype(), memory);
   std::vector<void*> params;
@@ -56,8 +60,9 @@ static Result<std::shared_ptr<const Program>> with_constants(std::shared_ptr<con
     const Preparation& p = made->preparations[i];
     KernelFn kernel = library ? library->find(made->kernels[p.kernel].name) : nullptr;
     if (kernel == nullptr)
-      return Diagnostic{DiagnosticKind::corrupt_file,
-                        format("the code has no kernel `{}`", made->kernels[p.kernel].name)};
+      return Diagnostic{
+          DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", made->kernels[p.kernel].name), {}, {}, {},
+          "compile the model again"};
     for (uint32_t arg : p.args) align(made->constants[arg]);
     RELAY_RETURN_IF_ERROR(run_preparation(p, *made, kernel));
     for (uint32_t arg : p.args)
@@ -114,7 +119,11 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
     if (linked.native->version != RELAY_NATIVE_VERSION)
       return Diagnostic{DiagnosticKind::incompatible_artifact,
                         format("the code of the functions is for version {} of the runtime's interface, and this is {}",
-                               linked.native->version, RELAY_NATIVE_VERSION)};
+                               linked.native->version, RELAY_NATIVE_VERSION),
+                        {},
+                        {},
+                        {},
+                        "compile the model again with this version of Relay"};
     if (linked.native->count != program->functions.size())
       return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program", {}, {}, {},
                         "compile the model again"};

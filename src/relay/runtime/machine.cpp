@@ -94,7 +94,11 @@ Status check_machine(const ArtifactTarget& target) {
   if (!architecture.empty() && architecture != this_architecture)
     return Diagnostic{
         DiagnosticKind::incompatible_artifact,
-        format("the artifact is for {} ({}), and this machine is {}", architecture, target.name, this_architecture)};
+        format("the artifact is for {} ({}), and this machine is {}", architecture, target.name, this_architecture),
+        {},
+        {},
+        {},
+        "compile the model on this machine, or with a --target for it"};
   std::vector<std::string> missing;
   for (const std::string& feature : target.features) {
     std::string_view name = starts_with(feature, "+") ? std::string_view(feature).substr(1) : std::string_view(feature);
@@ -136,7 +140,8 @@ class LoadedLibrary : public KernelLibrary {
 
 Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf) {
   auto failed = [](const std::string& why) {
-    return Diagnostic{DiagnosticKind::corrupt_file, "the code cannot be loaded: " + why};
+    return Diagnostic{DiagnosticKind::corrupt_file, "the code cannot be loaded: " + why, {}, {}, {},
+                      "compile the model again"};
   };
   Elf64_Ehdr header;
   if (elf.size() < sizeof(header)) return failed("it is too short");
@@ -147,7 +152,11 @@ Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf) {
   if (header.e_machine != this_machine)
     return Diagnostic{DiagnosticKind::incompatible_artifact,
                       format("the code is for ELF machine {}, and this machine is {} ({})", header.e_machine,
-                             this_machine, this_architecture)};
+                             this_machine, this_architecture),
+                      {},
+                      {},
+                      {},
+                      "compile the model on this machine, or with a --target for it"};
   int file = ::memfd_create("relay-kernels", MFD_CLOEXEC);
   if (file < 0) {  // an old kernel or a strict sandbox
     std::string path = "/tmp/relay-kernels-XXXXXX";

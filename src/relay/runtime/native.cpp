@@ -103,7 +103,8 @@ const relay_operations native_operations = {
     .fail =
         [](relay_run* run, uint32_t function, uint32_t message) {
           guarded(run, false, [&](RunContext& c) {
-            return c.fail(DiagnosticKind::wrong_input, c.linked().program->functions[function].messages[message]);
+            return c.fail(DiagnosticKind::wrong_input, c.linked().program->functions[function].messages[message],
+                          no_value_here);
           });
         },
     .more_stack = [](relay_run* run, uint32_t function) -> int {
@@ -116,7 +117,8 @@ const relay_operations native_operations = {
       return guarded(run, 0, [&](RunContext& c) -> int {
         return c.fail(DiagnosticKind::limit_exceeded,
                       format("`{}`: calls are nested too deep for their stack of {} MiB",
-                             c.linked().program->functions[function].name, native.stack.bytes() >> 20));
+                             c.linked().program->functions[function].name, native.stack.bytes() >> 20),
+                      recurse_less);
       });
     },
     .give_up = give_up,
@@ -143,14 +145,16 @@ Object* NativeFunctions::call(uint32_t function, std::span<Object* const> args) 
     relay_run* run;
     std::span<Object* const> args;
   } call{function < code_.count ? code_.functions[function] : nullptr, &run_, args};
-  auto fail = [&](DiagnosticKind kind, const std::string& message) {
+  auto fail = [&](DiagnosticKind kind, const char* message, const char* help) {
     for (Object* o : args) release(o);
-    context().fail(kind, message);
+    context().fail(kind, message, help);
     return nullptr;
   };
-  if (call.code == nullptr) return fail(DiagnosticKind::corrupt_file, "the code lacks a function that is called");
+  if (call.code == nullptr)
+    return fail(DiagnosticKind::corrupt_file, "the code lacks a function that is called", "compile the model again");
   if (!run_.stack.reserved() && !run_.stack.reserve(depth_ * bytes_per_call))
-    return fail(DiagnosticKind::out_of_memory, "no address space for the stack of the program's functions");
+    return fail(DiagnosticKind::out_of_memory, "no address space for the stack of the program's functions",
+                "lower the depth of calls, or raise the limit of the address space (ulimit -v)");
   run_.deep = false;
   run_.stack_end = run_.stack.below_top(kept);
   run_.calls = 0;

@@ -60,7 +60,8 @@ TEST(Native, HasEveryOperation) {
   EXPECT_EQ(context.references().live(), 0u);
   EXPECT_EQ(render(context.errors()),
             "error[R0402]: the program is not well typed: a value that is not a reference is used as one\n"
-            "  note: in `main`\n");
+            "  note: in `main`\n"
+            "  help: compile the model again, and give values of the declared types\n");
   context.end();
   args[0] = Value(x).detach();
   context.begin(session, nullptr);

@@ -8,8 +8,15 @@
 
 namespace relay::runtime {
 
+// Ways out that the VM and machine code share.
+constexpr const char* no_value_here =
+    "give inputs for which the program has a result, or handle this case in the program";
+constexpr const char* recurse_less =
+    "recurse less deep, or make the recursive call the last thing that the function does";
+
 inline Object* not_well_typed(RunContext& run, const char* what) {
-  run.fail(DiagnosticKind::corrupt_file, format("the program is not well typed: {}", what));
+  run.fail(DiagnosticKind::corrupt_file, format("the program is not well typed: {}", what),
+           "compile the model again, and give values of the declared types");
   return nullptr;
 }
 
@@ -67,16 +74,19 @@ inline int64_t closure_function(RunContext& run, const Object* closure, size_t a
   const std::vector<Function>& functions = run.linked().program->functions;
   uint32_t index = closure->id - run.linked().first_function;
   if (closure->kind != ObjectKind::Closure || index >= functions.size()) {
-    run.fail(DiagnosticKind::wrong_input, closure->kind == ObjectKind::Closure
-                                              ? "a function of another program is called"
-                                              : "a value that is not a function is called");
+    run.fail(DiagnosticKind::wrong_input,
+             closure->kind == ObjectKind::Closure ? "a function of another program is called"
+                                                  : "a value that is not a function is called",
+             "call a function with the program that gave it");
     return -1;
   }
   const Function& f = functions[index];
   if (closure->size + f.takes_self + args == f.parameters) return index;
-  run.fail(DiagnosticKind::wrong_input, format("`{}` is called with {}, but it takes {}", f.name,
-                                               plural(static_cast<int64_t>(args), "argument", "arguments"),
-                                               f.parameters - f.takes_self - closure->size));
+  run.fail(
+      DiagnosticKind::wrong_input,
+      format("`{}` is called with {}, but it takes {}", f.name,
+             plural(static_cast<int64_t>(args), "argument", "arguments"), f.parameters - f.takes_self - closure->size),
+      "give one argument for each parameter");
   return -1;
 }
 

@@ -99,11 +99,17 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
                                                      f.name, what, str(e, f.variables))};
     for (size_t v = 0; v < f.variables.size(); ++v)
       d.notes.push_back(format("`{}` is {}", f.variables[v], p.variables[v]));
+    d.help = "give inputs of other sizes";
     return d;
   };
   auto too_large = [&](const Array& a) {
-    return Diagnostic{DiagnosticKind::out_of_memory, format("segment `{}`: array `{}` would need more than {} bytes",
-                                                            f.name, a.name, Limits::array_bytes)};
+    return Diagnostic{
+        DiagnosticKind::out_of_memory,
+        format("segment `{}`: array `{}` would need more than {} bytes", f.name, a.name, Limits::array_bytes),
+        {},
+        {},
+        {},
+        "give smaller inputs"};
   };
   for (const Array& a : f.arrays) {
     Shape shape;
@@ -133,13 +139,21 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
       const uint32_t indices = f.operands[in.args.begin];
       if (p.bytes[indices] != *element_count(p.shapes[indices]) * f.arrays[indices].dtype.bytes())
         return Diagnostic{DiagnosticKind::wrong_input,
-                          format("segment `{}`: the indices `{}` are not dense", f.name, f.arrays[indices].name)};
+                          format("segment `{}`: the indices `{}` are not dense", f.name, f.arrays[indices].name),
+                          {},
+                          {},
+                          {},
+                          "compile the model again"};
     }
     if (in.kind != Step::Kind::Copy) continue;
     uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
     if (p.bytes[from] != p.bytes[to])
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("segment `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to])};
+                        format("segment `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to]),
+                        {},
+                        {},
+                        {},
+                        "compile the model again"};
   }
   std::vector<Lifetime> lives = lifetimes(f, p.bytes);
   int64_t total = 0;

@@ -32,11 +32,19 @@ static bool uses(const SizeExpr& e, uint32_t variable) {
   });
 }
 
+// "give `x` as ({n}, 4)": what an input's shape must be.
+static std::string shape_wanted(const Dims& f, size_t input) {
+  std::vector<std::string> dims;
+  for (const SizeExpr& e : f.inputs[input].shape) dims.push_back(str(e, f.variables));
+  return format("give `{}` the shape ({}), or compile the model for other shapes", f.inputs[input].name,
+                join(dims, ", "));
+}
+
 static Diagnostic wrong_dimension(const Dims& f, size_t input, size_t dim, int64_t given, const SizeExpr& expected,
                                   std::span<const int64_t> values) {
   const Dims::Input& a = f.inputs[input];
   std::optional<int64_t> value = evaluate(expected, values);
-  Diagnostic d{DiagnosticKind::wrong_input, ""};
+  Diagnostic d{DiagnosticKind::wrong_input, "", {}, {}, {}, shape_wanted(f, input)};
   d.message = format("input `{}`: dimension {} is {}", a.name, dim, given);
   if (expected.as_constant()) {
     d.message += format(", but it must be {}", *value);
@@ -86,7 +94,13 @@ static Diagnostic violated(const Dims& f, const Check& c, std::span<const int64_
   }
   std::string wanted = c.message.empty() ? format("{} needs `{}`", f.name, str(c.condition, f.variables)) : c.message;
   wanted += both_sides(c.condition, values);
-  if (inside || places.empty()) return {DiagnosticKind::constraint, std::move(wanted), {}, {}, std::move(notes)};
+  if (inside || places.empty())
+    return {DiagnosticKind::constraint,
+            std::move(wanted),
+            {},
+            {},
+            std::move(notes),
+            "give inputs from which sizes are computed that fit"};
   return {DiagnosticKind::wrong_input,
           format("{}, but {}", join(places, "; "), wanted),
           {},
@@ -102,14 +116,22 @@ static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> s
     if (a.is_tensor && shapes[i].size() != a.shape.size())
       return Diagnostic{DiagnosticKind::wrong_input,
                         format("input `{}` has {}, but it must have {}", a.name,
-                               plural(shapes[i].size(), "dimension", "dimensions"), a.shape.size())};
+                               plural(shapes[i].size(), "dimension", "dimensions"), a.shape.size()),
+                        {},
+                        {},
+                        {},
+                        shape_wanted(f, i)};
   }
   std::vector<int64_t> values(f.variables.size());
   for (const VariableBinding& b : f.bindings) {
     int64_t dim = shapes[b.input][b.dim], rest = 0;
     if (dim < 0 || __builtin_sub_overflow(dim, b.offset, &rest))
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}`: dimension {} is {}", f.inputs[b.input].name, b.dim, dim)};
+                        format("input `{}`: dimension {} is {}", f.inputs[b.input].name, b.dim, dim),
+                        {},
+                        {},
+                        {},
+                        shape_wanted(f, b.input)};
     values[b.variable] = rest / b.factor;
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -122,7 +144,11 @@ static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> s
   for (size_t v = 0; v < values.size(); ++v)
     if (values[v] < 0)
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("shape variable `{}` is {}, but it cannot be negative", f.variables[v], values[v])};
+                        format("shape variable `{}` is {}, but it cannot be negative", f.variables[v], values[v]),
+                        {},
+                        {},
+                        {},
+                        "give larger inputs"};
   for (const Check& c : f.checks) {
     std::optional<int64_t> holds = evaluate(c.condition, values);
     if (!holds || *holds == 0) return violated(f, c, values, inside);

@@ -39,7 +39,9 @@ class Validator {
 
  private:
   void fail(DiagnosticKind kind, std::string message) {
-    if (!failed_) failed_ = Diagnostic{kind, "the program is not valid: " + where_ + message};
+    if (!failed_)
+      failed_ =
+          Diagnostic{kind, "the program is not valid: " + where_ + message, {}, {}, {}, "compile the model again"};
   }
   template <class Message>
   void check(bool condition, Message&& message) {

@@ -197,11 +197,19 @@ Result<Value> Value::data(TypeId type, std::string_view constructor, std::vector
       return Diagnostic{
           DiagnosticKind::wrong_input,
           format("constructor `{}` of type {} takes {}, but {} given", c.name, t.name,
-                 plural(c.arity, "field", "fields"), plural(static_cast<int64_t>(fields.size()), "was", "were"))};
+                 plural(c.arity, "field", "fields"), plural(static_cast<int64_t>(fields.size()), "was", "were")),
+          {},
+          {},
+          {},
+          "give a value for each field"};
     return data(type, tag, std::move(fields));
   }
   return Diagnostic{DiagnosticKind::wrong_input,
-                    format("type {} has no constructor `{}`; it has {}", t.name, constructor, join(names, ", "))};
+                    format("type {} has no constructor `{}`", t.name, constructor),
+                    {},
+                    {},
+                    {},
+                    format("its constructors are: {}", join(names, ", "))};
 }
 
 Value Value::reference(Value content) {

@@ -28,7 +28,7 @@ bool Vm::push(uint32_t function) {
   const Function& f = linked_.program->functions[function];
   if (frames_.size() >= depth_)
     return context_.fail(DiagnosticKind::limit_exceeded,
-                         format("`{}`: calls are nested more than {} deep", f.name, depth_));
+                         format("`{}`: calls are nested more than {} deep", f.name, depth_), recurse_less);
   if (!reserve(top_ + f.registers + linked_.scratch[function])) return false;
   try {
     frames_.push_back({function, 0, top_});
@@ -280,7 +280,7 @@ Object* Vm::interpret() {
         set(at[-1].to, value);
         break;
       }
-      case Op::Fail: context_.fail(DiagnosticKind::wrong_input, f->messages[in.index]); return nullptr;
+      case Op::Fail: context_.fail(DiagnosticKind::wrong_input, f->messages[in.index], no_value_here); return nullptr;
     }
   }
 }

@@ -9,619 +9,358 @@
 #include <algorithm>
 #include <numeric>
 
-#include "relay/scalar/linear.h"
+#include "relay/scalar/simplifier.h"
 
 namespace relay::scalar {
 
-namespace {
+namespace simplifier {
 
-bool is_index(DType t) { return t == DType::int64(); }
-bool is_op(const Expr& e, BinaryOp op) { return e->kind == Kind::Binary && e->binary == op; }
+Expr Simplifier::simplify(const Expr& e) {
+  if (e->kind == Kind::Int || e->kind == Kind::Float || e->kind == Kind::Any) return e;
+  if (is_index(e->dtype)) return join(linear(e));
+  if (e->kind == Kind::Var) return e;
+  return remember(exprs_, e, [&] { return other(e); });
+}
 
-// A Boolean constant, in every lane.
-std::optional<bool> truth(const Expr& e) {
-  const Expr& s = e->kind == Kind::Broadcast ? e->args[0] : e;
-  if (s->kind == Kind::Int && s->dtype.is_bool()) return s->ivalue != 0;
+// e: int64, one lane.
+Linear Simplifier::linear(const Expr& e) {
+  if (e->kind == Kind::Int) return {{}, e->ivalue};
+  if (e->kind == Kind::Any) return {{{e, 1}}, 0};
+  if (e->kind == Kind::Var) {
+    const Bounds::Known* known = bounds_.find_known(e);
+    if (known && known->range.min && known->range.max && *known->range.min == *known->range.max)
+      return {{}, *known->range.min};
+    return {{{e, 1}}, 0};
+  }
+  return remember(linears_, e, [&] { return index(e); });
+}
+
+Linear Simplifier::negated(const Linear& l) {
+  Linear out;
+  return add(&out, l, -1) ? out : atom(binary(BinaryOp::Mul, join(l), imm(-1)));
+}
+
+std::optional<Linear> Simplifier::difference(const Linear& a, const Linear& b) {
+  Linear d = a;
+  if (!add(&d, b, -1)) return std::nullopt;
+  return d;
+}
+
+// --- int64 ----------------------------------------------------------------------------------------------------------
+
+Linear Simplifier::index(const Expr& e) {
+  switch (e->kind) {
+    case Kind::Unary: return index_unary(e);
+    case Kind::Binary: return index_binary(e);
+    case Kind::Select: {
+      Expr c = simplify(e->args[0]);
+      if (std::optional<bool> known = truth(c)) return linear(e->args[*known ? 1 : 2]);
+      Expr then = simplify(e->args[1]), otherwise = simplify(e->args[2]);
+      if (equal(then, otherwise)) return split(then);
+      return atom(scalar::select(std::move(c), std::move(then), std::move(otherwise)));
+    }
+    default: {
+      Exprs args = e->args;
+      for (Expr& a : args) a = simplify(a);
+      return atom(with_args(e, std::move(args)));
+    }
+  }
+}
+
+Linear Simplifier::index_unary(const Expr& e) {
+  Linear a = linear(e->args[0]);
+  if (e->unary == UnaryOp::Neg) return negated(a);
+  if (e->unary == UnaryOp::Abs) {
+    if (at_least(a, 0, bounds_)) return a;
+    Linear minus = negated(a);
+    if (at_least(minus, 0, bounds_)) return minus;
+  }
+  return atom(unary(e->unary, join(a)));
+}
+
+Linear Simplifier::index_binary(const Expr& e) {
+  if (e->args[0]->dtype != DType::int64()) return atom(e);
+  if (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub) return sum(e);
+  Linear a = linear(e->args[0]), b = linear(e->args[1]), out;
+  switch (e->binary) {
+    case BinaryOp::Mul:
+      if (multiply(a, b, &out)) return recombine(std::move(out));
+      break;
+    case BinaryOp::FloorDiv: return recombine(divide(std::move(a), std::move(b)));
+    case BinaryOp::FloorMod: return recombine(modulo(std::move(a), std::move(b)));
+    case BinaryOp::TruncDiv:
+      if (at_least(a, 0, bounds_) && at_least(b, 1, bounds_)) return recombine(divide(std::move(a), std::move(b)));
+      break;
+    case BinaryOp::TruncMod:
+      if (at_least(a, 0, bounds_) && at_least(b, 1, bounds_)) return recombine(modulo(std::move(a), std::move(b)));
+      break;
+    case BinaryOp::Min:
+    case BinaryOp::Max: return extremum(e->binary, a, b);
+    default: break;
+  }
+  return atom(binary(e->binary, join(a), join(b)));
+}
+
+// ((a + b) - c) + ...: from the left, so that sums of many terms need no stack.
+Linear Simplifier::sum(const Expr& e) {
+  std::vector<const Expr*> sums;
+  const Expr* first = &e;
+  while ((is_op(*first, BinaryOp::Add) || is_op(*first, BinaryOp::Sub)) && !linears_.count(first->get())) {
+    sums.push_back(first);
+    first = &(*first)->args[0];
+  }
+  Linear total = linear(*first);
+  for (size_t i = sums.size(); i-- > 0;) {
+    const Node& n = **sums[i];
+    Linear right = linear(n.args[1]), out = total;
+    total = add(&out, right, n.binary == BinaryOp::Add ? 1 : -1) ? recombine(std::move(out))
+                                                                 : atom(binary(n.binary, join(total), join(right)));
+    if (i > 0 && (*sums[i])->use_count() >= 2) linears_.emplace(sums[i]->get(), total);
+  }
+  return total;
+}
+
+// n = quotient * c + rest, the rest with small coefficients and a constant in [0, c).
+void Simplifier::reduce(const Linear& n, int64_t c, Linear* quotient, Linear* rest) {
+  quotient->constant = scalar::floor_div(n.constant, c), rest->constant = scalar::floor_mod(n.constant, c);
+  for (const Term& t : n.terms) {
+    if (t.coefficient / c != 0) quotient->terms.push_back({t.product, t.coefficient / c});
+    if (t.coefficient % c != 0) rest->terms.push_back({t.product, t.coefficient % c});
+  }
+}
+
+// The k with k * c <= l < (k + 1) * c, when that is proven.
+std::optional<int64_t> Simplifier::constant_quotient(const Linear& l, int64_t c) {
+  Interval r = range_of(l, bounds_);
+  if (r.min && r.max && scalar::floor_div(*r.min, c) == scalar::floor_div(*r.max, c))
+    return scalar::floor_div(*r.min, c);
+  if (!l.is_constant() && at_least(l, 0, bounds_)) {
+    Linear room;
+    if (add(&room, l, -1) && at_least(room, 1 - c, bounds_)) return 0;
+  }
   return std::nullopt;
 }
 
-Expr boolean(bool value, int lanes) { return imm(value, DType::boolean().with_lanes(lanes)); }
-
-// base + stride * lane: what a Ramp or a Broadcast of int64 is.
-struct Lanes {
-  Linear base;
-  int64_t stride = 0;
-};
-
-class Simplifier {
- public:
-  explicit Simplifier(const Bounds& bounds) : bounds_(bounds) {}
-
-  Expr simplify(const Expr& e) {
-    if (e->kind == Kind::Int || e->kind == Kind::Float || e->kind == Kind::Any) return e;
-    if (is_index(e->dtype)) return join(linear(e));
-    if (e->kind == Kind::Var) return e;
-    return remember(exprs_, e, [&] { return other(e); });
+// l = g * multiple + rest with g > 1 a divisor of c (g < c) and rest proven to lie in [0, g): the largest such g, or 0.
+int64_t Simplifier::split_by_divisor(const Linear& l, int64_t c, Linear* multiple, Linear* rest) {
+  std::vector<int64_t> candidates;
+  for (const Term& t : l.terms) {
+    int64_t g = std::gcd(t.coefficient, c);
+    if (g > 1 && g < c) candidates.push_back(g);
   }
-
-  // e: int64, one lane.
-  Linear linear(const Expr& e) {
-    if (e->kind == Kind::Int) return {{}, e->ivalue};
-    if (e->kind == Kind::Any) return {{{e, 1}}, 0};
-    if (e->kind == Kind::Var) {
-      const Bounds::Known* known = bounds_.find_known(e);
-      if (known && known->range.min && known->range.max && *known->range.min == *known->range.max)
-        return {{}, *known->range.min};
-      return {{{e, 1}}, 0};
-    }
-    return remember(linears_, e, [&] { return index(e); });
-  }
-
- private:
-  template <class T, class F>
-  T remember(std::unordered_map<const Node*, T>& memo, const Expr& e, F compute) {
-    if (e->use_count() < 2) return compute();  // not shared
-    auto it = memo.find(e.get());
-    if (it != memo.end()) return it->second;
-    T result = compute();
-    memo.emplace(e.get(), result);
-    return result;
-  }
-
-  static Linear atom(const Expr& e) { return split(e); }
-  static Linear negated(const Linear& l) {
-    Linear out;
-    return add(&out, l, -1) ? out : atom(binary(BinaryOp::Mul, join(l), imm(-1)));
-  }
-  static std::optional<Linear> difference(const Linear& a, const Linear& b) {
-    Linear d = a;
-    if (!add(&d, b, -1)) return std::nullopt;
-    return d;
-  }
-
-  // --- int64 -----------------------------------------------------------------------------------------------------------
-  Linear index(const Expr& e) {
-    switch (e->kind) {
-      case Kind::Unary: return index_unary(e);
-      case Kind::Binary: return index_binary(e);
-      case Kind::Select: {
-        Expr c = simplify(e->args[0]);
-        if (std::optional<bool> known = truth(c)) return linear(e->args[*known ? 1 : 2]);
-        Expr then = simplify(e->args[1]), otherwise = simplify(e->args[2]);
-        if (equal(then, otherwise)) return split(then);
-        return atom(scalar::select(std::move(c), std::move(then), std::move(otherwise)));
-      }
-      default: {
-        Exprs args = e->args;
-        for (Expr& a : args) a = simplify(a);
-        return atom(with_args(e, std::move(args)));
-      }
-    }
-  }
-
-  Linear index_unary(const Expr& e) {
-    Linear a = linear(e->args[0]);
-    if (e->unary == UnaryOp::Neg) return negated(a);
-    if (e->unary == UnaryOp::Abs) {
-      if (at_least(a, 0, bounds_)) return a;
-      Linear minus = negated(a);
-      if (at_least(minus, 0, bounds_)) return minus;
-    }
-    return atom(unary(e->unary, join(a)));
-  }
-
-  Linear index_binary(const Expr& e) {
-    if (e->args[0]->dtype != DType::int64()) return atom(e);
-    if (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub) return sum(e);
-    Linear a = linear(e->args[0]), b = linear(e->args[1]), out;
-    switch (e->binary) {
-      case BinaryOp::Mul:
-        if (multiply(a, b, &out)) return recombine(std::move(out));
-        break;
-      case BinaryOp::FloorDiv: return recombine(divide(std::move(a), std::move(b)));
-      case BinaryOp::FloorMod: return recombine(modulo(std::move(a), std::move(b)));
-      case BinaryOp::TruncDiv:
-        if (at_least(a, 0, bounds_) && at_least(b, 1, bounds_)) return recombine(divide(std::move(a), std::move(b)));
-        break;
-      case BinaryOp::TruncMod:
-        if (at_least(a, 0, bounds_) && at_least(b, 1, bounds_)) return recombine(modulo(std::move(a), std::move(b)));
-        break;
-      case BinaryOp::Min:
-      case BinaryOp::Max: return extremum(e->binary, a, b);
-      default: break;
-    }
-    return atom(binary(e->binary, join(a), join(b)));
-  }
-
-  // ((a + b) - c) + ...: from the left, so that sums of many terms need no stack.
-  Linear sum(const Expr& e) {
-    std::vector<const Expr*> sums;
-    const Expr* first = &e;
-    while ((is_op(*first, BinaryOp::Add) || is_op(*first, BinaryOp::Sub)) && !linears_.count(first->get())) {
-      sums.push_back(first);
-      first = &(*first)->args[0];
-    }
-    Linear total = linear(*first);
-    for (size_t i = sums.size(); i-- > 0;) {
-      const Node& n = **sums[i];
-      Linear right = linear(n.args[1]), out = total;
-      total = add(&out, right, n.binary == BinaryOp::Add ? 1 : -1) ? recombine(std::move(out))
-                                                                   : atom(binary(n.binary, join(total), join(right)));
-      if (i > 0 && (*sums[i])->use_count() >= 2) linears_.emplace(sums[i]->get(), total);
-    }
-    return total;
-  }
-
-  // n = quotient * c + rest, the rest with small coefficients and a constant in [0, c).
-  static void reduce(const Linear& n, int64_t c, Linear* quotient, Linear* rest) {
-    quotient->constant = scalar::floor_div(n.constant, c), rest->constant = scalar::floor_mod(n.constant, c);
-    for (const Term& t : n.terms) {
-      if (t.coefficient / c != 0) quotient->terms.push_back({t.product, t.coefficient / c});
-      if (t.coefficient % c != 0) rest->terms.push_back({t.product, t.coefficient % c});
-    }
-  }
-
-  // The k with k * c <= l < (k + 1) * c, when that is proven.
-  std::optional<int64_t> constant_quotient(const Linear& l, int64_t c) {
-    Interval r = range_of(l, bounds_);
-    if (r.min && r.max && scalar::floor_div(*r.min, c) == scalar::floor_div(*r.max, c))
-      return scalar::floor_div(*r.min, c);
-    if (!l.is_constant() && at_least(l, 0, bounds_)) {
-      Linear room;
-      if (add(&room, l, -1) && at_least(room, 1 - c, bounds_)) return 0;
-    }
-    return std::nullopt;
-  }
-
-  // l = g * multiple + rest with g > 1 a divisor of c (g < c) and rest proven to lie in [0, g): the largest such g, or 0.
-  int64_t split_by_divisor(const Linear& l, int64_t c, Linear* multiple, Linear* rest) {
-    std::vector<int64_t> candidates;
+  std::sort(candidates.begin(), candidates.end(), std::greater<>());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  for (int64_t g : candidates) {
+    *multiple = {{}, scalar::floor_div(l.constant, g)}, *rest = {{}, scalar::floor_mod(l.constant, g)};
     for (const Term& t : l.terms) {
-      int64_t g = std::gcd(t.coefficient, c);
-      if (g > 1 && g < c) candidates.push_back(g);
-    }
-    std::sort(candidates.begin(), candidates.end(), std::greater<>());
-    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-    for (int64_t g : candidates) {
-      *multiple = {{}, scalar::floor_div(l.constant, g)}, *rest = {{}, scalar::floor_mod(l.constant, g)};
-      for (const Term& t : l.terms) {
-        if (t.coefficient % g == 0)
-          multiple->terms.push_back({t.product, t.coefficient / g});
-        else
-          rest->terms.push_back(t);
-      }
-      Interval r = range_of(*rest, bounds_);
-      if (r.min && r.max && *r.min >= 0 && *r.max < g) return g;
-    }
-    return 0;
-  }
-
-  Linear divide(Linear n, Linear d) {
-    if (!d.is_constant()) return divide_symbolic(n, d);
-    int64_t c = d.constant;
-    if (c == 0 || c == INT64_MIN) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
-    if (c < 0) {
-      Linear minus;
-      if (!add(&minus, n, -1)) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
-      n = std::move(minus), c = -c;
-    }
-    if (c == 1) return n;
-    Linear quotient, rest, multiple, remainder, out;
-    reduce(n, c, &quotient, &rest);
-    if (std::optional<int64_t> k = constant_quotient(rest, c))
-      return add(&quotient, Linear{{}, *k}) ? quotient : divide_atom(n, c);
-    Linear tail;
-    int64_t a = 0, product = 0;
-    const Node* only = rest.terms.size() == 1 && rest.terms[0].coefficient == 1 ? rest.terms[0].product.get() : nullptr;
-    bool by_constant = only && only->kind == Kind::Binary && is_int(only->args[1]) && (a = only->args[1]->ivalue) > 0;
-    if (int64_t g = split_by_divisor(rest, c, &multiple, &remainder)) {
-      tail = divide(multiple, Linear{{}, c / g});
-    } else if (by_constant && only->binary == BinaryOp::FloorDiv && !__builtin_mul_overflow(a, c, &product)) {
-      // (m // a + k) // c = (m + k * a) // (a * c)
-      Linear m = split(only->args[0]);
-      if (!add(&m, Linear{{}, rest.constant}, a)) return divide_atom(n, c);
-      tail = divide(std::move(m), Linear{{}, product});
-    } else if (by_constant && only->binary == BinaryOp::FloorMod && rest.constant == 0 && a % c == 0) {
-      // (m % a) // c = (m // c) % (a / c)
-      tail = modulo(divide(split(only->args[0]), Linear{{}, c}), Linear{{}, a / c});
-    } else {
-      tail = divide_atom(rest, c);
-    }
-    return add(&quotient, tail) ? quotient : divide_atom(n, c);
-  }
-
-  static Linear divide_atom(const Linear& n, int64_t c) { return atom(floordiv(join(n), imm(c))); }
-  static Linear modulo_atom(const Linear& n, int64_t c) { return atom(floormod(join(n), imm(c))); }
-
-  // n = d * quotient + rest for a divisor of one term (m, 4 * m * k); the rest has no multiples of d.
-  static bool reduce_symbolic(const Linear& n, const Linear& d, Linear* quotient, Linear* rest) {
-    if (d.terms.size() != 1 || d.constant != 0) {
-      // n = k * d for a whole k
-      int64_t k = n.terms.empty() ? 0 : n.terms[0].coefficient / d.terms[0].coefficient;
-      *quotient = {{}, k}, *rest = n;
-      return k == 0 || (add(rest, d, -k) && rest->is_constant() && rest->constant == 0);
-    }
-    const Term& by = d.terms[0];
-    Exprs divisor = factors(by.product);
-    rest->constant = n.constant;
-    for (const Term& t : n.terms) {
-      Expr left = t.product;
-      bool whole = t.coefficient % by.coefficient == 0;
-      for (size_t i = 0; whole && i < divisor.size(); ++i) {
-        whole = left && has_factor(left, divisor[i]);
-        if (whole) left = without(left, divisor[i]);
-      }
-      if (!whole)
+      if (t.coefficient % g == 0)
+        multiple->terms.push_back({t.product, t.coefficient / g});
+      else
         rest->terms.push_back(t);
-      else if (!add(quotient, left ? Linear{{{left, 1}}, 0} : Linear{{}, 1}, t.coefficient / by.coefficient))
-        return false;
     }
-    return true;
+    Interval r = range_of(*rest, bounds_);
+    if (r.min && r.max && *r.min >= 0 && *r.max < g) return g;
   }
+  return 0;
+}
 
-  // 0 <= l < d is proven.
-  bool below(const Linear& l, const Linear& d) {
-    std::optional<Linear> room = difference(d, l);
-    return room && at_least(l, 0, bounds_) && at_least(*room, 1, bounds_);
+Linear Simplifier::divide(Linear n, Linear d) {
+  if (!d.is_constant()) return divide_symbolic(n, d);
+  int64_t c = d.constant;
+  if (c == 0 || c == INT64_MIN) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
+  if (c < 0) {
+    Linear minus;
+    if (!add(&minus, n, -1)) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
+    n = std::move(minus), c = -c;
   }
-
-  Linear divide_symbolic(const Linear& n, const Linear& d) {
-    if (range_of(d, bounds_).min.value_or(0) >= 1) {
-      Linear quotient, rest;
-      if (reduce_symbolic(n, d, &quotient, &rest)) {
-        if (below(rest, d)) return quotient;
-        if (add(&quotient, atom(floordiv(join(rest), join(d))))) return quotient;
-      }
-    }
-    return atom(floordiv(join(n), join(d)));
+  if (c == 1) return n;
+  Linear quotient, rest, multiple, remainder, out;
+  reduce(n, c, &quotient, &rest);
+  if (std::optional<int64_t> k = constant_quotient(rest, c))
+    return add(&quotient, Linear{{}, *k}) ? quotient : divide_atom(n, c);
+  Linear tail;
+  int64_t a = 0, product = 0;
+  const Node* only = rest.terms.size() == 1 && rest.terms[0].coefficient == 1 ? rest.terms[0].product.get() : nullptr;
+  bool by_constant = only && only->kind == Kind::Binary && is_int(only->args[1]) && (a = only->args[1]->ivalue) > 0;
+  if (int64_t g = split_by_divisor(rest, c, &multiple, &remainder)) {
+    tail = divide(multiple, Linear{{}, c / g});
+  } else if (by_constant && only->binary == BinaryOp::FloorDiv && !__builtin_mul_overflow(a, c, &product)) {
+    // (m // a + k) // c = (m + k * a) // (a * c)
+    Linear m = split(only->args[0]);
+    if (!add(&m, Linear{{}, rest.constant}, a)) return divide_atom(n, c);
+    tail = divide(std::move(m), Linear{{}, product});
+  } else if (by_constant && only->binary == BinaryOp::FloorMod && rest.constant == 0 && a % c == 0) {
+    // (m % a) // c = (m // c) % (a / c)
+    tail = modulo(divide(split(only->args[0]), Linear{{}, c}), Linear{{}, a / c});
+  } else {
+    tail = divide_atom(rest, c);
   }
+  return add(&quotient, tail) ? quotient : divide_atom(n, c);
+}
 
-  Linear modulo_symbolic(const Linear& n, const Linear& d) {
-    if (range_of(d, bounds_).min.value_or(0) >= 1) {
-      Linear quotient, rest;
-      if (reduce_symbolic(n, d, &quotient, &rest)) return below(rest, d) ? rest : atom(floormod(join(rest), join(d)));
-    }
-    return atom(floormod(join(n), join(d)));
+// n = d * quotient + rest for a divisor of one term (m, 4 * m * k); the rest has no multiples of d.
+bool Simplifier::reduce_symbolic(const Linear& n, const Linear& d, Linear* quotient, Linear* rest) {
+  if (d.terms.size() != 1 || d.constant != 0) {
+    // n = k * d for a whole k
+    int64_t k = n.terms.empty() ? 0 : n.terms[0].coefficient / d.terms[0].coefficient;
+    *quotient = {{}, k}, *rest = n;
+    return k == 0 || (add(rest, d, -k) && rest->is_constant() && rest->constant == 0);
   }
-
-  Linear modulo(Linear n, Linear d) {
-    if (!d.is_constant()) return modulo_symbolic(n, d);
-    int64_t c = d.constant;
-    if (c == 0 || c == INT64_MIN) return atom(binary(BinaryOp::FloorMod, join(n), join(d)));
-    if (c < 0) {  // n % c = -((-n) % -c)
-      Linear minus, out;
-      if (!add(&minus, n, -1) || !add(&out, modulo(minus, Linear{{}, -c}), -1)) return modulo_atom(n, c);
-      return out;
+  const Term& by = d.terms[0];
+  Exprs divisor = factors(by.product);
+  rest->constant = n.constant;
+  for (const Term& t : n.terms) {
+    Expr left = t.product;
+    bool whole = t.coefficient % by.coefficient == 0;
+    for (size_t i = 0; whole && i < divisor.size(); ++i) {
+      whole = left && has_factor(left, divisor[i]);
+      if (whole) left = without(left, divisor[i]);
     }
-    if (c == 1) return {};
-    Linear quotient, rest, multiple, remainder;
-    reduce(n, c, &quotient, &rest);
-    // k * (x % a) with c a divisor of k * a is k * x here.
-    for (size_t i = 0; i < rest.terms.size(); ++i) {
-      const Term t = rest.terms[i];
-      int64_t period = 0;
-      if (!is_op(t.product, BinaryOp::FloorMod) || !is_int(t.product->args[1]) ||
-          __builtin_mul_overflow(t.product->args[1]->ivalue, t.coefficient, &period) || period % c != 0)
-        continue;
-      rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
-      if (!add(&rest, split(t.product->args[0]), t.coefficient)) return modulo_atom(n, c);
-      return modulo(std::move(rest), Linear{{}, c});
-    }
-    if (std::optional<int64_t> k = constant_quotient(rest, c)) {
-      rest.constant -= *k * c;
-      return rest;
-    }
-    if (int64_t g = split_by_divisor(rest, c, &multiple, &remainder)) {
-      if (add(&remainder, modulo(multiple, Linear{{}, c / g}), g)) return remainder;
-    }
-    return modulo_atom(rest, c);
-  }
-
-  // k * d * (n // d) + k * (n % d) -> k * n, also under a common factor.
-  Linear recombine(Linear l) {
-    for (size_t i = 0; i < l.terms.size() && l.terms.size() > 1; ++i) {
-      Exprs list = factors(l.terms[i].product);
-      for (const Expr& f : list) {
-        if (!is_op(f, BinaryOp::FloorMod)) continue;
-        if (!recombine_term(&l, i, f)) continue;
-        i = static_cast<size_t>(-1);  // start again
-        break;
-      }
-    }
-    return l;
-  }
-
-  bool recombine_term(Linear* l, size_t i, const Expr& mod) {
-    const Term t = l->terms[i];
-    Linear n = split(mod->args[0]), d = split(mod->args[1]);
-    if (d.terms.size() > 1 || (d.constant != 0 && !d.terms.empty())) return false;
-    Linear q = divide(n, d), wanted, whole;
-    if (q.terms.size() != 1 || q.constant != 0) return false;
-    Expr cofactor = without(t.product, mod);
-    Linear others = cofactor ? split(cofactor) : Linear{{}, 1};
-    Linear scaled;
-    if (!multiply(others, q, &wanted) || !multiply(wanted, d, &scaled) || scaled.terms.size() != 1 ||
-        scaled.constant != 0)
+    if (!whole)
+      rest->terms.push_back(t);
+    else if (!add(quotient, left ? Linear{{{left, 1}}, 0} : Linear{{}, 1}, t.coefficient / by.coefficient))
       return false;
-    int64_t coefficient = 0;
-    if (__builtin_mul_overflow(scaled.terms[0].coefficient, t.coefficient, &coefficient)) return false;
-    for (size_t j = 0; j < l->terms.size(); ++j) {
-      if (j == i || l->terms[j].coefficient != coefficient ||
-          compare(l->terms[j].product, scaled.terms[0].product) != 0)
-        continue;
-      Linear rest{{}, l->constant};
-      for (size_t k = 0; k < l->terms.size(); ++k)
-        if (k != i && k != j) rest.terms.push_back(l->terms[k]);
-      if (!multiply(others, n, &whole) || !add(&rest, whole, t.coefficient)) return false;
-      *l = std::move(rest);
-      return true;
+  }
+  return true;
+}
+
+// 0 <= l < d is proven.
+bool Simplifier::below(const Linear& l, const Linear& d) {
+  std::optional<Linear> room = difference(d, l);
+  return room && at_least(l, 0, bounds_) && at_least(*room, 1, bounds_);
+}
+
+Linear Simplifier::divide_symbolic(const Linear& n, const Linear& d) {
+  if (range_of(d, bounds_).min.value_or(0) >= 1) {
+    Linear quotient, rest;
+    if (reduce_symbolic(n, d, &quotient, &rest)) {
+      if (below(rest, d)) return quotient;
+      if (add(&quotient, atom(floordiv(join(rest), join(d))))) return quotient;
     }
-    return false;
   }
+  return atom(floordiv(join(n), join(d)));
+}
 
-  // The operands of nested mins (maxes), without those that another one makes needless.
-  Linear extremum(BinaryOp op, const Linear& a, const Linear& b) {
-    std::vector<Linear> list;
-    auto no_more = [&](const Linear& x, const Linear& y) {  // x can stand for min(x, y) (or max)
-      std::optional<Linear> d = op == BinaryOp::Min ? difference(y, x) : difference(x, y);
-      return d && at_least(*d, 0, bounds_);
-    };
-    auto insert = [&](auto& self, const Linear& l) -> void {
-      if (l.terms.size() == 1 && l.terms[0].coefficient == 1 && l.constant == 0 && is_op(l.terms[0].product, op)) {
-        self(self, split(l.terms[0].product->args[0]));
-        self(self, split(l.terms[0].product->args[1]));
-        return;
-      }
-      for (const Linear& other : list)
-        if (no_more(other, l)) return;
-      std::erase_if(list, [&](const Linear& other) { return no_more(l, other); });
-      list.push_back(l);
-    };
-    insert(insert, a);
-    insert(insert, b);
-    if (list.size() == 1) return list[0];
-    Exprs exprs;
-    for (const Linear& l : list) exprs.push_back(join(l));
-    std::sort(exprs.begin(), exprs.end(), [](const Expr& x, const Expr& y) { return compare(x, y) < 0; });
-    Expr out = exprs[0];
-    for (size_t i = 1; i < exprs.size(); ++i) out = binary(op, out, exprs[i]);
-    return atom(out);
+Linear Simplifier::modulo_symbolic(const Linear& n, const Linear& d) {
+  if (range_of(d, bounds_).min.value_or(0) >= 1) {
+    Linear quotient, rest;
+    if (reduce_symbolic(n, d, &quotient, &rest)) return below(rest, d) ? rest : atom(floormod(join(rest), join(d)));
   }
+  return atom(floormod(join(n), join(d)));
+}
 
-  // --- everything else -------------------------------------------------------------------------------------------------
-  Expr other(const Expr& e) {
-    if (e->dtype.is_bool() && e->dtype.lanes == 1 && e->kind == Kind::Binary && is_comparison(e->binary) &&
-        is_index(e->args[0]->dtype))
-      return comparison(e->binary, linear(e->args[0]), linear(e->args[1]));
-    if (e->kind == Kind::Binary && (e->binary == BinaryOp::And || e->binary == BinaryOp::Or)) return connective(e);
-    if (e->kind == Kind::Select) {
-      Expr c = simplify(e->args[0]);
-      if (std::optional<bool> known = truth(c)) return simplify(e->args[*known ? 1 : 2]);
-      Expr then = simplify(e->args[1]), otherwise = simplify(e->args[2]);
-      if (e->dtype.is_bool() && truth(then) == true && truth(otherwise) == false) return c;
-      if (e->dtype.is_bool() && truth(then) == false && truth(otherwise) == true) return negate(c);
-      // A floating-point NaN constant equals itself here: the same bits either way.
-      if (equal(then, otherwise)) return then;
-      return with_args(e, {c, then, otherwise});
-    }
-    Exprs args = e->args;
-    for (Expr& a : args) a = simplify(a);
-    if (e->kind == Kind::Unary && e->unary == UnaryOp::Not) return negate(args[0]);
-    if (e->dtype.lanes > 1 && e->kind != Kind::Ramp && e->kind != Kind::Broadcast)
-      if (Expr v = vector(e, args)) return v;
-    if (e->kind == Kind::Ramp && e->ivalue == 0) return broadcast(args[0], e->dtype.lanes);
-    return with_args(e, std::move(args));
-  }
-
-  // not e, for e in normal form.
-  Expr negate(const Expr& e) {
-    if (std::optional<bool> known = truth(e)) return boolean(!*known, e->dtype.lanes);
-    if (e->kind == Kind::Unary && e->unary == UnaryOp::Not) return e->args[0];
-    if (e->kind == Kind::Broadcast) return broadcast(negate(e->args[0]), e->dtype.lanes);
-    if (e->kind == Kind::Binary && !e->args[0]->dtype.is_float()) {  // a NaN makes not (a < b) differ from b <= a
-      switch (e->binary) {
-        case BinaryOp::Lt: return compared(BinaryOp::Le, e->args[1], e->args[0]);
-        case BinaryOp::Le: return compared(BinaryOp::Lt, e->args[1], e->args[0]);
-        case BinaryOp::Eq: return compared(BinaryOp::Ne, e->args[0], e->args[1]);
-        case BinaryOp::Ne: return compared(BinaryOp::Eq, e->args[0], e->args[1]);
-        default: break;
-      }
-    }
-    return unary(UnaryOp::Not, e);
-  }
-
-  Expr compared(BinaryOp op, const Expr& a, const Expr& b) {
-    return is_index(a->dtype) ? comparison(op, split(a), split(b)) : binary(op, a, b);
-  }
-
-  // Nested ands (ors), flattened, each operand once, in the order written.
-  Expr connective(const Expr& e) {
-    Exprs list;
-    bool absorbing = e->binary == BinaryOp::Or;
-    bool decided = false;
-    auto insert = [&](auto& self, const Expr& x) -> void {
-      if (decided) return;
-      if (is_op(x, e->binary)) {
-        self(self, x->args[0]);
-        self(self, x->args[1]);
-        return;
-      }
-      if (std::optional<bool> known = truth(x)) {
-        decided = *known == absorbing;
-        return;
-      }
-      for (const Expr& other : list) {
-        if (equal(other, x)) return;
-        if (equal(other, negate(x))) decided = true;
-      }
-      list.push_back(x);
-    };
-    insert(insert, simplify(e->args[0]));
-    insert(insert, simplify(e->args[1]));
-    if (decided || list.empty()) return boolean(decided ? absorbing : !absorbing, e->dtype.lanes);
-    Expr out = list[0];
-    for (size_t i = 1; i < list.size(); ++i) out = binary(e->binary, out, list[i]);
+Linear Simplifier::modulo(Linear n, Linear d) {
+  if (!d.is_constant()) return modulo_symbolic(n, d);
+  int64_t c = d.constant;
+  if (c == 0 || c == INT64_MIN) return atom(binary(BinaryOp::FloorMod, join(n), join(d)));
+  if (c < 0) {  // n % c = -((-n) % -c)
+    Linear minus, out;
+    if (!add(&minus, n, -1) || !add(&out, modulo(minus, Linear{{}, -c}), -1)) return modulo_atom(n, c);
     return out;
   }
+  if (c == 1) return {};
+  Linear quotient, rest, multiple, remainder;
+  reduce(n, c, &quotient, &rest);
+  // k * (x % a) with c a divisor of k * a is k * x here.
+  for (size_t i = 0; i < rest.terms.size(); ++i) {
+    const Term t = rest.terms[i];
+    int64_t period = 0;
+    if (!is_op(t.product, BinaryOp::FloorMod) || !is_int(t.product->args[1]) ||
+        __builtin_mul_overflow(t.product->args[1]->ivalue, t.coefficient, &period) || period % c != 0)
+      continue;
+    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!add(&rest, split(t.product->args[0]), t.coefficient)) return modulo_atom(n, c);
+    return modulo(std::move(rest), Linear{{}, c});
+  }
+  if (std::optional<int64_t> k = constant_quotient(rest, c)) {
+    rest.constant -= *k * c;
+    return rest;
+  }
+  if (int64_t g = split_by_divisor(rest, c, &multiple, &remainder)) {
+    if (add(&remainder, modulo(multiple, Linear{{}, c / g}), g)) return remainder;
+  }
+  return modulo_atom(rest, c);
+}
 
-  Expr comparison(BinaryOp op, const Linear& a, const Linear& b) {
-    std::optional<Linear> d = difference(b, a);
-    std::optional<Linear> minus = d ? difference(a, b) : std::nullopt;
-    if (!d || !minus) return binary(op, join(a), join(b));
-    if (op == BinaryOp::Eq || op == BinaryOp::Ne) {
-      bool ne = op == BinaryOp::Ne;
-      if (d->is_constant()) return boolean((d->constant != 0) == ne, 1);
-      int64_t g = divisor(*d);
-      if (d->constant % g != 0 || at_least(*d, 1, bounds_) || at_least(*minus, 1, bounds_)) return boolean(ne, 1);
-      if (at_least(*d, 0, bounds_) && at_least(*minus, 0, bounds_)) return boolean(!ne, 1);
-      shrink(&*d, g, d->constant / g);
-      if (d->terms[0].coefficient < 0) d = negated(*d);
-      return two_sided(op, *d, d->constant);
-    }
-    // d >= 0, for both kinds
-    if (op == BinaryOp::Lt && (!add(&*d, Linear{{}, -1}) || !add(&*minus, Linear{{}, 1})))
-      return binary(op, join(a), join(b));
-    if (d->is_constant()) return boolean(d->constant >= 0, 1);
-    int64_t g = divisor(*d);
-    int64_t constant = scalar::floor_div(d->constant, g);
-    shrink(&*d, g, constant);
-    if (at_least(*d, 0, bounds_)) return boolean(true, 1);
-    Linear refute = negated(*d);
-    if (at_least(refute, 1, bounds_)) return boolean(false, 1);
-    bool any_negative = std::any_of(d->terms.begin(), d->terms.end(), [](const Term& t) { return t.coefficient < 0; });
-    bool any_positive = std::any_of(d->terms.begin(), d->terms.end(), [](const Term& t) { return t.coefficient > 0; });
-    bool strict = any_negative && (constant < 0 || (!any_positive && constant < INT64_MAX));
-    return two_sided(strict ? BinaryOp::Lt : BinaryOp::Le, *d, constant + strict);
-  }
-
-  static int64_t divisor(const Linear& l) {
-    int64_t g = 0;
-    for (const Term& t : l.terms) g = std::gcd(g, t.coefficient);
-    return g;
-  }
-  static void shrink(Linear* l, int64_t g, int64_t constant) {
-    for (Term& t : l->terms) t.coefficient /= g;
-    l->constant = constant;
-  }
-
-  // Negative terms op positive terms + constant, with a negative constant moved to the left.
-  static Expr two_sided(BinaryOp op, const Linear& d, int64_t constant) {
-    Linear left, right;
-    for (const Term& t : d.terms) {
-      if (t.coefficient < 0 && t.coefficient != INT64_MIN)
-        left.terms.push_back({t.product, -t.coefficient});
-      else
-        right.terms.push_back(t);
-    }
-    if (constant < 0 && constant != INT64_MIN)
-      left.constant = -constant;
-    else
-      right.constant = constant;
-    return binary(op, join(left), join(right));
-  }
-
-  // --- vectors ---------------------------------------------------------------------------------------------------------
-  static std::optional<Lanes> as_lanes(const Expr& e) {
-    if (e->dtype.element() != DType::int64() || e->dtype.lanes == 1) return std::nullopt;
-    if (e->kind == Kind::Ramp && e->args[0]->dtype.lanes == 1) return Lanes{split(e->args[0]), e->ivalue};
-    if (e->kind == Kind::Broadcast && e->args[0]->dtype.lanes == 1) return Lanes{split(e->args[0]), 0};
-    return std::nullopt;
-  }
-  static Expr from_lanes(const Linear& base, int64_t stride, int lanes) {
-    return stride == 0 ? broadcast(join(base), lanes) : ramp(join(base), stride, lanes);
-  }
-
-  // The rules for a vector operation with simplified arguments; null when none applies.
-  Expr vector(const Expr& e, const Exprs& args) {
-    int lanes = e->dtype.lanes;
-    bool elementwise =
-        e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Cast || e->kind == Kind::Reinterpret;
-    if (!elementwise) return {};
-    if (std::all_of(args.begin(), args.end(),
-                    [](const Expr& a) { return a->kind == Kind::Broadcast && a->args[0]->dtype.lanes == 1; })) {
-      Exprs inner;
-      for (const Expr& a : args) inner.push_back(a->args[0]);
-      Expr one = e->kind == Kind::Unary         ? unary(e->unary, inner[0])
-                 : e->kind == Kind::Binary      ? binary(e->binary, inner[0], inner[1])
-                 : e->kind == Kind::Reinterpret ? reinterpret(e->dtype.element(), inner[0])
-                                                : cast(e->dtype.element(), inner[0]);
-      return broadcast(simplify(one), lanes);
-    }
-    if (e->kind != Kind::Binary) return {};
-    std::optional<Lanes> a = as_lanes(args[0]), b = as_lanes(args[1]);
-    if (!a || !b) return {};
-    int64_t stride = 0, last = 0;
-    switch (e->binary) {
-      case BinaryOp::Add:
-      case BinaryOp::Sub: {
-        int64_t sign = e->binary == BinaryOp::Add ? 1 : -1;
-        Linear base = a->base;
-        if (!add(&base, b->base, sign) || __builtin_mul_overflow(b->stride, sign, &stride) ||
-            __builtin_add_overflow(a->stride, stride, &stride))
-          return {};
-        return from_lanes(recombine(std::move(base)), stride, lanes);
-      }
-      case BinaryOp::Mul: {
-        if (!(b->stride == 0 && b->base.is_constant())) std::swap(a, b);
-        Linear base;
-        if (b->stride != 0 || !b->base.is_constant() || __builtin_mul_overflow(a->stride, b->base.constant, &stride))
-          return {};
-        return add(&base, a->base, b->base.constant) ? from_lanes(base, stride, lanes) : Expr{};
-      }
-      case BinaryOp::FloorDiv:
-      case BinaryOp::FloorMod: {
-        int64_t c = b->base.constant;
-        if (b->stride != 0 || !b->base.is_constant() || c <= 0 || __builtin_mul_overflow(a->stride, lanes - 1, &last))
-          return {};
-        bool div = e->binary == BinaryOp::FloorDiv;
-        if (a->stride % c == 0)
-          return div ? from_lanes(divide(a->base, b->base), a->stride / c, lanes)
-                     : from_lanes(modulo(a->base, b->base), 0, lanes);
-        // All lanes have one quotient when base % c leaves room for the last one.
-        Linear first = modulo(a->base, b->base);
-        Interval r = range_of(first, bounds_);
-        // base % c is a multiple of g when g divides all that base is made of
-        int64_t g = std::gcd(divisor(first), first.constant);
-        int64_t max = r.max && g > 1 && c % g == 0 ? std::min(*r.max, c - g) : r.max.value_or(c - 1);
-        if (!r.min || *r.min + std::min<int64_t>(last, 0) < 0 || max + std::max<int64_t>(last, 0) >= c) return {};
-        return div ? from_lanes(divide(a->base, b->base), 0, lanes) : from_lanes(first, a->stride, lanes);
-      }
-      case BinaryOp::Lt:
-      case BinaryOp::Le:
-      case BinaryOp::Eq:
-      case BinaryOp::Ne: return vector_comparison(e->binary, *a, *b, lanes);
-      default: return {};
+// k * d * (n // d) + k * (n % d) -> k * n, also under a common factor.
+Linear Simplifier::recombine(Linear l) {
+  for (size_t i = 0; i < l.terms.size() && l.terms.size() > 1; ++i) {
+    Exprs list = factors(l.terms[i].product);
+    for (const Expr& f : list) {
+      if (!is_op(f, BinaryOp::FloorMod)) continue;
+      if (!recombine_term(&l, i, f)) continue;
+      i = static_cast<size_t>(-1);  // start again
+      break;
     }
   }
+  return l;
+}
 
-  Expr vector_comparison(BinaryOp op, const Lanes& a, const Lanes& b, int lanes) {
-    std::optional<Linear> d = difference(b.base, a.base);
-    int64_t stride = 0, last = 0;
-    if (!d || __builtin_sub_overflow(b.stride, a.stride, &stride) || __builtin_mul_overflow(stride, lanes - 1, &last))
-      return {};
-    Linear minus = negated(*d);
-    int64_t low = std::min<int64_t>(last, 0), high = std::max<int64_t>(last, 0);  // of the lanes' part of b - a
-    bool equality = op == BinaryOp::Eq || op == BinaryOp::Ne;
-    int64_t need = op == BinaryOp::Le ? 0 : 1;
-    bool positive = at_least(*d, need - low, bounds_);
-    bool refuted = at_least(minus, high + (equality ? 1 : 1 - need), bounds_);
-    if (equality) return positive || refuted ? boolean(op == BinaryOp::Ne, lanes) : Expr{};
-    if (positive) return boolean(true, lanes);
-    return refuted ? boolean(false, lanes) : Expr{};
+bool Simplifier::recombine_term(Linear* l, size_t i, const Expr& mod) {
+  const Term t = l->terms[i];
+  Linear n = split(mod->args[0]), d = split(mod->args[1]);
+  if (d.terms.size() > 1 || (d.constant != 0 && !d.terms.empty())) return false;
+  Linear q = divide(n, d), wanted, whole;
+  if (q.terms.size() != 1 || q.constant != 0) return false;
+  Expr cofactor = without(t.product, mod);
+  Linear others = cofactor ? split(cofactor) : Linear{{}, 1};
+  Linear scaled;
+  if (!multiply(others, q, &wanted) || !multiply(wanted, d, &scaled) || scaled.terms.size() != 1 ||
+      scaled.constant != 0)
+    return false;
+  int64_t coefficient = 0;
+  if (__builtin_mul_overflow(scaled.terms[0].coefficient, t.coefficient, &coefficient)) return false;
+  for (size_t j = 0; j < l->terms.size(); ++j) {
+    if (j == i || l->terms[j].coefficient != coefficient || compare(l->terms[j].product, scaled.terms[0].product) != 0)
+      continue;
+    Linear rest{{}, l->constant};
+    for (size_t k = 0; k < l->terms.size(); ++k)
+      if (k != i && k != j) rest.terms.push_back(l->terms[k]);
+    if (!multiply(others, n, &whole) || !add(&rest, whole, t.coefficient)) return false;
+    *l = std::move(rest);
+    return true;
   }
+  return false;
+}
 
-  const Bounds& bounds_;
-  std::unordered_map<const Node*, Expr> exprs_;
-  std::unordered_map<const Node*, Linear> linears_;
-};
+// The operands of nested mins (maxes), without those that another one makes needless.
+Linear Simplifier::extremum(BinaryOp op, const Linear& a, const Linear& b) {
+  std::vector<Linear> list;
+  auto no_more = [&](const Linear& x, const Linear& y) {  // x can stand for min(x, y) (or max)
+    std::optional<Linear> d = op == BinaryOp::Min ? difference(y, x) : difference(x, y);
+    return d && at_least(*d, 0, bounds_);
+  };
+  auto insert = [&](auto& self, const Linear& l) -> void {
+    if (l.terms.size() == 1 && l.terms[0].coefficient == 1 && l.constant == 0 && is_op(l.terms[0].product, op)) {
+      self(self, split(l.terms[0].product->args[0]));
+      self(self, split(l.terms[0].product->args[1]));
+      return;
+    }
+    for (const Linear& other : list)
+      if (no_more(other, l)) return;
+    std::erase_if(list, [&](const Linear& other) { return no_more(l, other); });
+    list.push_back(l);
+  };
+  insert(insert, a);
+  insert(insert, b);
+  if (list.size() == 1) return list[0];
+  Exprs exprs;
+  for (const Linear& l : list) exprs.push_back(join(l));
+  std::sort(exprs.begin(), exprs.end(), [](const Expr& x, const Expr& y) { return compare(x, y) < 0; });
+  Expr out = exprs[0];
+  for (size_t i = 1; i < exprs.size(); ++i) out = binary(op, out, exprs[i]);
+  return atom(out);
+}
 
-}  // namespace
+}  // namespace simplifier
 
-Expr simplify(const Expr& e, const Bounds& bounds) { return Simplifier(bounds).simplify(e); }
+Expr simplify(const Expr& e, const Bounds& bounds) { return simplifier::Simplifier(bounds).simplify(e); }
 
 Interval interval(const Expr& e, const Bounds& bounds) { return range_of(simplify(e, bounds), bounds); }
 
-std::optional<bool> prove(const Expr& condition, const Bounds& bounds) { return truth(simplify(condition, bounds)); }
+std::optional<bool> prove(const Expr& condition, const Bounds& bounds) {
+  return simplifier::truth(simplify(condition, bounds));
+}
 
 std::optional<bool> prove_equal(const Expr& a, const Expr& b, const Bounds& bounds) {
   if (equal(a, b)) return true;

@@ -113,6 +113,16 @@ Tensor scan(std::string name, Exprs shape, DType dtype,
   return Tensor(new TensorNode(std::move(node)));
 }
 
+Diagnostic scan_in_operator(const TensorNode& stage) {
+  return Diagnostic{
+      DiagnosticKind::not_supported,
+      format("the operator computes the stage '{}' by te::scan, which only schedules may use", stage.name),
+      {},
+      {},
+      {},
+      "write it with te::compute and te::reduce, as docs/add-an-operator.md shows"};
+}
+
 int64_t bytes(const TensorNode& tensor) {
   int64_t bytes = tensor.dtype.bytes();
   for (const Expr& extent : tensor.shape) bytes *= scalar::is_int(extent) ? extent->ivalue : 1;

@@ -18,6 +18,7 @@
 #include <functional>
 #include <optional>
 
+#include "relay/base/diagnostics.h"
 #include "relay/scalar/expr.h"
 
 namespace relay::te {
@@ -65,6 +66,9 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
 // out[axes] = body(axes, self), where self is the stage itself, read one step back.
 Tensor scan(std::string name, Exprs shape, DType dtype,
             const std::function<Expr(const Exprs& axes, const Tensor& self)>& body);
+
+// Only schedules may use a scan: what is said of one that an operator computes.
+Diagnostic scan_in_operator(const TensorNode& stage);
 
 // Of all its elements; extents that are known at run time only count as one.
 int64_t bytes(const TensorNode& tensor);

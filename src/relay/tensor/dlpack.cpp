@@ -69,16 +69,24 @@ static Result<Tensor> import(Managed* managed) {
   std::optional<DType> dtype = to_dtype(view.dtype);
   if (!dtype)
     return Diagnostic{
-        kind, format("the DLPack tensor has elements of code {}, {} bits, {} lanes, which Relay has no type for",
-                     view.dtype.code, view.dtype.bits, view.dtype.lanes)};
+        kind,
+        format("the DLPack tensor has elements of code {}, {} bits, {} lanes, which Relay has no type for",
+               view.dtype.code, view.dtype.bits, view.dtype.lanes),
+        {},
+        {},
+        {},
+        "convert it to floats, integers of 8 to 64 bits or bools first"};
   if (view.ndim < 0 || view.ndim > 64 || (view.ndim > 0 && !view.shape))
-    return Diagnostic{kind, format("the DLPack tensor has rank {}", view.ndim)};
+    return Diagnostic{
+        kind, format("the DLPack tensor has rank {}", view.ndim), {}, {}, {}, "give a tensor of at most 64 dimensions"};
   Shape shape(view.shape, view.shape + view.ndim);
   std::optional<int64_t> count = element_count(shape);
   int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes))
-    return Diagnostic{kind, format("the DLPack tensor has shape ({})", join(shape, ", "))};
-  if (bytes > 0 && !view.data) return Diagnostic{kind, "the DLPack tensor has no data"};
+    return Diagnostic{kind, format("the DLPack tensor has shape ({})", join(shape, ", ")), {}, {},
+                      {},   "give a tensor whose sizes are not negative and fit in memory"};
+  if (bytes > 0 && !view.data)
+    return Diagnostic{kind, "the DLPack tensor has no data", {}, {}, {}, "give a tensor that is in memory"};
 
   auto release = [](Managed* m) {
     if (m->deleter) m->deleter(m);
@@ -101,8 +109,13 @@ static Result<Tensor> import(Managed* managed) {
 Result<Tensor> from_dlpack(dlpack::ManagedTensor* managed) { return import(managed); }
 Result<Tensor> from_dlpack(dlpack::ManagedTensorVersioned* managed) {
   if (managed->version.major != 1)
-    return Diagnostic{DiagnosticKind::wrong_input, format("the DLPack tensor has version {}.{}; Relay reads version 1",
-                                                          managed->version.major, managed->version.minor)};
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("the DLPack tensor has version {}.{}; Relay reads version 1", managed->version.major,
+                             managed->version.minor),
+                      {},
+                      {},
+                      {},
+                      "use a version of the other library whose tensors have version 1"};
   return import(managed);
 }
 

@@ -190,7 +190,12 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     std::string why = file < 0 ? std::strerror(errno) : "not a regular file";
     if (file >= 0) close(file);
-    return Diagnostic{DiagnosticKind::file_not_found, format("cannot read {}: {}", path, why)};
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("cannot read {}: {}", path, why),
+                      {},
+                      {},
+                      {},
+                      "check the path: the file with weights stands beside the program"};
   }
   size_t size = static_cast<size_t>(status.st_size);
   if (size < 8) {

@@ -9,7 +9,7 @@
 namespace relay::text {
 
 static Diagnostic file_error(DiagnosticKind kind, std::string message) {
-  return Diagnostic{.kind = kind, .message = std::move(message)};
+  return Diagnostic{.kind = kind, .message = std::move(message), .help = "check the path, and who may read the file"};
 }
 
 Result<ir::Module> load(const std::string& path, std::vector<std::string>* weights) {

@@ -17,7 +17,8 @@ static Diagnostics unknown_part(std::string_view name, Span span) {
   d.notes.push_back(
       format("its parts are: {}, and tensor arrays such as tensor_array_float32 and tensor_array_float32_any_3",
              join(names, ", ")));
-  if (std::optional<std::string> near = nearest(name, names)) d.help = format("did you mean \"{}\"?", *near);
+  std::optional<std::string> near = nearest(name, names);
+  d.help = near ? format("did you mean \"{}\"?", *near) : "import \"prelude\" takes all of it";
   return {d};
 }
 

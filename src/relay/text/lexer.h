@@ -78,7 +78,7 @@ class Lexer {
   bool skip_space();  // false after an unterminated comment, which is reported
   Token number(uint32_t begin);
   Token quoted(uint32_t begin, Tok kind);
-  Token error(uint32_t begin, std::string message, std::string help = "");
+  Token error(uint32_t begin, std::string message, std::string help);
 
   std::shared_ptr<const Source> source_;
   std::string_view text_;

@@ -95,7 +95,8 @@ Parser::Step Parser::item() {
     push(Open::Graph, token.begin);
     std::string_view digits = lexer_.text(token).substr(1);
     if (std::from_chars(digits.data(), digits.data() + digits.size(), open_.back().number).ec != std::errc())
-      report(DiagnosticKind::bad_literal, "the number of this graph variable is too large", span(token));
+      report(DiagnosticKind::bad_literal, "the number of this graph variable is too large", span(token),
+             "number them from %0");
     return Step::Operand;
   }
   if (at_word("let") && peek(1).kind == Tok::Local) return begin_let();

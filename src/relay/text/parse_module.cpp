@@ -332,7 +332,12 @@ static std::shared_ptr<const Source> source_of(std::string text) {
 // Places are 32-bit offsets.
 static Status check_size(const Source& source) {
   if (source.text.size() < (size_t{1} << 32) - 16) return ok();
-  return Diagnostic{DiagnosticKind::limit_exceeded, format("{} is larger than 4 GiB", source.name)};
+  return Diagnostic{DiagnosticKind::limit_exceeded,
+                    format("{} is larger than 4 GiB", source.name),
+                    {},
+                    {},
+                    {},
+                    "keep large weights in a .safetensors file beside the program: Module.save does"};
 }
 
 Result<Module> parse(std::shared_ptr<const Source> source, const ParseOptions& options) {

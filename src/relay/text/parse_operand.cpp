@@ -165,7 +165,7 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
   std::string text = (negative ? "-" : "") + std::string(lexer_.text(token));
   auto cached = literals_.find(text);
   if (cached != literals_.end()) return constant(cached->second, span_from(begin));
-  auto bad = [&](std::string message, std::string help = "") {
+  auto bad = [&](std::string message, std::string help) {
     report(DiagnosticKind::bad_literal, std::move(message), span_from(begin), std::move(help));
     return constant(0, DType::float32());
   };
@@ -260,7 +260,8 @@ Expr Parser::meta_constant() {
              format("the metadata section has {}, there is no meta[relay.Constant][{}]",
                     plural(metadata_.constants.size(), "constant", "constants"), index),
              place,
-             body_end_ == source_->text.size() ? "the text has no #[metadata] section; was it printed without?" : "");
+             body_end_ == source_->text.size() ? "the text has no #[metadata] section; was it printed without?"
+                                               : "refer to one that is there, or print the program again");
     return stand_in(place);
   }
   Expr& node = meta_nodes_[index];

@@ -26,8 +26,8 @@ static std::string pattern_form(const Constructor& c) {
 
 bool Parser::enter() {
   if (++depth_ <= depth_limit) return true;
-  report(DiagnosticKind::nesting_too_deep, format("this is nested more than {} levels deep", depth_limit),
-         span(peek()));
+  report(DiagnosticKind::nesting_too_deep, format("this is nested more than {} levels deep", depth_limit), span(peek()),
+         "name inner types and sizes, so that each is less deep");
   return false;
 }
 
@@ -354,7 +354,8 @@ bool Parser::attr_value(AttrValue* out) {
     } else if (read_double(text, &number)) {
       *out = number;
     } else {
-      report(DiagnosticKind::bad_literal, format("'{}' is not a number", text), span(token));
+      report(DiagnosticKind::bad_literal, format("'{}' is not a number", text), span(token),
+             "write 3, 0.5, 1e-5 or inf");
       *out = int64_t{0};
     }
     return true;

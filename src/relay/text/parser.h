@@ -17,6 +17,9 @@ namespace relay::text {
 
 using AttrValues = std::vector<std::pair<std::string, ir::AttrValue>>;
 
+// The way out of what nothing better is known of.
+constexpr const char* where_to_read = "docs/language.md shows how each construct is written";
+
 class Parser {
  public:
   Parser(std::shared_ptr<const Source> source, const ParseOptions& options);
@@ -37,15 +40,15 @@ class Parser {
     return token;
   }
   bool accept(Tok kind) { return at(kind) ? (take(), true) : false; }
-  bool expect(Tok kind, std::string_view context, std::string help = "");
+  bool expect(Tok kind, std::string_view context, std::string help = where_to_read);
   Span span(uint32_t begin, uint32_t end) const { return {source_, begin, end, {}}; }
   Span span(const Token& token) const { return span(token.begin, token.end); }
   Span span_from(uint32_t begin) const { return span(begin, std::max(begin, last_end_)); }
-  void report(DiagnosticKind kind, std::string message, Span span, std::string help = "");
+  void report(DiagnosticKind kind, std::string message, Span span, std::string help);
   void report_twice(std::string message, Span span, Span first);  // something has two definitions
   bool unexpected(std::string_view wanted,
-                  std::string help = "");         // "expected ..., found ..." at the next token; false
-  std::string name_of(const Token& token) const;  // of %x, @f, %"a b", an identifier
+                  std::string help = where_to_read);  // "expected ..., found ..." at the next token; false
+  std::string name_of(const Token& token) const;      // of %x, @f, %"a b", an identifier
   Diagnostics all_errors() const;
 
   // --- definitions -----------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class Inliner {
                      f->span,
                      {},
                      {},
-                     {},
+                     "mark smaller functions Inline, or fewer",
                      Severity::Warning});
     if (is_marked(f) && !reaches_itself(name)) inlined_[name] = count_nodes(f);
   }

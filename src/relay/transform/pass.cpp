@@ -64,8 +64,12 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
                         {},
                         suggestion(name, names, "options of passes")});
     else if (!ir::AttrConvert<int64_t>::from(value, &ignored) || ignored < 0)
-      errors.push_back(
-          {DiagnosticKind::bad_option, format("option '{}' must be a count, not {}", name, ir::str(value))});
+      errors.push_back({DiagnosticKind::bad_option,
+                        format("option '{}' must be a count, not {}", name, ir::str(value)),
+                        {},
+                        {},
+                        {},
+                        "give a whole number that is not below 0"});
   }
   if (!errors.empty()) return errors;
   return ok();

@@ -41,14 +41,15 @@ class Checker {
   };
   enum class State : uint8_t { Free, Open, Closed };
 
-  void fail(DiagnosticKind kind, std::string message, const Span& span) {
-    if (errors.size() < 100) errors.push_back({kind, std::move(message), span});
+  void fail(DiagnosticKind kind, std::string message, const Span& span, std::string help) {
+    if (errors.size() < 100) errors.push_back({kind, std::move(message), span, {}, {}, std::move(help)});
   }
 
   void open(const VarRef& v) {
     State& state = state_[v.get()];
     if (state != State::Free)
-      fail(DiagnosticKind::duplicate_definition, format("variable %{} is bound twice", v->name), v->span);
+      fail(DiagnosticKind::duplicate_definition, format("variable %{} is bound twice", v->name), v->span,
+           "make a variable of its own for each place that binds one");
     state = State::Open;
   }
 
@@ -65,7 +66,8 @@ class Checker {
     if (!seen_.insert(e.get())) return;
     switch (e->kind) {
       case ExprKind::Constant:
-        if (!as<Constant>(e)->value) fail(DiagnosticKind::bad_metadata, "a constant has no value", e->span);
+        if (!as<Constant>(e)->value)
+          fail(DiagnosticKind::bad_metadata, "a constant has no value", e->span, "make constants of arrays");
         return;
       case ExprKind::GlobalVar:
         if (module_ && module_->functions.count(as<GlobalVar>(e)->name) == 0) unknown_global(*as<GlobalVar>(e));
@@ -98,7 +100,8 @@ class Checker {
       default: break;
     }
     if (const TupleGetItem* item = as<TupleGetItem>(e); item && item->index < 0)
-      fail(DiagnosticKind::type_mismatch, format("a tuple has no field {}", item->index), e->span);
+      fail(DiagnosticKind::type_mismatch, format("a tuple has no field {}", item->index), e->span,
+           "the first field is .0, the last one less than there are fields");
     size_t begin = work_.size();
     for_each_child(e, [&](const Expr& child) { push(child); });
     std::reverse(work_.begin() + static_cast<ptrdiff_t>(begin), work_.end());
@@ -107,13 +110,15 @@ class Checker {
   void use(const Var& v) {
     State state = state_[&v];
     if (state == State::Closed || (state == State::Free && !allow_free_))
-      fail(DiagnosticKind::unknown_variable, format("variable %{} is used out of its scope", v.name), v.span);
+      fail(DiagnosticKind::unknown_variable, format("variable %{} is used out of its scope", v.name), v.span,
+           "make it a parameter of the function, or bind it with let around its use");
   }
 
   void unknown_global(const GlobalVar& g) {
     std::vector<std::string> names;
     for (const auto& [name, function] : module_->functions) names.push_back(name);
-    fail(DiagnosticKind::unknown_global, format("the module has no function @{}", g.name), g.span);
+    fail(DiagnosticKind::unknown_global, format("the module has no function @{}", g.name), g.span,
+         "define it in the module");
     if (std::optional<std::string> near = nearest(g.name, names); near && !errors.empty())
       errors.back().help = format("did you mean @{}?", *near);
   }
@@ -127,7 +132,8 @@ class Checker {
                  found->second.constructors[static_cast<size_t>(c->tag)]->name == c->name;
     if (!known)
       fail(DiagnosticKind::unknown_type,
-           format("the module has no type {} with a constructor {}", c->data_type, c->name), e->span);
+           format("the module has no type {} with a constructor {}", c->data_type, c->name), e->span,
+           "define the type in the module, or import it");
   }
   void constructors(const Pattern& p) {
     if (p->constructor && as<Constructor>(p->constructor)) constructor(p->constructor);

@@ -78,7 +78,8 @@ void Inference::call_function(const Call* call, const Type& callee) {
         DiagnosticKind::wrong_argument_count,
         format("{} takes {}, but {} given", name, plural(static_cast<int64_t>(f->args.size()), "argument", "arguments"),
                call->args.size() == 1 ? "1 is" : format("{} are", call->args.size())),
-        call->span, "", {format("{} has type {}", name, show(type_of(call->callee)))}, std::move(labels));
+        call->span, "give one argument for each parameter",
+        {format("{} has type {}", name, show(type_of(call->callee)))}, std::move(labels));
     return set(call, unifier_.error_type());
   }
   for (size_t i = 0; i < f->args.size(); ++i) {
@@ -129,8 +130,10 @@ void Inference::start_operator(const Call* call, const Op* op) {
   if (call->args.size() != wanted) {
     std::string inputs;
     for (const op::Input& input : op->def->inputs) inputs += (inputs.empty() ? "" : ", ") + input.name;
-    std::string help;
-    if (wanted == 1 && op->def->inputs[0].is_tuple) help = format("its input is a tuple: {}((%a, %b))", op->name);
+    std::string help = wanted == 0 ? "leave the arguments out; attributes are written name=value"
+                       : wanted == 1 && op->def->inputs[0].is_tuple
+                           ? format("its input is a tuple: {}((%a, %b))", op->name)
+                           : "give one argument for each; attributes are written name=value";
     report(DiagnosticKind::wrong_argument_count,
            format("{} takes {}, but {} given", op->name, plural(static_cast<int64_t>(wanted), "argument", "arguments"),
                   call->args.size() == 1 ? "1 is" : format("{} are", call->args.size())),

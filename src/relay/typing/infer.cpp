@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "relay/op/op.h"
+#include "relay/tensor/tensor.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
 #include "relay/typing/wrap.h"
@@ -69,7 +70,7 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   std::string help;
   const TensorType *a = as<TensorType>(wanted), *b = as<TensorType>(given);
   if (!advise) {
-    help = "";
+    help = "change one of the two";
   } else if (conflict.find("proven") != std::string::npos) {
     help = "give sizes that are always equal one name, or write ? where any size will do";
   } else if (as<FuncType>(given) && !as<FuncType>(wanted)) {
@@ -90,6 +91,8 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
     help = format("cast(..., dtype=\"{}\") converts it", a->dtype.str());
   } else if (a && b && a->shape.size() != b->shape.size()) {
     help = "reshape, expand_dims or squeeze change the number of axes";
+  } else {
+    help = "change one of the two: the annotation, or what the value is made of";
   }
   report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is expected", what, first, second), span,
          std::move(help), std::move(notes), std::move(labels));
@@ -175,6 +178,9 @@ Type Inference::checked_size(Type type, const Span& span) {
   return unifier_.error_type();
 }
 
+// Of one tensor: what Tensor::empty() can ask for.
+static constexpr int64_t most_elements = int64_t{1} << 59;
+
 Status Inference::valid_sizes(const Type& type) {
   if (const TupleType* tuple = as<TupleType>(type)) {
     for (const Type& field : tuple->fields) RELAY_RETURN_IF_ERROR(valid_sizes(field));
@@ -196,6 +202,13 @@ Status Inference::valid_sizes(const Type& type) {
                           scalar::is_int(d) ? "below zero" : "no size that 64 bits hold"),
                    "change the sizes or attributes that it is made from");
   }
+  Shape known;
+  for (const Dim& d : tensor->shape)
+    if (scalar::is_int(d)) known.push_back(d->ivalue);
+  if (std::optional<int64_t> count = element_count(known); !count || *count > most_elements)
+    return refused(DiagnosticKind::limit_exceeded,
+                   format("a tensor of shape ({}) has more than 2^59 elements", join(known, ", ")),
+                   "use a smaller shape");
   return ok();
 }
 

@@ -77,7 +77,7 @@ class Inference {
   void check_clauses(const ir::Match* match);
 
   // --- messages ----------------------------------------------------------------------------------------------------
-  void report(DiagnosticKind kind, std::string message, Span span, std::string help = "",
+  void report(DiagnosticKind kind, std::string message, Span span, std::string help,
               std::vector<std::string> notes = {}, std::vector<Label> labels = {});
   // "`what` has type ..., but ... is expected", from the last failed unify().
   void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,

@@ -118,7 +118,9 @@ Type Inference::infer_root(const Expr& root) {
 
 bool Inference::finish() {
   retry_pending();
-  if (!unifier_.settle()) report(DiagnosticKind::type_mismatch, unifier_.conflict(), {});
+  if (!unifier_.settle())
+    report(DiagnosticKind::type_mismatch, unifier_.conflict(), {},
+           "annotate the parameters and results with their types");
   std::vector<Type> types(touched_.size());
   bool clean = !sink_.has_errors();  // else what is not known may follow from what is wrong
   for (size_t i = 0; i < touched_.size(); ++i) {

@@ -1,7 +1,8 @@
 // relay bench: how fast a model runs, by itself or beside peers on the same machine and inputs (driver/contest.h).
 //
-// A peer is a process of its own, stopped while others run. Everybody's results are compared with those in double precision,
-// where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a small one.
+// A peer is a process of its own, stopped while others run. Everybody's results are compared with those in double
+// precision, where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a small
+// one.
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -63,7 +64,8 @@ struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
   driver::Rounds rounds;
-  // The machine's own: 99th percentile over median of a plain loop that is as long as a run of ours and reads the weights' bytes.
+  // The machine's own: 99th percentile over median of a plain loop that is as long as a run of ours and reads the
+  // weights' bytes.
   double jitter = 1;
 };
 }  // namespace
@@ -116,8 +118,8 @@ static Result<std::vector<double>> burst(const Subject& subject, int threads, do
 
 static constexpr int widest_bytes = 64;
 static int cores_of(int threads) { return std::min(threads, runtime::ThreadPool::global().size()); }
-// Its multiply-adds with the same number of threads. Together, cores are slower than one alone for their shared clock and power, but
-// not by a fifth.
+// Its multiply-adds with the same number of threads. Together, cores are slower than one alone for their shared clock
+// and power, but not by a fifth.
 static driver::MachineSpeed machine_speed(int threads) {
   constexpr double shared = 0.8;
   const int cores = cores_of(threads);
@@ -125,9 +127,9 @@ static driver::MachineSpeed machine_speed(int threads) {
           .expected = shared * driver::measure_fma_gflops(widest_bytes) * cores};
 }
 
-// Memory that nobody used for a while is handed out slowly where the machine is a virtual one (compiling BERT-base took 3.3 s
-// instead of 1.4): nobody's time to be ready holds that. Another process takes as much as an engine does, in huge pages, which are
-// handed out apart from others, and ends.
+// Memory that nobody used for a while is handed out slowly where the machine is a virtual one (compiling BERT-base took
+// 3.3 s instead of 1.4): nobody's time to be ready holds that. Another process takes as much as an engine does, in huge
+// pages, which are handed out apart from others, and ends.
 static void touch_memory(const std::string& model) {
   std::error_code ignored;
   const uintmax_t file = std::filesystem::file_size(model, ignored);
@@ -225,7 +227,7 @@ static void print_json(const BenchOptions& options, const std::vector<Measured>&
     for (size_t i = 1; i < m.rows.size(); ++i) one["peers"].push_back(as_json(m.rows[i], m.rows[0]));
     out.push_back(one);
   }
-  std::cout << out.dump(2) << "\n";
+  std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
 static void say_rounds(const Measured& m) {
@@ -244,7 +246,7 @@ static void print(const std::vector<Measured>& all) {
   bool peers = all[0].rows.size() > 1;
   std::cout << format("{:<22} {:>7} {:>7} {:>12} {:>12} {:>9} {:>9}", "", "threads", "runs", "median us", "p99 us",
                       "ready ms", "peak MiB");
-  std::cout << (peers ? format(" {:>9}  {}\n", "RMS error", "times relay's (95 % of certainty)") : "\n");
+  std::cout << (peers ? format(" {:>9}  {}\n", "RMS error", "times relay's (95 % confidence interval)") : "\n");
   for (const Measured& m : all) {
     for (const Row& row : m.rows) {
       std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>9.0f} {:>9.0f}", row.version, m.threads,
@@ -361,13 +363,23 @@ struct Scratch {
 static Status bench_random_net(BenchOptions options) {
   char folder[] = "/tmp/relay-net-XXXXXX";
   if (!mkdtemp(folder))
-    return Diagnostic{DiagnosticKind::file_not_found, format("{} cannot be made: {}", folder, std::strerror(errno))};
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("{} cannot be made: {}", folder, std::strerror(errno)),
+                      {},
+                      {},
+                      {},
+                      "see whether /tmp is full or may not be written to"};
   Scratch scratch{folder};
   RELAY_ASSIGN(std::string said, driver::run_package_file(options.program, "random_net.py",
                                                           {std::to_string(*options.random_net), scratch.path}));
   Json net = Json::parse(said, nullptr, false);
   if (!net.is_object() || !net.contains("shape") || !net.contains("text"))
-    return Diagnostic{DiagnosticKind::bad_option, format("random_net.py printed '{}'", said)};
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("random_net.py printed '{}'", said),
+                      {},
+                      {},
+                      {},
+                      "run it by itself to see what is wrong: python -m relay.random_net"};
   options.model = scratch.path + "/net.onnx";
   std::string shape = format("x={}", join(net["shape"].get<std::vector<int64_t>>(), ","));
   say(format("network {}, {}: {}", *options.random_net, shape, net["text"].get<std::string>()));

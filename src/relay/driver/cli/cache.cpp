@@ -57,15 +57,15 @@ static Status list(const CacheOptions& options) {
                       {"used", m.used}});
     else
       std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8),
-                          bytes_text(m.bytes), milliseconds(m.compile_ms), ago(m.used), printable(m.model),
-                          printable(m.how));
+                          bytes_text(m.bytes), milliseconds(m.compile_ms), ago(m.used), printable_line(m.model),
+                          printable_line(m.how));
   }
   for (const driver::Cache::Stray& stray : strays) {
     bytes += stray.bytes;
     if (!options.json)
       std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", bytes_text(stray.bytes),
                           stray.in_use ? "being written" : "left by a process that ended; prune removes it",
-                          printable(stray.path));
+                          printable_line(stray.path));
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, driver::default_cache_bytes());

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/files.h"
 #include "relay/driver/report.h"
 #include "relay/driver/targets.h"
 #include "relay/frontend/onnx/import.h"
@@ -32,7 +33,9 @@ static std::vector<std::string> entry_checks(const runtime::Program& program) {
 }
 
 // Import, then everything up to kernels (no machine code): the first stage with problems gives all of its own.
-static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form) {
+// `piped`: the model, where it came through a pipe.
+static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form,
+                                      const std::optional<std::string>& piped) {
   Findings out;
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const std::string& text : options.shapes) {
@@ -40,13 +43,19 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     shapes[shape.name] = shape.shape;
   }
   if (form == driver::ModelForm::Onnx) {
-    RELAY_ASSIGN(frontend::CheckReport report, onnx::check(options.model, {.shapes = shapes, .dims = {}}));
+    std::optional<driver::MemoryFile> content;
+    if (piped) content.emplace(*piped);
+    RELAY_ASSIGN(frontend::CheckReport report,
+                 onnx::check(options.model,
+                             {.shapes = shapes, .dims = {}, .content = content ? content->path() : std::string()}));
     out.operators = std::move(report.operators);
     out.problems = std::move(report.problems);
   }
   out.stage = "import";
   if (!out.problems.empty()) return out;
-  Result<driver::Model> model = driver::load_model(options.model, {.shapes = shapes, .run = {}});
+  driver::LoadOptions load{.shapes = shapes, .run = {}};
+  Result<driver::Model> model =
+      piped ? driver::load_model(options.model, *piped, load) : driver::load_model(options.model, load);
   if (!model) {
     out.problems = model.errors();
     return out;
@@ -88,20 +97,23 @@ static void print_json(const CheckOptions& options, const Findings& found) {
 }
 
 static Status check(const CheckOptions& options) {
-  RELAY_ASSIGN(driver::ModelForm form, driver::form_of(options.model));
+  std::optional<std::string> piped;
+  if (driver::is_pipe(options.model)) {
+    RELAY_ASSIGN(piped, driver::read_file(options.model));
+  }
+  RELAY_ASSIGN(driver::ModelForm form, piped ? driver::form_of(options.model, *piped) : driver::form_of(options.model));
   std::optional<Progress> progress(std::in_place, format("checking {}", options.model));
-  RELAY_ASSIGN(Findings found, find_problems(options, form));
+  RELAY_ASSIGN(Findings found, find_problems(options, form, piped));
   progress.reset();
   if (options.json) {
     print_json(options, found);
   } else if (!found.operators.empty()) {
     std::cout << format("{:<32} {:>6} {:>6}\n", "operator", "opset", "count");
     for (const frontend::OperatorUse& use : found.operators)
-      std::cout << format("{:<32} {:>6} {:>6}{}\n", use.op, use.version, use.count,
-                          use.has_converter ? "" : "   no converter");
+      print(format("{:<32} {:>6} {:>6}{}", use.op, use.version, use.count, use.has_converter ? "" : "   no converter"));
   }
   if (!options.json)
-    for (const std::string& check : found.entry_checks) std::cout << format("checked at entry: {}\n", check);
+    for (const std::string& check : found.entry_checks) print(format("checked at entry: {}", check));
   show(found.warnings);
   if (!found.problems.empty()) {
     say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
@@ -109,10 +121,12 @@ static Status check(const CheckOptions& options) {
     return found.problems;
   }
   say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
-      : !found.has_main ? format("{}: this program is well typed; it has no @main to compile", options.model)
-                        : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
-                                 plural(static_cast<int64_t>(found.groups), "group", "groups"),
-                                 plural(static_cast<int64_t>(found.kernels), "kernel", "kernels")));
+      : !found.has_main
+          ? format("{}: well typed; without @main there is nothing to compile or run: name the function to run @main",
+                   options.model)
+          : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
+                   plural(static_cast<int64_t>(found.groups), "group", "groups"),
+                   plural(static_cast<int64_t>(found.kernels), "kernel", "kernels")));
   return ok();
 }
 

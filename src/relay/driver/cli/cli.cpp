@@ -28,7 +28,7 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 
 static const char* const about =
     "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program (.relay)\n"
-    "or, where it says so, a compiled artifact.";
+    "or, where it says so, a compiled artifact; /dev/stdin is what comes through a pipe.";
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
@@ -50,10 +50,28 @@ static Status check_verb(int argc, const char* const* argv, const CLI::App& app)
   return ok();
 }
 
-// What CLI11 says, in our words and not longer than a person reads.
-static Diagnostic misunderstood(const CLI::ParseError& e, const char* verb) {
-  return Diagnostic{
-      DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, format("relay {} --help", shortened(verb))};
+// What CLI11 says, in our words and not longer than a person reads. `word`: the first one of the command line.
+static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, const std::string& word) {
+  Result<const CLI::App*> found = find_verb(app, {word});
+  const CLI::App& verb = found ? **found : app;
+  Diagnostic d{DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, ""};
+  d.help = format("`relay {}--help` says how it is used", found ? word + " " : "");
+  const std::vector<std::string> left = app.remaining(true);  // what nothing takes, the last words first
+  const bool wants_verb = verb.get_require_subcommand_min() > 0;
+  for (const std::string& one : left) {
+    if (wants_verb && one[0] != '-') {
+      if (Result<const CLI::App*> inner = find_verb(verb, {one}); !inner) return inner.errors()[0];
+    } else if (const bool is_option = one.size() > 1 && one[0] == '-';
+               is_option || dynamic_cast<const CLI::ExtrasError*>(&e)) {
+      if (!is_option && std::any_of(left.begin(), left.end(), [](const std::string& w) { return w[0] == '-'; }))
+        continue;
+      d.message = format("{} '{}'", is_option ? "there is no option" : "nothing takes the argument", shortened(one));
+      std::optional<std::string> near =
+          one.size() > 3 ? nearest(one.substr(0, one.find('=')), option_names(verb)) : std::nullopt;
+      if (near && is_option) d.help = format("did you mean {}? {}", *near, d.help);
+    }
+  }
+  return d;
 }
 
 static int parse_and_run(int argc, const char* const* argv) {
@@ -81,7 +99,7 @@ static int parse_and_run(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);  // --help, --version
-    show(misunderstood(e, argv[1][0] == '-' ? "" : argv[1]));
+    show(misunderstood(e, app, argv[1]));
     return 2;
   }
   set_quiet(quiet);

@@ -1,8 +1,8 @@
 // The command line. Every verb is one file that adds its subcommand; see `relay --help`.
 //
-// What every verb keeps to: results go to stdout, everything said about them to stderr, in lines that start with "relay:";
-// the last of them says what ran where. Any error is rendered on stderr and makes the exit status 1 (a command line that
-// cannot be understood: 2).
+// What every verb keeps to: results go to stdout, everything said about them to stderr, in lines that start with
+// "relay:"; the last of them says what ran where. Any error is rendered on stderr and makes the exit status 1 (a
+// command line that cannot be understood: 2).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -7,6 +7,7 @@
 
 #include "relay/base/bytes.h"
 #include "relay/base/text.h"
+#include "relay/driver/cli/terminal.h"
 
 namespace relay::cli {
 
@@ -125,13 +126,13 @@ std::vector<ConstantRow> constants_of(const Program& program) { return Finder(pr
 static void print_each(const std::vector<ConstantRow>& rows) {
   std::cout << format("{:>8} {:>12}  constant, form, readers\n", "", "bytes");
   for (const ConstantRow& row : rows) {
-    std::cout << format("{:>8} {:>12}  {}{}{}: {}\n", row.index, row.bytes, row.name, row.name.empty() ? "" : ": ",
-                        row.type, row.form);
+    print(format("{:>8} {:>12}  {}{}{}: {}", row.index, row.bytes, row.name, row.name.empty() ? "" : ": ", row.type,
+                 row.form));
     const size_t shown = std::min<size_t>(row.readers.size(), 3);
     std::string readers;
     for (size_t i = 0; i < shown; ++i) readers += (i ? "; " : "") + row.readers[i];
     if (row.readers.size() > shown) readers += format(" and {} more", row.readers.size() - shown);
-    std::cout << format("{:>8} {:>12}    read by {}\n", "", "", readers.empty() ? "nothing" : readers);
+    print(format("{:>8} {:>12}    read by {}", "", "", readers.empty() ? "nothing" : readers));
     if (!row.why.empty()) std::cout << format("{:>8} {:>12}    why: {}\n", "", "", row.why);
   }
 }

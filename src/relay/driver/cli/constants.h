@@ -1,4 +1,5 @@
-// What a program keeps of a model's weights: each constant, its form, who reads it and why there is a second form of it.
+// What a program keeps of a model's weights: each constant, its form, who reads it and why there is a second form of
+// it.
 #pragma once
 
 #include <nlohmann/json.hpp>

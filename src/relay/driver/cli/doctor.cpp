@@ -34,7 +34,8 @@ static std::string model_name() {
 
 static void row(const char* what, const std::string& value) { std::cout << format("{:<13} {}\n", what, value); }
 
-// One measured figure beside the described one. Shared machines measure low; twice off in either direction is worth a word.
+// One measured figure beside the described one. Shared machines measure low; twice off in either direction is worth a
+// word.
 static int compare(const char* what, const char* unit, double measured, double described) {
   double ratio = measured / described;
   bool agree = ratio > 0.5 && ratio < 2;

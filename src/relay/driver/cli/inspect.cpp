@@ -1,7 +1,7 @@
 // relay inspect: what a compiled model takes, gives and holds; with --memory where every array lies and when.
 //
-// Nothing is run and no machine code is made. Sizes that depend on shape variables are told for the shapes given by --shape,
-// and for 1 without.
+// Nothing is run and no machine code is made. Sizes that depend on shape variables are told for the shapes given by
+// --shape, and for 1 without.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -93,8 +93,8 @@ static void print_memory(const SegmentMemory& m) {
   std::cout << format("{:>12} {:>12} {:>6} {:>6}  {:<{}}  {}\n", "bytes", "offset", "first", "last", "life",
                       std::min<uint32_t>(48, m.steps), "array");
   for (const Buffer& b : m.buffers)
-    std::cout << format("{:>12} {:>12} {:>6} {:>6}  {}  {}: {}\n", b.bytes, b.offset, b.first, b.last, life(b, m.steps),
-                        b.name, b.type);
+    print(format("{:>12} {:>12} {:>6} {:>6}  {}  {}: {}", b.bytes, b.offset, b.first, b.last, life(b, m.steps), b.name,
+                 b.type));
 }
 
 static Json as_json(const SegmentMemory& m) {
@@ -153,15 +153,15 @@ static Status inspect(const InspectOptions& options) {
     return ok();
   }
   runtime::Signature signature = program->is_graph() ? runtime::graph_signature(*program) : program->signature;
-  for (const runtime::Port& port : signature.inputs) std::cout << format("input {}: {}\n", port.name, port.type);
-  for (const runtime::Port& port : signature.outputs) std::cout << format("output {}: {}\n", port.name, port.type);
+  for (const runtime::Port& port : signature.inputs) print(format("input {}: {}", port.name, port.type));
+  for (const runtime::Port& port : signature.outputs) print(format("output {}: {}", port.name, port.type));
   std::cout << format("{}, {}, {}\n", plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
                       plural(static_cast<int64_t>(program->segments.size()), "segment", "segments"),
                       plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"));
   print_constants(constants, model_bytes, options.constants);
   for (const SegmentMemory& m : segments) {
     if (!m.variables.empty()) say(format("{}: sizes are told for {}; --shape says others", m.name, m.variables));
-    if (segments.size() > 1) std::cout << format("\nsegment {}\n", m.name);
+    if (segments.size() > 1) std::cout << "\n", print(format("segment {}", m.name));
     if (options.memory)
       print_memory(m);
     else

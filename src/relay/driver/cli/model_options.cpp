@@ -40,9 +40,12 @@ std::vector<std::string> given_compile_options(const CLI::App& verb) {
   return given;
 }
 
-Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given) {
-  if (given.empty()) return ok();
-  RELAY_ASSIGN(driver::ModelForm form, driver::form_of(model));
+Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given,
+                           std::optional<driver::ModelForm> form) {
+  if (given.empty() || (!form && driver::is_pipe(model))) return ok();
+  if (!form) {
+    RELAY_ASSIGN(form, driver::form_of(model));
+  }
   if (form != driver::ModelForm::Artifact) return ok();
   return Diagnostic{DiagnosticKind::bad_option,
                     format("{} is compiled already: {} would have no effect", model, join(given, ", ")),

@@ -24,7 +24,10 @@ void add_compile_options(CLI::App& verb, ModelOptions& options);
 
 // The options among those that have no effect on an artifact, which is compiled already, and are given.
 std::vector<std::string> given_compile_options(const CLI::App& verb);
-Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given);
+// Refuses them for an artifact. `form`: of a model that was read; none: looks at the file. Of a pipe nothing is known
+// before.
+Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given,
+                           std::optional<driver::ModelForm> form = {});
 
 // Reads the model; warnings go to stderr. Shapes given by --shape are bound.
 Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor = {});

@@ -29,7 +29,8 @@ static Status list_passes() {
   return ok();
 }
 
-// The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read again.
+// The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read
+// again.
 static std::string module_text(const ir::Module& module, const OptOptions& options) {
   NamedTensors left_out;
   bool whole = options.inline_weights || isatty(STDOUT_FILENO) == 0;

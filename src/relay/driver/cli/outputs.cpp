@@ -44,7 +44,7 @@ Status check_output_file(const std::string& path) {
   return check_place(path, exists);
 }
 
-// --- run --output ------------------------------------------------------------------------------------------------------------
+// --- run --output ----------------------------------------------------------------------------------------------------
 static bool is_folder(const std::string& path) {
   struct stat about{};
   if (stat(path.c_str(), &about) == 0) return S_ISDIR(about.st_mode);

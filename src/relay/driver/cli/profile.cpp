@@ -30,10 +30,10 @@ static void print(const driver::Profile& profile, const driver::Ceilings& c) {
   std::cout << format("{:>10} {:>6} {:>6} {:>8} {:>9} {:>8} {:>14}  kernel: rule\n", "us", "%", "calls", "threads",
                       "GFLOP/s", "GB/s", "% of ceiling");
   for (const driver::KernelProfile& k : profile.kernels)
-    std::cout << format(
-        "{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}\n", k.us, 100 * k.us / profile.kernels_us,
-        k.calls, k.threads, k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
-        format("{} {:<6}", percent(k.share()), driver::name(k.bound)), k.name, k.rule.empty() ? "" : ": ", k.rule);
+    cli::print(format(
+        "{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}", k.us, 100 * k.us / profile.kernels_us, k.calls,
+        k.threads, k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
+        format("{} {:<6}", percent(k.share()), driver::name(k.bound)), k.name, k.rule.empty() ? "" : ": ", k.rule));
   double least = 0;
   for (const driver::KernelProfile& k : profile.kernels) least += k.least_us;
   std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",

@@ -49,7 +49,7 @@ static Json json_output(const std::string& name, const runtime::Value& value) {
 
 // "logits: float32[1, 1000]  min -1.2  max 3.4  mean 0.01", then the first values.
 static void print_output(const std::string& name, const Tensor& value) {
-  std::cout << format("{}: {}[{}]", printable(shortened(name)), value.dtype().str(), join(value.shape(), ", "));
+  std::cout << format("{}: {}[{}]", printable_line(shortened(name)), value.dtype().str(), join(value.shape(), ", "));
   int64_t count = value.elements(), finite = 0, shown = std::min<int64_t>(count, 8);
   double low = INFINITY, high = -INFINITY, sum = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -101,7 +101,7 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
       if (!options.json) print_output(names[i], values[i].tensor());
       outputs.emplace_back(names[i], values[i].tensor());
     } else if (!options.json) {
-      std::cout << printable(shortened(names[i])) << ": " << runtime::str(values[i], 100) << "\n";
+      std::cout << printable_line(shortened(names[i])) << ": " << printable_line(runtime::str(values[i], 100)) << "\n";
     }
   }
   if (options.json) {
@@ -138,7 +138,7 @@ static Status run_debug(const RunOptions& options) {
     Json about = {{"model", options.model}, {"executor", "debug"}, {"read_ms", model.ms}, {"run_ms", ms}};
     RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values, about));
   } else {
-    std::cout << eval::str(result) << "\n";  // a function is in it
+    std::cout << printable_line(eval::str(result)) << "\n";  // a function is in it
     if (!options.output.empty()) say("the result holds functions: nothing was written");
   }
   say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
@@ -191,6 +191,7 @@ static Status run(const RunOptions& options) {
   show(warnings);
   if (!made) return made.errors();
   driver::Ready& ready = *made;
+  RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
   for (const std::string& note : ready.notes) say(note);
   if (ready.compiled) say_notes(ready.compiled->report);
   if (ready.cached)

@@ -34,6 +34,8 @@ void say(const std::string& line) {
   std::fprintf(stderr, "relay: %s\n", printable(readable(line)).c_str());
 }
 
+void print(const std::string& line) { std::cout << printable_line(readable(line)) << "\n"; }
+
 std::string coloured(const std::string& text) {
   std::string out;
   for (std::string_view line : split(text, '\n')) {

@@ -1,4 +1,5 @@
-// What is said beside the results, on stderr: lines, diagnostics (in colour on a terminal), and how long work takes already.
+// What is said beside the results, on stderr: lines, diagnostics (in colour on a terminal), and how long work takes
+// already.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,8 @@ namespace relay::cli {
 void set_quiet(bool quiet);
 // "relay: ..." on stderr.
 void say(const std::string& line);
+// A line of a result on stdout. Names in it may hold anything: they are shown escaped, and not beyond 200 bytes.
+void print(const std::string& line);
 // Diagnostics on stderr. Coloured where stderr is a terminal, NO_COLOR is not set and TERM is not "dumb".
 void show(const Diagnostics& diagnostics);
 void show(const Diagnostic& diagnostic);

@@ -42,6 +42,12 @@ static std::vector<Choice> choices_of(const CLI::App& verb) {
   return out;
 }
 
+std::vector<std::string> option_names(const CLI::App& verb) {
+  std::vector<std::string> out;
+  for (const Choice& one : choices_of(verb)) out.insert(out.end(), one.names.begin(), one.names.end());
+  return out;
+}
+
 static std::vector<std::string> names_of(const std::vector<const CLI::App*>& verbs) {
   std::vector<std::string> out;
   for (const CLI::App* verb : verbs) out.push_back(verb->get_name());
@@ -62,7 +68,7 @@ static std::string escaped(std::string_view text, std::string_view special, std:
   return out;
 }
 
-// --- shells ------------------------------------------------------------------------------------------------------------------
+// --- shells ----------------------------------------------------------------------------------------------------------
 std::string bash_completion(const CLI::App& app) {
   std::vector<const CLI::App*> verbs = verbs_of(app);
   std::string values, words;
@@ -168,7 +174,7 @@ std::string fish_completion(const CLI::App& app) {
   return out;
 }
 
-// --- the man page ------------------------------------------------------------------------------------------------------------
+// --- the man page ----------------------------------------------------------------------------------------------------
 static std::string roff(std::string_view text) {
   std::string out;
   for (char c : text) {

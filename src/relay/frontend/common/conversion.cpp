@@ -217,7 +217,8 @@ bool Conversion::may_make(int64_t elements, DType dtype) {
   if (elements <= max_made_bytes / dtype.bytes() && import_.account(elements * dtype.bytes())) return true;
   report(DiagnosticKind::limit_exceeded,
          format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements,
-                max_made_bytes));
+                max_made_bytes),
+         "give smaller shapes, or store the constant in the model's file");
   return false;
 }
 

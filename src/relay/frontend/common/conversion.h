@@ -108,11 +108,13 @@ class Conversion {
   // The node has a form that cannot be imported, or that contradicts its operator.
   template <class... Args>
   Failure unsupported(fmt::format_string<Args...> what, Args&&... args) {
-    return report(DiagnosticKind::unsupported_operator, format(what, std::forward<Args>(args)...));
+    return report(DiagnosticKind::unsupported_operator, format(what, std::forward<Args>(args)...),
+                  "export the model with another form of this operator, or simplify it when exporting");
   }
   template <class... Args>
   Failure bad(fmt::format_string<Args...> what, Args&&... args) {
-    return report(DiagnosticKind::bad_model, format(what, std::forward<Args>(args)...));
+    return report(DiagnosticKind::bad_model, format(what, std::forward<Args>(args)...),
+                  "export the model again: this node contradicts what its operator takes");
   }
   bool failed() const { return failed_; }
   // What the converter gave, if it did not fail; a result that the node names and that is not there is reported.
@@ -122,7 +124,7 @@ class Conversion {
   ~Conversion() = default;
   virtual std::optional<AttributeView> attribute(std::string_view name) const = 0;
   void fail() { failed_ = true; }  // the problem has been reported
-  Failure report(DiagnosticKind kind, std::string what, std::string help = {});
+  Failure report(DiagnosticKind kind, std::string what, std::string help);
   Failure report(Diagnostics errors, const ir::Exprs& args);
   const Span& place() const { return place_; }
 

@@ -30,17 +30,19 @@ const std::vector<int64_t>* ImportState::given_shape(std::string_view name) cons
 }
 
 bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
-  auto refuse = [&](DiagnosticKind kind, std::string what, std::string help = {}) {
+  auto refuse = [&](DiagnosticKind kind, std::string what, std::string help) {
     report({kind, std::move(what), place, {}, {}, std::move(help)});
     return false;
   };
   if (!input.is_tensor)
     return refuse(DiagnosticKind::unsupported_operator,
-                  format("input '{}' is not a tensor (a sequence, a map or optional)", input.name));
+                  format("input '{}' is not a tensor (a sequence, a map or optional)", input.name),
+                  "export the model with an input for each tensor");
   if (!input.dtype)
     return refuse(
         DiagnosticKind::unsupported_operator,
-        format("input '{}' has elements of type {}, which Relay has no tensors of", input.name, input.element));
+        format("input '{}' has elements of type {}, which Relay has no tensors of", input.name, input.element),
+        "export the model with inputs of floats, integers of 8 to 64 bits or bools");
   const std::vector<int64_t>* given = given_shape(input.name);
   if (!input.shape && !given)
     return refuse(DiagnosticKind::bad_model, format("input '{}' has no shape in the model", input.name),
@@ -50,7 +52,8 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
   if (given->size() != rank)
     return refuse(DiagnosticKind::bad_option,
                   format("input '{}' has {}, but the shape given for it, [{}], has {}", input.name,
-                         plural(static_cast<int64_t>(rank), "axis", "axes"), join(*given, ", "), given->size()));
+                         plural(static_cast<int64_t>(rank), "axis", "axes"), join(*given, ", "), given->size()),
+                  "give one size for each axis: -1 leaves it as the model has it");
   for (int64_t size : *given)
     if (size < -1)
       return refuse(
@@ -73,7 +76,10 @@ bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
     if (before && *before != value) {
       report({DiagnosticKind::bad_option,
               format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, *before, value, input.name),
-              place});
+              place,
+              {},
+              {},
+              "one name is one size, in all inputs: give the same size"});
       return false;
     }
     sizes_.bind(dim.name, value);
@@ -106,8 +112,9 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& inputs) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     Diagnostic d{DiagnosticKind::bad_option,
                  format("a shape is given for '{}', but the model has no such input", name)};
-    if (std::optional<std::string> near = nearest(name, names)) d.help = format("did you mean '{}'?", *near);
-    d.notes.push_back(format("inputs: {}", join(names, ", ")));
+    std::optional<std::string> near = nearest(name, names);
+    d.help = near ? format("did you mean '{}'? The inputs are: {}", *near, join(names, ", "))
+                  : format("the inputs are: {}", join(names, ", "));
     report(std::move(d));
   }
   auto place_of = [&](const TensorInfo& input) { return span(format("input '{}'", input.name)); };
@@ -163,8 +170,12 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
   for (std::string_view name : names) {
     const Value* value = scopes_.lookup(name);
     if (!value)
-      report({DiagnosticKind::bad_model, format("output '{}' is defined by no node", name),
-              span(format("output '{}'", name))});
+      report({DiagnosticKind::bad_model,
+              format("output '{}' is defined by no node", name),
+              span(format("output '{}'", name)),
+              {},
+              {},
+              "the model is incomplete: export it again"});
     Expr expr = value && *value ? expression(*value, place) : Expr();
     if (!expr) complete = false;
     outputs.push_back(Value(std::move(expr)));
@@ -175,7 +186,13 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
 
 std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_view>& names, const Values& outputs,
                                                  ir::DictAttrs attrs, const Span& place) {
-  if (problems_.empty() && outputs.empty()) report({DiagnosticKind::bad_model, "the graph has no outputs", place});
+  if (problems_.empty() && outputs.empty())
+    report({DiagnosticKind::bad_model,
+            "the graph has no outputs",
+            place,
+            {},
+            {},
+            "export the model with the results that you want as its outputs"});
   if (!problems_.empty()) return std::nullopt;
   ImportedModel result;
   ir::Exprs results;
@@ -240,7 +257,10 @@ bool ImportState::expect_inputs(const Values& inputs, size_t least, const Span& 
     report({DiagnosticKind::bad_model,
             format("{} needs {}, but input {} is missing", *place.node,
                    plural(static_cast<int64_t>(least), "input", "inputs"), i),
-            place});
+            place,
+            {},
+            {},
+            "the model is incomplete: export it again"});
     return false;
   }
   return true;

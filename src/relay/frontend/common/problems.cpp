@@ -46,7 +46,10 @@ void OperatorUses::report_missing(Problems& problems, const char* version_word, 
     Diagnostic d{DiagnosticKind::unsupported_operator,
                  format("operator {}{} cannot be imported; the model uses it {}", use.op, version,
                         plural(static_cast<int64_t>(use.count), "time", "times")),
-                 use.first};
+                 use.first,
+                 {},
+                 {},
+                 "export the model without this operator"};
     explain(name.first, name.second, d);
     problems.add(std::move(d));
   }

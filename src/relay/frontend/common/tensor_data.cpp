@@ -13,7 +13,13 @@ static_assert(std::endian::native == std::endian::little, "bytes are little-endi
 namespace fs = std::filesystem;
 
 Diagnostic tensor_problem(DiagnosticKind kind, std::string_view name, const std::string& what) {
-  return Diagnostic{kind, format("tensor '{}' {}", name, what)};
+  return Diagnostic{kind,
+                    format("tensor '{}' {}", name, what),
+                    {},
+                    {},
+                    {},
+                    kind == DiagnosticKind::corrupt_file ? "copy or download the model again, with its data files"
+                                                         : "export the model again: it contradicts itself here"};
 }
 
 Result<TensorSize> tensor_size(std::string_view name, const Shape& shape, DType dtype) {

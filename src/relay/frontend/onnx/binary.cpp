@@ -1,5 +1,5 @@
-// Operators of two or more tensors, element by element: arithmetic, comparison, logic, selection. On sizes (known elements) they
-// are computed at import.
+// Operators of two or more tensors, element by element: arithmetic, comparison, logic, selection. On sizes (known
+// elements) they are computed at import.
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::convert {
@@ -9,8 +9,8 @@ using scalar::BinaryOp;
 
 namespace {
 
-// Before opset 7 the second operand was stretched only on request, from a given axis on: reshaped so that it stretches by
-// itself.
+// Before opset 7 the second operand was stretched only on request, from a given axis on: reshaped so that it stretches
+// by itself.
 Expr second_operand(Convert& c, const Expr& a) {
   Expr b = c.input(1);
   if (c.opset >= 7 || !b || !c.integer("broadcast", 0) || !c.has_attribute("axis")) return b;

@@ -14,7 +14,7 @@ Result<ImportedModel> load(const std::string& path, const ImportOptions& options
 }
 
 Result<CheckReport> check(const std::string& path, const ImportOptions& options) {
-  RELAY_ASSIGN(Model model, read_model(path));
+  RELAY_ASSIGN(Model model, read_model(path, options.content));
   CheckReport report;
   Importer importer(model, options);
   report.operators = importer.operator_uses().sorted();

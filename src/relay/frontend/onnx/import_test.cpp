@@ -139,7 +139,7 @@ TEST(OnnxImport, Branches) {
   EXPECT_TRUE(ir::as<ir::Call>(main_of(*m).body));
 }
 
-// --- what cannot be imported ----------------------------------------------------------------------------------------------
+// --- what cannot be imported -----------------------------------------------------------------------------------------
 
 TEST(OnnxImport, AllUnsupportedOperatorsAtOnce) {
   TestGraph g;

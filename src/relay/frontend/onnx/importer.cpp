@@ -50,7 +50,11 @@ void Importer::report_unsupported_operators() {
 void Importer::check_versions(const Span& place) {
   if (model_.opsets.find("") == model_.opsets.end() && model_.ir_version >= 3)
     report({DiagnosticKind::bad_model,
-            "the model does not say which version of ONNX's operators it uses (opset_import)", place});
+            "the model does not say which version of ONNX's operators it uses (opset_import)",
+            place,
+            {},
+            {},
+            "export the model again: exporters write it"});
   for (const auto& [domain, version] : model_.opsets)
     if (version < 1)
       report({DiagnosticKind::bad_model,
@@ -66,8 +70,12 @@ std::optional<ImportedModel> Importer::run() {
   const Graph& graph = model_.graph;
   Span place = span(graph.name.empty() ? "the graph" : format("graph '{}'", graph.name));
   if (graph.has_sparse)
-    report(
-        {DiagnosticKind::unsupported_operator, "the model has sparse initialisers, which cannot be imported", place});
+    report({DiagnosticKind::unsupported_operator,
+            "the model has sparse initialisers, which cannot be imported",
+            place,
+            {},
+            {},
+            "export the model with ordinary (dense) initialisers"});
   check_versions(place);
   report_unsupported_operators();
   read_initializers(graph);
@@ -181,7 +189,12 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
 
 std::optional<Values> Importer::subgraph(const Graph& graph, const Span& place) {
   if (!graph.inputs.empty()) {
-    report({DiagnosticKind::unsupported_operator, "a graph with inputs of its own cannot be imported here", place});
+    report({DiagnosticKind::unsupported_operator,
+            "a graph with inputs of its own cannot be imported here",
+            place,
+            {},
+            {},
+            "export the model without it: unroll loops, give fixed shapes"});
     return std::nullopt;
   }
   Scopes::Inner scope(scopes());

@@ -192,7 +192,8 @@ Values OneHot(Convert& c) {
                  {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", values->dtype}})};
 }
 
-// Range of whole numbers where start or limit is an expression over shape variables: sums of delta, as many as there are.
+// Range of whole numbers where start or limit is an expression over shape variables: sums of delta, as many as there
+// are.
 static Expr range_of_sizes(Convert& c) {
   const KnownRef start = c.known(0), limit = c.known(1), delta = c.known(2);
   for (const KnownRef& k : {start, limit, delta})

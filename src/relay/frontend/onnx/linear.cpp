@@ -7,7 +7,8 @@ namespace relay::onnx::convert {
 using ir::Dims;
 using ir::Expr;
 
-// alpha * A' * B' + beta * C, where A' and B' are perhaps transposed. A weight that is used transposed is Relay's nn.dense.
+// alpha * A' * B' + beta * C, where A' and B' are perhaps transposed. A weight that is used transposed is Relay's
+// nn.dense.
 Values Gemm(Convert& c) {
   Expr a = c.input(0), b = c.input(1);
   // The oldest exporters give A more axes and mean a matrix.

@@ -4,10 +4,10 @@
 //   for (const Node& node : model->graph.nodes) ... node.op, node.inputs, node.find("strides") ...
 //   Result<Tensor> weight = tensor_value(*model, model->graph.initializers[0]);
 //
-// Everything is read from a mapping of the file: names are views into it, weights stay in it until they are asked for (and
-// after that too, when their place is aligned). A file from a stranger is safe: lengths are checked against the bytes
-// present, counts and nesting against limits, and nothing is allocated that the bytes present do not pay for. Unknown fields are
-// skipped. Contradictions between fields (a graph that is no graph) are for the importer to find.
+// Everything is read from a mapping of the file: names are views into it, weights stay in it until they are asked for
+// (and after that too, when their place is aligned). A file from a stranger is safe: lengths are checked against the
+// bytes present, counts and nesting against limits, and nothing is allocated that the bytes present do not pay for.
+// Unknown fields are skipped. Contradictions between fields (a graph that is no graph) are for the importer to find.
 #pragma once
 
 #include <map>
@@ -71,7 +71,8 @@ struct TensorData {
 
 struct Graph;
 
-// What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types, sparse).
+// What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types,
+// sparse).
 using AttributeValue =
     std::variant<std::monostate, float, int64_t, std::string_view, std::unique_ptr<TensorData>, std::unique_ptr<Graph>,
                  std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;

@@ -1,5 +1,5 @@
-// Images made larger and smaller: Resize and its forerunner Upsample; read at the places of a grid; channels turned into
-// space and back.
+// Images made larger and smaller: Resize and its forerunner Upsample; read at the places of a grid; channels turned
+// into space and back.
 #include <cmath>
 
 #include "relay/frontend/onnx/convert.h"
@@ -75,8 +75,8 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   return c.emit(names[rank - 4], {x}, attrs);
 }
 
-// floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: nothing when
-// it is not, and the result would not be ONNX's.
+// floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: nothing
+// when it is not, and the result would not be ONNX's.
 std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>& scales) {
   if (static_cast<int64_t>(scales.size()) != c.rank(x))
     return c.bad("there are {} scales for the data {}", scales.size(), ir::str(x->type));
@@ -138,8 +138,8 @@ Values Upsample(Convert& c) {
   return {resized(c, x, *size, r)};
 }
 
-// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), of which roi is rarely meant and one of the last two is
-// empty or absent.
+// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), of which roi is rarely meant and one of the
+// last two is empty or absent.
 Values Resize(Convert& c) {
   Expr x = c.input(0);
   Resizing r;

@@ -11,7 +11,7 @@ using ir::Dims;
 using ir::Expr;
 using ir::Ints;
 
-// --- sizes --------------------------------------------------------------------------------------------------------------
+// --- sizes -----------------------------------------------------------------------------------------------------------
 
 static bool has_unknown(const Dims& shape) {
   return std::any_of(shape.begin(), shape.end(), [](const Dim& d) { return is_any(d); });
@@ -44,7 +44,7 @@ Values Size(Convert& c) {
   return {c.emit("ndarray_size", {x}, {{"dtype", DType::int64()}})};
 }
 
-// --- the same elements in another shape -----------------------------------------------------------------------------------
+// --- the same elements in another shape ------------------------------------------------------------------------------
 
 // A known value in the shape of its converted form, when that is of numbers.
 static KnownRef known_in(Convert& c, const Dims& shape) {
@@ -182,7 +182,7 @@ Values Transpose(Convert& c) {
   return {c.transpose(x, *perm)};
 }
 
-// --- more elements ----------------------------------------------------------------------------------------------------------
+// --- more elements ---------------------------------------------------------------------------------------------------
 
 Values Expand(Convert& c) {
   std::optional<Dims> wanted = c.dims(1, "the shape");
@@ -285,7 +285,7 @@ Values Split(Convert& c) {
   return results;
 }
 
-// --- constants --------------------------------------------------------------------------------------------------------------
+// --- constants -------------------------------------------------------------------------------------------------------
 
 Values Constant(Convert& c) {
   for (const Attribute& a : c.node.attributes) {
@@ -335,7 +335,7 @@ Values ConstantOfShape(Convert& c) {
   return {c.broadcast_to(c.constant(value.reshaped({})), *shape)};
 }
 
-// --- padding ------------------------------------------------------------------------------------------------------------------
+// --- padding ---------------------------------------------------------------------------------------------------------
 
 // Amounts are an attribute before opset 11 and an input since, for the named axes since 18. A negative amount cuts.
 Values Pad(Convert& c) {

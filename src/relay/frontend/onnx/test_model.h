@@ -22,7 +22,7 @@ namespace relay::onnx::test {
 using Bytes = std::string;
 using Write = protozero::pbf_writer;
 
-// --- attributes ---------------------------------------------------------------------------------------------------------
+// --- attributes ------------------------------------------------------------------------------------------------------
 inline Bytes attribute(const std::string& name, int type, const std::function<void(Write&)>& value) {
   Bytes out;
   Write w(out);
@@ -52,7 +52,7 @@ inline Bytes message(const std::string& n, int type, int field, const Bytes& v) 
   return attribute(n, type, [&](Write& w) { w.add_message(static_cast<uint32_t>(field), v); });
 }
 
-// --- tensors ------------------------------------------------------------------------------------------------------------
+// --- tensors ---------------------------------------------------------------------------------------------------------
 inline Bytes tensor(const std::string& name, const std::vector<int64_t>& dims, int type,
                     const std::function<void(Write&)>& data) {
   Bytes out;

@@ -92,7 +92,7 @@ Values Cast(Convert& c) {
 
 Values CastLike(Convert& c) { return cast_to(c, c.dtype(c.input(1))); }
 
-// --- activations --------------------------------------------------------------------------------------------------------
+// --- activations -----------------------------------------------------------------------------------------------------
 
 // alpha * (exp(min(x, 0) / scale) - 1): the negative side of the exponential units, 0 on the positive one.
 static Expr exponential_side(Convert& c, const Expr& x, double alpha, double scale = 1) {

@@ -1,4 +1,5 @@
-// The geometry that convolutions and pools share: extents, steps and paddings of a window that moves over the last axes.
+// The geometry that convolutions and pools share: extents, steps and paddings of a window that moves over the last
+// axes.
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"

@@ -141,7 +141,8 @@ Diagnostic unknown(std::string_view what, std::string_view name, const std::vect
   return {.kind = DiagnosticKind::unknown_target,
           .message = format("no x86 {} is named '{}'", what, name),
           .notes = {format("known: {}", join(known, ", "))},
-          .help = near ? format("did you mean '{}'?", *near) : ""};
+          .help = near ? format("did you mean '{}'?", *near)
+                       : "choose one of these; `relay doctor` says what this machine is"};
 }
 
 Result<TargetDesc> describe(std::string_view text) {
@@ -180,7 +181,8 @@ Result<TargetDesc> describe(std::string_view text) {
       if (part.empty() || (part[0] != '+' && part[0] != '-'))
         return Diagnostic{.kind = DiagnosticKind::unknown_target,
                           .message = format("'{}' is not a feature: write +name or -name", part),
-                          .notes = {format("known: {}", join(known, ", "))}};
+                          .notes = {format("known: {}", join(known, ", "))},
+                          .help = "write a target with its features as in native,-avx512f"};
       return unknown("feature", feature, known);
     }
     if (part[0] == '+') {
