@@ -298,12 +298,28 @@ void add_modules(nb::module_& m) {
       nb::arg("path"));
   m.def(
       "load",
-      [](const std::string& path, const Shapes& shapes) {
+      [](const std::string& path, const Shapes& shapes, const std::map<std::string, std::string>& dtypes,
+         std::optional<int64_t> opset, bool freeze_params) {
         nb::gil_scoped_release released;
-        driver::Model model = take(driver::load_model(path, {.shapes = shapes, .run = {}}));
+        driver::LoadOptions options{
+            .shapes = shapes, .run = {}, .dtypes = {}, .opset = opset, .freeze_params = freeze_params};
+        for (const auto& [name, text] : dtypes) {
+          std::optional<DType> dtype = parse_dtype(text);
+          if (!dtype)
+            throw CompileError(
+                Diagnostics{Diagnostic{DiagnosticKind::bad_option,
+                                       format("'{}', given for input '{}', is not an element type", text, name),
+                                       {},
+                                       {},
+                                       {},
+                                       "give one such as float32 or int64"}});
+          options.dtypes[name] = *dtype;
+        }
+        driver::Model model = take(driver::load_model(path, options));
         return PyModule{std::move(model.module), std::move(model.output_names), std::move(model.files)};
       },
-      nb::arg("path"), nb::arg("shapes") = Shapes());
+      nb::arg("path"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = std::map<std::string, std::string>(),
+      nb::arg("opset") = nb::none(), nb::arg("freeze_params") = true);
   m.def(
       "form_of_bytes",
       [](const std::string& name, nb::bytes bytes) {

@@ -217,6 +217,74 @@ def resize(data, size, method, mode, rounding, alpha=-0.5, exclude=0, roi=(), ex
     return torch.where(inside[0][:, None] & inside[1], result, extrapolation)
 
 
+def scattered(data, places, values, mode):
+    """Data with values put at, or combined with, what is at places: pairs of an index and a value, in order."""
+    combine = {
+        "update": lambda a, b: b,
+        "add": lambda a, b: a + b,
+        "mean": lambda a, b: a + b,
+        "mul": lambda a, b: a * b,
+        "min": torch.minimum,
+        "max": torch.maximum,
+    }[mode]
+    out, count = data.clone(), torch.ones_like(data)
+    for place, value in zip(places, values, strict=True):
+        out[place] = combine(out[place], value)
+        count[place] += 1
+    return out / count if mode == "mean" else out
+
+
+def scatter_elements(data, indices, updates, axis, reduction):
+    places = []
+    for place in np.ndindex(*indices.shape):
+        index = int(indices[place])
+        places.append((*place[: axis % data.ndim], index, *place[axis % data.ndim + 1 :]))
+    return scattered(data, places, [updates[place] for place in np.ndindex(*indices.shape)], reduction)
+
+
+def scatter_nd(data, indices, updates, mode):
+    at = list(np.ndindex(*indices.shape[1:]))
+    return scattered(
+        data, [tuple(int(i) for i in indices[(slice(None), *y)]) for y in at], [updates[y] for y in at], mode
+    )
+
+
+def roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligned):
+    """Each sample by itself."""
+    height, width = data.shape[2:]
+    out = torch.zeros(len(rois), data.shape[1], *pooled_size, dtype=torch.float64)
+    shift = 0.5 if aligned else 0.0
+
+    def sample(image, y, x):
+        if not (-1 <= y <= height and -1 <= x <= width):
+            return [torch.zeros(image.shape[0], dtype=torch.float64)]
+        y, x = min(max(y, 0.0), height - 1), min(max(x, 0.0), width - 1)
+        top, left = int(y), int(x)
+        weights = {(0, 0): (1 - y + top) * (1 - x + left), (0, 1): (1 - y + top) * (x - left)}
+        weights |= {(1, 0): (y - top) * (1 - x + left), (1, 1): (y - top) * (x - left)}
+        return [
+            image[:, min(top + j, height - 1), min(left + k, width - 1)].double() * w for (j, k), w in weights.items()
+        ]
+
+    for n, (batch, *corners) in enumerate(rois.tolist()):
+        x1, y1, x2, y2 = (c * spatial_scale - shift for c in corners)
+        cell_h = (y2 - y1 if aligned else max(y2 - y1, 1.0)) / pooled_size[0]
+        cell_w = (x2 - x1 if aligned else max(x2 - x1, 1.0)) / pooled_size[1]
+        image = data[min(max(int(batch), 0), len(data) - 1)]
+        for i, j in np.ndindex(*pooled_size):
+            points = [
+                sample(
+                    image, y1 + (i + (k + 0.5) / sample_ratio) * cell_h, x1 + (j + (m + 0.5) / sample_ratio) * cell_w
+                )
+                for k, m in np.ndindex(sample_ratio, sample_ratio)
+            ]
+            if mode == "avg":
+                out[n, :, i, j] = sum(sum(p) for p in points) / sample_ratio**2
+            else:
+                out[n, :, i, j] = torch.stack([torch.stack(p).amax(0) for p in points]).amax(0)
+    return out
+
+
 def evaluate(oracle, inputs, attrs, output_shape):
     """The value of an oracle."""
     names = dict(globals(), np=np, scipy=scipy, torch=torch, F=F, output_shape=output_shape)

@@ -333,13 +333,53 @@ def test_check_lists_all_problems_of_a_model(tmp_path):
     ]
     path = onnx_model(tmp_path / "bad.onnx", nodes, [("x", [1, 4])], [("y", [1, 4])])
     done = cli("check", path)
-    assert done.returncode == 1
+    assert done.returncode == 3  # right, but Relay cannot do it
     assert "Foo" in done.stderr and "Bar" in done.stderr
+    assert "Foo that makes 'a'" in done.stdout and "reason: Relay has no converter for it" in done.stdout
     report = cli_json("check", path, "--json")
+    assert report["verdict"] == "unsupported" and report["operators"][0]["remedy"].startswith("export the model with")
     assert not report["ok"] and {op["op"].rpartition(".")[2] for op in report["operators"] if not op["supported"]} == {
         "Foo",
         "Bar",
     }
+
+
+def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
+    from onnx import helper
+
+    nodes = [
+        helper.make_node("Foo", ["x"], ["a"], domain="com.acme"),
+        helper.make_node("Softmax", ["nowhere"], ["b"]),
+        helper.make_node("Relu", ["x"], ["y"], slope=2.0),
+    ]
+    path = onnx_model(tmp_path / "bad.onnx", nodes, [("x", [1, 4])], [("y", [1, 4])])
+    assert cli("check", path).returncode == 1
+    report = cli_json("check", path, "--json")
+    assert report["verdict"] == "malformed" and len(report["problems"]) >= 3
+    relu = next(op for op in report["operators"] if op["op"] == "Relu")
+    assert relu["supported"] and relu["count"] == 1 and relu["first"] == "Relu that makes 'y'"
+    assert relu["reason"] == "Relu has no attribute 'slope'"
+
+
+def test_check_reads_no_large_constant(tmp_path):
+    """The bytes of a weight of 400 kB are a hole in the file beside the model: they are there, and are not read."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[400, 250], data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "w.bin"), ("offset", "0"), ("length", "400000")):
+        weight.external_data.add(key=key, value=value)
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [3, 400]), ("y", [3, 250])))
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weight])
+    path = tmp_path / "large.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    with open(tmp_path / "w.bin", "wb") as file:
+        file.truncate(399_999)
+    done = cli("check", path)
+    assert done.returncode == 1 and "w.bin" in done.stderr  # one byte is missing
+    with open(tmp_path / "w.bin", "wb") as file:
+        file.truncate(400_000)
+    assert cli("check", path).returncode == 0
 
 
 def test_bench(dense):

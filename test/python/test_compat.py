@@ -527,3 +527,37 @@ def test_run_opt_pass():
     x = relay.var("x", shape=(2,))
     folded = relay.testing.run_opt_pass(x + (relay.const(1.0) + relay.const(2.0)), relay.transform.FoldConstant())
     assert relay.testing.count_ops(folded) == 1 and "3f" in str(folded)
+
+
+def test_from_onnx_takes_every_argument(tmp_path):
+    import onnx
+    import tvm
+    from onnx import TensorProto, helper
+
+    w = onnx.numpy_helper.from_array(np.eye(3, dtype=np.float32) * 2, "w")
+    axes = onnx.numpy_helper.from_array(np.array([1]), "axes")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["t"]),
+        helper.make_node("Unsqueeze", ["t", "axes"], ["y"], name="u"),
+    ]
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", ["n", 3]), ("y", None))
+    )
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", [x], [y], [w, axes]), opset_imports=[helper.make_opsetid("", 13)]
+    )
+    renamed = tmp_path / "renamed.onnx"
+    module, params = tvm.relay.frontend.from_onnx(
+        model, {"x": (2, 3)}, dtype="float32", opset=13, freeze_params=False,
+        convert_config={"use_welford": True}, export_node_renamed_model_path=str(renamed),
+    )  # fmt: skip
+    assert list(params) == ["w"] and [p.name_hint for p in module["main"].params] == ["x", "w"]
+    data = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(relay.compile(module)(data, params["w"]), 2 * data[:, None])
+    assert [node.name for node in onnx.load(renamed).graph.node] == ["MatMul_0", "u"]
+    module, params = tvm.relay.frontend.from_onnx(model, dtype={"x": "float32"})
+    assert params == {} and len(module["main"].params) == 1
+    with pytest.raises(relay.CompileError, match="no such input"):
+        tvm.relay.frontend.from_onnx(model, dtype={"z": "float32"})
+    with pytest.raises(ValueError, match="convert_config has no speed"):
+        tvm.relay.frontend.from_onnx(model, convert_config={"speed": 1})

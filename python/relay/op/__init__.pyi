@@ -812,6 +812,21 @@ def rsqrt(data: Expr | TupleWrapper) -> Expr:
     """1 / sqrt(data).
 
     data: any shape"""
+def scatter_elements(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates: Expr | TupleWrapper, axis: int = 0, reduction: str = 'update') -> Expr:
+    """Data with elements along an axis replaced by, or combined with, updates.
+
+    data: any shape
+    indices: integers; places along the axis
+    updates: the shape of indices
+    axis (int): The axis that is indexed.
+    reduction (string): "update", "add", "mul", "mean", "min" or "max"."""
+def scatter_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates: Expr | TupleWrapper, mode: str = 'update') -> Expr:
+    """Data with slices replaced by, or combined with, updates; their places stand along the first axis of indices.
+
+    data: any shape
+    indices: integers, (M, ..)
+    updates: a slice of data for each place
+    mode (string): "update", "add", "mul", "min" or "max"."""
 def shape_of(data: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
     """The shape of a tensor, as a tensor.
 
@@ -951,6 +966,19 @@ def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None,
     keepdims (bool): Whether reduced axes stay, with extent 1.
     exclude (bool): Whether the axes not named are reduced instead.
     unbiased (bool): Whether to divide by the count less one."""
+class vision:
+    @staticmethod
+    def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
+        """Regions of images, interpolated to one size.
+
+        data: (N, C, H, W)
+        rois: (regions, 5): batch, x1, y1, x2, y2
+        pooled_size (list of ints, required): Height and width of the result.
+        spatial_scale (float, required): Pixels of data to a unit of regions.
+        sample_ratio (int): Samples along each side of a cell.
+        layout (string): "NCHW".
+        mode (string): "avg" or "max".
+        aligned (bool): Whether pixels have their centres at 0.5."""
 def where(condition: Expr | TupleWrapper, x: Expr | TupleWrapper, y: Expr | TupleWrapper) -> Expr:
     """Chooses between the elements of two tensors.
 

@@ -215,6 +215,14 @@ static Status read_program(Model& model, const Result<ir::Module>& parsed, const
   return ok();
 }
 
+static onnx::ImportOptions import_options(const LoadOptions& options) {
+  return {.shapes = options.shapes,
+          .dims = {},
+          .dtypes = options.dtypes,
+          .opset = options.opset,
+          .freeze_params = options.freeze_params};
+}
+
 static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
   RELAY_ASSIGN(onnx::ImportedModel imported, onnx::load(model.path, options));
   model.module = std::move(imported.module);
@@ -236,7 +244,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   RELAY_ASSIGN(model.form, form_of(path));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
-    case ModelForm::Onnx: RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}})); break;
+    case ModelForm::Onnx: RELAY_RETURN_IF_ERROR(read_onnx(model, import_options(options))); break;
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
       break;

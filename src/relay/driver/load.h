@@ -14,6 +14,10 @@ namespace relay::driver {
 struct LoadOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  // by input; -1 leaves a dimension as it is
   runtime::ExecutableOptions run;                      // of an artifact
+  // Of a foreign model; frontend/common/import.h says what they mean.
+  std::map<std::string, DType> dtypes = {};
+  std::optional<int64_t> opset = {};
+  bool freeze_params = true;
 };
 
 enum class ModelForm : uint8_t { Relay, Onnx, Artifact };

@@ -1,4 +1,5 @@
 // relay check: what stands in the way of importing and compiling a model, all of it at once, and what it consists of.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,28 @@ struct Findings {
   size_t groups = 0, kernels = 0;
   std::vector<std::string> entry_checks;  // what a run checks of its inputs' sizes
 };
+
+// Of a larger constant only its type and size are looked at.
+constexpr int64_t largest_read = 64 << 10;
+constexpr int exit_unsupported = 3;
 }  // namespace
+
+// "ok"; "unsupported": nothing is wrong with the model, but Relay cannot do it; "malformed": it contradicts its format;
+// "refused": for another reason, such as an option that does not fit.
+static const char* verdict(const Diagnostics& problems) {
+  if (problems.empty()) return "ok";
+  auto all = [&](std::initializer_list<DiagnosticKind> kinds) {
+    return std::all_of(problems.begin(), problems.end(), [&](const Diagnostic& d) {
+      return std::find(kinds.begin(), kinds.end(), d.kind) != kinds.end();
+    });
+  };
+  if (all({DiagnosticKind::unsupported_operator, DiagnosticKind::not_supported})) return "unsupported";
+  for (const Diagnostic& d : problems)
+    if (d.kind == DiagnosticKind::corrupt_file || d.kind == DiagnosticKind::bad_model ||
+        d.kind == DiagnosticKind::limit_exceeded)
+      return "malformed";
+  return "refused";
+}
 
 static std::vector<std::string> entry_checks(const runtime::Program& program) {
   std::vector<std::string> out;
@@ -42,20 +64,26 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
     shapes[shape.name] = shape.shape;
   }
-  if (form == driver::ModelForm::Onnx) {
-    std::optional<driver::MemoryFile> content;
-    if (piped) content.emplace(*piped);
-    RELAY_ASSIGN(frontend::CheckReport report,
-                 onnx::check(options.model,
-                             {.shapes = shapes, .dims = {}, .content = content ? content->path() : std::string()}));
-    out.operators = std::move(report.operators);
-    out.problems = std::move(report.problems);
-  }
+  std::optional<driver::MemoryFile> content;
+  if (piped) content.emplace(*piped);
   out.stage = "import";
-  if (!out.problems.empty()) return out;
-  driver::LoadOptions load{.shapes = shapes, .run = {}};
-  Result<driver::Model> model =
-      piped ? driver::load_model(options.model, *piped, load) : driver::load_model(options.model, load);
+  Result<driver::Model> model = driver::Model();
+  if (form == driver::ModelForm::Onnx) {
+    Result<frontend::CheckReport> report =
+        onnx::check(options.model, {.shapes = shapes,
+                                    .dims = {},
+                                    .content = content ? content->path() : std::string(),
+                                    .largest_read = largest_read});
+    if (report) out.operators = std::move(report->operators);
+    out.problems = report ? std::move(report->problems) : report.errors();
+    if (!out.problems.empty()) return out;
+    model->module = std::move(report->model->module);
+    model->output_names = std::move(report->model->output_names);
+    model->warnings = std::move(report->model->warnings);
+  } else {
+    driver::LoadOptions load{.shapes = shapes, .run = {}};
+    model = piped ? driver::load_model(options.model, *piped, load) : driver::load_model(options.model, load);
+  }
   if (!model) {
     out.problems = model.errors();
     return out;
@@ -82,10 +110,16 @@ static void print_json(const CheckOptions& options, const Findings& found) {
   using Json = nlohmann::ordered_json;
   Json operators = Json::array();
   for (const frontend::OperatorUse& use : found.operators)
-    operators.push_back(
-        {{"op", use.op}, {"opset", use.version}, {"count", use.count}, {"supported", use.has_converter}});
+    operators.push_back({{"op", use.op},
+                         {"opset", use.version},
+                         {"count", use.count},
+                         {"supported", use.has_converter},
+                         {"first", use.first.node ? Json(*use.first.node) : Json()},
+                         {"reason", use.reason},
+                         {"remedy", use.remedy}});
   Json out = {{"model", options.model},
               {"ok", found.problems.empty()},
+              {"verdict", verdict(found.problems)},
               {"failed_stage", found.problems.empty() ? Json() : Json(found.stage)},
               {"operators", operators},
               {"problems", Json::parse(driver::json(found.problems))},
@@ -96,7 +130,16 @@ static void print_json(const CheckOptions& options, const Findings& found) {
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
-static Status check(const CheckOptions& options) {
+static void print_table(const Findings& found) {
+  std::cout << format("{:<32} {:>6} {:>6}  {}\n", "operator", "opset", "count", "first node");
+  for (const frontend::OperatorUse& use : found.operators) {
+    print(format("{:<32} {:>6} {:>6}  {}", use.op, use.version, use.count, use.first.node ? *use.first.node : ""));
+    if (!use.reason.empty()) print(format("  reason: {}", use.reason));
+    if (!use.remedy.empty()) print(format("  remedy: {}", use.remedy));
+  }
+}
+
+static Status check(const CheckOptions& options, int& failure) {
   std::optional<std::string> piped;
   if (driver::is_pipe(options.model)) {
     RELAY_ASSIGN(piped, driver::read_file(options.model));
@@ -108,14 +151,13 @@ static Status check(const CheckOptions& options) {
   if (options.json) {
     print_json(options, found);
   } else if (!found.operators.empty()) {
-    std::cout << format("{:<32} {:>6} {:>6}\n", "operator", "opset", "count");
-    for (const frontend::OperatorUse& use : found.operators)
-      print(format("{:<32} {:>6} {:>6}{}", use.op, use.version, use.count, use.has_converter ? "" : "   no converter"));
+    print_table(found);
   }
   if (!options.json)
     for (const std::string& check : found.entry_checks) print(format("checked at entry: {}", check));
   show(found.warnings);
   if (!found.problems.empty()) {
+    if (std::string_view(verdict(found.problems)) == "unsupported") failure = exit_unsupported;
     say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
                found.stage == "import" ? "with importing it" : "with compiling it"));
     return found.problems;
@@ -131,13 +173,16 @@ static Status check(const CheckOptions& options) {
 }
 
 void add_check(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "check", "Say what stands in the way of a model, all of it at once",
-                            "  relay check model.onnx\n  relay check model.onnx --json | jq .problems");
+  CLI::App* verb =
+      add_verb(app, "check", "Say what stands in the way of a model, all of it at once",
+               "  relay check model.onnx\n  relay check model.onnx --json | jq .problems\n"
+               "Exit status: 0 when nothing stands in the way, 3 when the model is right and Relay cannot\n"
+               "do it (yet), 1 when the model is malformed or another thing is wrong.");
   std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
   verb->add_flag("--json", options->json, "Print the findings as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return check(*options); }; });
+  verb->callback([options, &chosen] { chosen.run = [options, &chosen] { return check(*options, chosen.failure); }; });
 }
 
 }  // namespace relay::cli

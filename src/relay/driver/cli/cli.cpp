@@ -107,7 +107,7 @@ static int parse_and_run(int argc, const char* const* argv) {
   std::cout.flush();
   if (!status) {
     show(status.errors());
-    return 1;
+    return chosen.failure;
   }
   if (!std::cout) {
     show(Diagnostic{DiagnosticKind::file_not_found,

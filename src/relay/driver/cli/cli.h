@@ -19,6 +19,7 @@ int run_command_line(int argc, const char* const* argv);
 // What the chosen subcommand does.
 struct Chosen {
   std::function<Status()> run;
+  int failure = 1;      // the exit status when it fails
   std::string program;  // argv[0]
 };
 

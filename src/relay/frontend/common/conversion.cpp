@@ -34,7 +34,11 @@ Failure Conversion::report(Diagnostics errors, const ir::Exprs& args) {
 
 Expr Conversion::input(size_t i) {
   if (!has(i)) return nullptr;
-  Expr e = import_.expression(inputs_[i], place_);
+  return expression(inputs_[i]);
+}
+
+Expr Conversion::expression(const Value& value) {
+  Expr e = import_.expression(value, place_);
   if (!e) failed_ = true;
   return e;
 }
@@ -208,7 +212,75 @@ Expr Conversion::tuple(ir::Exprs elements) {
 Expr Conversion::get(const Expr& tuple, int64_t index) { return tuple ? emit_get(tuple, index, place_) : Expr(); }
 
 Expr Conversion::choose(const Expr& condition, const Expr& then_side, const Expr& else_side) {
+  if (!condition || !then_side || !else_side) return nullptr;
   return emit_if(condition, then_side, else_side, place_);
+}
+
+ir::Type joined(const ir::Type& a, const ir::Type& b) {
+  const ir::TensorType *x = ir::as<ir::TensorType>(a), *y = ir::as<ir::TensorType>(b);
+  if (!x || !y || x->dtype != y->dtype || x->shape.size() != y->shape.size()) return {};
+  ir::Dims shape;
+  for (size_t i = 0; i < x->shape.size(); ++i) {
+    const ir::Dim &d = x->shape[i], &e = y->shape[i];
+    const bool same = !is_any(d) && !is_any(e) && scalar::prove_equal(d, e) == true;
+    shape.push_back(same ? d : scalar::any_dim());
+  }
+  return ir::tensor_type(std::move(shape), x->dtype);
+}
+
+ir::VarRef Conversion::variable(std::string name, const ir::Type& type) {
+  ir::VarRef made = ir::var(std::move(name), type, place_);
+  made->type = type;
+  return made;
+}
+
+Expr Conversion::let(const ir::VarRef& variable, const Expr& value, const Expr& body) {
+  if (!value || !body) return nullptr;
+  Expr made = ir::let(variable, value, body, place_);
+  made->type = body->type;
+  return made;
+}
+
+Expr Conversion::widened(const Expr& e, const ir::Type& type) {
+  if (!e || equal(e->type, type)) return e;
+  ir::VarRef wide = variable("any_size", type);
+  return let(wide, e, wide);
+}
+
+// Both sides go through one function, whose parameter says what they have in common.
+Expr Conversion::choose_as(const ir::Type& type, const Expr& condition, const Expr& then_side, const Expr& else_side) {
+  if (!condition || !then_side || !else_side) return nullptr;
+  if (equal(then_side->type, type) && equal(else_side->type, type)) return choose(condition, then_side, else_side);
+  ir::VarRef value = variable("any_size", type), join = variable("join", ir::func_type({type}, type));
+  ir::FunctionRef function = ir::function({value}, value, type, {}, {}, place_);
+  function->type = join->type;
+  auto through = [&](const Expr& e) {
+    Expr made = ir::call(join, {e}, {}, place_);
+    made->type = type;
+    return made;
+  };
+  return let(join, function, choose(condition, through(then_side), through(else_side)));
+}
+
+Expr Conversion::size_of(const Expr& e, int64_t axis) {
+  if (!e) return nullptr;
+  if (std::optional<int64_t> known = extent(e, axis)) return integer_scalar(*known);
+  Expr sizes = emit("shape_of", {e}, {{"dtype", DType::int64()}});
+  return emit("take", {sizes, integer_scalar(axis)}, {{"axis", int64_t{0}}});
+}
+
+Expr Conversion::count_up(const Expr& like, int64_t axis) {
+  if (!like) return nullptr;
+  if (std::optional<int64_t> count = extent(like, axis)) {
+    if (!may_make(*count, DType::int64())) return nullptr;
+    Tensor values = Tensor::empty({*count}, DType::int64());
+    for (int64_t i = 0; i < *count; ++i) values.set_int(i, i);
+    return constant(std::move(values));
+  }
+  const ir::Dim& size = shape(like)[static_cast<size_t>(axis)];
+  if (is_any(size))
+    return emit("arange", {integer_scalar(0), size_of(like, axis), integer_scalar(1)}, {{"dtype", DType::int64()}});
+  return emit("cumsum", {broadcast_to(integer_scalar(1), {size})}, {{"axis", int64_t{0}}, {"exclusive", true}});
 }
 
 Expr Conversion::constant(Tensor value) { return value ? emit_constant(std::move(value), place_) : Expr(); }
@@ -262,6 +334,23 @@ Expr Conversion::broadcast_to(const Expr& e, const ir::Dims& to) {
   bool same = from.size() == to.size();
   for (size_t i = 0; same && i < to.size(); ++i) same = scalar::prove_equal(from[i], to[i]) == true;
   return same ? e : emit("broadcast_to", {e}, {{"shape", dims_attribute(to)}});
+}
+
+Expr Conversion::slice(const Expr& e, int64_t axis, int64_t begin, int64_t end) {
+  return emit("strided_slice", {e},
+              {{"begin", ir::Ints{begin}}, {"end", ir::Ints{end}}, {"strides", ir::Ints{1}}, {"axes", ir::Ints{axis}}});
+}
+
+Expr Conversion::squeeze(const Expr& e, int64_t axis) { return emit("squeeze", {e}, {{"axis", ir::Ints{axis}}}); }
+
+Expr Conversion::expand(const Expr& e, int64_t axis) {
+  return emit("expand_dims", {e}, {{"axis", axis}, {"num_newaxis", int64_t{1}}});
+}
+
+Expr Conversion::concatenate(ir::Exprs parts, int64_t axis) {
+  if (parts.size() == 1) return parts[0];
+  Expr all = tuple(std::move(parts));
+  return all ? emit("concatenate", {all}, {{"axis", axis}}) : Expr();
 }
 
 Expr Conversion::reduce(const char* op, const Expr& e, const ir::Ints& axes, bool keepdims) {

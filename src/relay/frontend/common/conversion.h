@@ -19,6 +19,9 @@
 
 namespace relay::frontend {
 
+// The type of what is one or the other: `?` where sizes differ; null when that is no type.
+ir::Type joined(const ir::Type& a, const ir::Type& b);
+
 // What a failing step returns: no expression, no values, nothing. The problem has been reported.
 struct Failure {
   operator ir::Expr() const { return {}; }
@@ -47,6 +50,7 @@ class Conversion {
   size_t inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
   ir::Expr input(size_t i);  // null when absent
+  ir::Expr expression(const Value& value);
   ir::Exprs all_inputs();
   const Value& value(size_t i) const { return inputs_[i]; }
   KnownRef known(size_t i) const;  // null when its elements are not known
@@ -83,10 +87,24 @@ class Conversion {
   ir::Expr get(const ir::Expr& tuple, int64_t index);
   ir::Expr choose(const ir::Expr& condition, const ir::Expr& then_side,
                   const ir::Expr& else_side);  // if; sides of one type
+  ir::VarRef variable(std::string name, const ir::Type& type);
+  ir::Expr let(const ir::VarRef& variable, const ir::Expr& value, const ir::Expr& body);
+  // The same value under a type that says less: `?` for some sizes.
+  ir::Expr widened(const ir::Expr& e, const ir::Type& type);
+  // An if whose sides are of types that say more than `type`.
+  ir::Expr choose_as(const ir::Type& type, const ir::Expr& condition, const ir::Expr& then_side,
+                     const ir::Expr& else_side);
   ir::Expr constant(Tensor value);
   // Whether a constant of this size, which the file does not hold, may be made: all of them together are limited.
   bool may_make(int64_t elements, DType dtype);
   ir::Expr scalar(double value, DType dtype) { return constant(Tensor::scalar(value, dtype)); }
+  ir::Expr integer_scalar(int64_t value) {
+    return constant(Tensor::from_ints({}, DType::int64(), std::span(&value, 1)));
+  }
+  // 0, 1, .. before a size, as int64.
+  ir::Expr count_up(const ir::Expr& like, int64_t axis);
+  // The extent of an axis as an int64 scalar.
+  ir::Expr size_of(const ir::Expr& e, int64_t axis);
   // Often-used operators; those that would change nothing give their argument.
   ir::Expr add(ir::Expr a, ir::Expr b) { return emit("add", {std::move(a), std::move(b)}); }
   ir::Expr subtract(ir::Expr a, ir::Expr b) { return emit("subtract", {std::move(a), std::move(b)}); }
@@ -98,11 +116,17 @@ class Conversion {
   ir::Expr reshape(const ir::Expr& e, const ir::Dims& shape);
   ir::Expr transpose(const ir::Expr& e, const ir::Ints& axes);
   ir::Expr broadcast_to(const ir::Expr& e, const ir::Dims& shape);
+  ir::Expr slice(const ir::Expr& e, int64_t axis, int64_t begin, int64_t end);  // an end of INT32_MAX: to the end
+  ir::Expr squeeze(const ir::Expr& e, int64_t axis);
+  ir::Expr expand(const ir::Expr& e, int64_t axis);  // a new axis of extent 1
+  ir::Expr concatenate(ir::Exprs parts, int64_t axis);
   // "sum", "mean", "max", ... over axes; none: over all.
   ir::Expr reduce(const char* op, const ir::Expr& e, const ir::Ints& axes, bool keepdims);
   // width[axis] = {before, after}; a negative amount cuts. mode: "constant" (with the value of rank 0), "edge",
   // "reflect".
   ir::Expr pad(ir::Expr e, ir::IntLists width, const ir::Expr& value, const std::string& mode);
+
+  const Span& place() const { return place_; }
 
   // --- failing -------------------------------------------------------------------------------------------------------
   // The node has a form that cannot be imported, or that contradicts its operator.
@@ -117,16 +141,15 @@ class Conversion {
                   "export the model again: this node contradicts what its operator takes");
   }
   bool failed() const { return failed_; }
+  void fail() { failed_ = true; }  // the problem has been reported
   // What the converter gave, if it did not fail; a result that the node names and that is not there is reported.
   Values finish(Values results, const std::vector<std::string_view>& names);
 
  protected:
   ~Conversion() = default;
   virtual std::optional<AttributeView> attribute(std::string_view name) const = 0;
-  void fail() { failed_ = true; }  // the problem has been reported
   Failure report(DiagnosticKind kind, std::string what, std::string help);
   Failure report(Diagnostics errors, const ir::Exprs& args);
-  const Span& place() const { return place_; }
 
  private:
   ImportState& import_;

@@ -20,6 +20,15 @@ struct ImportOptions {
   // The file that holds the model, if that is another than the path, which is then only what messages say and where
   // files with weights lie.
   std::string content = {};
+  // Element types by input name, instead of those in the file.
+  std::map<std::string, DType> dtypes = {};
+  // The version of the format's operators, instead of the file's.
+  std::optional<int64_t> opset = {};
+  // Whether weights are constants of the module; else they are parameters of @main, behind the inputs. Small lists of
+  // integers (shapes, axes) are constants all the same.
+  bool freeze_params = true;
+  // In bytes. Of a larger weight nothing but type and size is looked at, and its elements are 0.
+  int64_t largest_read = INT64_MAX;
 };
 
 struct ImportedModel {
@@ -34,6 +43,7 @@ struct ImportedModel {
 struct CheckReport {
   std::vector<OperatorUse> operators;  // those without a converter first, then by count
   Diagnostics problems;                // what an import would report; empty: the model can be imported
+  std::optional<ImportedModel> model;  // where there are no problems
   bool importable() const { return problems.empty(); }
 };
 

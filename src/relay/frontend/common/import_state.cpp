@@ -105,7 +105,19 @@ Type ImportState::input_type(const TensorInfo& input, const Span& place) {
   return ir::tensor_type(std::move(shape), *input.dtype);
 }
 
-void ImportState::add_inputs(const std::vector<TensorInfo>& inputs) {
+Expr ImportState::add_parameter(std::string name, const Type& type, const Span& place) {
+  ir::VarRef param = ir::var(std::move(name), type, place);
+  param->type = type;
+  sizes_.add_parameter(param);
+  params_.push_back(param);
+  return param;
+}
+
+void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
+  std::vector<TensorInfo> inputs = given;
+  for (TensorInfo& input : inputs)
+    if (auto other = options_.dtypes.find(std::string(input.name)); other != options_.dtypes.end())
+      input.dtype = other->second;
   std::vector<std::string> names;
   for (const TensorInfo& input : inputs) names.emplace_back(input.name);
   for (const auto& [name, shape] : options_.shapes) {
@@ -117,6 +129,14 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& inputs) {
                   : format("the inputs are: {}", join(names, ", "));
     report(std::move(d));
   }
+  for (const auto& [name, dtype] : options_.dtypes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      report({DiagnosticKind::bad_option,
+              format("an element type is given for '{}', but the model has no such input", name),
+              {},
+              {},
+              {format("inputs: {}", join(names, ", "))},
+              "give it for one of these"});
   auto place_of = [&](const TensorInfo& input) { return span(format("input '{}'", input.name)); };
   // First, because a shape given for a later input can bind a dimension's name.
   bool right = true;
@@ -125,11 +145,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& inputs) {
     const Span place = place_of(input);
     Value value;
     if (Type type = right ? input_type(input, place) : Type()) {
-      ir::VarRef param = ir::var(std::string(input.name), type, place);
-      param->type = type;
-      sizes_.add_parameter(param);
-      params_.push_back(param);
-      value.expr = param;
+      value.expr = add_parameter(std::string(input.name), type, place);
     }
     define(input.name, std::move(value), place);
   }
@@ -295,6 +311,15 @@ bool ImportState::check_attributes(std::string_view op, const std::vector<std::s
 // --- values ----------------------------------------------------------------------------------------------------------
 
 Expr ImportState::expression(const Value& value, const Span& place) {
+  if (value.list) {
+    report({DiagnosticKind::unsupported_operator,
+            "a sequence is used where a tensor is needed",
+            place,
+            {},
+            {},
+            "sequences can be imported where they are made and taken apart in one graph: give its tensors one by one"});
+    return {};
+  }
   if (value.expr || !value.known) return value.expr;
   const Known& known = *value.known;
   auto& [keep, made] = made_[value.known.get()];

@@ -44,6 +44,8 @@ class ImportState {
   // Makes a parameter of each and defines its name. Shapes that the options give are checked against what the model
   // says; one that names no input is reported.
   void add_inputs(const std::vector<TensorInfo>& inputs);
+  // One more parameter of @main.
+  ir::Expr add_parameter(std::string name, const ir::Type& type, const Span& place);
   // Reports it when the model declares an output that is not what it computes. Sizes are compared where both are
   // numbers, and where no shapes were given: those need not be what the model was exported for.
   void check_output(const TensorInfo& declared, const ir::Expr& computed, const char* help);
@@ -53,6 +55,8 @@ class ImportState {
   // The module: @main gives the outputs. Nothing when a problem was reported.
   std::optional<ImportedModel> finish(const std::vector<std::string_view>& names, const Values& outputs,
                                       ir::DictAttrs attrs, const Span& place);
+
+  const ImportOptions& options() const { return options_; }
 
   // --- names ---------------------------------------------------------------------------------------------------------
   Scopes& scopes() { return scopes_; }

@@ -32,7 +32,8 @@ struct OperatorUse {
   int64_t version = 0;  // of the operator's set (ONNX: opset of its domain); 0: not said
   size_t count = 0;
   bool has_converter = false;
-  Span first{};  // the first node that uses it
+  Span first{};                          // the first node that uses it
+  std::string reason = {}, remedy = {};  // why a node of it cannot be imported; "": all can
 };
 
 // Counts the operators of a model. Names are views into the model, which must outlive this.

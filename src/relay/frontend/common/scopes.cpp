@@ -7,20 +7,26 @@
 namespace relay::frontend {
 
 bool Scopes::define(std::string_view name, Value value) {
-  return scopes_.back().emplace(name, Entry{std::move(value), nullptr}).second;
+  return scopes_.back().entries.emplace(name, Entry{std::move(value), nullptr}).second;
 }
 
 bool Scopes::define_lazily(std::string_view name, std::function<Value()> make) {
-  return scopes_.back().emplace(name, Entry{{}, std::move(make)}).second;
+  return scopes_.back().entries.emplace(name, Entry{{}, std::move(make)}).second;
 }
 
 const Value* Scopes::lookup(std::string_view name) {
   for (size_t i = scopes_.size(); i-- > 0;) {
-    auto found = scopes_[i].find(name);
-    if (found == scopes_[i].end()) continue;
-    Entry& entry = found->second;
-    if (std::function<Value()> make = std::exchange(entry.make, nullptr)) entry.value = make();
-    return &entry.value;
+    auto found = scopes_[i].entries.find(name);
+    if (found == scopes_[i].entries.end()) {
+      if (scopes_[i].is_closed) return nullptr;
+      continue;
+    }
+    Entry* entry = &found->second;
+    if (std::function<Value()> make = std::exchange(entry->make, nullptr)) entry->value = make();
+    for (size_t inner = i + 1; inner < scopes_.size(); ++inner)
+      if (const Enter& enter = scopes_[inner].enter)
+        entry = &scopes_[inner].entries.emplace(name, Entry{enter(entry->value), nullptr}).first->second;
+    return &entry->value;
   }
   return nullptr;
 }

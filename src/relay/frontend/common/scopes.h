@@ -23,9 +23,15 @@ class Scopes {
  public:
   Scopes() { scopes_.emplace_back(); }
 
+  // What becomes of a value that is found outside of a scope and used inside.
+  using Enter = std::function<Value(const Value&)>;
+  enum class Sees : uint8_t { Outside, Nothing };
+
   class Inner {
    public:
-    explicit Inner(Scopes& scopes) : scopes_(scopes) { scopes_.scopes_.emplace_back(); }
+    explicit Inner(Scopes& scopes, Sees sees = Sees::Outside, Enter enter = {}) : scopes_(scopes) {
+      scopes_.scopes_.push_back({{}, std::move(enter), sees == Sees::Nothing});
+    }
     ~Inner() { scopes_.scopes_.pop_back(); }
     Inner(const Inner&) = delete;
 
@@ -37,7 +43,7 @@ class Scopes {
   bool define(std::string_view name, Value value);
   // The same for a value that is made when it is first looked up, such as a weight that is read from the file.
   bool define_lazily(std::string_view name, std::function<Value()> make);
-  bool is_defined_here(std::string_view name) const { return scopes_.back().count(name) != 0; }
+  bool is_defined_here(std::string_view name) const { return scopes_.back().entries.count(name) != 0; }
   const Value* lookup(std::string_view name);
 
  private:
@@ -45,7 +51,12 @@ class Scopes {
     Value value;
     std::function<Value()> make;  // not called yet
   };
-  std::vector<std::unordered_map<std::string_view, Entry>> scopes_;
+  struct Scope {
+    std::unordered_map<std::string_view, Entry> entries;
+    Enter enter;             // null: as it is
+    bool is_closed = false;  // what is outside is not seen
+  };
+  std::vector<Scope> scopes_;
 };
 
 // Foreign names as identifiers of Relay's text form: readable, and each given out once.

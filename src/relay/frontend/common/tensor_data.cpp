@@ -1,5 +1,7 @@
 #include "relay/frontend/common/tensor_data.h"
 
+#include <sys/mman.h>
+
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -155,6 +157,17 @@ Result<Tensor> tensor_of_file(std::string_view name, std::shared_ptr<const Mappe
         format("needs bytes {} to {} of '{}', which has {} bytes", offset, offset + bytes, file->path(), present));
   std::string_view part = file->bytes().substr(offset, bytes);
   return tensor_of_bytes(name, part, shape, dtype, std::move(file));
+}
+
+Result<Tensor> unread_tensor(std::string_view name, const Shape& shape, DType dtype) {
+  RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
+  const size_t bytes = static_cast<size_t>(std::max<int64_t>(size.bytes, 1));
+  void* zeros = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (zeros == MAP_FAILED)
+    return tensor_problem(DiagnosticKind::out_of_memory, name, format("has {} bytes, too many to map", bytes));
+  return Tensor::view(zeros, shape, dtype, std::shared_ptr<const void>(zeros, [bytes](const void* p) {
+                        ::munmap(const_cast<void*>(p), bytes);
+                      }));
 }
 
 }  // namespace relay::frontend

@@ -32,6 +32,9 @@ Result<Tensor> tensor_of(std::string_view name, std::span<const int64_t> values,
 Result<Tensor> tensor_of(std::string_view name, std::span<const float> values, const Shape& shape);
 Result<Tensor> tensor_of(std::string_view name, std::span<const double> values, const Shape& shape);
 
+// A tensor of zeros that takes no memory until it is written to: instead of one that is not read.
+Result<Tensor> unread_tensor(std::string_view name, const Shape& shape, DType dtype);
+
 // The files beside a model that hold its tensors, each mapped once.
 class ExternalFiles {
  public:

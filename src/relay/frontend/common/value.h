@@ -6,15 +6,17 @@
 
 namespace relay::frontend {
 
-// An expression, or elements known at import (from which an expression is made when one is needed), or both. Neither:
+// An expression, or a sequence of values, or elements known at import (from which an expression is made when one is needed), or both. Neither:
 // its node failed, or it is an output that does not exist.
 struct Value {
   Value() = default;
   Value(ir::Expr e) : expr(std::move(e)) {}
   Value(KnownRef k) : known(std::move(k)) {}
+  explicit Value(std::shared_ptr<const std::vector<Value>> l) : list(std::move(l)) {}
   ir::Expr expr;  // typed
   KnownRef known;
-  explicit operator bool() const { return expr || known; }
+  std::shared_ptr<const std::vector<Value>> list;  // a sequence: its elements, as many as are known at import
+  explicit operator bool() const { return expr || known || list; }
 };
 using Values = std::vector<Value>;
 

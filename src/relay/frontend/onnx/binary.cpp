@@ -112,4 +112,10 @@ Values Where(Convert& c) {
   return {c.emit("where", {c.input(0), c.input(1), c.input(2)})};
 }
 
+// swish(A) * B
+Values SwiGLU(Convert& c) {
+  Expr a = c.input(0);
+  return {c.multiply(c.multiply(a, c.emit("sigmoid", {c.multiply(a, c.real("alpha", 1))})), c.input(1))};
+}
+
 }  // namespace relay::onnx::convert

@@ -1,35 +1,191 @@
-// Graphs inside nodes.
+// Graphs inside nodes: If, and what is repeated.
+#include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::convert {
 
+using ir::Dim;
 using ir::Expr;
+using ir::Exprs;
+using ir::Ints;
 
-// A condition that is known at import leaves one branch. Else both branches become the sides of an `if`.
+namespace {
+
+// A tensor of one element as a scalar.
+Expr as_scalar(Convert& c, const Expr& e) { return e && c.rank(e) > 0 ? c.reshape(e, {}) : e; }
+
+// Nothing: not one number.
+std::optional<int64_t> known_number(const KnownRef& known) {
+  if (!known || known->values.size() != 1 || !is_int(known->values[0])) return std::nullopt;
+  return known->values[0]->ivalue;
+}
+
+// As the body declares it: some exporters make lists of one element of the scalars that a loop gives.
+Value declared(Convert& c, const ValueInfo& info, const Expr& scalar) {
+  return info.shape && info.shape->size() == 1 ? c.reshape(scalar, {scalar::imm(1)}) : scalar;
+}
+
+// The first axis moved to `axis`.
+Expr with_first_at(Convert& c, const Expr& e, int64_t axis) {
+  Ints order;
+  for (int64_t i = 1; i < c.rank(e); ++i) order.push_back(i);
+  order.insert(order.begin() + axis, 0);
+  return c.transpose(e, order);
+}
+
+}  // namespace
+
+// A condition that is known at import leaves one branch. Else both branches become the sides of an `if`; where their
+// sizes differ, the result has `?`.
 Values If(Convert& c) {
-  if (KnownRef condition = c.known(0); condition && condition->values.size() == 1 && is_int(condition->values[0])) {
-    std::optional<Values> chosen = c.subgraph(condition->values[0]->ivalue ? "then_branch" : "else_branch");
-    return chosen ? *chosen : Values();
+  if (std::optional<int64_t> condition = known_number(c.known(0))) {
+    const Graph* chosen = c.graph(*condition ? "then_branch" : "else_branch");
+    return chosen ? c.body(*chosen, {}).value_or(Values()) : Values();
   }
-  Expr condition = c.input(0);
-  if (c.rank(condition) > 0) condition = c.reshape(condition, {});
-  std::optional<Values> then_values = c.subgraph("then_branch"), else_values = c.subgraph("else_branch");
+  Expr condition = as_scalar(c, c.input(0));
+  const Graph *then_graph = c.graph("then_branch"), *else_graph = c.graph("else_branch");
+  if (!then_graph || !else_graph) return {};
+  std::optional<Values> then_values = c.body(*then_graph, {}), else_values = c.body(*else_graph, {});
   if (!condition || !then_values || !else_values) return {};
   if (then_values->size() != else_values->size() || then_values->empty())
     return c.bad("its branches have {} and {} outputs", then_values->size(), else_values->size());
-  ir::Exprs then_side, else_side;
+  Exprs then_side, else_side;
+  ir::Types types;
   for (size_t i = 0; i < then_values->size(); ++i) {
-    then_side.push_back((*then_values)[i].expr), else_side.push_back((*else_values)[i].expr);
-    if (!equal(then_side[i]->type, else_side[i]->type))
-      return c.unsupported("output {} is {} in one branch and {} in the other", i, ir::str(then_side[i]->type),
-                           ir::str(else_side[i]->type));
+    const Expr &a = (*then_values)[i].expr, &b = (*else_values)[i].expr;
+    ir::Type both = equal(a->type, b->type) ? a->type : joined(a->type, b->type);
+    if (!both)
+      return c.unsupported(
+          "output {} is {} in one branch and {} in the other; the number of axes and the elements' type must be one", i,
+          ir::str(a->type), ir::str(b->type));
+    then_side.push_back(a), else_side.push_back(b), types.push_back(both);
   }
   bool one = then_side.size() == 1;
-  Expr result = c.choose(condition, one ? then_side[0] : c.tuple(then_side), one ? else_side[0] : c.tuple(else_side));
+  Expr result = c.choose_as(one ? types[0] : ir::tuple_type(types), condition, one ? then_side[0] : c.tuple(then_side),
+                            one ? else_side[0] : c.tuple(else_side));
   if (one) return {result};
   Values fields;
   for (size_t i = 0; i < then_side.size(); ++i) fields.push_back(Value(c.get(result, static_cast<int64_t>(i))));
   return fields;
+}
+
+// Inputs: the greatest number of steps, whether there is a first one (each may be absent), and the state. The body takes
+// the step's number, a condition that holds, and the state; it gives whether to go on, the state, and what is stacked.
+Values Loop(Convert& c) {
+  const Graph* body = c.graph("body");
+  if (!body) return {};
+  if (body->inputs.size() < 2 || body->inputs.size() != std::max<size_t>(c.inputs(), 2) ||
+      body->outputs.size() + 1 < body->inputs.size())
+    return c.bad("its body has {} inputs and {} outputs, but the loop has {} inputs", body->inputs.size(),
+                 body->outputs.size(), c.inputs());
+  const size_t states = body->inputs.size() - 2;
+  Steps steps;
+  if (c.has(0)) {
+    steps.count = c.cast(as_scalar(c, c.input(0)), DType::int64());
+    if (KnownRef count = c.known(0); count && count->values.size() == 1)
+      steps.size = is_int(count->values[0]) ? scalar::imm(std::max<int64_t>(count->values[0]->ivalue, 0))
+                                            : scalar::max(count->values[0], scalar::imm(0));
+  }
+  if (c.has(1) && known_number(c.known(1)).value_or(0) == 0) steps.condition = as_scalar(c, c.input(1));
+  for (size_t i = 0; i < states; ++i) {
+    if (!c.has(i + 2)) return c.bad("input {} is missing", i + 2);
+    steps.state.push_back(c.input(i + 2));
+  }
+  if (c.failed()) return {};
+  Captures outside(c);
+  if (steps.condition) steps.condition = outside.hold(steps.condition);
+  auto enter = [&](const Value& value) { return outside.hold(value); };
+  std::optional<Stepped> all = repeat(c, steps, outside, [&](const Expr& index, const Exprs& state) {
+    Values inputs{declared(c, body->inputs[0], index)};
+    inputs.push_back(known_scalar(scalar::imm(1), DType::boolean()));
+    if (const std::optional<std::vector<DimInfo>>& shape = body->inputs[1].shape; shape && shape->size() == 1)
+      inputs[1] = reshaped(*inputs[1].known, {1});
+    inputs.insert(inputs.end(), state.begin(), state.end());
+    std::optional<Values> outputs = c.body(*body, inputs, enter);
+    if (!outputs) return std::optional<Step>();
+    Step step;
+    if (known_number((*outputs)[0].known).value_or(0) == 0) step.condition = as_scalar(c, (*outputs)[0].expr);
+    for (size_t i = 1; i < outputs->size(); ++i)
+      (i <= states ? step.state : step.outputs).push_back((*outputs)[i].expr);
+    return std::optional(step);
+  });
+  if (!all) return {};
+  Values results(all->state.begin(), all->state.end());
+  results.insert(results.end(), all->outputs.begin(), all->outputs.end());
+  return results;
+}
+
+namespace {
+
+// Axes and directions of Scan: one for each of `count` tensors.
+struct Lanes {
+  Ints axes;
+  std::vector<bool> reverse;
+};
+
+std::optional<Lanes> lanes(Convert& c, const char* axes, const char* directions, size_t count) {
+  Lanes lanes{c.ints(axes, Ints(count, 0)), {}};
+  Ints turned = c.ints(directions, Ints(count, 0));
+  if (lanes.axes.size() != count || turned.size() != count)
+    return c.bad("{} and {} have {} and {} values for {} tensors", axes, directions, lanes.axes.size(), turned.size(),
+                 count);
+  for (int64_t t : turned) lanes.reverse.push_back(t != 0);
+  return lanes;
+}
+
+}  // namespace
+
+// The state, then tensors that the steps go along, one slice each. The body takes the state and the slices; it gives the
+// state, and what is stacked.
+Values Scan(Convert& c) {
+  const Graph* body = c.graph("body");
+  if (!body) return {};
+  if (c.opset < 9) return c.unsupported("Scan of opset 8 has a batch; export the model with opset 9 or later");
+  if (c.inputs() == 0) return c.bad("it has no inputs");
+  const int64_t scanned = c.integer("num_scan_inputs", 0);
+  if (scanned < 1 || scanned > static_cast<int64_t>(c.inputs()))
+    return c.bad("num_scan_inputs is {}, but there are {} inputs", scanned, c.inputs());
+  const size_t states = c.inputs() - static_cast<size_t>(scanned);
+  if (body->outputs.size() < states)
+    return c.bad("its body has {} outputs, but there are {} states", body->outputs.size(), states);
+  std::optional<Lanes> in = lanes(c, "scan_input_axes", "scan_input_directions", static_cast<size_t>(scanned));
+  std::optional<Lanes> out = lanes(c, "scan_output_axes", "scan_output_directions", body->outputs.size() - states);
+  Exprs all = c.all_inputs();
+  if (c.failed() || !in || !out) return {};
+  Captures outside(c);
+  Exprs tensors(all.begin() + static_cast<std::ptrdiff_t>(states), all.end());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::optional<int64_t> axis = c.axis(in->axes[i], c.rank(tensors[i]));
+    if (!axis) return {};
+    in->axes[i] = *axis;
+  }
+  Steps steps;
+  steps.count = outside.hold(c.size_of(tensors[0], in->axes[0]));
+  steps.size = c.shape(tensors[0])[static_cast<size_t>(in->axes[0])];
+  steps.state.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(states));
+  for (Expr& e : tensors) e = outside.hold(e);
+  auto enter = [&](const Value& value) { return outside.hold(value); };
+  std::optional<Stepped> done = repeat(c, steps, outside, [&](const Expr& index, const Exprs& state) {
+    Values inputs(state.begin(), state.end());
+    Expr last = c.subtract(c.subtract(steps.count, c.integer_scalar(1)), index);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      inputs.push_back(Value(c.emit("take", {tensors[i], in->reverse[i] ? last : index}, {{"axis", in->axes[i]}})));
+    std::optional<Values> outputs = c.body(*body, inputs, enter);
+    if (!outputs) return std::optional<Step>();
+    Step step;
+    for (size_t i = 0; i < outputs->size(); ++i) (i < states ? step.state : step.outputs).push_back((*outputs)[i].expr);
+    return std::optional(step);
+  });
+  if (!done) return {};
+  Values results(done->state.begin(), done->state.end());
+  for (size_t i = 0; i < done->outputs.size(); ++i) {
+    Expr y = done->outputs[i];
+    std::optional<int64_t> axis = c.axis(out->axes[i], c.rank(y));
+    if (!axis) return {};
+    if (out->reverse[i]) y = c.emit("reverse", {y}, {{"axis", int64_t{0}}});
+    results.push_back(Value(with_first_at(c, y, *axis)));
+  }
+  return results;
 }
 
 }  // namespace relay::onnx::convert

@@ -78,7 +78,7 @@ static Expr with_bias(Convert& c, const Expr& result) {
 }
 
 // Padding is not negative in Relay's operators; a negative one (rare) cuts the data.
-static Values convolution(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
+static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
   std::optional<Ints> kernel = kernel_of(c, weight);
   std::optional<Window> w = kernel ? read_window(c, x, *kernel) : std::nullopt;
   if (!w) return {};
@@ -90,14 +90,10 @@ static Values convolution(Convert& c, const Expr& x, const Expr& weight, const E
                   {"kernel_size", w->kernel}};
   if (std::optional<int64_t> channels = c.extent(weight, 0)) attrs.push_back({"channels", *channels});
   attrs.insert(attrs.end(), more.begin(), more.end());
-  return {c.emit(names[kernel->size() - 1], {x, weight}, attrs)};
+  return c.emit(names[kernel->size() - 1], {x, weight}, attrs);
 }
 
-Values Conv(Convert& c) {
-  Values result = convolution(c, c.input(0), c.input(1), {});
-  if (result.empty()) return {};
-  return {with_bias(c, result[0].expr)};
-}
+Values Conv(Convert& c) { return {with_bias(c, product(c, c.input(0), c.input(1), {}))}; }
 
 // Integers less their zero points, multiplied and summed as int32.
 Values ConvInteger(Convert& c) {
@@ -113,7 +109,7 @@ Values ConvInteger(Convert& c) {
     }
     return c.subtract(wide, point);
   };
-  return convolution(c, centred(c.input(0), 2, false), centred(c.input(1), 3, true), {});
+  return {product(c, centred(c.input(0), 2, false), centred(c.input(1), 3, true), {})};
 }
 
 Values ConvTranspose(Convert& c) {
@@ -172,4 +168,9 @@ Values ConvTranspose(Convert& c) {
 }
 
 }  // namespace convert
+
+ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const EmitAttrs& more) {
+  return convert::product(c, x, weight, more);
+}
+
 }  // namespace relay::onnx

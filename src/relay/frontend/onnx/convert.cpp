@@ -65,14 +65,23 @@ Tensor Convert::tensor(const TensorData& data) {
   return {};
 }
 
-std::optional<Values> Convert::subgraph(std::string_view attribute) {
+const Graph* Convert::graph(std::string_view attribute) {
   const Attribute* a = node.find(attribute);
-  const std::unique_ptr<Graph>* graph = a ? std::get_if<std::unique_ptr<Graph>>(&a->value) : nullptr;
+  const std::shared_ptr<const Graph>* graph = a ? std::get_if<std::shared_ptr<const Graph>>(&a->value) : nullptr;
   if (!graph) {
     bad("it has no graph {}", attribute);
+    return nullptr;
+  }
+  return graph->get();
+}
+
+std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Scopes::Enter enter) {
+  if (inputs.size() != graph.inputs.size()) {
+    bad("graph '{}' has {}, but is given {}", graph.name,
+        plural(static_cast<int64_t>(graph.inputs.size()), "input", "inputs"), inputs.size());
     return std::nullopt;
   }
-  std::optional<Values> outputs = importer_.subgraph(**graph, place());
+  std::optional<Values> outputs = importer_.body(graph, inputs, std::move(enter), place());
   if (!outputs) fail();
   return outputs;
 }

@@ -27,8 +27,11 @@ class Convert final : public Conversion {
   const int64_t opset;  // of the node's domain
 
   Tensor tensor(const TensorData& data);  // no value when it is refused
-  // A graph in an attribute, converted where this node stands; nothing: reported.
-  std::optional<Values> subgraph(std::string_view attribute);
+  // A graph in an attribute; null: reported.
+  const Graph* graph(std::string_view attribute);
+  // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
+  // uses from outside goes through `enter`, if there is one.
+  std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
 
  private:
   std::optional<AttributeView> attribute(std::string_view name) const override;

@@ -4,8 +4,29 @@
 
 namespace relay::onnx {
 
-Result<ImportedModel> load(const std::string& path, const ImportOptions& options) {
+using frontend::OperatorUse;
+
+static Result<Model> read(const std::string& path, const ImportOptions& options) {
   RELAY_ASSIGN(Model model, read_model(path, options.content));
+  model.largest_read = options.largest_read;
+  if (options.opset) model.opsets[""] = *options.opset;
+  return model;
+}
+
+// The first problem of an operator's nodes is the reason that stands in the table.
+static void blame(std::vector<OperatorUse>& uses, const Diagnostic& d) {
+  if (!d.span.node) return;
+  const std::string_view op = std::string_view(*d.span.node).substr(0, d.span.node->find(' '));
+  for (OperatorUse& use : uses) {
+    if (use.op != op || !use.reason.empty()) continue;
+    use.reason = use.has_converter ? d.message : "Relay has no converter for it";
+    if (const std::string label = *d.span.node + ": "; use.reason.starts_with(label)) use.reason.erase(0, label.size());
+    use.remedy = d.help;
+  }
+}
+
+Result<ImportedModel> load(const std::string& path, const ImportOptions& options) {
+  RELAY_ASSIGN(Model model, read(path, options));
   Importer importer(model, options);
   std::optional<ImportedModel> imported = importer.run();
   if (!imported) return importer.problems();
@@ -14,12 +35,13 @@ Result<ImportedModel> load(const std::string& path, const ImportOptions& options
 }
 
 Result<CheckReport> check(const std::string& path, const ImportOptions& options) {
-  RELAY_ASSIGN(Model model, read_model(path, options.content));
+  RELAY_ASSIGN(Model model, read(path, options));
   CheckReport report;
   Importer importer(model, options);
   report.operators = importer.operator_uses().sorted();
-  importer.run();
+  report.model = importer.run();
   report.problems = importer.problems();
+  for (const Diagnostic& d : report.problems) blame(report.operators, d);
   return report;
 }
 

@@ -19,8 +19,9 @@ std::string node_label(const Node& node) {
 Span Importer::span(const Node& node) const { return span(node_label(node)); }
 
 int64_t Importer::opset(std::string_view domain, int64_t otherwise) const {
-  auto found = model_.opsets.find(domain);
-  return found == model_.opsets.end() ? otherwise : found->second;
+  const std::map<std::string_view, int64_t>& opsets = frames_.empty() ? model_.opsets : frames_.back().function->opsets;
+  auto found = opsets.find(domain);
+  return found == opsets.end() ? otherwise : found->second;
 }
 
 static TensorInfo tensor_info(const ValueInfo& info) {
@@ -107,15 +108,21 @@ std::optional<ImportedModel> Importer::run() {
 
 OperatorUses Importer::operator_uses() const {
   OperatorUses uses;
-  std::vector<const Graph*> work{&model_.graph};
+  using Opsets = std::map<std::string_view, int64_t>;
+  std::vector<std::pair<const Graph*, const Opsets*>> work{{&model_.graph, &model_.opsets}};
+  std::set<const Function*> seen;
   while (!work.empty()) {
-    const Graph* graph = work.back();
+    const auto [graph, opsets] = work.back();
     work.pop_back();
     for (const Node& n : graph->nodes) {
-      uses.add(n.domain, n.op, opset(n.domain, 0), find_operator(n.domain, n.op) != nullptr, [&] { return span(n); });
+      const Function* function = model_.function_of(n);
+      if (function && seen.insert(function).second) work.emplace_back(&function->graph, &function->opsets);
+      auto version = opsets->find(n.domain);
+      uses.add(n.domain, n.op, version == opsets->end() ? 0 : version->second,
+               function || find_operator(n.domain, n.op), [&] { return span(n); });
       for (const Attribute& a : n.attributes)
-        if (const std::unique_ptr<Graph>* sub = std::get_if<std::unique_ptr<Graph>>(&a.value))
-          work.push_back(sub->get());
+        if (const std::shared_ptr<const Graph>* sub = std::get_if<std::shared_ptr<const Graph>>(&a.value))
+          work.emplace_back(sub->get(), opsets);
     }
   }
   return uses;
@@ -128,7 +135,7 @@ void Importer::read_initializers(const Graph& graph) {
     auto make = [this, &data]() -> Value {
       Span place = span(format("initialiser '{}'", data.name));
       Result<Tensor> tensor = tensor_value(model_, data);
-      if (tensor) return emit_constant(*std::move(tensor), place);
+      if (tensor) return weight(data.name, *std::move(tensor), place);
       for (Diagnostic d : tensor.errors()) {
         d.span = place;
         report(std::move(d));
@@ -137,6 +144,16 @@ void Importer::read_initializers(const Graph& graph) {
     };
     define_lazily(data.name, make, span(format("initialiser '{}'", data.name)));
   }
+}
+
+Value Importer::weight(std::string_view name, Tensor tensor, const Span& place) {
+  if (options().freeze_params || !frames_.empty() || (!tensor.dtype().is_float() && tensor.elements() <= max_known))
+    return emit_constant(std::move(tensor), place);
+  Value value{KnownRef(known_of(tensor))};
+  ir::Dims shape;
+  for (int64_t extent : tensor.shape()) shape.push_back(scalar::imm(extent));
+  value.expr = add_parameter(std::string(name), ir::tensor_type(std::move(shape), tensor.dtype()), place);
+  return value;
 }
 
 void Importer::read_inputs(const Graph& graph) {
@@ -174,12 +191,19 @@ void Importer::convert_nodes(const Graph& graph) {
 }
 
 Values Importer::convert_node(const Graph& graph, size_t index, const Span& place) {
-  const Node& node = graph.nodes[index];
-  const Operator* op = find_operator(node.domain, node.op);
-  if (!op) return {};  // reported with all the others
+  if (!may_convert(place)) return {};
+  Node copy;
+  const Node* here = resolved(graph.nodes[index], copy, place);
+  if (!here) return {};
+  const Node& node = *here;
+  const Function* function = model_.function_of(node);
+  const Operator* op = function ? nullptr : find_operator(node.domain, node.op);
+  if (!op && !function) return {};  // reported with all the others
   std::optional<Values> inputs =
       operands(node.inputs, [&](std::string_view name) { report_undefined(graph, index, name); });
-  if (!inputs || !expect_inputs(*inputs, op->min_inputs, place)) return {};
+  if (!inputs) return {};
+  if (function) return expand(*function, node, *inputs, place);
+  if (!expect_inputs(*inputs, op->min_inputs, place)) return {};
   std::vector<std::string_view> attributes;
   for (const Attribute& a : node.attributes) attributes.push_back(a.name);
   if (!check_attributes(node.op, attributes, attribute_names(std::string(node.op)), place)) return {};
@@ -187,20 +211,118 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   return convert.finish(op->convert(convert), node.outputs);
 }
 
-std::optional<Values> Importer::subgraph(const Graph& graph, const Span& place) {
-  if (!graph.inputs.empty()) {
-    report({DiagnosticKind::unsupported_operator,
-            "a graph with inputs of its own cannot be imported here",
-            place,
-            {},
-            {},
-            "export the model without it: unroll loops, give fixed shapes"});
-    return std::nullopt;
-  }
-  Scopes::Inner scope(scopes());
+std::optional<Values> Importer::body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place) {
+  Scopes::Inner scope(scopes(), Scopes::Sees::Outside, std::move(enter));
+  ++depth_;
+  for (size_t i = 0; i < inputs.size(); ++i) define(graph.inputs[i].name, inputs[i], place);
   read_initializers(graph);
   convert_nodes(graph);
+  --depth_;
   return outputs(output_names(graph), place);
+}
+
+// --- functions of the model's own ------------------------------------------------------------------------------------
+
+bool Importer::may_convert(const Span& place) {
+  if (converted_ > max_converted) return false;
+  if (++converted_ <= max_converted) return true;
+  report({DiagnosticKind::limit_exceeded,
+          format("more than {} nodes, with those of functions and bodies of loops counted each time", max_converted),
+          place,
+          {},
+          {},
+          "export the model with fewer calls of functions in functions"});
+  return false;
+}
+
+const Node* Importer::resolved(const Node& node, Node& copy, const Span& place) {
+  auto refers = [](const Attribute& a) { return !a.ref.empty(); };
+  const bool any = std::any_of(node.attributes.begin(), node.attributes.end(), refers);
+  if (frames_.empty()) {
+    if (!any) return &node;
+    report(
+        {DiagnosticKind::bad_model,
+         format("{}: an attribute refers to an attribute of a function, but the node stands in none", node_label(node)),
+         place,
+         {},
+         {},
+         "the model is broken: export it again"});
+    return nullptr;
+  }
+  const Frame& frame = frames_.back();
+  auto is_absent = [&](std::string_view name) { return frame.absent.count(name) != 0; };
+  if (!any && std::none_of(node.inputs.begin(), node.inputs.end(), is_absent)) return &node;
+  copy = node;
+  copy.attributes.clear();
+  for (const Attribute& a : node.attributes) {
+    auto found = a.ref.empty() ? frame.attributes.end() : frame.attributes.find(a.ref);
+    if (a.ref.empty())
+      copy.attributes.push_back(a);
+    else if (found != frame.attributes.end())
+      copy.attributes.push_back({a.name, found->second.value});
+  }
+  for (std::string_view& name : copy.inputs)
+    if (is_absent(name)) name = "";
+  return &copy;
+}
+
+// Checks a call and makes its frame.
+bool Importer::enter(const Function& function, const Node& node, const Values& inputs, const Span& place) {
+  auto refuse = [&](DiagnosticKind kind, std::string what, std::string help) {
+    report({kind, format("{}: {}", node_label(node), what), place, {}, {}, std::move(help)});
+    return false;
+  };
+  for (const Frame& frame : frames_)
+    if (frame.function == &function)
+      return refuse(DiagnosticKind::bad_model, format("function '{}' calls itself", function.name),
+                    "ONNX has no recursive functions: export the model again");
+  if (depth_ >= max_depth)
+    return refuse(DiagnosticKind::limit_exceeded,
+                  format("functions call each other, and graphs lie in each other, more than {} deep", max_depth),
+                  "export the model with its functions inlined (onnx.inliner)");
+  if (inputs.size() > function.inputs.size())
+    return refuse(DiagnosticKind::bad_model,
+                  format("it gives {} inputs, but the function has {}", inputs.size(), function.inputs.size()),
+                  "export the model again");
+  Frame frame{&function, {}, {}};
+  for (const Attribute& a : function.defaults) frame.attributes[a.name] = a;
+  for (const Attribute& a : node.attributes) {
+    const bool known =
+        frame.attributes.count(a.name) ||
+        std::find(function.attributes.begin(), function.attributes.end(), a.name) != function.attributes.end();
+    if (!known)
+      return refuse(DiagnosticKind::bad_model, format("the function has no attribute '{}'", a.name),
+                    "correct the name, or leave it out");
+    if (std::holds_alternative<std::shared_ptr<const Graph>>(a.value))
+      return refuse(DiagnosticKind::unsupported_operator, format("attribute '{}' of the function is a graph", a.name),
+                    "export the model with its functions inlined (onnx.inliner)");
+    frame.attributes[a.name] = a;
+  }
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    if (i >= inputs.size() || !inputs[i]) frame.absent.insert(function.inputs[i]);
+  frames_.push_back(std::move(frame));
+  return true;
+}
+
+// The function's nodes, converted where the call stands. They see the call's inputs and attributes, and nothing else.
+Values Importer::expand(const Function& function, const Node& node, const Values& inputs, const Span& place) {
+  if (!enter(function, node, inputs, place)) return {};
+  Scopes::Inner scope(scopes(), Scopes::Sees::Nothing);
+  ++depth_;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]) define(function.inputs[i], inputs[i], place);
+  convert_nodes(function.graph);
+  --depth_;
+  Values results;
+  for (std::string_view name : function.outputs) {
+    const Value* value = scopes().lookup(name);
+    if (!value && !frames_.back().absent.count(name))
+      report({DiagnosticKind::bad_model,
+              format("output '{}' of function '{}' is defined by none of its nodes", name, function.name), place});
+    results.push_back(value ? *value : Value());
+  }
+  frames_.pop_back();
+  return results;
 }
 
 }  // namespace relay::onnx

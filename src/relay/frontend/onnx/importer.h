@@ -18,21 +18,39 @@ class Importer : public ImportState {
   // --- for Convert ---------------------------------------------------------------------------------------------------
   const Model& model() const { return model_; }
   // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
-  std::optional<Values> subgraph(const Graph& graph, const Span& place);
+  std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place);
 
  private:
+  // A call of a function of the model's, while its nodes are converted.
+  struct Frame {
+    const Function* function;
+    std::map<std::string_view, Attribute> attributes;
+    std::set<std::string_view> absent;  // inputs that the call leaves out
+  };
+
   void check_versions(const Span& place);
   void report_unsupported_operators();
   void read_inputs(const Graph& graph);
   void read_initializers(const Graph& graph);
+  // An initialiser, as a constant or as a parameter.
+  Value weight(std::string_view name, Tensor tensor, const Span& place);
   void convert_nodes(const Graph& graph);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
+  // The node with its call's attributes and inputs in place; null: reported.
+  const Node* resolved(const Node& node, Node& copy, const Span& place);
+  // Counts one more node, and the depth; false when that is beyond a limit, which is reported once.
+  bool may_convert(const Span& place);
+  Values expand(const Function& function, const Node& node, const Values& inputs, const Span& place);
+  bool enter(const Function& function, const Node& node, const Values& inputs, const Span& place);
   void report_undefined(const Graph& graph, size_t node, std::string_view name);
   using ImportState::span;
   Span span(const Node& node) const;
   int64_t opset(std::string_view domain, int64_t otherwise) const;
 
   const Model& model_;
+  std::vector<Frame> frames_;  // innermost last
+  size_t converted_ = 0;
+  int depth_ = 0;  // of graphs and functions
 };
 
 // "Conv 'conv_17'"

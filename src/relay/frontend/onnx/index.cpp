@@ -50,6 +50,35 @@ Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
 
 }  // namespace
 
+// A slice whose bounds are computed while the model runs: along each axis the elements between them are picked.
+static Values computed_slice(Convert& c) {
+  Expr x = c.input(0), starts = c.cast(c.input(1), DType::int64()), ends = c.cast(c.input(2), DType::int64());
+  if (!c.expect_rank(starts, 1, 1, "starts") || !c.expect_rank(ends, 1, 1, "ends")) return {};
+  std::optional<int64_t> count = c.extent(starts, 0);
+  if (!count) return c.unsupported("a slice along as many axes as starts has when the model runs");
+  std::optional<Ints> axes = Ints(), steps = Ints(static_cast<size_t>(*count), 1);
+  for (int64_t i = 0; i < *count; ++i) axes->push_back(i);
+  if (c.has(3)) axes = c.ints(3, "axes");
+  if (c.has(4)) steps = c.ints(4, "steps");
+  axes = axes && steps ? c.axes(*axes, c.rank(x)) : std::nullopt;
+  if (!axes) return {};
+  if (static_cast<int64_t>(axes->size()) != *count || steps->size() != axes->size() || c.extent(ends, 0) != count)
+    return c.bad("starts, ends, axes and steps differ in length");
+  for (size_t i = 0; i < axes->size(); ++i) {
+    if ((*steps)[i] < 1) return c.unsupported("a backward slice whose bounds are computed while the model runs");
+    Expr size = c.size_of(x, (*axes)[i]), zero = c.integer_scalar(0);
+    // Below zero from the end, then cut to the axis.
+    auto bound = [&](const Expr& list) {
+      Expr at = c.emit("take", {list, c.integer_scalar(static_cast<int64_t>(i))}, {{"axis", int64_t{0}}});
+      Expr front = c.emit("where", {c.emit("less", {at, zero}), c.add(at, size), at});
+      return c.emit("minimum", {c.emit("maximum", {front, zero}), size});
+    };
+    Expr places = c.emit("arange", {bound(starts), bound(ends), c.integer_scalar((*steps)[i])});
+    x = c.emit("take", {x, places}, {{"axis", (*axes)[i]}, {"mode", "clip"}});
+  }
+  return {x};
+}
+
 // Bounds are attributes before opset 10 and inputs since.
 Values Slice(Convert& c) {
   std::optional<Dims> starts, ends;
@@ -61,6 +90,7 @@ Values Slice(Convert& c) {
     axes = c.optional_ints("axes");
   } else {
     if (!c.has(1) || !c.has(2)) return c.bad("starts and ends are missing");
+    if (!c.known(1) || !c.known(2)) return computed_slice(c);
     starts = c.dims(1, "starts"), ends = c.dims(2, "ends");
     if (c.has(3)) axes = c.ints(3, "axes");
     if (c.has(4)) steps = c.ints(4, "steps");
@@ -212,6 +242,10 @@ static Expr range_of_sizes(Convert& c) {
 // start, start + delta, ... before limit; the three are numbers at import, or sizes.
 Values Range(Convert& c) {
   if (Expr sizes = range_of_sizes(c)) return {sizes};
+  if (!c.known(0) || !c.known(1) || !c.known(2)) {
+    auto bound = [&](size_t i) { return c.rank(c.input(i)) > 0 ? c.reshape(c.input(i), {}) : c.input(i); };
+    return {c.emit("arange", {bound(0), bound(1), bound(2)})};
+  }
   std::optional<double> start = c.number(0, "start"), limit = c.number(1, "limit"), delta = c.number(2, "delta");
   if (c.failed() || !start || !limit || !delta) return {};
   if (*delta == 0) return c.bad("delta is 0");
@@ -229,8 +263,22 @@ Values Range(Convert& c) {
   return {c.constant(std::move(values))};
 }
 
+// All in order, then as many as are computed while the model runs.
+static Values computed_topk(Convert& c) {
+  Expr x = c.input(0), k = c.reshape(c.cast(c.input(1), DType::int64()), {});
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
+  if (!axis) return {};
+  Expr order =
+      c.emit("argsort", {x}, {{"axis", *axis}, {"is_ascend", c.integer("largest", 1) == 0}, {"dtype", DType::int64()}});
+  Expr first =
+      c.emit("arange", {c.integer_scalar(0), c.emit("minimum", {k, c.size_of(x, *axis)}), c.integer_scalar(1)});
+  order = c.emit("take", {order, first}, {{"axis", *axis}, {"mode", "clip"}});
+  return {c.emit("gather", {x, order}, {{"axis", *axis}}), order};
+}
+
 Values TopK(Convert& c) {
   Expr x = c.input(0);
+  if (c.opset >= 10 && c.has(1) && !c.known(1)) return computed_topk(c);
   std::optional<Ints> k = c.opset < 10 ? std::optional(Ints{c.integer("k", -1)}) : c.ints(1, "k");
   if (!k) return c.failed() ? Values() : c.bad("k is missing");
   std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
@@ -261,13 +309,16 @@ Values CumSum(Convert& c) {
 Values Trilu(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 2, 32, "the data")) return {};
+  if (c.has(1) && !c.known(1)) {
+    Expr k = c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1);
+    return {c.emit("trilu", {x, k}, {{"upper", c.integer("upper", 1) != 0}})};
+  }
   std::optional<Ints> k = c.has(1) ? c.ints(1, "k") : std::optional(Ints{0});
   std::optional<int64_t> rows = c.extent(x, c.rank(x) - 2), columns = c.extent(x, c.rank(x) - 1);
   if (!k) return {};
   if (k->size() != 1) return c.bad("k is [{}]", join(*k, ", "));
   if (!rows || !columns)
-    return c.unsupported("it needs matrices of a fixed size, but the data is {}; give the inputs' shapes (--shape)",
-                         ir::str(x->type));
+    return {c.emit("trilu", {x, c.integer_scalar((*k)[0])}, {{"upper", c.integer("upper", 1) != 0}})};
   if (!c.may_make(element_count({*rows, *columns}).value_or(INT64_MAX), DType::boolean())) return {};
   bool upper = c.integer("upper", 1) != 0;
   int64_t diagonal = std::clamp<int64_t>((*k)[0], -INT32_MAX, INT32_MAX);

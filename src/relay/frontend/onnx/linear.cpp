@@ -1,8 +1,9 @@
 // Matrix products.
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
+namespace convert {
 
 using ir::Dims;
 using ir::Expr;
@@ -25,8 +26,12 @@ Values Gemm(Convert& c) {
   return {c.add(product, bias)};
 }
 
-// The product of matrices in the last two axes, the other axes stretched to each other as in numpy.
-static Expr matrix_product(Convert& c, Expr a, Expr b) {
+}  // namespace convert
+
+using ir::Dims;
+using ir::Expr;
+
+Expr matrix_product(Convert& c, Expr a, Expr b) {
   if (!c.expect_rank(a, 1, 32, "A") || !c.expect_rank(b, 1, 32, "B")) return {};
   // A vector is a row on the left, a column on the right; the added axis is taken away from the result.
   bool row = c.rank(a) == 1, column = c.rank(b) == 1;
@@ -73,6 +78,8 @@ static Expr matrix_product(Convert& c, Expr a, Expr b) {
   return c.reshape(product, shape);
 }
 
+namespace convert {
+
 Values MatMul(Convert& c) { return {matrix_product(c, c.input(0), c.input(1))}; }
 
 Values MatMulInteger(Convert& c) {
@@ -87,4 +94,5 @@ Values MatMulInteger(Convert& c) {
   return {matrix_product(c, a, b)};
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

@@ -18,6 +18,12 @@ const Attribute* Node::find(std::string_view attribute) const {
   return nullptr;
 }
 
+const Function* Model::function_of(const Node& node) const {
+  if (functions.empty()) return nullptr;
+  auto found = function_places.find({node.domain, node.op, node.overload});
+  return found == function_places.end() ? nullptr : &functions[found->second];
+}
+
 const char* kind_name(const AttributeValue& value) {
   static const char* const names[] = {"unknown", "float",  "int",  "string", "tensor",
                                       "graph",   "floats", "ints", "strings"};
@@ -36,6 +42,8 @@ struct Reader {
   void type(std::string_view message, ValueInfo& info);
   std::vector<DimInfo> shape(std::string_view message);
   Graph graph(std::string_view message, int depth);
+  Function function(std::string_view message);
+  void opset(std::string_view message, std::map<std::string_view, int64_t>& opsets);
   void model(Model& m);
 };
 
@@ -87,12 +95,13 @@ Attribute Reader::attribute(std::string_view message, int depth) {
       case 2: a.value = w.float32(); break;
       case 3: a.value = w.integer(); break;
       case 4: a.value = w.bytes(); break;
-      case 5: a.value = std::make_unique<TensorData>(tensor(w.bytes())); break;
-      case 6: a.value = std::make_unique<Graph>(graph(w.bytes(), limits.inside(w, depth))); break;
+      case 5: a.value = std::make_shared<const TensorData>(tensor(w.bytes())); break;
+      case 6: a.value = std::make_shared<const Graph>(graph(w.bytes(), limits.inside(w, depth))); break;
       case 7: w.append_floats(value(static_cast<std::vector<float>*>(nullptr))); break;
       case 8: w.append_ints(value(static_cast<std::vector<int64_t>*>(nullptr))); break;
       case 9: value(static_cast<std::vector<std::string_view>*>(nullptr)).push_back(w.bytes()); break;
       case 20: type = w.integer(); break;
+      case 21: a.ref = w.bytes(); break;
       default: w.skip();
     }
   }
@@ -124,6 +133,7 @@ Node Reader::node(std::string_view message, int depth) {
         n.attributes.push_back(attribute(w.bytes(), depth));
         break;
       case 7: n.domain = w.bytes(); break;
+      case 8: n.overload = w.bytes(); break;
       default: w.skip();
     }
   }
@@ -202,6 +212,41 @@ Graph Reader::graph(std::string_view message, int depth) {
   return g;
 }
 
+void Reader::opset(std::string_view message, std::map<std::string_view, int64_t>& opsets) {
+  std::string_view domain;
+  int64_t version = 0;
+  for (Wire s(message); s.next();) {
+    if (s.field() == 1)
+      domain = s.bytes();
+    else if (s.field() == 2)
+      version = s.integer();
+    else
+      s.skip();
+  }
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
+}
+
+Function Reader::function(std::string_view message) {
+  Function f;
+  for (Wire w(message); w.next();) {
+    switch (w.field()) {
+      case 1: f.name = w.bytes(); break;
+      case 4: limits.count(w), f.inputs.push_back(w.bytes()); break;
+      case 5: limits.count(w), f.outputs.push_back(w.bytes()); break;
+      case 6: limits.count(w), f.attributes.push_back(w.bytes()); break;
+      case 7: limits.count(w), f.graph.nodes.push_back(node(w.bytes(), 0)); break;
+      case 9: limits.count(w), opset(w.bytes(), f.opsets); break;
+      case 10: f.domain = w.bytes(); break;
+      case 11: limits.count(w), f.defaults.push_back(attribute(w.bytes(), 0)); break;
+      case 13: f.overload = w.bytes(); break;
+      default: w.skip();
+    }
+  }
+  if (f.domain == "ai.onnx") f.domain = "";
+  f.graph.name = f.name;
+  return f;
+}
+
 void Reader::model(Model& m) {
   bool has_graph = false;
   Wire w(m.file->bytes());
@@ -211,22 +256,17 @@ void Reader::model(Model& m) {
       case 2: m.producer = w.bytes(); break;
       case 3: m.producer_version = w.bytes(); break;
       case 7: m.graph = graph(w.bytes(), 0), has_graph = true; break;
-      case 8: {
-        std::string_view domain;
-        int64_t version = 0;
-        for (Wire s(w.bytes()); s.next();) {
-          if (s.field() == 1)
-            domain = s.bytes();
-          else if (s.field() == 2)
-            version = s.integer();
-          else
-            s.skip();
-        }
+      case 8:
         limits.count(w);
-        m.opsets[domain == "ai.onnx" ? "" : domain] = version;
+        opset(w.bytes(), m.opsets);
+        break;
+      case 25: {
+        limits.count(w);
+        Function f = function(w.bytes());
+        m.function_places.emplace(std::array{f.domain, f.name, f.overload}, m.functions.size());
+        m.functions.push_back(std::move(f));
         break;
       }
-      case 25: ++m.functions, w.skip(); break;
       default: w.skip();
     }
   }

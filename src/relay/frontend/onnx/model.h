@@ -10,6 +10,7 @@
 // Unknown fields are skipped. Contradictions between fields (a graph that is no graph) are for the importer to find.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,8 +24,9 @@
 namespace relay::onnx {
 
 // Limits on what a file may hold; real models are far below.
-inline constexpr size_t max_items = 1'000'000;  // nodes, attributes, initialisers and value infos, all together
-inline constexpr int max_depth = 32;            // of graphs in attributes
+inline constexpr size_t max_items = 1'000'000;    // nodes, attributes, initialisers and value infos, all together
+inline constexpr int max_depth = 32;              // of graphs in attributes, and of calls of functions
+inline constexpr size_t max_converted = 250'000;  // nodes, with those of functions once a call
 inline constexpr size_t max_rank = 32;
 
 // Numbers of onnx.proto's TensorProto.DataType.
@@ -74,16 +76,17 @@ struct Graph;
 // What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types,
 // sparse).
 using AttributeValue =
-    std::variant<std::monostate, float, int64_t, std::string_view, std::unique_ptr<TensorData>, std::unique_ptr<Graph>,
-                 std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;
+    std::variant<std::monostate, float, int64_t, std::string_view, std::shared_ptr<const TensorData>,
+                 std::shared_ptr<const Graph>, std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;
 struct Attribute {
   std::string_view name;
   AttributeValue value;
+  std::string_view ref = {};  // in a function: the attribute of the call whose value this one has
 };
 const char* kind_name(const AttributeValue& value);  // "float", "ints", "graph"
 
 struct Node {
-  std::string_view name, op, domain;
+  std::string_view name, op, domain, overload;
   std::vector<std::string_view> inputs, outputs;  // "" is an absent one
   std::vector<Attribute> attributes;
 
@@ -105,6 +108,16 @@ struct Graph {
   bool has_sparse = false;  // sparse initialisers
 };
 
+// A function of the model's own: nodes that stand for each node that calls it.
+struct Function {
+  std::string_view domain, name, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<std::string_view> attributes;  // those without a default
+  std::vector<Attribute> defaults;
+  std::map<std::string_view, int64_t> opsets;  // by domain
+  Graph graph;                                 // only its nodes
+};
+
 struct Model {
   std::string path;
   std::shared_ptr<const frontend::MappedFile> file;
@@ -112,8 +125,13 @@ struct Model {
   std::string_view producer, producer_version;
   std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX itself
   Graph graph;
-  size_t functions = 0;                            // model-local functions
+  std::vector<Function> functions;
+  std::map<std::array<std::string_view, 3>, size_t> function_places;  // by domain, name and overload
+  int64_t largest_read = INT64_MAX;                // bytes of a tensor whose values are read; 0 for those of others
   mutable frontend::ExternalFiles external_files;  // of external data, opened when they are first used
+
+  // The function that a node calls; null: none of the model's own.
+  const Function* function_of(const Node& node) const;
 };
 
 // `content`: the file that holds it, if it is not `path`.

@@ -1,7 +1,7 @@
 // Integers that stand for reals: real = (integer - zero_point) * scale.
 #include <cmath>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/window.h"
 
 namespace relay::onnx::convert {
 
@@ -69,6 +69,49 @@ Values DynamicQuantizeLinear(Convert& c) {
   Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
   Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
   return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
+}
+
+namespace {
+
+// An integer with its zero point taken away, as int32.
+Expr centred(Convert& c, const Expr& e, const Expr& zero, int64_t axis) {
+  Expr wide = c.cast(e, DType::int32());
+  return zero ? c.subtract(wide, along_axis(c, c.cast(zero, DType::int32()), e, axis)) : wide;
+}
+
+// Sums of products as integers of y: times the scales of both factors, over that of the result.
+Expr requantised(Convert& c, const Expr& sums, const Expr& scale, const Expr& y_scale, const Expr& y_zero) {
+  const DType real = c.dtype(scale), to = c.dtype(y_zero);
+  Expr steps = c.emit("round", {c.multiply(c.cast(sums, real), c.divide(scale, y_scale))});
+  steps = c.add(steps, c.cast(y_zero, real));
+  auto [low, high] = range(to);
+  return c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), to);
+}
+
+}  // namespace
+
+// Inputs: x, its scale and zero point, w, its scale and zero point, those of y, a bias in units of both scales.
+Values QLinearConv(Convert& c) {
+  Expr w = c.input(3), x = centred(c, c.input(0), c.input(2), 1);
+  Expr sums = convolution(c, x, centred(c, w, c.input(5), 0), {});
+  if (c.has(8)) sums = c.emit("nn.bias_add", {sums, c.input(8)}, {{"axis", int64_t{1}}});
+  if (!sums) return {};
+  Expr scale = c.multiply(c.input(1), along_axis(c, c.input(4), sums, 1));
+  return {requantised(c, sums, scale, c.input(6), c.input(7))};
+}
+
+Values QLinearMatMul(Convert& c) {
+  // Scales and zero points of one row of A, or of one column of B.
+  auto rows = [&](const Expr& e) {
+    return c.rank(e) == 1 && !is_int(c.shape(e)[0], 1) ? c.reshape(e, {c.shape(e)[0], scalar::imm(1)}) : e;
+  };
+  auto wide = [&](size_t i) { return c.cast(c.input(i), DType::int32()); };
+  Expr sums = matrix_product(c, c.subtract(wide(0), rows(wide(2))), c.subtract(wide(3), wide(5)));
+  if (!sums) return {};
+  Expr scale = c.multiply(rows(c.input(1)), c.input(4));
+  if (c.rank(scale) == 1 && is_int(c.shape(scale)[0], 1)) scale = c.reshape(scale, {});
+  auto one = [&](const Expr& e) { return c.rank(e) == 1 && is_int(c.shape(e)[0], 1) ? c.reshape(e, {}) : e; };
+  return {requantised(c, sums, scale, one(c.input(6)), one(c.input(7)))};
 }
 
 }  // namespace relay::onnx::convert

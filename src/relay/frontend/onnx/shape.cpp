@@ -80,6 +80,8 @@ Values Reshape(Convert& c) {
     for (int64_t d : c.ints("shape")) to.push_back(scalar::imm(d));
   } else {
     if (!c.has(1)) return c.bad("the new shape is missing");
+    if (!c.known(1) && c.extent(c.input(1), 0) && !c.integer("allowzero", 0))
+      return {c.emit("dyn.reshape", {c.input(0), c.input(1)})};
     std::optional<Dims> shape = c.dims(1, "the new shape");
     if (!shape) return {};
     to = *shape;
@@ -185,6 +187,17 @@ Values Transpose(Convert& c) {
 // --- more elements ---------------------------------------------------------------------------------------------------
 
 Values Expand(Convert& c) {
+  if (!c.known(1) && c.extent(c.input(1), 0)) {
+    // The shape counts from the last axis, and what is stretched in it may be more than 1 in the data.
+    Expr x = c.input(0), wanted = c.cast(c.input(1), DType::int64());
+    const int64_t rank = c.rank(x), count = *c.extent(wanted, 0);
+    auto ones = [&](int64_t n) { return c.constant(Tensor::full({n}, DType::int64(), 1)); };
+    Expr from = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
+    if (rank < count) from = c.concatenate({ones(count - rank), from}, 0);
+    if (count < rank) wanted = c.concatenate({ones(rank - count), wanted}, 0);
+    Expr open = c.emit("equal", {wanted, c.integer_scalar(1)});
+    return {c.emit("dyn.broadcast_to", {x, c.emit("where", {open, from, wanted})})};
+  }
   std::optional<Dims> wanted = c.dims(1, "the shape");
   if (!wanted) return {};
   Dims from = shape_of_input(c), to = *wanted;
@@ -289,8 +302,8 @@ Values Split(Convert& c) {
 
 Values Constant(Convert& c) {
   for (const Attribute& a : c.node.attributes) {
-    if (a.name == "value" && std::holds_alternative<std::unique_ptr<TensorData>>(a.value))
-      return {c.constant(c.tensor(*std::get<std::unique_ptr<TensorData>>(a.value)))};
+    if (a.name == "value" && std::holds_alternative<std::shared_ptr<const TensorData>>(a.value))
+      return {c.constant(c.tensor(*std::get<std::shared_ptr<const TensorData>>(a.value)))};
     if (a.name == "value_float") return {c.scalar(c.real(a.name, 0), DType::float32())};
     if (a.name == "value_int") return {known_scalar(scalar::imm(c.integer(a.name, 0)), DType::int64())};
     if (a.name == "value_ints") {
@@ -309,16 +322,18 @@ Values Constant(Convert& c) {
 }
 
 Values ConstantOfShape(Convert& c) {
-  std::optional<Dims> shape = c.dims(0, "the shape");
+  const bool computed = !c.known(0) && c.extent(c.input(0), 0).has_value();
+  std::optional<Dims> shape = computed ? std::optional(Dims()) : c.dims(0, "the shape");
   if (!shape) return {};
   Tensor value = Tensor::scalar(0, DType::float32());
   if (const Attribute* a = c.node.find("value")) {
-    const std::unique_ptr<TensorData>* data = std::get_if<std::unique_ptr<TensorData>>(&a->value);
+    const std::shared_ptr<const TensorData>* data = std::get_if<std::shared_ptr<const TensorData>>(&a->value);
     if (!data) return c.bad("attribute value should be a tensor");
     value = c.tensor(**data);
     if (!value) return {};
     if (value.elements() != 1) return c.bad("attribute value has {} elements instead of one", value.elements());
   }
+  if (computed) return {c.emit("dyn.full", {c.constant(value.reshaped({})), c.input(0)})};
   relay::Shape extents;
   for (const Dim& d : *shape) {
     if (is_int(d) && d->ivalue < 0) return c.bad("the shape has the dimension {}", d->ivalue);

@@ -60,7 +60,13 @@ Result<Tensor> external_value(const Model& model, const TensorData& data, DType 
   if (length != size)
     return frontend::tensor_problem(DiagnosticKind::bad_model, data.name,
                                     format("needs {} bytes, but its external data has length {}", size, length));
-  return frontend::tensor_of_file(data.name, std::move(file), offset, data.dims, dtype);
+  if (static_cast<int64_t>(size) <= model.largest_read)
+    return frontend::tensor_of_file(data.name, std::move(file), offset, data.dims, dtype);
+  const uint64_t there = file->bytes().size();
+  if (offset > there || size > there - offset)
+    return frontend::tensor_problem(DiagnosticKind::corrupt_file, data.name,
+                                    format("ends at byte {} of {}, which has {}", offset + size, file->path(), there));
+  return frontend::unread_tensor(data.name, data.dims, dtype);
 }
 
 // Which field of TensorProto carries values of a type.
@@ -109,7 +115,10 @@ Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
   }
   RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(data.name, data.dims, *dtype));
   if (data.is_external) return external_value(model, data, *dtype, static_cast<uint64_t>(size.bytes));
-  if (!data.has_raw) return typed_value(data, *dtype);
+  const bool unread = size.bytes > model.largest_read;
+  if (!data.has_raw) return unread ? frontend::unread_tensor(data.name, data.dims, *dtype) : typed_value(data, *dtype);
+  if (unread && data.raw.size() == static_cast<size_t>(size.bytes))
+    return frontend::unread_tensor(data.name, data.dims, *dtype);
   return frontend::tensor_of_bytes(data.name, data.raw, data.dims, *dtype, model.file);
 }
 

@@ -14,4 +14,9 @@ struct Window {
 // Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Nothing: reported.
 std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel);
 
+// A convolution of x by weight with the node's attributes; null: reported.
+ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const frontend::EmitAttrs& more);
+// The product of matrices in the last two axes, the other axes stretched to each other as in numpy.
+ir::Expr matrix_product(Convert& c, ir::Expr a, ir::Expr b);
+
 }  // namespace relay::onnx

@@ -1,0 +1,168 @@
+// What transformers are made of.
+#include <cmath>
+
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Dims;
+using ir::Expr;
+
+namespace {
+
+// (N, L, H * D) as (N, H, L, D).
+Expr by_heads(Convert& c, const Expr& e, int64_t heads, const char* what) {
+  if (!e || c.rank(e) == 4) return e;
+  if (!c.expect_rank(e, 3, 4, what)) return nullptr;
+  std::optional<int64_t> width = c.extent(e, 2);
+  if (heads < 1 || !width || *width % heads)
+    return c.bad("{} is {}, which {} heads do not divide", what, ir::str(e->type), heads);
+  const Dims& shape = c.shape(e);
+  return c.transpose(c.reshape(e, {shape[0], shape[1], scalar::imm(heads), scalar::imm(*width / heads)}), {0, 2, 1, 3});
+}
+
+// (N, H, L, D) as (N, L, H * D).
+Expr joined_heads(Convert& c, const Expr& e) {
+  if (!e) return e;
+  Expr turned = c.transpose(e, {0, 2, 1, 3});
+  const Dims& shape = c.shape(turned);
+  return c.reshape(turned, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])});
+}
+
+// Each head `times` times, one after the other.
+Expr repeated_heads(Convert& c, const Expr& e, int64_t times) {
+  return times == 1 ? e : c.emit("repeat", {e}, {{"repeats", times}, {"axis", int64_t{1}}});
+}
+
+Expr matrices(Convert& c, const Expr& a, const Expr& b, bool transposed) {
+  if (!a || !b) return nullptr;
+  auto flat = [&](const Expr& e) {
+    const Dims& s = c.shape(e);
+    return c.reshape(e, {scalar::simplify(s[0] * s[1]), s[2], s[3]});
+  };
+  const Dims front = c.shape(a);
+  Expr product = c.emit("nn.batch_matmul", {flat(a), flat(b)}, {{"transpose_a", false}, {"transpose_b", transposed}});
+  if (!product) return nullptr;
+  return c.reshape(product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]});
+}
+
+// The keys that come before the first query: those of earlier calls; of a cache that is given whole, one number a batch.
+Expr keys_before(Convert& c, const Expr& scores) {
+  if (c.has(4)) return c.size_of(c.input(4), 2);
+  if (!c.has(6) || !scores) return c.integer_scalar(0);
+  Expr before = c.subtract(c.cast(c.input(6), DType::int64()), c.size_of(scores, 2));
+  return c.reshape(before, {c.shape(scores)[0], scalar::imm(1), scalar::imm(1), scalar::imm(1)});
+}
+
+// Where a key may be seen: not later than the query, within the window around it, within the cache. Null: everywhere.
+Expr visible(Convert& c, const Expr& scores) {
+  Expr all, columns = c.count_up(scores, 3);
+  auto also = [&](const Expr& condition) { all = all ? c.emit("logical_and", {all, condition}) : condition; };
+  Expr here = c.add(c.expand(c.count_up(scores, 2), 1), keys_before(c, scores));
+  const int64_t left = c.integer("left_window_size", -1), right = c.integer("right_window_size", -1);
+  if (c.integer("is_causal", 0)) also(c.emit("less_equal", {columns, here}));
+  if (left >= 0) also(c.emit("less_equal", {c.subtract(here, columns), c.integer_scalar(left)}));
+  if (right >= 0) also(c.emit("less_equal", {c.subtract(columns, here), c.integer_scalar(right)}));
+  if (c.has(6)) {
+    Expr size = c.reshape(c.cast(c.input(6), DType::int64()),
+                          {c.shape(scores)[0], scalar::imm(1), scalar::imm(1), scalar::imm(1)});
+    also(c.emit("less", {columns, size}));
+  }
+  return all;
+}
+
+// Scores with the mask added, and -inf where a key is not seen.
+Expr masked(Convert& c, Expr scores) {
+  if (!scores) return nullptr;
+  const DType dtype = c.dtype(scores);
+  Expr never = c.scalar(-INFINITY, dtype), seen = visible(c, scores);
+  if (c.has(3)) {
+    Expr mask = c.input(3);
+    const bool logical = c.dtype(mask).is_bool();
+    if (!logical) mask = c.cast(mask, dtype);
+    // A mask may be of fewer keys; the others are not seen.
+    std::optional<int64_t> given = c.extent(mask, c.rank(mask) - 1), wanted = c.extent(scores, 3);
+    if (given && wanted && *given < *wanted) {
+      ir::IntLists width(static_cast<size_t>(c.rank(mask)), ir::Ints{0, 0});
+      width.back()[1] = *wanted - *given;
+      mask = c.pad(mask, width, logical ? c.scalar(0, DType::boolean()) : never, "constant");
+    }
+    scores = logical ? c.emit("where", {mask, scores, never}) : c.add(scores, mask);
+  }
+  return seen ? c.emit("where", {seen, scores, never}) : scores;
+}
+
+}  // namespace
+
+// softmax(Q K' * scale + mask) V for each head; keys and values may come after those of earlier calls, and fewer heads of
+// them than of queries are used several times.
+Values Attention(Convert& c) {
+  const bool flat = c.rank(c.input(0)) == 3;
+  Expr q = by_heads(c, c.input(0), c.integer("q_num_heads", 0), "Q");
+  Expr k = by_heads(c, c.input(1), c.integer("kv_num_heads", 0), "K");
+  Expr v = by_heads(c, c.input(2), c.integer("kv_num_heads", 0), "V");
+  if (!q || !k || !v) return {};
+  if (c.has(4) != c.has(5)) return c.bad("it has past keys or past values, but not both");
+  if (c.has(4)) k = c.concatenate({c.input(4), k}, 2), v = c.concatenate({c.input(5), v}, 2);
+  std::optional<int64_t> heads = c.extent(q, 1), others = c.extent(k, 1), width = c.extent(q, 3);
+  if (!heads || !others || !width || *others < 1 || *heads % *others)
+    return c.bad("Q is {} and K {}: the heads of one do not divide those of the other", q ? ir::str(q->type) : "?",
+                 k ? ir::str(k->type) : "?");
+  const double scale = std::sqrt(c.real("scale", 1 / std::sqrt(static_cast<double>(*width))));
+  const int64_t times = *heads / *others, mode = c.integer("qk_matmul_output_mode", 0);
+  const DType dtype = c.dtype(q);
+  Expr scores = matrices(c, c.multiply(q, scale), c.multiply(repeated_heads(c, k, times), scale), true);
+  Expr shown = mode == 0 ? scores : Expr();
+  const double cap = c.real("softcap", 0);
+  auto capped = [&](const Expr& e) { return cap > 0 ? c.multiply(c.emit("tanh", {c.multiply(e, 1 / cap)}), cap) : e; };
+  scores = capped(scores);
+  if (mode == 1) shown = scores;
+  const Expr before = scores;
+  scores = masked(c, scores);
+  if (mode == 2) shown = scores;
+  Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
+  // A query that sees nothing gives zeros.
+  if (scores != before) weights = c.emit("where", {c.emit("isnan", {weights}), c.scalar(0, dtype), weights});
+  if (mode == 3) shown = weights;
+  Expr y = matrices(c, weights, repeated_heads(c, v, times), false);
+  return {flat ? joined_heads(c, y) : y, k, v, shown};
+}
+
+// Pairs of elements turned by angles that depend on the place in the sequence; the caches have their cosines and sines.
+Values RotaryEmbedding(Convert& c) {
+  const bool flat = c.rank(c.input(0)) == 3;
+  Expr x = by_heads(c, c.input(0), c.integer("num_heads", 0), "X");
+  if (!x) return {};
+  x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
+  std::optional<int64_t> width = c.extent(x, 3);
+  if (!width) return c.unsupported("heads of no fixed size: {}", ir::str(x->type));
+  int64_t turned = c.integer("rotary_embedding_dim", 0);
+  if (turned == 0) turned = *width;
+  if (turned < 2 || turned > *width || turned % 2) return c.bad("rotary_embedding_dim is {} of {}", turned, *width);
+  auto angles = [&](size_t i) {
+    Expr e = c.input(i);
+    if (c.has(3)) e = c.emit("take", {e, c.input(3)}, {{"axis", int64_t{0}}, {"mode", "clip"}});
+    return c.expand(c.slice(e, 2, 0, turned / 2), 2);  // (N, L, 1, D / 2)
+  };
+  Expr cos = angles(1), sin = angles(2), front = c.slice(x, 3, 0, turned), first, second;
+  const bool interleaved = c.integer("interleaved", 0) != 0;
+  auto every_second = [&](int64_t from) {
+    return c.emit(
+        "strided_slice", {front},
+        {{"begin", ir::Ints{from}}, {"end", ir::Ints{turned}}, {"strides", ir::Ints{2}}, {"axes", ir::Ints{3}}});
+  };
+  if (interleaved)
+    first = every_second(0), second = every_second(1);
+  else
+    first = c.slice(front, 3, 0, turned / 2), second = c.slice(front, 3, turned / 2, turned);
+  Expr real = c.subtract(c.multiply(cos, first), c.multiply(sin, second));
+  Expr imaginary = c.add(c.multiply(sin, first), c.multiply(cos, second));
+  Expr y = interleaved ? c.reshape(c.concatenate({c.expand(real, 4), c.expand(imaginary, 4)}, 4), c.shape(front))
+                       : c.concatenate({real, imaginary}, 3);
+  if (turned < *width) y = c.concatenate({y, c.slice(x, 3, turned, *width)}, 3);
+  if (!flat) return {c.transpose(y, {0, 2, 1, 3})};
+  return {c.reshape(y, c.shape(c.input(0)))};
+}
+
+}  // namespace relay::onnx::convert

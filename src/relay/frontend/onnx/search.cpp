@@ -1,0 +1,149 @@
+// Operators that look for elements, or put them at given places.
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+// The indices, one a row, of what is not zero: (K, rank) int64.
+Expr places(Convert& c, const Expr& e) { return c.cast(c.emit("argwhere", {e}), DType::int64()); }
+
+// What reductions of ONNX are called in Relay; "": there is none of the name.
+std::string reduction(Convert& c) {
+  const std::string name = c.text("reduction", "none");
+  if (name == "none") return "update";
+  if (name == "add" || name == "mul" || name == "min" || name == "max") return name;
+  c.bad("reduction is '{}', not none, add, mul, min or max", name);
+  return "";
+}
+
+// ONNX keeps a place in the last axis of indices, Relay in the first.
+Expr places_first(Convert& c, const Expr& indices) {
+  Ints order{c.rank(indices) - 1};
+  for (int64_t i = 0; i < c.rank(indices) - 1; ++i) order.push_back(i);
+  return c.transpose(indices, order);
+}
+
+}  // namespace
+
+Values NonZero(Convert& c) {
+  Expr x = c.input(0);
+  if (c.rank(x) == 0) x = c.reshape(x, {scalar::imm(1)});
+  return {c.transpose(places(c, x), {1, 0})};
+}
+
+// The slices along an axis (or elements, without one) for which the condition holds; it may be shorter than the axis.
+Values Compress(Convert& c) {
+  Expr x = c.input(0), condition = c.input(1);
+  if (!c.expect_rank(condition, 1, 1, "the condition")) return {};
+  Expr indices = c.squeeze(places(c, condition), 1);
+  if (!c.has_attribute("axis")) return {c.emit("take", {x, indices}, {{"mode", "clip"}})};
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
+  if (!axis) return {};
+  return {c.emit("take", {x, indices}, {{"axis", *axis}, {"mode", "clip"}})};
+}
+
+Values ScatterElements(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
+  const std::string how = reduction(c);
+  if (!axis || how.empty()) return {};
+  return {c.emit("scatter_elements", {x, c.input(1), c.input(2)}, {{"axis", *axis}, {"reduction", how}})};
+}
+Values Scatter(Convert& c) { return ScatterElements(c); }  // its name before opset 11
+
+Values ScatterND(Convert& c) {
+  Expr indices = c.input(1);
+  const std::string how = reduction(c);
+  if (how.empty() || !c.expect_rank(indices, 1, 32, "indices")) return {};
+  return {c.emit("scatter_nd", {c.input(0), places_first(c, indices), c.input(2)}, {{"mode", how}})};
+}
+
+// Equal elements once, in order of size or of their first place.
+Values Unique(Convert& c) {
+  Expr x = c.input(0);
+  if (c.has_attribute("axis") && c.rank(x) != 1) return c.unsupported("unique slices along an axis");
+  x = c.reshape(x, [&] {
+    scalar::Expr count = scalar::imm(1);
+    for (const ir::Dim& d : c.shape(x)) count = count * d;
+    return ir::Dims{scalar::simplify(count)};
+  }());
+  auto order_of = [&](const Expr& e) {
+    return c.emit("argsort", {e}, {{"axis", int64_t{0}}, {"dtype", DType::int64()}});
+  };
+  auto take = [&](const Expr& e, const Expr& at) { return c.emit("take", {e, at}, {{"axis", int64_t{0}}}); };
+  Expr order = order_of(x), sorted = take(x, order);
+  // Where another value begins.
+  Expr differs = c.emit("not_equal", {c.slice(sorted, 0, 1, INT32_MAX), c.slice(sorted, 0, 0, -1)});
+  Tensor yes = Tensor::full({1}, DType::boolean(), 1);
+  Expr begins = c.concatenate({c.constant(std::move(yes)), differs}, 0);
+  Expr at = c.squeeze(places(c, begins), 1);
+  Expr number = c.add(c.emit("cumsum", {c.cast(begins, DType::int64())}, {{"axis", int64_t{0}}}), -1);
+  Expr same = c.emit("equal", {c.expand(number, 0), c.expand(number, 1)});
+  Expr counts = take(c.reduce("sum", c.cast(same, DType::int64()), {1}, false), at), first = take(order, at),
+       values = take(sorted, at);
+  Expr inverse = take(number, order_of(order));
+  if (!c.integer("sorted", 1)) {
+    Expr by_place = order_of(first);
+    inverse = take(order_of(by_place), inverse);
+    values = take(values, by_place), first = take(first, by_place), counts = take(counts, by_place);
+  }
+  return {values, first, inverse, counts};
+}
+
+// The first elements of each sequence turned around, as many as its length says.
+Values ReverseSequence(Convert& c) {
+  Expr x = c.input(0), lengths = c.cast(c.input(1), DType::int64());
+  const int64_t time = c.integer("time_axis", 0), batch = c.integer("batch_axis", 1);
+  if (time + batch != 1 || time * batch != 0) return c.bad("time_axis is {}, batch_axis {}", time, batch);
+  if (!c.expect_rank(x, 2, 32, "the data") || !c.expect_rank(lengths, 1, 1, "sequence_lens")) return {};
+  Expr steps = c.expand(c.count_up(x, time), batch), length = c.expand(lengths, time);
+  Expr turned = c.add(c.subtract(length, steps), -1);
+  Expr indices = c.emit("where", {c.emit("less", {steps, length}), turned, steps});
+  for (int64_t i = 2; i < c.rank(x); ++i) indices = c.expand(indices, i);
+  return {c.emit("gather", {x, c.emit("broadcast_to_like", {indices, x})}, {{"axis", time}})};
+}
+
+// 1 at the first greatest element along an axis, 0 elsewhere. Before opset 13 the axes behind are one with it.
+Values Hardmax(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", c.opset < 13 ? 1 : -1), c.rank(x));
+  if (!axis) return {};
+  const ir::Dims shape = c.shape(x);
+  int64_t at = *axis;
+  if (c.opset < 13) {
+    scalar::Expr rows = scalar::imm(1), columns = scalar::imm(1);
+    for (int64_t i = 0; i < c.rank(x); ++i) (i < at ? rows : columns) = (i < at ? rows : columns) * shape[i];
+    x = c.reshape(x, {scalar::simplify(rows), scalar::simplify(columns)}), at = 1;
+  }
+  Expr best = c.cast(c.emit("argmax", {x}, {{"axis", Ints{at}}, {"keepdims", true}}), DType::int64());
+  Expr place = c.count_up(x, at);
+  for (int64_t i = at + 1; i < c.rank(x); ++i) place = c.expand(place, i - at);
+  return {c.reshape(c.cast(c.emit("equal", {c.emit("broadcast_to_like", {place, x}), best}), c.dtype(x)), shape)};
+}
+
+// Data with rows replaced from a place on, one for each batch, as caches of attention are; "circular" begins anew at the
+// end.
+Values TensorScatter(Convert& c) {
+  Expr x = c.input(0), update = c.input(1);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -2), c.rank(x));
+  const std::string mode = c.text("mode", "linear");
+  if (!axis || *axis == 0) return c.failed() ? Values() : c.bad("axis is that of batches");
+  if (mode != "linear" && mode != "circular") return c.bad("mode is '{}', not linear or circular", mode);
+  Expr index = c.count_up(update, *axis);
+  for (int64_t i = *axis + 1; i < c.rank(x); ++i) index = c.expand(index, i - *axis);
+  if (c.has(2)) {
+    Expr begin = c.cast(c.input(2), DType::int64());
+    for (int64_t i = 1; i < c.rank(x); ++i) begin = c.expand(begin, i);
+    index = c.add(index, begin);
+  }
+  if (mode == "circular") index = c.emit("floor_mod", {index, c.size_of(x, *axis)});
+  index = c.emit("broadcast_to_like", {index, update});
+  return {c.emit("scatter_elements", {x, index, update}, {{"axis", *axis}})};
+}
+
+}  // namespace relay::onnx::convert

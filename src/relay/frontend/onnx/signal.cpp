@@ -1,0 +1,170 @@
+// Signals: windows and Fourier transforms.
+#include <cmath>
+#include <numbers>
+
+#include "relay/frontend/onnx/convert.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::convert {
+
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+// a - b cos(2 pi i / n) + c cos(4 pi i / n)
+Values window(Convert& c, double a, double b, double d) {
+  std::optional<double> size = c.number(0, "the window's size");
+  std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
+  if (!size) return {};
+  if (!dtype || !dtype->is_float()) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
+  if (!(*size >= 0 && *size < 1e9)) return c.bad("the window's size is {}", *size);
+  const int64_t n = static_cast<int64_t>(*size);
+  if (!c.may_make(n, *dtype)) return {};
+  const double steps = static_cast<double>(c.integer("periodic", 1) ? n : n - 1);
+  Tensor values = Tensor::empty({n}, *dtype);
+  for (int64_t i = 0; i < n; ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / steps;
+    values.set(i, a - b * std::cos(angle) + d * std::cos(2 * angle));
+  }
+  return {c.constant(std::move(values))};
+}
+
+struct Complex {
+  Expr real, imaginary;  // null: zero
+};
+
+// cos and sin of 2 pi i k / n, (rows, columns).
+std::optional<std::pair<Expr, Expr>> circle(Convert& c, int64_t n, int64_t columns, DType dtype) {
+  if (columns > 0 && n > INT32_MAX / columns) return c.unsupported("a transform of {} elements", n);
+  if (!c.may_make(n * columns, dtype) || !c.may_make(n * columns, dtype)) return std::nullopt;
+  Tensor cosine = Tensor::empty({n, columns}, dtype), sine = Tensor::empty({n, columns}, dtype);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < columns; ++k) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(i * k % n) / static_cast<double>(n);
+      cosine.set(i * columns + k, std::cos(angle)), sine.set(i * columns + k, std::sin(angle));
+    }
+  return std::pair(c.constant(std::move(cosine)), c.constant(std::move(sine)));
+}
+
+// Along the last axis of x (.., n): (.., columns).
+std::optional<Complex> transformed(Convert& c, const Complex& x, int64_t n, int64_t columns, bool inverse) {
+  std::optional<std::pair<Expr, Expr>> waves = circle(c, n, columns, c.dtype(x.real));
+  if (!waves) return std::nullopt;
+  ir::Dims shape = c.shape(x.real);
+  scalar::Expr rows = scalar::imm(1);
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows = rows * shape[i];
+  rows = scalar::simplify(rows);
+  shape.back() = scalar::imm(columns);
+  auto times = [&](const Expr& e, const Expr& wave) {
+    return c.reshape(c.emit("nn.matmul", {c.reshape(e, {rows, scalar::imm(n)}), wave}), shape);
+  };
+  const auto& [cosine, sine] = *waves;
+  Complex y{times(x.real, cosine), c.multiply(times(x.real, sine), inverse ? 1.0 : -1.0)};
+  if (x.imaginary) {
+    Expr other = times(x.imaginary, sine);
+    y.real = inverse ? c.subtract(y.real, other) : c.add(y.real, other);
+    y.imaginary = c.add(y.imaginary, times(x.imaginary, cosine));
+  }
+  const double scale = inverse ? 1 / static_cast<double>(n) : 1;
+  return Complex{c.multiply(y.real, scale), c.multiply(y.imaginary, scale)};
+}
+
+// (.., 1) or (.., 2): real, or real and imaginary.
+std::optional<Complex> parts(Convert& c, const Expr& x) {
+  const int64_t last = c.rank(x) - 1;
+  std::optional<int64_t> count = c.extent(x, last);
+  if (!count || *count < 1 || *count > 2) return c.bad("the last axis of {} should be 1 or 2", ir::str(x->type));
+  if (*count == 1) return Complex{c.squeeze(x, last), nullptr};
+  return Complex{c.squeeze(c.slice(x, last, 0, 1), last), c.squeeze(c.slice(x, last, 1, 2), last)};
+}
+
+Expr stacked(Convert& c, const Complex& x) {
+  const int64_t rank = c.rank(x.real);
+  return c.concatenate({c.expand(x.real, rank), c.expand(x.imaginary, rank)}, rank);
+}
+
+}  // namespace
+
+Values HannWindow(Convert& c) { return window(c, 0.5, 0.5, 0); }
+Values HammingWindow(Convert& c) { return window(c, 25.0 / 46, 21.0 / 46, 0); }
+Values BlackmanWindow(Convert& c) { return window(c, 0.42, 0.5, 0.08); }
+
+// A product with the matrix of the transform; the axis is cut or filled with zeros to dft_length.
+Values DFT(Convert& c) {
+  Expr x = c.input(0);
+  const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
+  if (inverse && onesided) return c.unsupported("the inverse of a transform of one side");
+  int64_t where = c.integer("axis", 1);
+  if (c.opset >= 20) {
+    std::optional<double> given = c.has(2) ? c.number(2, "axis") : std::optional(-2.0);
+    if (!given) return {};
+    where = static_cast<int64_t>(*given);
+  }
+  std::optional<int64_t> axis = c.axis(where, c.rank(x));
+  if (!axis) return {};
+  if (*axis == c.rank(x) - 1) return c.bad("axis {} is that of real and imaginary parts", where);
+  std::optional<int64_t> extent = c.extent(x, *axis);
+  if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", *axis, ir::str(x->type));
+  int64_t n = *extent;
+  if (c.has(1)) {
+    std::optional<double> length = c.number(1, "dft_length");
+    if (!length) return {};
+    if (!(*length >= 1 && *length < 1e6)) return c.bad("dft_length is {}", *length);
+    n = static_cast<int64_t>(*length);
+  }
+  if (n < *extent) x = c.slice(x, *axis, 0, n);
+  if (n > *extent) {
+    ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
+    width[static_cast<size_t>(*axis)][1] = n - *extent;
+    x = c.pad(x, width, c.scalar(0, c.dtype(x)), "constant");
+  }
+  std::optional<Complex> both = parts(c, x);
+  if (!both) return {};
+  const int64_t last = c.rank(both->real) - 1;
+  Ints order;
+  for (int64_t i = 0; i <= last; ++i) order.push_back(i);
+  std::swap(order[static_cast<size_t>(*axis)], order[static_cast<size_t>(last)]);
+  auto turned = [&](const Expr& e) { return e ? c.transpose(e, order) : e; };
+  std::optional<Complex> y =
+      transformed(c, {turned(both->real), turned(both->imaginary)}, n, onesided ? n / 2 + 1 : n, inverse);
+  if (!y) return {};
+  return {stacked(c, {turned(y->real), turned(y->imaginary)})};
+}
+
+// Transforms of pieces of a signal (N, length, 1 or 2), each frame_step behind the one before, times a window.
+Values STFT(Convert& c) {
+  Expr x = c.input(0);
+  if (!c.expect_rank(x, 3, 3, "the signal")) return {};
+  std::optional<double> step = c.number(1, "frame_step");
+  std::optional<int64_t> length = c.extent(x, 1);
+  if (!step) return {};
+  if (!length) return c.unsupported("the signal {} has no fixed length (--shape)", ir::str(x->type));
+  int64_t n = c.has(2) ? c.extent(c.input(2), 0).value_or(0) : 0;
+  if (c.has(3)) {
+    std::optional<double> given = c.number(3, "frame_length");
+    if (!given) return {};
+    n = static_cast<int64_t>(*given);
+  }
+  if (n < 1 || n > *length || !(*step >= 1 && *step < 1e9))
+    return c.bad("frames of {} steps {} of {}", n, *step, *length);
+  const int64_t by = static_cast<int64_t>(*step), frames = (*length - n) / by + 1;
+  if (!c.may_make(frames * n, DType::int64())) return {};
+  Tensor places = Tensor::empty({frames, n}, DType::int64());
+  for (int64_t f = 0; f < frames; ++f)
+    for (int64_t i = 0; i < n; ++i) places.set_int(f * n + i, f * by + i);
+  std::optional<Complex> both = parts(c, x);
+  if (!both) return {};
+  Expr at = c.constant(std::move(places));
+  auto framed = [&](const Expr& e) -> Expr {
+    if (!e) return e;
+    Expr pieces = c.emit("take", {e, at}, {{"axis", int64_t{1}}});
+    return c.has(2) ? c.multiply(pieces, c.input(2)) : pieces;
+  };
+  std::optional<Complex> y =
+      transformed(c, {framed(both->real), framed(both->imaginary)}, n, c.integer("onesided", 1) ? n / 2 + 1 : n, false);
+  if (!y) return {};
+  return {stacked(c, *y)};
+}
+
+}  // namespace relay::onnx::convert

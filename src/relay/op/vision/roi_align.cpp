@@ -1,0 +1,129 @@
+// vision.roi_align: a grid of pooled_size in each region of an image, of samples that are interpolated between pixels
+//
+//   out[r, c, i, j] = mean over sample_ratio^2 points of the cell (i, j) of region r, bilinear in data[batch of r, c]
+//
+// A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data. A point more
+// than one pixel outside counts zero. With `aligned`, which is Relay's own, pixels have their centres at 0.5, and
+// regions may be smaller than a pixel. mode "max": the greatest of the samples' four weighted pixels.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ROIAlignAttrs {
+  Ints pooled_size;
+  double spatial_scale = 1;
+  int64_t sample_ratio = -1;
+  std::string layout = "NCHW";
+  std::string mode = "avg";
+  bool aligned = false;
+  static constexpr auto fields =
+      std::tuple{required_field("pooled_size", &ROIAlignAttrs::pooled_size, "Height and width of the result."),
+                 required_field("spatial_scale", &ROIAlignAttrs::spatial_scale, "Pixels of data to a unit of regions."),
+                 field("sample_ratio", &ROIAlignAttrs::sample_ratio, "Samples along each side of a cell."),
+                 field("layout", &ROIAlignAttrs::layout, "\"NCHW\"."),
+                 field("mode", &ROIAlignAttrs::mode, "\"avg\" or \"max\"."),
+                 field("aligned", &ROIAlignAttrs::aligned, "Whether pixels have their centres at 0.5.")};
+};
+
+Result<Type> infer(const ROIAlignAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* rois, tensor_input(in, 1, "rois"));
+  // (C1) Data is images of floats; the layout is NCHW.
+  if (rank(data) != 4 || !data->dtype.is_float() || a.layout != "NCHW")
+    return constraint("C1", "data should be images (N, C, H, W) of floats, in layout \"NCHW\", but is {} in \"{}\"",
+                      ir::str(in[0]), a.layout);
+  // (C2) A region is five numbers.
+  if (rank(rois) != 2 || !agree(rois->shape[1], dim(5)) || rois->dtype != data->dtype)
+    return constraint("C2", "rois should be (regions, 5) of {}, but is {}", data->dtype.str(), ir::str(in[1]));
+  // (C3) The grid has two sizes, and samples.
+  if (a.pooled_size.size() != 2 || a.pooled_size[0] < 1 || a.pooled_size[1] < 1 || a.sample_ratio < 1)
+    return constraint("C3", "pooled_size {} and sample_ratio {} should be positive numbers", text(a.pooled_size),
+                      a.sample_ratio);
+  // (C4) The mode is one of two.
+  if (a.mode != "avg" && a.mode != "max")
+    return constraint("C4", "mode must be \"avg\" or \"max\", but is \"{}\"", a.mode);
+  return ir::tensor_type({rois->shape[0], data->shape[1], dim(a.pooled_size[0]), dim(a.pooled_size[1])}, data->dtype);
+}
+
+te::Tensors compute(const ROIAlignAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor &data = in[0], &rois = in[1];
+  const DType wide = accumulator(data->dtype);
+  auto n = [&](double value) { return number(value, wide); };
+  const int64_t samples = a.sample_ratio;
+  const bool is_max = a.mode == "max";
+  auto floor = [](const Expr& e) { return scalar::unary(UnaryOp::Floor, e); };
+  // A side of region r, in pixels: where it begins, and how long a cell is.
+  auto side = [&](const Expr& r, int64_t low, int64_t cells) {
+    auto corner = [&](int64_t k) {
+      return cast(wide, (*rois)({r, dim(k)})) * n(a.spatial_scale) - n(a.aligned ? 0.5 : 0);
+    };
+    Expr length = corner(low + 2) - corner(low);
+    return std::pair(corner(low), divide(a.aligned ? length : max(length, n(1)), n(static_cast<double>(cells))));
+  };
+  // The two pixels around a place and the weight of the second; whether the place is near enough.
+  struct Between {
+    Expr first, second, weight, inside;
+  };
+  auto between = [&](std::pair<Expr, Expr> side, const Expr& cell, const Expr& k, const Expr& extent) {
+    Expr at =
+        side.first + (cast(wide, cell) + divide(cast(wide, k) + n(0.5), n(static_cast<double>(samples)))) * side.second;
+    Expr size = cast(wide, extent), inside = logical_and(le(n(-1), at), le(at, size));
+    Expr held = min(max(at, n(0)), size - n(1)), whole = floor(held);
+    Expr first = max(min(cast(DType::int64(), whole), extent - 1), dim(0));
+    return Between{first, min(first + 1, extent - 1), held - whole, inside};
+  };
+  te::Tensor found = te::reduce(
+      "roi_align", shape_of(out), {dim(samples), dim(samples)}, is_max ? Combiner::Max : Combiner::Sum,
+      [&](const Exprs& i, const Exprs& r) {
+        Between y = between(side(i[0], 2, a.pooled_size[0]), i[2], r[0], data->shape[2]);
+        Between x = between(side(i[0], 1, a.pooled_size[1]), i[3], r[1], data->shape[3]);
+        Expr batch = max(min(cast(DType::int64(), (*rois)({i[0], dim(0)})), data->shape[0] - 1), dim(0));
+        auto pixel = [&](const Expr& at_y, const Expr& at_x, const Expr& weight) {
+          return cast(wide, (*data)({batch, i[1], at_y, at_x})) * weight;
+        };
+        Expr left = n(1) - x.weight, top = n(1) - y.weight;
+        Expr a0 = pixel(y.first, x.first, top * left), a1 = pixel(y.first, x.second, top * x.weight);
+        Expr b0 = pixel(y.second, x.first, y.weight * left), b1 = pixel(y.second, x.second, y.weight * x.weight);
+        Expr value = is_max ? max(max(a0, a1), max(b0, b1)) : a0 + a1 + b0 + b1;
+        return select(logical_and(y.inside, x.inside), value, n(0));
+      });
+  const double count = is_max ? 1 : static_cast<double>(samples * samples);
+  return {elementwise("roi_align", found,
+                      [&](const Exprs& i) { return cast(data->dtype, divide((*found)(i), n(count))); })};
+}
+
+}  // namespace
+
+OpDef vision_roi_align() {
+  return define<ROIAlignAttrs>(
+      {.name = "vision.roi_align",
+       .doc = "Regions of images, interpolated to one size.",
+       .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligned)",
+       .examples = {{.inputs = {"(2, 3, 6, 7)", "(4, 5)"},
+                     .attrs = "pooled_size=[3, 2], spatial_scale=0.5f, sample_ratio=2",
+                     .symbolic = {"(2, c, h, 7)", "(n, 5)"},
+                     .low = 0,
+                     .high = 1.5},
+                    {.inputs = {"(1, 2, 6, 7)", "(4, 5)"},
+                     .attrs = "pooled_size=[2, 2], spatial_scale=2f, sample_ratio=3, aligned=True",
+                     .low = 0,
+                     .high = 3},
+                    {.inputs = {"(1, 2, 6, 7)", "(4, 5)"},
+                     .attrs = "pooled_size=[2, 3], spatial_scale=1f, sample_ratio=2, mode=\"max\"",
+                     .low = 0,
+                     .high = 4}},
+       .rejects = {{{"(1, 2, 6)", "(4, 5)"}, "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2", "C1"},
+                   {{"(1, 2, 6, 7)", "(4, 4)"}, "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2", "C2"},
+                   {{"(1, 2, 6, 7)", "(4, 5)"}, "pooled_size=[2, 2], spatial_scale=1f", "C3"},
+                   {{"(1, 2, 6, 7)", "(4, 5)"},
+                    "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2, mode=\"sum\"",
+                    "C4"}}},
+      "ROIAlignAttrs");
+}
+
+}  // namespace relay::ops

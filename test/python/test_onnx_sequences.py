@@ -1,0 +1,120 @@
+"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, beside ONNX Runtime."""
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx import TensorProto, helper  # noqa: E402
+
+import relay  # noqa: E402
+
+node = helper.make_node
+X = np.arange(24, dtype=np.float32).reshape(4, 6) - 11
+
+
+def check(tmp_path, nodes, outputs="y", x=X, **constants):
+    """`constants`: ints. `outputs`: float32, or "n:int64"."""
+    types = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "bool": TensorProto.BOOL}
+    split = [(name.split(":") + ["float32"])[:2] for name in outputs.split()]
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+        [helper.make_tensor_value_info(name, types[dtype], None) for name, dtype in split],
+        [onnx.numpy_helper.from_array(np.array(v, np.int64), name) for name, v in constants.items()],
+    )
+    path = str(tmp_path / "model.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), path)
+    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    got = relay.compile(path)(x)
+    for g, e in zip(got if isinstance(got, tuple | list) else [got], expected, strict=True):
+        np.testing.assert_allclose(np.asarray(g), e, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("split", [[1, 3], [2, 2], 3, None])
+def test_split_and_concatenate(tmp_path, split):
+    given = {} if split is None else {"split": split}
+    nodes = [
+        node("SplitToSequence", ["x", *given], ["s"], axis=0),
+        node("SequenceLength", ["s"], ["n"]),
+        node("SequenceAt", ["s", "last"], ["e"]),
+        node("ConcatFromSequence", ["s"], ["all"], axis=0),
+        node("Sub", ["all", "x"], ["zero"]),
+    ]
+    check(tmp_path, nodes, "n:int64 e zero", last=-1, **given)
+
+
+def test_insert_erase_and_stack(tmp_path):
+    nodes = [
+        node("Neg", ["x"], ["m"]),
+        node("SequenceEmpty", [], ["none"]),
+        node("SequenceInsert", ["none", "x"], ["s1"]),
+        node("SequenceInsert", ["s1", "m", "zero"], ["s2"]),
+        node("SequenceConstruct", ["x", "m", "m"], ["three"]),
+        node("SequenceErase", ["three", "one"], ["two"]),
+        node("ConcatFromSequence", ["s2"], ["y"], axis=1, new_axis=1),
+        node("ConcatFromSequence", ["two"], ["z"], axis=-1),
+    ]
+    check(tmp_path, nodes, "y z", zero=0, one=1)
+
+
+def test_map(tmp_path):
+    def port(name):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+    body = helper.make_graph([node("Mul", ["e", "by"], ["f"])], "body", [port("e"), port("by")], [port("f")])
+    nodes = [
+        node("SplitToSequence", ["x", "split"], ["s"], axis=1),
+        node("ReduceMax", ["x"], ["top"], keepdims=0),
+        node("SequenceMap", ["s", "top"], ["t"], body=body),
+        node("ConcatFromSequence", ["t"], ["y"], axis=1),
+    ]
+    check(tmp_path, nodes, split=2)
+
+
+def test_optional(tmp_path):
+    nodes = [
+        node("Optional", ["x"], ["o"]),
+        node("OptionalHasElement", ["o"], ["has"]),
+        node("OptionalGetElement", ["o"], ["y"]),
+    ]
+    check(tmp_path, nodes, "has:bool y")
+
+
+def test_a_sequence_is_no_tensor(tmp_path):
+    with pytest.raises(relay.CompileError, match="a sequence is used where a tensor is needed"):
+        nodes = [node("SequenceConstruct", ["x"], ["s"]), node("Relu", ["s"], ["y"])]
+        graph = helper.make_graph(
+            nodes,
+            "graph",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        )
+        onnx.save(helper.make_model(graph), tmp_path / "model.onnx")
+        relay.load(str(tmp_path / "model.onnx"))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_global_norm_pool(tmp_path, p):
+    check(tmp_path, [node("GlobalLpPool", ["x"], ["y"], p=p)], x=X.reshape(1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(("starts", "ends", "step"), [(1, 3, 1), (-3, -1, 1), (0, 100, 2), (-100, 2, 1), (3, 1, 1)])
+def test_slice_with_computed_bounds(tmp_path, starts, ends, step):
+    """Bounds that the model computes from its data: the sizes of the result are not known before."""
+    nodes = [
+        node("ReduceMax", ["x"], ["top"], keepdims=0),
+        node("Cast", ["top"], ["number"], to=TensorProto.INT64),
+        node("Sub", ["number", "number"], ["nothing"]),
+        node("Add", ["nothing", "starts"], ["from"]),
+        node("Add", ["nothing", "ends"], ["before"]),
+        node("Slice", ["x", "from", "before", "axes", "steps"], ["y"]),
+        node("Shape", ["y"], ["shape"]),
+        node("Reshape", ["y", "shape"], ["z"]),
+        node("Expand", ["one", "shape"], ["ones"]),
+        node("ConstantOfShape", ["shape"], ["zeros"]),
+    ]
+    check(
+        tmp_path, nodes, "y z ones:int64 zeros", starts=[starts], ends=[ends], axes=[0], steps=[step], one=[1]
+    )  # fmt: skip
