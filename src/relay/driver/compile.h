@@ -27,6 +27,7 @@ struct CompileOptions {
   bool run_here = true;                          // make the executable; without: only what a file needs
   bool strict = false;                           // a schedule rule that fails is an error, not a slower kernel
   lower::RuleSet refused_rules{};                // for tests: LowerOptions::refused
+  int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
@@ -92,14 +93,14 @@ Status check_options(const CompileOptions& options);
 
 // The passes of the level, on a module typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
-// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so that
-// every executor asks for the same.
+// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so
+// that every executor asks for the same.
 struct Entry {
   ir::Types params;
   std::vector<op::Condition> conditions;
 };
-// Of a module typed or not.
-Result<Entry> entry_of(const ir::Module& module);
+// Of a typed module.
+Entry entry_of(const ir::Module& module);
 // The signature of @main, which checks them; of data types only the names.
 Result<runtime::Signature> entry_signature(const ir::Module& module);
 
@@ -113,8 +114,8 @@ struct LoweredProgram {
 };
 // `entry`: of the module before the passes.
 Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const CompileOptions& options);
-// The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what was
-// lowered.
+// The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what
+// was lowered.
 Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
@@ -123,8 +124,8 @@ Status make_executable(Compiled& compiled, const CompileOptions& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
 
-// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program that has @main's parameters and the data
-// types.
+// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program that has @main's parameters and the
+// data types.
 constexpr const char *report_note = "report", *interface_note = "interface";
 
 // What compile() made, as a file.

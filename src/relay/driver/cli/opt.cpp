@@ -11,6 +11,7 @@
 #include "relay/driver/files.h"
 #include "relay/driver/stages.h"
 #include "relay/text/text.h"
+#include "relay/typing/typing.h"
 
 namespace relay::cli {
 
@@ -29,7 +30,8 @@ static Status list_passes() {
   return ok();
 }
 
-// The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read again.
+// The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read
+// again.
 static std::string module_text(const ir::Module& module, const OptOptions& options) {
   NamedTensors left_out;
   bool whole = options.inline_weights || isatty(STDOUT_FILENO) == 0;
@@ -142,7 +144,8 @@ static Status opt(const OptOptions& options) {
     say(story);
     return ok();
   }
-  RELAY_ASSIGN(driver::Entry entry, driver::entry_of(model.module));
+  RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
+  const driver::Entry entry = driver::entry_of(typed);
   RELAY_ASSIGN(driver::LoweredProgram program, driver::lower_program(module, entry, how));
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
