@@ -109,7 +109,7 @@ def page(lines, cpu):
 
 Measured {datetime.date.today()} with {THREADS} threads on {cpu}. To repeat: `make bench-sizes`.
 {busy}
-An artifact holds each weight once. Winograd's and Strassen's forms of a weight, which are larger than the weight, are made when
+An artifact holds each weight once. Winograd's form of a weight and the sums of its quarters for Strassen's product are made when
 the artifact is loaded (`relay inspect ARTIFACT --constants` lists them); that is in the time of loading, with the checksums of
 all parts. A peak is the most memory that was resident in a process, its libraries included: `relay compile` to a file, beside
 ONNX Runtime's creation of a session (in Python); `relay run` of the artifact, beside creating a session and running it.

@@ -236,7 +236,8 @@ class ProgramGenerator {
     const lower::StrassenForms forms =
         *lower::rewrite_strassen(program_.outputs, {w->name}, narrow, /*with_direct=*/true, /*always=*/true);
     program_.outputs = te::replace(random_.chance(70) ? forms.seven : forms.direct,
-                                   {{forms.weight.param, forms.weight.value}, {forms.left.param, forms.left.value}});
+                                   {{forms.sums.param, forms.sums.value}, {forms.left.param, forms.left.value}});
+    program_.outputs = te::replace(program_.outputs, {{forms.quarters.param, forms.quarters.value}});
     return program_;
   }
   // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and perhaps a bias behind it.

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from test_docs import PAGES, blocks_of, commands_of
 
 import relay
 
@@ -49,6 +51,131 @@ def test_an_example_can_be_measured(example, tmp_path):
     run("compile", example, "-o", saved)
     for model in (example, saved):
         assert json.loads(run("bench", model, "--time", "0.01", "--json").stdout)[0]["relay"]["runs"] > 0
+
+
+# --- what the pages show
+# ----------------------------------------------------------------------------------------------------
+
+
+def shown_commands():
+    """Every `relay run` or `relay compile` of a Relay program in README.md and docs/ that is not there to fail."""
+    for page in PAGES:
+        for block in blocks_of(page.read_text().splitlines()):
+            if block.language != "console" or {"fails", "no-run"} & {*block.info}:
+                continue
+            for command, _ in commands_of(block):
+                words = shlex.split(command, comments=True) if command.startswith("relay ") else []
+                words = [word for word in words if word not in ("relay", "-q")]
+                if words and words[0] in ("run", "compile") and words[1].startswith("examples/"):
+                    yield pytest.param(words, id=f"{page.name}:{' '.join(words)}")
+
+
+# Options of `relay run` that only compiling has, by how many words they take.
+COMPILING = {"--schedule": 2, "--target": 2, "--numerics": 2, "-O0": 1, "-O1": 1, "-O2": 1, "-O3": 1, "--aot": 1}
+
+
+@pytest.mark.parametrize("words", shown_commands())
+def test_a_command_of_the_pages_gives_the_same_in_four_ways(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    verb, model, *options = words
+    how, what = [], []
+    while options:
+        taken = COMPILING.get(options[0], 0)
+        if options[0] in ("-o", ">"):
+            del options[:2]
+        else:
+            (how if taken else what).extend(options[: max(taken, 1)])
+            del options[: max(taken, 1)]
+    schedules = [word for word in how if "$TMP" in word]
+    if schedules:  # a file of the page's: the schedule as it is
+        name = schedules[0].split("=")[0]
+        text = run("opt", model, "--emit", "schedule", "--kernel", name).stdout
+        (tmp_path / "mine.txt").write_text(text)
+        how[how.index(schedules[0])] = f"{name}={tmp_path / 'mine.txt'}"
+    saved = tmp_path / "model.rart"
+    run("compile", model, *how, "-o", saved)
+    how = [("--executor", "aot") if word == "--aot" else (word,) for word in how]
+    how = [word for words in how for word in words]
+    fresh = run("run", model, *how, *what, "--no-cache")
+    stored, cached = (run("run", model, *how, *what) for _ in range(2))
+    loaded = run("run", saved, *what)
+    assert "from the cache" in cached.stderr and "from the cache" not in stored.stderr
+    assert fresh.stdout
+    assert fresh.stdout == stored.stdout == cached.stdout == loaded.stdout, verb
+
+
+def python_pages():
+    for page in PAGES:
+        blocks = [b for b in blocks_of(page.read_text().splitlines()) if b.language == "python"]
+        if any("compile(" in line or "build(" in line for b in blocks for line in b.text):
+            yield pytest.param(["\n".join(b.text) for b in blocks], id=page.name)
+
+
+FOUR_WAYS = """
+import os, sys, tempfile
+import numpy as np
+import relay
+from relay.compiled import Compiled
+
+compile_now, call, kept = relay.compile, Compiled.__call__, {}
+checked = 0
+
+def compile_in_ways(model, *args, **options):
+    global checked
+    made = compile_now(model, *args, **options)
+    ways = []
+    if isinstance(model, str) and not options.get("cache"):
+        ways += [compile_now(model, *args, **{**options, "cache": True}) for _ in range(2)]
+        assert ways[1].cached
+    path = os.path.join(tempfile.mkdtemp(), "model.rart")
+    made.save(path)
+    kept[id(made)] = made, [*ways, relay.load(path)]
+    for other in kept[id(made)][1]:
+        assert (other.inputs, other.outputs) == (made.inputs, made.outputs)
+        checked += 1
+    return made
+
+def same(a, b):
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else str(a) == str(b)
+
+def result(model, args, options):
+    try:
+        return call(model, *args, **options)
+    except relay.CompileError as error:
+        return error
+
+def call_in_ways(self, *args, **options):
+    global checked
+    got = result(self, args, options)
+    for other in kept.get(id(self), (None, ()))[1]:
+        assert same(got, result(other, args, options)), "another result"
+        checked += 1
+    if isinstance(got, Exception):
+        raise got
+    return got
+
+relay.compile, Compiled.__call__ = compile_in_ways, call_in_ways
+scope = {}
+for block in sys.stdin.read().split("\\0"):
+    exec(compile(block, "page", "exec"), scope)
+print("checked", checked)
+"""
+
+
+@pytest.mark.parametrize("blocks", python_pages())
+def test_a_model_in_python_of_the_pages_gives_the_same_in_four_ways(blocks, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FOUR_WAYS],
+        input="\0".join(blocks),
+        cwd=ROOT,
+        env={**os.environ, "TMP": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[-1]) > 0
 
 
 def without_times(report):
@@ -119,7 +246,8 @@ def test_artifacts_are_byte_equal_in_all_processes(tmp_path):
     assert not different
 
 
-# --- files ----------------------------------------------------------------------------------------------------------------
+# --- files
+# ----------------------------------------------------------------------------------------------------------------
 
 SMALL = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 8), float32]) { nn.relu(%x) }\n'
 

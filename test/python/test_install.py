@@ -28,6 +28,31 @@ int main(int argc, char** argv) {
 """
 
 
+LOOK_UP = """
+#include <relay/runtime/relay_c.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  relay_model* model;
+  if (relay_model_load(argv[1], NULL, &model) != RELAY_OK) { puts(relay_last_error()); return 1; }
+  float table[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  int64_t index = 0, table_shape[2] = {4, 2}, index_shape[1] = {1};
+  relay_tensor in[2] = {{table, table_shape, 2, RELAY_FLOAT32, NULL}, {&index, index_shape, 1, RELAY_INT64, NULL}};
+  for (int i = 2; i < argc; ++i) {
+    index = atoi(argv[i]);
+    relay_tensor out = {0};
+    relay_status status = relay_model_run(model, in, 2, &out, 1);
+    if (status == RELAY_WRONG_INPUT) { puts(relay_last_error()); continue; }
+    if (status != RELAY_OK) return 1;
+    printf("%g\\n", ((const float*)out.data)[0]);
+    relay_tensor_release(&out);
+  }
+  relay_model_free(model);
+  return 0;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     if not list(BUILD.glob("librelay_runtime.so*")) or not shutil.which("cmake"):
@@ -48,18 +73,47 @@ def runs(prefix, program):
     assert done.stdout == "8\n", done
 
 
-def test_pkg_config(installed):
+@pytest.fixture(scope="module")
+def flags(installed):
     if not shutil.which("pkg-config"):
         pytest.skip("pkg-config is not installed")
-    flags = subprocess.run(
+    return subprocess.run(
         ["pkg-config", "--cflags", "--libs", "relay-runtime"],
         env={"PKG_CONFIG_PATH": str(installed / "lib" / "pkgconfig"), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
+
+
+def test_pkg_config(installed, flags):
     subprocess.run(["cc", installed / "app.c", *flags, "-o", installed / "app"], check=True)
     runs(installed, installed / "app")
+
+
+def test_an_index_out_of_range_in_a_program_in_c(installed, flags, tmp_path):
+    """The run fails, says which index, and the next one is sound."""
+    program = "def @main(%x: Tensor[(4, 2), float32], %i: Tensor[(1), int64]) "
+    module = relay.parse(f'#[version = "0.0.5"]\n{program}{{ take(%x, %i, axis=0, mode="checked") }}\n')
+    relay.compile(module).save(tmp_path / "look_up.rart")
+    (tmp_path / "look_up.c").write_text(LOOK_UP)
+    subprocess.run(["cc", tmp_path / "look_up.c", *flags, "-o", tmp_path / "look_up"], check=True)
+    done = subprocess.run(
+        [tmp_path / "look_up", tmp_path / "look_up.rart", "3", "4", "-1", "-5", "0"],
+        capture_output=True,
+        text=True,
+        env={"LD_LIBRARY_PATH": str(installed / "lib")},
+    )
+    assert done.returncode == 0, done
+    first, *between, last = done.stdout.splitlines()
+    assert (first, last) == ("6", "0") and "6" in between
+    assert done.stdout.count("error[R0604]: take: index ") == 2
+    for index in (4, -5):
+        assert (
+            f"index {index} at position (0) of its indices is out of range for axis 0 of the data, which has 4 rows"
+            in (done.stdout)
+        )
+    assert done.stdout.count("help: give indices from 0 to 3, or from -4 to -1 to count from the end") == 2
 
 
 def test_cmake(installed, tmp_path):

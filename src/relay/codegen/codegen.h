@@ -1,4 +1,5 @@
-// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in target/.
+// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in
+// target/.
 //
 // A kernel becomes a C function
 //   void name(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch)
@@ -33,12 +34,17 @@ int64_t scratch_bytes(const loop::Kernel& kernel);
 // Runs the loop passes that code generation needs (unroll, vectorise, expand_math, simplify, hoist).
 loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
 
+// What code generation refuses of a kernel as lowering made it, without generating code: illegal_schedule where its
+// register buffers do not fit the register file or have indices that are not constant.
+Status check(const loop::Kernel& kernel, const TargetDesc& target);
+
 // Compiles in process (ORC), up to `threads` kernels at a time. Kernels are as lowering made them: prepare() is called.
-// Refuses (illegal_schedule) a kernel whose register buffers do not fit the register file or have indices that are not constant.
+// Refuses what check() does.
 // `functions`: a valid program whose functions are compiled too.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);
-// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by so many threads).
+// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by so many
+// threads).
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                    const runtime::Program* functions = nullptr, int threads = 1);

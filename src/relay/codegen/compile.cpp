@@ -16,6 +16,7 @@
 
 #include "relay/base/interrupt.h"
 #include "relay/codegen/llvm_kernel.h"
+#include "relay/codegen/registers.h"
 
 namespace relay::codegen {
 
@@ -41,6 +42,20 @@ static int64_t scratch_bytes(const loop::Stmt& s, int64_t lanes) {
 }
 
 int64_t scratch_bytes(const loop::Kernel& kernel) { return scratch_bytes(kernel.body, 1); }
+
+Status check(const loop::Kernel& kernel, const TargetDesc& target) {
+  bool registers = false;
+  loop::visit(
+      kernel.body,
+      [&](const loop::Stmt& s) {
+        registers = registers || (s->kind == loop::StmtKind::Alloc && s->buffer->scope == loop::Scope::Register);
+      },
+      [](const scalar::Expr&) {});
+  // The other passes only remove accesses: what fits without them fits. They are dear.
+  if (!registers || plan_registers(loop::vectorise(loop::unroll(kernel)), target)) return ok();
+  RELAY_RETURN_IF_ERROR(plan_registers(prepare(kernel, target), target));
+  return ok();
+}
 
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit) {
   static std::once_flag once;

@@ -151,29 +151,30 @@ static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
 
 static lower::LowerOptions lower_options(const CompileOptions& options, lower::Numerics numerics,
                                          lower::LowerNames* names) {
+  TargetDesc machine = options.target;
+  if (options.codegen_registers > 0) machine.vector_registers = options.codegen_registers;
   return {.target = options.target,
           .numerics = numerics,
           .schedules = options.schedules,
           .names = names,
+          .check_code = [machine](const loop::Kernel& kernel) { return codegen::check(kernel, machine); },
           .strict = options.strict,
           .refused = options.refused_rules};
 }
 
-Result<Entry> entry_of(const ir::Module& module) {
-  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+Entry entry_of(const ir::Module& module) {
   Entry out;
-  std::map<std::string, ir::FunctionRef>::const_iterator main = typed.functions.find("main");
-  if (main == typed.functions.end()) return out;
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  if (main == module.functions.end()) return out;
   for (const ir::VarRef& p : main->second->params) out.params.push_back(p->type);
   out.conditions = op::conditions_of(main->second->body);
   return out;
 }
 
 Result<runtime::Signature> entry_signature(const ir::Module& module) {
-  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
   std::vector<runtime::DataType> types;
-  for (const auto& [name, def] : typed.types) types.push_back({name, {}});
-  const ir::FunctionRef& main = typed.functions.at("main");
+  for (const auto& [name, def] : module.types) types.push_back({name, {}});
+  const ir::FunctionRef& main = module.functions.at("main");
   return exec::signature(main, {}, types, op::conditions_of(main->body));
 }
 
@@ -317,8 +318,9 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.model_bytes = bytes_of_constants(module);
 
   // Relay to Relay.
-  RELAY_ASSIGN(Entry entry, entry_of(module));
-  RELAY_ASSIGN(out.module, optimise(module, options, &report));
+  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  const Entry entry = entry_of(typed);
+  RELAY_ASSIGN(out.module, optimise(typed, options, &report));
 
   // Groups to loops.
   double begin = now();

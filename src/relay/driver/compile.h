@@ -27,6 +27,7 @@ struct CompileOptions {
   bool run_here = true;                          // make the executable; without: only what a file needs
   bool strict = false;                           // a schedule rule that fails is an error, not a slower kernel
   lower::RuleSet refused_rules{};                // for tests: LowerOptions::refused
+  int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
@@ -98,8 +99,8 @@ struct Entry {
   ir::Types params;
   std::vector<op::Condition> conditions;
 };
-// Of a module typed or not.
-Result<Entry> entry_of(const ir::Module& module);
+// Of a typed module.
+Entry entry_of(const ir::Module& module);
 // The signature of @main, which checks them; of data types only the names.
 Result<runtime::Signature> entry_signature(const ir::Module& module);
 

@@ -23,8 +23,8 @@ struct Outcome {
   std::vector<std::string> refusals;
 };
 
-Outcome run(const Network& c, const lower::RuleSet& refused) {
-  Result<Compiled> compiled = compile(module_of(c), options_for("native", refused));
+Outcome run(const Network& c, const CompileOptions& options) {
+  Result<Compiled> compiled = compile(module_of(c), options);
   RELAY_CHECK(compiled, "{}", render(compiled.errors()));
   const Tensor x = values(c.input, 37);
   Result<std::vector<Tensor>> out = compiled->executable->run(std::vector<Tensor>{x});
@@ -53,11 +53,11 @@ TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
   std::vector<lower::RuleSet> sets{all_rules()};
   for (lower::Rule rule : all_rules()) sets.push_back({rule});
   for (const Network& c : networks) {
-    const Outcome expected = run(c, {});
+    const Outcome expected = run(c, options_for("native", {}));
     EXPECT_TRUE(expected.refusals.empty()) << c.name << ": " << expected.refusals[0];
     for (const lower::RuleSet& refused : sets) {
       SCOPED_TRACE(format("{} without {}", c.name, refused.size() > 1 ? "any rule" : name(*refused.begin())));
-      const Outcome got = run(c, refused);
+      const Outcome got = run(c, options_for("native", refused));
       // Sums of up to 1024 terms in another order, and Winograd's and Strassen's forms: 1e-5 of the largest result.
       EXPECT_LT(difference(got.result, expected.result), 1e-5);
       if (refused.size() > 1) EXPECT_FALSE(got.refusals.empty());
@@ -90,6 +90,34 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
     }
     EXPECT_TRUE(lost) << "no program of this test uses the rule";
   }
+}
+
+// Code generation refuses register tiles that do not fit, after the nest has accepted them: with fewer registers than
+// the rules think that there are, every tile gives way to the next simpler schedule.
+TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
+  std::set<std::string> refused;
+  for (const Network& c : networks) {
+    const Outcome expected = run(c, options_for("native", {}));
+    for (int registers : {2, 6}) {
+      SCOPED_TRACE(format("{} with {} registers", c.name, registers));
+      CompileOptions options = options_for("native", {});
+      options.codegen_registers = registers;
+      const Outcome got = run(c, options);
+      EXPECT_LT(difference(got.result, expected.result), 1e-5);
+      if (!got.refusals.empty()) refused.insert(c.name);
+      for (const std::string& refusal : got.refusals) {
+        EXPECT_NE(refusal.find("is computed without the schedule rule"), std::string::npos) << refusal;
+        EXPECT_NE(refusal.find("vector registers for its register buffers"), std::string::npos) << refusal;
+      }
+      options.strict = true;
+      Result<Compiled> strict = compile(module_of(c), options);
+      EXPECT_EQ(static_cast<bool>(strict), got.refusals.empty());
+      if (!strict)
+        EXPECT_NE(render(strict.errors()).find("a mistake in Relay, not in your program"), std::string::npos);
+    }
+  }
+  for (const char* name : {"winograd", "strassen", "attention", "silu", "sliding"})
+    EXPECT_TRUE(refused.count(name)) << name;
 }
 
 }  // namespace

@@ -138,7 +138,8 @@ class SegmentWriter {
     return bytes;
   }
 
-  // Steps on constants whose result is larger than what would have to be stored for them to run when the program is linked.
+  // Steps on constants whose result is larger than what would have to be stored for them to run when the program is
+  // linked.
   void find_prepared() {
     constexpr int64_t least = 64 << 10;  // below, a file's size does not matter
     prepared_.resize(lowered_.steps.size());
@@ -255,7 +256,11 @@ class SegmentWriter {
     for (size_t s : work) {
       RELAY_RETURN_IF_ERROR(run_constant_step(lowered_.steps[s], *library, session));
       for (int r : lowered_.steps[s].reads)
-        if (last_read[r] == s) stored_.erase(r);
+        if (last_read[r] == s) {
+          const Tensor& given = lowered_.arrays[static_cast<size_t>(r)].value;
+          if (given) drop_pages(given.data(), given.bytes());
+          stored_.erase(r);
+        }
       ++parts_.constant_steps;
     }
     parts_.constant_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();

@@ -1,6 +1,7 @@
 // A whole function to kernels: groups and layouts (plan_graph), then for each group te -> schedule -> loops.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "relay/base/target_desc.h"
@@ -39,8 +40,8 @@ struct Array {
   int index = -1;  // Input: of the parameter; Output: of the result
   Rows rows = Rows::None;
   Tensor value;  // Constant: the logical value (exec packs it into `layout`)
-  // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is: then
-  // `alias` is that array and no kernel writes this one.
+  // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is:
+  // then `alias` is that array and no kernel writes this one.
   int alias = -1;
   // It has no storage of its own. What is behind its elements in that of the whole is a border in its layout (parts.h).
   std::optional<Part> part{};
@@ -95,7 +96,8 @@ struct LoweredFunction {
   std::vector<Step> steps;            // in execution order
   std::vector<Group> groups;
   std::vector<Refusal> refusals{};
-  // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are known.
+  // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are
+  // known.
   std::vector<op::Condition> conditions{};
 };
 
@@ -119,6 +121,8 @@ struct LowerOptions {
   LowerNames* names = nullptr;  // null: the function is the whole program
   // For so many calls at once, a variable: every parameter has a row for each. Null: for one, as it is written.
   Expr calls{};
+  // Whether code can be made of a kernel; none: nobody is asked. What it refuses cannot be built.
+  std::function<Status(const loop::Kernel&)> check_code{};
   // A schedule of a rule that cannot be built is an error; otherwise it gives way to the next simpler one.
   bool strict = false;
   // For tests: what these rules make counts as what cannot be built.

@@ -197,8 +197,8 @@ class Planner {
     return true;
   }
 
-  // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them. Channels are
-  // dimension 1, or the last one where dimension 1 has a window.
+  // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
+  // Channels are dimension 1, or the last one where dimension 1 has a window.
   enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
   static Images images_of(const PlannedGroup& g) {
     if (g.attention) return Images::No;  // blocks of keys look like windows
@@ -255,8 +255,8 @@ class Planner {
     return true;
   }
 
-  // Every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other dimensions: a
-  // depth_to_space of interleaved images, which lanes along rows would gather.
+  // Every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other
+  // dimensions: a depth_to_space of interleaved images, which lanes along rows would gather.
   static bool keeps_channels(const PlannedGroup& g) {
     constexpr int64_t least = 8;  // with fewer, most lanes are empty
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
@@ -328,7 +328,8 @@ class Planner {
   }
 
   // After choose_order(), which looks for windows; before choose_borders(), since whole tiles read further.
-  // Not for many calls at once: whether the other form runs is decided for the whole array, and one call must not see another.
+  // Not for many calls at once: whether the other form runs is decided for the whole array, and one call must not see
+  // another.
   void save_multiplications() {
     if (options_.calls) return;
     std::vector<PlannedGroup> groups;
@@ -359,26 +360,33 @@ class Planner {
     return {};
   }
 
-  // The same of a product. The sums of its weights, which both forms read, and those of its data, which other products of the same
-  // read too, are groups of their own, which go to `groups`.
+  // The same of a product. The quarters of its weights, which both forms read, the sums of them, and those of its data,
+  // which other products of the same read too, are groups of their own, which go to `groups`.
   te::Tensor with_strassen(PlannedGroup& g, PlannedGroup& direct, std::vector<PlannedGroup>& groups) {
     std::optional<StrassenForms> forms =
         rewrite_strassen(g.te.outputs, float_constants(g), options_.target, options_.numerics == Numerics::Fp32);
     if (!forms || has_large_weights(g)) return {};
-    Strassen weight, left;
-    weight.weight = forms->names.weight, left.left = forms->names.left;
-    const int weights = sums_of(g, "_weights", forms->weight.value, layout_of_weight(), weight, groups);
-    const int data = sums_of(g, "_sums", forms->left.value, layout_of_left(*forms->left.value), left, groups);
-    auto reads = [&](const te::Tensors& outputs) {
+    auto only = [](std::string weight, std::string left) {
+      return Strassen{.weight = std::move(weight), .left = std::move(left)};
+    };
+    const auto& [quarters, sums, left] = std::tie(forms->quarters, forms->sums, forms->left);
+    auto with = [](PlannedGroup group, const StrassenOperand& operand, int array) {
+      group.te.params.push_back(operand.param), group.params.push_back(array);
+      return group;
+    };
+    const int quarters_of =
+        sums_of(g, "_quarters", quarters.value, layout_of_weight(), only(quarters.value->name, ""), groups);
+    const int sums_at = sums_of(with(g, quarters, quarters_of), "_weights", sums.value, layout_of_weight(),
+                                only(sums.value->name, ""), groups);
+    const int data = sums_of(g, "_sums", left.value, layout_of_left(*left.value), only("", left.value->name), groups);
+    auto reads = [&](const te::Tensors& outputs, const Strassen& names) {
       PlannedGroup out = part_of(g, g.te.name, outputs);
       out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
-      out.te.params.push_back(forms->weight.param), out.params.push_back(weights);
-      out.strassen = forms->names;
-      return out;
+      out.strassen = names;
+      return with(std::move(out), quarters, quarters_of);
     };
-    if (!forms->direct.empty()) direct = reads(forms->direct);
-    g = reads(forms->seven);
-    g.te.params.push_back(forms->left.param), g.params.push_back(data);
+    if (!forms->direct.empty()) direct = reads(forms->direct, forms->direct_names);
+    g = with(with(reads(forms->seven, forms->seven_names), sums, sums_at), left, data);
     return forms->data;
   }
 
@@ -390,7 +398,7 @@ class Planner {
     read.insert(read.end(), out.constants.begin(), out.constants.end());
     auto [known, fresh] = sums_.try_emplace({read, te::str(te::topological({sums}))}, -1);
     if (!fresh) return known->second;
-    known->second = new_array(Array::Kind::Temporary, out.te.name, sums->shape, sums->dtype);
+    known->second = new_array(Array::Kind::Temporary, format("{}.{}", g.te.name, suffix + 1), sums->shape, sums->dtype);
     plan_.arrays[known->second].layout = layout;
     out.outputs = {known->second};
     out.strassen = names;
@@ -429,8 +437,8 @@ class Planner {
     for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan_.arrays[g.constants[c]]);
   }
 
-  // The arrays of flags for the data of a rewritten group: where it runs, and where its direct form does, never both. The groups
-  // that make them, unless others did, go to `groups`.
+  // The arrays of flags for the data of a rewritten group: where it runs, and where its direct form does, never both.
+  // The groups that make them, unless others did, go to `groups`.
   std::pair<int, int> usual_and_unusual(const PlannedGroup& g, const te::Tensor& data,
                                         std::vector<PlannedGroup>& groups) {
     const te::Tensor rows = largest_values(data, g.on_images);

@@ -75,7 +75,11 @@ class Attempts {
   Result<std::vector<BuiltKernel>> build(GroupPlan& plan, const te::Tensors& stages) const {
     for (size_t o = 0; o < plan.outputs.size(); ++o)
       if (plan.outputs[o]->shape.size() == outputs_[o].rank) plan.layouts[plan.outputs[o]->name] = outputs_[o].layout;
-    return build_kernels(stages, plan.schedule, plan.layouts, options_.target, name_);
+    RELAY_ASSIGN(std::vector<BuiltKernel> built,
+                 build_kernels(stages, plan.schedule, plan.layouts, options_.target, name_));
+    if (options_.check_code)
+      for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(options_.check_code(b.kernel));
+    return built;
   }
 
   static void remove_prefetching_unless_allowed(GroupPlan& plan) {

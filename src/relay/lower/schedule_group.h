@@ -1,6 +1,6 @@
-// A group's schedule and kernels. The rules' schedule is built; where that is refused, it gives way to the next simpler one:
-// without one of the rules that made it, without all of them, plain loops at last. So a mistake in a rule costs speed, which
-// is said, and never a compilation.
+// A group's schedule and kernels. The rules' schedule is built; where the nest or code generation refuses it, it gives
+// way to the next simpler one: without one of the rules that made it, without all of them, plain loops at last. So a
+// mistake in a rule costs speed, which is said, and never a compilation.
 #pragma once
 
 #include "relay/lower/lower.h"
@@ -14,7 +14,8 @@ struct ScheduledGroup {
   te::Tensors stages;
   std::vector<BuiltKernel> kernels;
   std::optional<Refusal> refusal;  // of the rules' first schedule
-  // The refused schedule is of a form that the function's plan decides: it has to be planned again without. Nothing is built.
+  // The refused schedule is of a form that the function's plan decides: it has to be planned again without. Nothing is
+  // built.
   std::optional<Rule> gives_up{};
 };
 
@@ -24,8 +25,8 @@ struct OutputLayout {
   Layout layout;
 };
 
-// `start`: a group with nothing scheduled. An error only if a schedule that was given by hand cannot be built, or any if
-// options.strict.
+// `start`: a group with nothing scheduled. An error only if a schedule that was given by hand cannot be built, or any
+// if options.strict.
 Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<OutputLayout>& outputs,
                                       const std::string& name, const LowerOptions& options);
 

@@ -1,6 +1,7 @@
 #include "relay/lower/strassen.h"
 
 #include <algorithm>
+#include <array>
 
 #include "relay/lower/facts.h"
 #include "relay/scalar/simplify.h"
@@ -13,16 +14,18 @@ using scalar::imm;
 using te::Axis;
 
 const Matrix& weight_sums() {
-  static const Matrix sums{{1, -1, -1, 1}, {-1, 1, 0, 0}, {1, -1, 0, 1}, {0, -1, 0, 1},
-                           {1, 0, 0, 0},   {0, 0, 1, 0},  {0, 0, 0, 1},  {0, 1, 0, 0}};
+  static const Matrix sums{{1, -1, -1, 1}, {-1, 1, 0, 0}, {1, -1, 0, 1}, {0, -1, 0, 1}};
   return sums;
+}
+const std::vector<int64_t>& quarter_order() {
+  static const std::vector<int64_t> order{0, 2, 3, 1};
+  return order;
 }
 const QuarterProducts& strassen_products() {
   static const QuarterProducts products{
       .left = {{0, 0, 0, 1}, {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, -1, -1}},
       .out = {{0, 0, 0, 0, 1, 1, 0}, {0, 1, 1, 0, 1, 0, 1}, {-1, 0, 1, 1, 1, 0, 0}, {0, 1, 1, 1, 1, 0, 0}},
-      .first = 0,
-      .slots = 7};
+      .of_sums = 4};
   return products;
 }
 const QuarterProducts& direct_products() {
@@ -36,8 +39,7 @@ const QuarterProducts& direct_products() {
                {0, 0, 0, 1},
                {0, 0, 1, 0}},
       .out = {{1, 1, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 1, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 1, 0, 0}, {0, 0, 0, 0, 0, 0, 1, 1}},
-      .first = 4,
-      .slots = 4};
+      .of_sums = 0};
   return products;
 }
 
@@ -85,8 +87,8 @@ std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>&
   return out;
 }
 
-// Cycles. Direct: multiply-adds at the measured share of the peak. Strassen: seven eighths of them; a vector of the data's sums
-// takes about 8 instructions, of the results' (a store and a load for each product, ten sums) about 24.
+// Cycles. Direct: multiply-adds at the measured share of the peak. Strassen: seven eighths of them; a vector of the
+// data's sums takes about 8 instructions, of the results' (a store and a load for each product, ten sums) about 24.
 double direct_cycles(const Product& p, const TargetDesc& t) {
   const double lanes = t.vector_bytes / 4.0;
   return static_cast<double>(p.rows * p.terms * p.columns) / lanes / t.fma_per_cycle / 0.93;
@@ -101,22 +103,29 @@ double strassen_cycles(const Product& p, const TargetDesc& t) {
 class Rewriter {
  public:
   Rewriter(const Product& given, int64_t block)
-      : given_(given), rows_(imm((given.rows + 1) / 2)), terms_(given.terms / 2) {
-    names_ = {block, name("weight"), name("left"), name("product"), name("tiles"), given.sum->name};
+      : given_(given), block_(block), rows_(imm((given.rows + 1) / 2)), terms_(given.terms / 2) {
     pairs_ = imm(given.columns / (2 * block)), columns_ = imm(block);
   }
 
-  // The first `slots` of weight_sums().
-  te::Tensor sums(int64_t slots) const {
-    const Axis p = new_axis("p", imm(slots)), b = new_axis("b", pairs_), k = new_axis("k", imm(terms_)),
-               r = new_axis("r", columns_);
+  te::Tensor quarters() const {
+    const auto [p, b, k, r] = weight_axes();
     Exprs quarters;
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t j = 0; j < 2; ++j)
         quarters.push_back(load(given_.weight, given_.sum->axes[given_.n].var,
-                                b.var * (2 * names_.block) + j * names_.block + r.var, k.var + half * terms_));
-    const Matrix rows(weight_sums().begin(), weight_sums().begin() + slots);
-    return new_stage(names_.weight, {p, b, k, r}, transformed(rows, p.var, quarters));
+                                b.var * (2 * block_) + j * block_ + r.var, k.var + half * terms_));
+    Matrix one_each;
+    for (int64_t quarter : quarter_order()) one_each.emplace_back(4)[static_cast<size_t>(quarter)] = 1;
+    return new_stage(name("quarters"), {p, b, k, r}, transformed(one_each, p.var, quarters));
+  }
+
+  te::Tensor sums(const te::Tensor& quarters) const {
+    const auto [p, b, k, r] = weight_axes();
+    Exprs values(4);
+    for (int64_t at = 0; at < 4; ++at)
+      values[static_cast<size_t>(quarter_order()[static_cast<size_t>(at)])] =
+          (*quarters)({imm(at), b.var, k.var, r.var});
+    return new_stage(name("weight"), {p, b, k, r}, transformed(weight_sums(), p.var, values));
   }
 
   te::Tensor left(const QuarterProducts& products) const {
@@ -130,26 +139,36 @@ class Rewriter {
           value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
         quarters.push_back(value);
       }
-    return new_stage(names_.left, {p, t, k}, transformed(products.left, p.var, quarters));
+    return new_stage(name("left"), {p, t, k}, transformed(products.left, p.var, quarters));
   }
 
-  te::Tensor result(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& weight) const {
-    const te::Tensor product = multiply(products, left, weight);
+  te::Tensor result(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& quarters,
+                    const te::Tensor& sums) const {
+    const int64_t count = static_cast<int64_t>(products.left.size()), of_sums = products.of_sums;
     const Axis t = new_axis("t", rows_), i = new_axis("i", imm(2)), j = new_axis("j", imm(2)),
                b = new_axis("b", pairs_), r = new_axis("r", columns_);
     Exprs values;
-    for (size_t p = 0; p < products.left.size(); ++p)
-      values.push_back((*product)({imm(static_cast<int64_t>(p)), t.var, b.var, r.var}));
+    auto read = [&](const te::Tensor& product, int64_t products_of_it) {
+      for (int64_t p = 0; p < products_of_it; ++p) values.push_back((*product)({imm(p), t.var, b.var, r.var}));
+    };
+    if (of_sums > 0) read(multiply("sums_product", of_sums, left, 0, sums), of_sums);
+    read(multiply("product", count - of_sums, left, of_sums, quarters), count - of_sums);
     const te::Tensor tiles =
-        new_stage(names_.tiles, {t, i, j, b, r}, transformed(products.out, i.var * 2 + j.var, values));
+        new_stage(name("tiles"), {t, i, j, b, r}, transformed(products.out, i.var * 2 + j.var, values));
     te::TensorNode node = *given_.sum;  // its own axes, so that readers stay as they are
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
     const Expr &m = node.axes[given_.m].var, &n = node.axes[given_.n].var;
     node.body = (*tiles)({floordiv(m, imm(2)), floormod(m, imm(2)), floormod(floordiv(n, columns_), imm(2)),
-                          floordiv(n, imm(2 * names_.block)), floormod(n, columns_)});
+                          floordiv(n, imm(2 * block_)), floormod(n, columns_)});
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
-  const Strassen& names() const { return names_; }
+
+  Strassen names(const QuarterProducts& products) const {
+    Strassen out{.block = block_, .left = name("left"), .tiles = name("tiles"), .result = given_.sum->name};
+    if (products.of_sums > 0) out.parts.push_back({name("sums_product"), name("weight")});
+    out.parts.push_back({name("product"), name("quarters")});
+    return out;
+  }
 
  private:
   std::string name(const char* part) const { return format("{}_{}", given_.sum->name, part); }
@@ -162,20 +181,26 @@ class Rewriter {
     return new_axis("p", imm(static_cast<int64_t>(products.left.size())));
   }
 
-  te::Tensor multiply(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& weight) const {
-    const Axis p = each(products), t = new_axis("t", rows_), b = new_axis("b", pairs_), r = new_axis("r", columns_),
-               k = new_axis("k", imm(terms_));
+  std::array<Axis, 4> weight_axes() const {
+    return {new_axis("p", imm(4)), new_axis("b", pairs_), new_axis("k", imm(terms_)), new_axis("r", columns_)};
+  }
+
+  // Of so many sums of data, from `first` on, by the parts of `weight` in turn.
+  te::Tensor multiply(const char* part, int64_t count, const te::Tensor& left, int64_t first,
+                      const te::Tensor& weight) const {
+    const Axis p = new_axis("p", imm(count)), t = new_axis("t", rows_), b = new_axis("b", pairs_),
+               r = new_axis("r", columns_), k = new_axis("k", imm(terms_));
     te::TensorNode node;
-    node.name = names_.product, node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.name = name(part), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
     node.axes = {p, t, b, r}, node.reduce_axes = {k};
     for (const Axis& a : node.axes) node.shape.push_back(a.extent);
-    const Expr slot = scalar::simplify(floormod(p.var, imm(products.slots)) + products.first);
-    node.body = (*left)({p.var, t.var, k.var}) * (*weight)({slot, b.var, k.var, r.var});
+    const Expr of = scalar::simplify(p.var + first), slot = count > 4 ? floormod(p.var, imm(4)) : p.var;
+    node.body = (*left)({of, t.var, k.var}) * (*weight)({slot, b.var, k.var, r.var});
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
 
   const Product& given_;
-  Strassen names_;
+  int64_t block_;
   Expr rows_, pairs_, columns_;
   int64_t terms_;
 };
@@ -205,19 +230,19 @@ std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const 
   if (!always && strassen_cycles(*product, target) > 0.95 * direct_cycles(*product, target)) return std::nullopt;
   const Rewriter rewriter(*product, block);
   StrassenForms forms;
-  forms.names = rewriter.names();
+  forms.seven_names = rewriter.names(strassen_products()), forms.direct_names = rewriter.names(direct_products());
   forms.data = te::Tensor(dynamic_cast<const te::TensorNode*>(product->data->source.get()));
   auto operand = [](const te::Tensor& value) {
     return StrassenOperand{te::placeholder(value->name, value->shape, DType::float32()), value};
   };
-  forms.weight = operand(rewriter.sums(with_direct ? 8 : 7));
+  forms.quarters = operand(rewriter.quarters());
+  forms.sums = operand(rewriter.sums(forms.quarters.param));
   forms.left = operand(rewriter.left(strassen_products()));
-  const te::Tensor seven = rewriter.result(strassen_products(), forms.left.param, forms.weight.param);
-  forms.seven = te::replace(outputs, {{sum, seven}});
-  if (with_direct) {
-    const te::Tensor direct = rewriter.result(direct_products(), rewriter.left(direct_products()), forms.weight.param);
-    forms.direct = te::replace(outputs, {{sum, direct}});
-  }
+  auto form = [&](const QuarterProducts& products, const te::Tensor& left) {
+    return te::replace(outputs, {{sum, rewriter.result(products, left, forms.quarters.param, forms.sums.param)}});
+  };
+  forms.seven = form(strassen_products(), forms.left.param);
+  if (with_direct) forms.direct = form(direct_products(), rewriter.left(direct_products()));
   return forms;
 }
 

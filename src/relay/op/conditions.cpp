@@ -16,7 +16,8 @@ using scalar::BinaryOp;
 using scalar::imm;
 using Kind = Condition::Kind;
 
-// --- one condition -----------------------------------------------------------------------------------------------------
+// --- one condition
+// -----------------------------------------------------------------------------------------------------
 
 std::optional<bool> Condition::proven() const {
   switch (kind) {
@@ -48,7 +49,8 @@ std::string Condition::message() const {
   return format("{}{} needs `{}`", op, place.empty() ? "" : format(" ({})", place), str());
 }
 
-// --- finding them --------------------------------------------------------------------------------------------------------
+// --- finding them
+// --------------------------------------------------------------------------------------------------------
 
 static thread_local Assumptions* current_assumptions = nullptr;
 
@@ -67,6 +69,14 @@ bool Assumptions::assume(Condition condition) {
   return true;
 }
 
+// What is not of known sizes throughout: then a relation may have asked for what nobody knows.
+static bool may_depend(const Type& type) {
+  if (const ir::TensorType* t = as<ir::TensorType>(type))
+    return !std::all_of(t->shape.begin(), t->shape.end(), [](const Dim& d) { return scalar::is_int(d); });
+  const ir::TupleType* tuple = as<ir::TupleType>(type);
+  return !tuple || std::any_of(tuple->fields.begin(), tuple->fields.end(), may_depend);
+}
+
 std::vector<Condition> conditions_of(const ir::Expr& body) {
   Conditions out;
   ir::NodeSet seen;
@@ -75,6 +85,7 @@ std::vector<Condition> conditions_of(const ir::Expr& body) {
     ir::Types inputs;
     for (const ir::Expr& arg : call->args) inputs.push_back(arg->type);
     if (std::any_of(inputs.begin(), inputs.end(), [](const Type& t) { return !t; })) return;
+    if (std::none_of(inputs.begin(), inputs.end(), may_depend) && call->type && !may_depend(call->type)) return;
     Assumptions assumed;
     if (!op->def->infer(call->attrs, inputs)) return;
     for (Condition c : assumed.found()) {
@@ -109,7 +120,8 @@ std::vector<Condition> substitute(std::vector<Condition> conditions, const std::
   return conditions;
 }
 
-// --- sets ------------------------------------------------------------------------------------------------------------------
+// --- sets
+// ------------------------------------------------------------------------------------------------------------------
 
 void Conditions::add(const std::vector<Condition>& conditions) {
   for (const Condition& c : conditions) add(c);
@@ -171,7 +183,9 @@ void Conditions::add(const Condition& condition) {
 }
 
 void Conditions::insert(Condition c) {
+  // Those that may imply each other have one key: bounds of one size and what it is a multiple of.
   uint64_t key = scalar::hash(c.a) * 4 + static_cast<uint64_t>(c.kind);
+  if (c.kind == Kind::Equal || !scalar::is_int(c.b)) key = key * 31 + scalar::hash(c.b);
   for (size_t i : index_[key]) {
     Condition& known = list_[i];
     if (known.kind != c.kind || !scalar::equal(known.a, c.a)) continue;
@@ -192,21 +206,26 @@ std::vector<Condition> Conditions::list() const {
   // x % a == 0 and x / a % b == 0 are x % (a * b) == 0. Deep networks halve a few times; so there are few.
   constexpr size_t limit = 64;
   std::vector<Condition> out = list_;
-  size_t multiples = static_cast<size_t>(
-      std::count_if(out.begin(), out.end(), [](const Condition& c) { return c.kind == Kind::Multiple; }));
-  for (bool again = multiples <= limit; again;) {
+  std::vector<size_t> multiples;
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i].kind == Kind::Multiple && scalar::is_int(out[i].b)) multiples.push_back(i);
+  if (multiples.size() > limit) return out;
+  std::vector<bool> joined(out.size());
+  for (bool again = true; again;) {
     again = false;
-    for (size_t i = 0; i < out.size() && !again; ++i)
-      for (size_t k = 0; k < out.size() && !again; ++k) {
+    for (size_t i : multiples)
+      for (size_t k : multiples) {
         Condition &x = out[i], &y = out[k];
-        if (i == k || x.kind != Kind::Multiple || y.kind != Kind::Multiple) continue;
-        if (!scalar::is_int(x.b) || !scalar::is_int(y.b) || !binary(y.a, BinaryOp::FloorDiv)) continue;
+        if (i == k || joined[i] || joined[k] || !binary(y.a, BinaryOp::FloorDiv)) continue;
         if (scalar::prove_equal(y.a, floordiv(x.a, x.b)) != true) continue;
         x.b = imm(x.b->ivalue * y.b->ivalue), x.op = y.op, x.span = y.span;
-        out.erase(out.begin() + static_cast<std::ptrdiff_t>(k));
-        again = true;
+        joined[k] = again = true;
       }
   }
+  size_t kept = 0;
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!joined[i] && kept++ != i) out[kept - 1] = std::move(out[i]);
+  out.resize(kept);
   return out;
 }
 

@@ -5,15 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "relay/base/function_ref.h"
 #include "relay/base/output_file.h"
+#include "relay/runtime/checksums.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -21,7 +19,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 static constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-static constexpr uint32_t format_version = 7;
+static constexpr uint32_t format_version = 8;
 static constexpr uint64_t part_alignment = 64;
 
 struct Header {
@@ -36,11 +34,10 @@ static_assert(sizeof(Header) == 64);
 
 static uint64_t aligned(uint64_t offset) { return (offset + part_alignment - 1) / part_alignment * part_alignment; }
 
-// Against accidents, not adversaries: any change of a few bits or of a block of the disk is found.
-static uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 static std::string_view bytes_of(const Tensor& t) { return {static_cast<const char*>(t.data()), t.bytes()}; }
 
-// --- writing -----------------------------------------------------------------------------------------------------------
+// --- writing
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -209,7 +206,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     w.number(static_cast<uint8_t>(is_prepared(t)));
     if (is_prepared(t)) return;
     w.number(constants_bytes);  // its offset from where the constants begin
-    w.number(checksum(bytes_of(t)));
+    w.number(checksum(t));
     drop_pages(t.data(), t.bytes());
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
@@ -277,11 +274,13 @@ void reseal_artifact(std::string& bytes) {
   std::memcpy(bytes.data(), &h, sizeof(h));
 }
 
-// --- reading -----------------------------------------------------------------------------------------------------------
+// --- reading
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
-// Reads on after the end as zeros and remembers that it failed: callers check once, at the end and before they allocate.
+// Reads on after the end as zeros and remembers that it failed: callers check once, at the end and before they
+// allocate.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -539,7 +538,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     std::string kernel = r.text();
     return KernelEntry{std::move(kernel), r.number<int64_t>()};
   });
-  bool damaged = false;
+  std::vector<uint64_t> checksums;  // of the constants that are stored
   program->constants = r.list<Tensor>(Limits::constants, 7, [&] {
     DType dtype = r.dtype();
     Shape shape = r.list<int64_t>(Limits::rank, 8, [&] { return r.number<int64_t>(); });
@@ -552,10 +551,8 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     sound = !r.failed() && offset % part_alignment == 0 && offset <= bytes.size() &&
             inside(constants_offset + offset, static_cast<uint64_t>(*elements * dtype.bytes()));
     if (!sound) return r.fail(), Tensor();
-    Tensor t =
-        Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
-    damaged = damaged || checksum(bytes_of(t)) != sum;
-    return t;
+    checksums.push_back(sum);
+    return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
   });
   program->preparations = r.list<Preparation>(Limits::constants, 24, [&] { return r.preparation(); });
   program->segments = r.list<Segment>(Limits::segments, 45, [&] { return r.segment(); });
@@ -568,7 +565,8 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     return Note{std::move(title), r.text(Limits::note_text)};
   });
   if (r.failed() || !r.at_end()) return corrupt("its description cannot be read to the end");
-  if (damaged) return corrupt("the checksum of a constant is wrong: the file is damaged");
+  if (!have_checksums(program->constants, checksums))
+    return corrupt("the checksum of a constant is wrong: the file is damaged");
   artifact.code = bytes.substr(h.code_offset, h.code_bytes);
   if (checksum(artifact.code) != code_checksum) return corrupt("the checksum of its code is wrong");
   RELAY_RETURN_IF_ERROR(validate(*program));

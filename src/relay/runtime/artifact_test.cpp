@@ -42,6 +42,22 @@ Artifact forward_sample() {
   return a;
 }
 
+// x + made, where made, the second constant, is the first plus one, as a kernel makes it when the program is loaded.
+Artifact prepared_sample() {
+  std::shared_ptr<Program> p = hand_program();
+  p->constants = {iota({64}), Tensor::view(nullptr, {64}, DType::float32(), nullptr)};
+  p->preparations = {{.kernel = AddOne, .args = {0, 1}, .result = 1, .sizes = {}, .tasks = 64}};
+  SegmentBuilder b("main");
+  const SizeExpr all = SizeExpr::constant(64);
+  const uint32_t x = b.input("x", DType::float32(), {all}), made = b.constant("made", 1, p->constants[1]),
+                 out = b.output("out", DType::float32(), {all});
+  b.kernel(Add, {x, made, out}, {}, all);
+  p->segments.push_back(b.finish());
+  Artifact a = sample();
+  a.program = p, a.executor = Executor::Graph;
+  return a;
+}
+
 TEST(Artifact, ReadsEveryInstruction) {
   std::string bytes = write_artifact(forward_sample());
   Result<Artifact> b = read(bytes);
@@ -155,14 +171,15 @@ void exercise(const Artifact& artifact) {
 }
 
 TEST(Artifact, ByteFlipsGiveADiagnosticOrAValidProgram) {
-  std::string samples[] = {write_artifact(sample()), write_artifact(forward_sample())};
+  std::string samples[] = {write_artifact(sample()), write_artifact(forward_sample()),
+                           write_artifact(prepared_sample())};
   std::mt19937 random(20261121);
   int read_anyway = 0;
   for (int turn = 0; turn < 6000; ++turn) {
-    std::string bytes = samples[turn % 2];
+    std::string bytes = samples[turn % 3];
     int flips = 1 + random() % 3;
     for (int i = 0; i < flips; ++i) bytes[random() % bytes.size()] ^= static_cast<char>(1 + random() % 255);
-    if (turn % 3 != 0) reseal_artifact(bytes);  // else the checksum answers
+    if (turn % 4 != 0) reseal_artifact(bytes);  // else the checksum answers
     Result<Artifact> a = read(bytes);
     if (!a) continue;
     ++read_anyway;
@@ -172,16 +189,111 @@ TEST(Artifact, ByteFlipsGiveADiagnosticOrAValidProgram) {
 }
 
 TEST(Artifact, HostileCountsAskForNoMemory) {
-  std::string sound = write_artifact(sample());
   // Every aligned and unaligned 32-bit field of the description, set to large values.
-  for (size_t at = 64; at + 4 < sound.size(); ++at) {
-    for (uint32_t value : {0xffffffffu, 0x7fffffffu, 0x00ffffffu}) {
-      std::string bytes = sound;
-      std::memcpy(bytes.data() + at, &value, 4);
-      reseal_artifact(bytes);
-      Result<Artifact> a = read(bytes);
-      if (a && value == 0xffffffffu) exercise(*a);
-    }
+  for (const std::string& sound : {write_artifact(sample()), write_artifact(prepared_sample())})
+    for (size_t at = 64; at + 4 < sound.size(); ++at)
+      for (uint32_t value : {0xffffffffu, 0x7fffffffu, 0x00ffffffu}) {
+        std::string bytes = sound;
+        std::memcpy(bytes.data() + at, &value, 4);
+        reseal_artifact(bytes);
+        Result<Artifact> a = read(bytes);
+        if (a && value == 0xffffffffu) exercise(*a);
+      }
+}
+
+TEST(Artifact, ConstantsAreMadeWhenItIsLoaded) {
+  const Artifact a = prepared_sample();
+  const std::string bytes = write_artifact(a);
+  Result<Artifact> b = read(bytes);
+  ASSERT_TRUE(b) << render(b.errors());
+  EXPECT_EQ(b->program->preparations, a.program->preparations);
+  EXPECT_EQ(write_artifact(*b), bytes);
+  for (const std::shared_ptr<const Program>& program : {a.program, b->program}) {
+    Result<std::shared_ptr<Executable>> e = Executable::create(program, hand_library());
+    ASSERT_TRUE(e) << render(e.errors());
+    Result<std::vector<Tensor>> out = (*e)->run(std::vector<Tensor>{iota({64})});
+    ASSERT_TRUE(out) << render(out.errors());
+    for (int64_t i = 0; i < 64; ++i) EXPECT_EQ((*out)[0].at(i), 2 * static_cast<double>(i) + 1);
+  }
+}
+
+// What is made of what is made comes after it; each kernel call sees all of what it reads.
+TEST(Artifact, ConstantsAreMadeOfOthers) {
+  const Artifact a = prepared_sample();
+  std::shared_ptr<Program> p = std::make_shared<Program>(*a.program);
+  for (uint32_t i = 2; i < 9; ++i) {
+    p->constants.push_back(Tensor::view(nullptr, {64}, DType::float32(), nullptr));
+    p->preparations.push_back({.kernel = Add, .args = {i - 1, i - 2, i}, .result = 2, .sizes = {}, .tasks = 64});
+  }
+  for (Array& array : p->segments[0].arrays)
+    if (array.kind == Array::Kind::Constant) array.index = 8;
+  Result<std::shared_ptr<Executable>> e = Executable::create(p, hand_library());
+  ASSERT_TRUE(e) << render(e.errors());
+  Result<std::vector<Tensor>> out = (*e)->run(std::vector<Tensor>{iota({64})});
+  ASSERT_TRUE(out) << render(out.errors());
+  EXPECT_EQ((*out)[0].at(5), 5 + 13 * 5 + 21 * 6) << "Fibonacci's numbers of 5 and 6";
+}
+
+// Refused before anything is allocated or called.
+TEST(Artifact, PreparationsThatLieAreDiagnostics) {
+  struct Lie {
+    const char* name;
+    void (*change)(Program& p);
+    const char* said;
+  };
+  constexpr int64_t huge = int64_t{1} << 50;
+  const char *missing = "reads what is not there, or makes it twice", *nothing = "writes nothing",
+             *much = "too much of little", *tasks = "task count is out of range";
+  const Lie lies[] = {
+      {"kernel", [](Program& p) { p.preparations[0].kernel = 99; }, "kernel does not exist"},
+      {"no argument", [](Program& p) { p.preparations[0].args.clear(); }, nothing},
+      {"result behind the arguments", [](Program& p) { p.preparations[0].result = 2; }, nothing},
+      {"many arguments", [](Program& p) { p.preparations[0].args.resize(33); }, nothing},
+      {"many sizes", [](Program& p) { p.preparations[0].sizes.resize(4097); }, nothing},
+      {"constant", [](Program& p) { p.preparations[0].args[0] = 7; }, "does not exist"},
+      {"negative tasks", [](Program& p) { p.preparations[0].tasks = -1; }, tasks},
+      {"many tasks", [](Program& p) { p.preparations[0].tasks = huge; }, tasks},
+      {"writes what the file has", [](Program& p) { p.preparations[0].result = 0; }, missing},
+      {"reads what it makes", [](Program& p) { p.preparations[0].args[0] = 1; }, missing},
+      {"twice", [](Program& p) { p.preparations.push_back(p.preparations[0]); }, missing},
+      {"never", [](Program& p) { p.preparations.clear(); }, "a constant has no data"},
+      {"a large result",
+       [](Program& p) { p.constants[1] = Tensor::view(nullptr, {int64_t{1} << 40}, DType::float32(), nullptr); }, much},
+      {"many large results",
+       [](Program& p) {
+         p.constants[1] = Tensor::view(nullptr, {64, 64}, DType::float32(), nullptr);
+         for (uint32_t i = 2; i < 1000; ++i) {
+           p.constants.push_back(p.constants[1]);
+           p.preparations.push_back({.kernel = AddOne, .args = {0, i}, .result = 1, .sizes = {}, .tasks = 64});
+         }
+       },
+       much},
+      {"a chain of large results",
+       [](Program& p) {
+         for (uint32_t i = 2; i < 8; ++i) {
+           p.constants.push_back(Tensor::view(nullptr, {int64_t{64} << 6 * (i - 1)}, DType::float32(), nullptr));
+           p.preparations.push_back({.kernel = AddOne, .args = {i - 1, i}, .result = 1, .sizes = {}, .tasks = 64});
+         }
+       },
+       much},
+  };
+  class Counting : public KernelLibrary {
+   public:
+    KernelFn find(const std::string& name) const override { return ++asked, hand_library()->find(name); }
+    mutable int asked = 0;
+  };
+  for (const Lie& lie : lies) {
+    SCOPED_TRACE(lie.name);
+    Artifact a = prepared_sample();
+    std::shared_ptr<Program> p = std::make_shared<Program>(*a.program);
+    lie.change(*p);
+    a.program = p;
+    Result<Artifact> b = read(write_artifact(a));
+    ASSERT_FALSE(b);
+    EXPECT_NE(b.errors()[0].message.find(lie.said), std::string::npos) << b.errors()[0].message;
+    std::shared_ptr<Counting> library = std::make_shared<Counting>();
+    EXPECT_FALSE(Executable::create(p, library));
+    EXPECT_EQ(library->asked, 0);
   }
 }
 

@@ -1,80 +1,11 @@
 #include "relay/runtime/linked.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "relay/base/bytes.h"
-#include "relay/runtime/segment_runner.h"
-#include "relay/tensor/memory.h"
+#include "relay/runtime/preparations.h"
 
 namespace relay::runtime {
-
-static Status run_preparation(const Preparation& p, Program& program, KernelFn kernel) {
-  const Tensor& wanted = program.constants[p.args[p.result]];
-  // What the kernel leaves out is padding, which is zero.
-  std::shared_ptr<const void> memory = zeroed_array(wanted.bytes());
-  if (!memory)
-    return Diagnostic{DiagnosticKind::out_of_memory,
-                      format("there is no memory for a constant of {} bytes", wanted.bytes()),
-                      {},
-                      {},
-                      {},
-                      "free memory, or use a smaller model"};
-  program.constants[p.args[p.result]] =
-      Tensor::view(const_cast<void*>(memory.get()), wanted.shape(), wanted.dtype(), memory);
-  std::vector<void*> params;
-  for (uint32_t arg : p.args) params.push_back(const_cast<void*>(program.constants[arg].data()));
-  std::atomic<bool> failed = false;
-  ThreadPool::Session session(ThreadPool::global());
-  call_kernel(session, kernel, params.data(), p.sizes.data(), p.tasks, program.kernels[p.kernel].scratch_bytes, 0,
-              failed);
-  if (failed) return out_of_scratch();
-  return ok();
-}
-
-// Kernels may read constants at 64 bytes.
-static void align(Tensor& t) {
-  if (reinterpret_cast<uintptr_t>(t.data()) % 64 == 0) return;
-  Tensor copy = Tensor::empty(t.shape(), t.dtype());
-  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), t.bytes());
-  drop_pages(t.data(), t.bytes());
-  t = std::move(copy);
-}
-
-// The program with all of its constants as kernels read them. What only preparations read is let go.
-static Result<std::shared_ptr<const Program>> with_constants(std::shared_ptr<const Program> given,
-                                                             const KernelLibrary* library) {
-  auto ready = [](const Tensor& t) { return !is_prepared(t) && reinterpret_cast<uintptr_t>(t.data()) % 64 == 0; };
-  if (std::all_of(given->constants.begin(), given->constants.end(), ready)) return given;
-  std::shared_ptr<Program> made = std::make_shared<Program>(*given);
-  std::vector<size_t> last_read(made->constants.size(), SIZE_MAX);
-  for (size_t i = 0; i < made->preparations.size(); ++i)
-    for (uint32_t arg : made->preparations[i].args) last_read[arg] = i;
-  for (const Segment& s : made->segments)
-    for (const Array& a : s.arrays)
-      if (a.kind == Array::Kind::Constant) last_read[a.index] = SIZE_MAX;
-  for (const Function& f : made->functions)
-    for (const Instruction& in : f.code)
-      if (in.op == Op::Constant) last_read[in.index] = SIZE_MAX;
-  for (size_t i = 0; i < made->preparations.size(); ++i) {
-    const Preparation& p = made->preparations[i];
-    KernelFn kernel = library ? library->find(made->kernels[p.kernel].name) : nullptr;
-    if (kernel == nullptr)
-      return Diagnostic{
-          DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", made->kernels[p.kernel].name), {}, {}, {},
-          "compile the model again"};
-    for (uint32_t arg : p.args) align(made->constants[arg]);
-    RELAY_RETURN_IF_ERROR(run_preparation(p, *made, kernel));
-    for (uint32_t arg : p.args)
-      if (last_read[arg] == i && arg != p.args[p.result]) {
-        drop_pages(made->constants[arg].data(), made->constants[arg].bytes());
-        made->constants[arg] = Tensor::empty({0}, made->constants[arg].dtype());
-      }
-  }
-  for (Tensor& t : made->constants) align(t);
-  made->preparations.clear();
-  return std::shared_ptr<const Program>(std::move(made));
-}
 
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
   RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));

@@ -67,7 +67,12 @@ class Validator {
   void preparations() {
     limit(program_.preparations.size(), Limits::constants, "preparations");
     std::vector<bool> there;
-    for (const Tensor& c : program_.constants) there.push_back(!is_prepared(c));
+    double stored = 0, made = 0;  // bytes
+    for (const Tensor& c : program_.constants) {
+      there.push_back(!is_prepared(c));
+      (is_prepared(c) ? made : stored) += static_cast<double>(c.bytes());
+    }
+    check(made <= stored * Preparation::most_growth, "preparations make too much of little");
     for (const Preparation& p : program_.preparations) {
       check(p.kernel < program_.kernels.size(), "a preparation's kernel does not exist");
       check(p.result < p.args.size() && p.args.size() <= Limits::rank && p.sizes.size() <= Limits::variables,
@@ -364,8 +369,8 @@ class Validator {
   }
 
   // Every register that is read has a value, on every way there. One walk over the code keeps the set of registers that
-  // have one; a jump intersects the set at its target. Jumps back may find that a set was too large: then the walk is made
-  // again, which ends, since sets only shrink.
+  // have one; a jump intersects the set at its target. Jumps back may find that a set was too large: then the walk is
+  // made again, which ends, since sets only shrink.
   void flow(const Function& f) {
     using Set = std::vector<bool>;
     std::map<uint32_t, Set> at_target;  // of jumps

@@ -20,7 +20,8 @@ void* allocate_array(size_t bytes) {
   if (rounded < bytes) return nullptr;
   void* memory = std::aligned_alloc(alignment, rounded);
 #ifdef MADV_HUGEPAGE
-  if (memory && alignment == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);
+  // Its end, which may be short, in small pages: a huge one would take memory that nobody uses.
+  if (memory && alignment == huge_page) madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
   return memory;
 }

@@ -1,10 +1,12 @@
-// Size and depth: programs of any depth go through reading, typing, printing, comparison, hashing and release; large ones are
-// read fast; a change is typed without looking at what did not change.
+// Size and depth: programs of any depth go through reading, typing, printing, comparison, hashing and release; large
+// ones are read fast; a change is typed without looking at what did not change.
 #include <gtest/gtest.h>
 
 #include <ctime>
 
 #include "relay/ir/rewrite.h"
+#include "relay/op/conditions.h"
+#include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
 
@@ -102,6 +104,42 @@ TEST(Scale, ten_thousand_definitions) {
   EXPECT_LT(one, all / 4) << "typing 1 of 10000 functions took " << one << " s, all of them " << all << " s";
   std::printf("10000 definitions: read in %.0f ms, typed in %.0f ms, one of them again in %.1f ms\n", read * 1e3,
               all * 1e3, one * 1e3);
+}
+
+// Four times as many take about four times as long, not sixteen: sizes that must equal one another, bounds, multiples.
+TEST(Scale, many_conditions) {
+  auto seconds_of = [](int count) {
+    const scalar::Expr n = scalar::var("n");
+    std::vector<op::Condition> all;
+    for (int i = 0; i < count; ++i) {
+      const scalar::Expr m = scalar::var("m");
+      all.push_back({op::Condition::Kind::Equal, n, m});
+      all.push_back({op::Condition::Kind::AtLeast, m, scalar::imm(7)});
+      all.push_back({op::Condition::Kind::Multiple, m, n});
+    }
+    const std::clock_t start = std::clock();
+    op::Conditions set;
+    set.add(all);
+    set.add(all);
+    EXPECT_EQ(set.list().size(), all.size());
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  seconds_of(1000);
+  const double few = std::min(seconds_of(3000), seconds_of(3000)),
+               many = std::min(seconds_of(12000), seconds_of(12000));
+  std::printf("conditions: %.3f s, four times as many %.3f s\n", few, many);
+  EXPECT_LT(many, 9 * few);
+}
+
+TEST(Scale, multiples_are_joined) {
+  const scalar::Expr h = scalar::var("h");
+  op::Conditions set;
+  for (int64_t part : {8, 4, 2, 1})
+    set.add({op::Condition::Kind::Multiple, scalar::simplify(scalar::floordiv(h, scalar::imm(part))), scalar::imm(2)});
+  set.add({op::Condition::Kind::AtLeast, h, scalar::imm(3)});
+  std::vector<std::string> found;
+  for (const op::Condition& c : set.list()) found.push_back(c.str());
+  EXPECT_EQ(format("{}", join(found, "; ")), "h % 16 == 0; h >= 3");
 }
 
 }  // namespace

@@ -34,12 +34,10 @@ constexpr int exit_unsupported = 3;
 // "refused": for another reason, such as an option that does not fit.
 static const char* verdict(const Diagnostics& problems) {
   if (problems.empty()) return "ok";
-  auto all = [&](std::initializer_list<DiagnosticKind> kinds) {
-    return std::all_of(problems.begin(), problems.end(), [&](const Diagnostic& d) {
-      return std::find(kinds.begin(), kinds.end(), d.kind) != kinds.end();
-    });
-  };
-  if (all({DiagnosticKind::unsupported_operator, DiagnosticKind::not_supported})) return "unsupported";
+  const bool ours = std::all_of(problems.begin(), problems.end(), [](const Diagnostic& d) {
+    return d.kind == DiagnosticKind::unsupported_operator || d.kind == DiagnosticKind::not_supported;
+  });
+  if (ours) return "unsupported";
   for (const Diagnostic& d : problems)
     if (d.kind == DiagnosticKind::corrupt_file || d.kind == DiagnosticKind::bad_model ||
         d.kind == DiagnosticKind::limit_exceeded)

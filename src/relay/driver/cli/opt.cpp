@@ -11,6 +11,7 @@
 #include "relay/driver/files.h"
 #include "relay/driver/stages.h"
 #include "relay/text/text.h"
+#include "relay/typing/typing.h"
 
 namespace relay::cli {
 
@@ -144,7 +145,8 @@ static Status opt(const OptOptions& options) {
     say(story);
     return ok();
   }
-  RELAY_ASSIGN(driver::Entry entry, driver::entry_of(model.module));
+  RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
+  const driver::Entry entry = driver::entry_of(typed);
   RELAY_ASSIGN(driver::LoweredProgram program, driver::lower_program(module, entry, how));
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;

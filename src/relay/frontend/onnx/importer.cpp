@@ -318,7 +318,11 @@ Values Importer::expand(const Function& function, const Node& node, const Values
     const Value* value = scopes().lookup(name);
     if (!value && !frames_.back().absent.count(name))
       report({DiagnosticKind::bad_model,
-              format("output '{}' of function '{}' is defined by none of its nodes", name, function.name), place});
+              format("output '{}' of function '{}' is defined by none of its nodes", name, function.name),
+              place,
+              {},
+              {},
+              "export the model again"});
     results.push_back(value ? *value : Value());
   }
   frames_.pop_back();

@@ -1,12 +1,14 @@
-// A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own, which products of the same data
-// share; then
+// A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own, which products of
+// the same data share; then
 //
 //   for each pair of blocks of columns            (the tasks)
-//     product[p][pairs of rows][block]            one register-tiled contraction for each of them
+//     product[p][pairs of rows][block]            one register-tiled contraction for each of them: those of sums of weights,
+//                                                 then those of quarters
 //     for each pair of rows: tiles, epilogue      sums of products, bias, activation
 //
-// The sums of the weights depend on constants only: they are a group of their own, computed when the program is built. The direct
-// form, of eight products, is scheduled in the same way and reads the same array.
+// Quarters of the weights and sums of them depend on constants only: they are groups of their own, the first computed
+// when the program is built and the second when it is loaded. The direct form, of eight products of quarters, is
+// scheduled in the same way.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -20,9 +22,9 @@ class Scheduler {
   Scheduler(GroupPlan& plan) : plan_(plan), s_(*plan.strassen), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
-    if (s_.product.empty()) {
+    if (s_.parts.empty()) {
       s_.left.empty() ? weight() : left();
-      plan_.note(s_.left.empty() ? format("{}: sums of quarters of weights", s_.weight)
+      plan_.note(s_.left.empty() ? format("{}: quarters of weights, or sums of them", s_.weight)
                                  : format("{}: sums of quarters of data", s_.left));
       return;
     }
@@ -33,12 +35,15 @@ class Scheduler {
     if (!plan_.stage(s_.left)->is_placeholder()) left();
     const int level = epilogue();
     const RegisterTile tile = choose_tile(*plan_.target, lanes_, s_.block, static_cast<int>(s_.block / lanes_),
-                                          {extent_or(plan_.stage(s_.product)->axes[1], 1), true}, {});
-    products(tile, level);
+                                          {extent_or(plan_.stage(s_.parts[0].product)->axes[1], 1), true}, {});
+    int64_t count = 0;
+    for (const Strassen::Part& part : s_.parts) {
+      count += extent_or(plan_.stage(part.product)->axes[0], 0);
+      products(part, tile, level);
+    }
     sums(level + 1);
-    const int64_t products = extent_or(plan_.stage(s_.product)->axes[0], 0);
-    plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name,
-                      products == 7 ? "Strassen" : "by quarters", tile.tx, s_.block / lanes_, lanes_));
+    plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name, count == 7 ? "Strassen" : "by quarters",
+                      tile.tx, s_.block / lanes_, lanes_));
   }
 
  private:
@@ -91,8 +96,8 @@ class Scheduler {
     }
   }
 
-  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. A dear epilogue is
-  // a loop over the vectors of a tile, not written out for each.
+  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. A dear
+  // epilogue is a loop over the vectors of a tile, not written out for each.
   int epilogue() {
     dear_ = is_expensive(plan_.expanded(e_).body(*e_));
     const LoopKind kind = dear_ ? LoopKind::Serial : LoopKind::Unroll;
@@ -109,8 +114,8 @@ class Scheduler {
   }
 
   // A contraction for each of the products; its result is copied out of the registers by a stage of its own.
-  void products(const RegisterTile& tile, int level) {
-    const te::Tensor product = plan_.stage(s_.product), copy = copy_stage(product, s_.product + "_block");
+  void products(const Strassen::Part& part, const RegisterTile& tile, int level) {
+    const te::Tensor product = plan_.stage(part.product), copy = copy_stage(product, part.product + "_block");
     plan_.outputs = redirect(plan_.outputs, product, copy);
     e_ = plan_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, e_->name, level, Storage::Scratch).loops;
@@ -119,12 +124,12 @@ class Scheduler {
     std::vector<Loop> results = {{"t", 1, LoopKind::Unroll}};
     add_vector(results, "r", lanes_);
     loops.insert(loops.end(), results.begin(), results.end());
-    std::vector<Loop>& sum = at(s_.product, copy->name, inside, Storage::Registers).loops;
+    std::vector<Loop>& sum = at(part.product, copy->name, inside, Storage::Registers).loops;
     sum = {{"k", 1}, {"p", 1}, {"b", 1}};
     sum.insert(sum.end(), results.begin(), results.end());
-    split_long_sum(plan_, plan_.stage(s_.product), 128);
+    split_long_sum(plan_, plan_.stage(part.product), 128);
     // The next product's part; behind the last one's lies that of the next pair of blocks.
-    fetch_weights_ahead(plan_, s_.product, s_.weight, "p", 1);
+    fetch_weights_ahead(plan_, part.product, part.weight, "p", 1);
     e_ = plan_.stage(e_->name);
   }
 
@@ -137,11 +142,13 @@ class Scheduler {
              {"i", 1, LoopKind::Unroll},
              {"j", 1, LoopKind::Unroll},
              {"r", 1, LoopKind::Vector}};
-    const te::Tensor from = plan_.stage(s_.product + "_block"), kept = copy_stage(from, s_.product + "_kept");
-    plan_.outputs = redirect(plan_.outputs, from, kept);
-    e_ = plan_.stage(e_->name);
-    at(kept->name, s_.tiles, 3, Storage::Registers).loops = {
-        {"t", 1}, {"b", 1}, {"p", 1, LoopKind::Unroll}, {"r", 1, LoopKind::Vector}};
+    for (const Strassen::Part& part : s_.parts) {
+      const te::Tensor from = plan_.stage(part.product + "_block"), kept = copy_stage(from, part.product + "_kept");
+      plan_.outputs = redirect(plan_.outputs, from, kept);
+      e_ = plan_.stage(e_->name);
+      at(kept->name, s_.tiles, 3, Storage::Registers).loops = {
+          {"t", 1}, {"b", 1}, {"p", 1, LoopKind::Unroll}, {"r", 1, LoopKind::Vector}};
+    }
   }
 
   GroupPlan& plan_;
