@@ -16,7 +16,7 @@
 #include <cstring>
 
 #include "random_schedule.h"
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/eval/te.h"
 #include "relay/lower/batch.h"
 #include "relay/lower/border.h"

@@ -1,19 +1,18 @@
-// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in
-// target/.
+// What kernels are behind lowering: what a generator of code starts from, and what it may refuse. The generators are
+// codegen/llvm, which makes machine code of kernels and of functions, and codegen/c, which writes kernels as C99.
 //
 // A kernel becomes a C function
 //   void name(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch)
 // that runs tasks [begin, end). `scratch` is 64-byte aligned memory of its own for each thread, scratch_bytes large.
-// The functions of a program become a table of C functions (runtime/native.h, llvm_functions.cpp).
+// The functions of a program become a table of C functions (runtime/native.h, codegen/llvm/llvm_functions.cpp).
 #pragma once
 
-#include <memory>
-#include <span>
+#include <string_view>
+#include <vector>
 
 #include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
 #include "relay/runtime/kernel.h"
-#include "relay/runtime/program.h"
 
 namespace relay::codegen {
 
@@ -37,21 +36,5 @@ loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
 // What code generation refuses of a kernel as lowering made it, without generating code: illegal_schedule where its
 // register buffers do not fit the register file or have indices that are not constant.
 Status check(const loop::Kernel& kernel, const TargetDesc& target);
-
-// Compiles in process (ORC), up to `threads` kernels at a time. Kernels are as lowering made them: prepare() is called.
-// Refuses what check() does.
-// `functions`: a valid program whose functions are compiled too.
-Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                           int threads = 1, const runtime::Program* functions = nullptr);
-// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by so many
-// threads).
-Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
-Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                   const runtime::Program* functions = nullptr, int threads = 1);
-// Text for people, of a kernel or of all functions.
-Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target);
-Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target);
-Result<std::string> llvm_text(const runtime::Program& functions, const TargetDesc& target);
-Result<std::string> assembly_text(const runtime::Program& functions, const TargetDesc& target);
 
 }  // namespace relay::codegen

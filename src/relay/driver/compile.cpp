@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "relay/codegen/c/c_source.h"
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/batch_calls.h"
 #include "relay/driver/files.h"
 #include "relay/driver/measure.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "relay/codegen/c/c_source.h"
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 
 namespace relay::driver {
 

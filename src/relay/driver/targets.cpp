@@ -44,7 +44,8 @@ Result<TargetDesc> find_target(std::string_view text) {
   for (const codegen::TargetDef& target : all_targets()) {
     const std::vector<std::string> names = target.processors();
     if (std::find(names.begin(), names.end(), name) != names.end()) return target.describe(text);
-    known.push_back(format("known, {}: {}", target.name, join(std::set<std::string>(names.begin(), names.end()), ", ")));
+    known.push_back(
+        format("known, {}: {}", target.name, join(std::set<std::string>(names.begin(), names.end()), ", ")));
     all.insert(all.end(), names.begin(), names.end());
   }
   std::optional<std::string> near = nearest(name, all);

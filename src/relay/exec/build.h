@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "relay/base/target_desc.h"
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/lower/lower.h"
 #include "relay/runtime/artifact.h"
 

@@ -3,7 +3,7 @@
 //   Result<std::shared_ptr<const KernelLibrary>> library = with_functions(*program, hand_library());
 #pragma once
 
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/runtime/kernel.h"
 
 namespace relay::runtime {

@@ -171,12 +171,9 @@ Result<std::shared_ptr<const Program>> with_constants(std::shared_ptr<const Prog
   for (const Preparation& p : made->preparations) {
     KernelFn kernel = library ? library->find(made->kernels[p.kernel].name) : nullptr;
     if (kernel == nullptr)
-      return Diagnostic{DiagnosticKind::corrupt_file,
-                        format("the code has no kernel `{}`", made->kernels[p.kernel].name),
-                        {},
-                        {},
-                        {},
-                        "compile the model again"};
+      return Diagnostic{
+          DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", made->kernels[p.kernel].name), {}, {}, {},
+          "compile the model again"};
     kernels.push_back(kernel);
   }
   if (!kernels.empty()) RELAY_RETURN_IF_ERROR(Preparer(*made, std::move(kernels)).run());

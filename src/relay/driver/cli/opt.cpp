@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "relay/base/bytes.h"
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/files.h"

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/scalar/eval.h"
 #include "relay/target/x86/x86.h"
 

@@ -1,4 +1,4 @@
-#include "relay/codegen/values.h"
+#include "relay/codegen/llvm/values.h"
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>

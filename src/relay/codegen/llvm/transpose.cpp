@@ -1,4 +1,4 @@
-#include "relay/codegen/transpose.h"
+#include "relay/codegen/llvm/transpose.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include "relay/codegen/llvm_kernel.h"
+#include "relay/codegen/llvm/llvm_kernel.h"
 
 namespace relay::codegen {
 namespace {

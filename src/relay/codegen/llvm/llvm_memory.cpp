@@ -8,8 +8,8 @@
 #include <bit>
 #include <map>
 
-#include "relay/codegen/kernel_emitter.h"
-#include "relay/codegen/transpose.h"
+#include "relay/codegen/llvm/kernel_emitter.h"
+#include "relay/codegen/llvm/transpose.h"
 #include "relay/loop/lanes.h"
 
 namespace relay::codegen {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "relay/codegen/codegen.h"
+#include "relay/codegen/llvm/llvm.h"
 
 namespace llvm {
 class LLVMContext;

@@ -7,7 +7,7 @@
 #include <bit>
 #include <set>
 
-#include "relay/codegen/kernel_emitter.h"
+#include "relay/codegen/llvm/kernel_emitter.h"
 
 namespace relay::codegen {
 

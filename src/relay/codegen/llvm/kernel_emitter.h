@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "relay/codegen/llvm/values.h"
 #include "relay/codegen/registers.h"
-#include "relay/codegen/values.h"
 
 namespace relay::codegen {
 

@@ -24,8 +24,8 @@
 #include <map>
 #include <set>
 
-#include "relay/codegen/llvm_kernel.h"
-#include "relay/codegen/object_code.h"
+#include "relay/codegen/llvm/llvm_kernel.h"
+#include "relay/codegen/llvm/object_code.h"
 #include "relay/runtime/program.h"
 
 namespace relay::codegen {

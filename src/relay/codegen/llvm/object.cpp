@@ -8,7 +8,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "relay/codegen/llvm_kernel.h"
+#include "relay/codegen/llvm/llvm_kernel.h"
 
 LLD_HAS_DRIVER(elf)
 

@@ -1,4 +1,4 @@
-#include "relay/codegen/llvm_kernel.h"
+#include "relay/codegen/llvm/llvm_kernel.h"
 
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Intrinsics.h>
@@ -9,7 +9,7 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
-#include "relay/codegen/kernel_emitter.h"
+#include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
 
 namespace relay::codegen {
