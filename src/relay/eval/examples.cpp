@@ -37,8 +37,8 @@ Diagnostics named(Diagnostics problems, const std::string& name) {
   return problems;
 }
 
-// Parses the texts and asks the relation; shape variables are shared by name.
-Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const std::vector<std::string>& inputs,
+// Parses the texts; shape variables are shared by name.
+Result<ExampleCase> parse(const op::OpDef& def, const std::string& name, const std::vector<std::string>& inputs,
                           const std::string& attrs) {
   ExampleCase c;
   c.def = &def;
@@ -66,6 +66,13 @@ Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const s
     if (!made) return named(made.errors(), name);
     c.attrs = *std::move(made);
   }
+  return c;
+}
+
+// ... and asks the relation.
+Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const std::vector<std::string>& inputs,
+                          const std::string& attrs) {
+  RELAY_ASSIGN(ExampleCase c, parse(def, name, inputs, attrs));
   Result<Type> output = def.infer(c.attrs, c.inputs);
   if (!output) return named(output.errors(), name);
   c.output = *std::move(output);
@@ -132,9 +139,9 @@ Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
 }
 
 Result<Type> infer_reject(const op::OpDef& def, size_t i) {
-  RELAY_ASSIGN(ExampleCase c,
-               build(def, format("reject {} of {}", i, def.name), def.rejects[i].inputs, def.rejects[i].attrs));
-  return c.output;
+  const op::Reject& reject = def.rejects[i];
+  RELAY_ASSIGN(ExampleCase c, parse(def, format("reject {} of {}", i, def.name), reject.inputs, reject.attrs));
+  return def.infer(c.attrs, c.inputs);
 }
 
 std::vector<Tensor> example_inputs(const ExampleCase& c) {

@@ -162,7 +162,7 @@ static Status check(const CheckOptions& options, int& failure) {
   }
   say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
       : !found.has_main
-          ? format("{}: well typed; without @main there is nothing to compile or run: name the function to run @main",
+          ? format("{}: well typed; it has no @main, so nothing to compile or run: name the function to run @main",
                    options.model)
           : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
                    plural(static_cast<int64_t>(found.groups), "group", "groups"),

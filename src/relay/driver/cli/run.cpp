@@ -191,7 +191,8 @@ static Status run(const RunOptions& options) {
   show(warnings);
   if (!made) return made.errors();
   driver::Ready& ready = *made;
-  RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
+  if (driver::is_pipe(options.model))  // of which nothing was known before
+    RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
   for (const std::string& note : ready.notes) say(note);
   if (ready.compiled) say_notes(ready.compiled->report);
   if (ready.cached)
