@@ -74,7 +74,7 @@ def shown_commands():
 COMPILING = {"--schedule": 2, "--target": 2, "--numerics": 2, "-O0": 1, "-O1": 1, "-O2": 1, "-O3": 1, "--aot": 1}
 
 
-@pytest.mark.parametrize("words", shown_commands())
+@pytest.mark.parametrize("words", list(shown_commands()))
 def test_a_command_of_the_pages_gives_the_same_in_four_ways(words, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     verb, model, *options = words
@@ -164,7 +164,7 @@ print("checked", checked)
 """
 
 
-@pytest.mark.parametrize("blocks", python_pages())
+@pytest.mark.parametrize("blocks", list(python_pages()))
 def test_a_model_in_python_of_the_pages_gives_the_same_in_four_ways(blocks, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FOUR_WAYS],

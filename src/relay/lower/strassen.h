@@ -4,11 +4,10 @@
 //   [ C10 C11 ] = [ A10 A11 ] [ B10 B11 ]
 //
 // In Winograd's variant (15 sums; four of them, of the weights, are made when the program is loaded, and lie apart from
-// the quarters themselves, which a file holds). Rows 2 t and 2 t + 1 of A,
-// and neighbouring blocks of columns of B, are what quarters are made of, so that a tile of the result lies together;
-// of the sum, the halves. A rewrite from tensor expressions to tensor expressions as winograd.h is; rules/strassen.cpp
-// schedules it. The error is about twice that of direct sums: Higham, Accuracy and Stability of Numerical Algorithms
-// (2002), chapter 23.
+// the quarters themselves, which a file holds). Rows 2 t and 2 t + 1 of A, and neighbouring blocks of columns of B, are
+// what quarters are made of, so that a tile of the result lies together; of the sum, the halves. A rewrite from tensor
+// expressions to tensor expressions as winograd.h is; rules/strassen.cpp schedules it. The error is about twice that of
+// direct sums: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 23.
 #pragma once
 
 #include <optional>

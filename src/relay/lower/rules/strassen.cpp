@@ -2,7 +2,7 @@
 // the same data share; then
 //
 //   for each pair of blocks of columns            (the tasks)
-//     product[p][pairs of rows][block]            one register-tiled contraction for each of them: those of sums of weights,
+//     product[p][pairs of rows][block]            one register-tiled contraction for each: those of sums of weights,
 //                                                 then those of quarters
 //     for each pair of rows: tiles, epilogue      sums of products, bias, activation
 //
