@@ -104,6 +104,7 @@ OpDef vision_roi_align() {
        .infer = infer,
        .compute = compute,
        .oracle = "roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligned)",
+       // The place of a sample, up to 8, is rounded in another order in kernels, and its weights with it.
        .examples = {{.inputs = {"(2, 3, 6, 7)", "(4, 5)"},
                      .attrs = "pooled_size=[3, 2], spatial_scale=0.5f, sample_ratio=2",
                      .symbolic = {"(2, c, h, 7)", "(n, 5)"},
