@@ -306,3 +306,9 @@ def test_functions_too_deep_are_refused(tmp_path):
     ]
     with pytest.raises(relay.CompileError, match=r"R0405.*deep"):
         relay.load(function_model(tmp_path, functions, "F49"))
+
+
+def test_function_whose_result_is_an_absent_input_is_refused(tmp_path):
+    functions = [function("Second", ["a", "b"], ["b"], [])]
+    with pytest.raises(relay.CompileError, match=r"R0404.*leaves out"):
+        relay.load(function_model(tmp_path, functions, "Second"))

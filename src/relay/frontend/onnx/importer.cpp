@@ -84,6 +84,13 @@ std::optional<ImportedModel> Importer::run() {
   convert_nodes(graph);
   const std::vector<std::string_view> names = output_names(graph);
   std::optional<Values> results = outputs(names, place);
+  if (!results && problems().empty())
+    report({DiagnosticKind::bad_model,
+            "an output depends on an input of a function that its call leaves out",
+            place,
+            {},
+            {},
+            "export the model again, with all inputs of its functions"});
   if (!results) return std::nullopt;
   for (size_t i = 0; i < results->size(); ++i)
     check_output(tensor_info(graph.outputs[i]), (*results)[i].expr,
