@@ -165,10 +165,34 @@ void Importer::convert_nodes(const Graph& graph) {
   }
 }
 
+// Absent ones at the end do not count.
+static size_t given(const std::vector<std::string_view>& names) {
+  size_t count = names.size();
+  while (count > 0 && names[count - 1].empty()) --count;
+  return count;
+}
+
+bool Importer::counts_fit(const Node& node, const Operator& op, const Span& place) {
+  auto fits = [&](size_t count, size_t most, const char* one, const char* many) {
+    if (count <= most) return true;
+    report({DiagnosticKind::bad_model,
+            format("{} has {}, but {} has at most {}", *place.node, plural(static_cast<int64_t>(count), one, many),
+                   op.name, most),
+            place,
+            {},
+            {},
+            "export the model again, or check it with onnx.checker"});
+    return false;
+  };
+  return fits(given(node.inputs), op.max_inputs, "input", "inputs") &&
+         fits(given(node.outputs), op.max_outputs, "output", "outputs");
+}
+
 Values Importer::convert_node(const Graph& graph, size_t index, const Span& place) {
   const Node& node = graph.nodes[index];
   const Operator* op = find_operator(node.domain, node.op);
   if (!op) return {};  // reported with all the others
+  if (!counts_fit(node, *op, place)) return {};
   std::optional<Values> inputs =
       operands(node.inputs, [&](std::string_view name) { report_undefined(graph, index, name); });
   if (!inputs || !expect_inputs(*inputs, op->min_inputs, place)) return {};

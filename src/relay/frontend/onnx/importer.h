@@ -26,6 +26,7 @@ class Importer : public ImportState {
   void read_inputs(const Graph& graph);
   void read_initializers(const Graph& graph);
   void convert_nodes(const Graph& graph);
+  bool counts_fit(const Node& node, const Operator& op, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
   void report_undefined(const Graph& graph, size_t node, std::string_view name);
   using ImportState::span;
