@@ -139,11 +139,17 @@ kinds(
         ),
     ),
 )
+
+
+def other_type(v, descr, size):
+    return file(v, npy(header(descr=f"'{descr}'"), b"\0" * (8 * size)))
+
+
 kinds(
     "other-type",
     "elements of another type",
     refused("R0601", "float32"),
-    lambda v: file(v, npy(header(descr=v.one_of(["'<f8'", "'<i4'", "'|b1'", "'<f2'"])), b"\0" * 64)),
+    lambda v: other_type(v, *v.one_of([("<f8", 8), ("<i4", 4), ("|b1", 1), ("<f2", 2)])),
 )
 kinds(
     "byte-order",

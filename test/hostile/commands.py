@@ -53,6 +53,7 @@ kinds(
         v.one_of(
             [
                 "zen99",
+                "",
                 ",",
                 "native,",
                 "native,+" + "x" * 100_000,
@@ -120,7 +121,7 @@ kinds(
     "explain",
     "codes that do not exist",
     refused("R0504"),
-    lambda v: Run(["explain", v.one_of(["R9999", "x" * 100_000, "\x1b[2J", "R0101\n"])]),
+    lambda v: Run(["explain", v.one_of(["R9999", "", "x" * 100_000, "\x1b[2J", "R0101\n"])]),
 )
 kinds(
     "output-name",

@@ -63,7 +63,7 @@ kinds(
     "memory-limit-option",
     "--memory-limit that is too small",
     refused("R0603", "memory|limit"),
-    lambda v: run(v, "--memory-limit", v.one_of(["1", "10", "100"])),
+    lambda v: run(v, "--memory-limit", v.one_of(["1", "10", "31"])),
 )
 kinds(
     "stack",

@@ -197,6 +197,18 @@ kinds(
     lambda v: run(v, proto([node("Relu", "nowhere", "y")])),
 )
 kinds(
+    "inputs-many",
+    "more inputs than the operator has",
+    refused("R0404", "at most 1"),
+    lambda v: run(v, proto([node("Relu", " ".join(["x"] * v.one_of([5, 2, 5_000])), "y")])),
+)
+kinds(
+    "outputs-many",
+    "more outputs than the operator has",
+    refused("R0404", "at most 1"),
+    lambda v: run(v, proto([node("Relu", "x", "y " + " ".join(f"z{i}" for i in range(v.one_of([1, 5, 5_000]))))])),
+)
+kinds(
     "missing-output",
     "an output of the graph that nobody makes",
     refused("R0404", "y"),

@@ -193,7 +193,7 @@ class Planner {
   static bool is_small(const Array& a) {
     int64_t bytes = a.dtype.bytes();
     for (const Expr& e : a.shape)
-      if (!scalar::is_int(e) || (bytes *= e->ivalue) > 4096) return false;
+      if (!scalar::is_int(e) || e->ivalue > 4096 || (bytes *= e->ivalue) > 4096) return false;
     return true;
   }
 

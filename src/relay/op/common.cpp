@@ -250,7 +250,7 @@ te::Tensor padded(const te::Tensor& data, const Ints& before, const Ints& after,
   if (std::all_of(before.begin(), before.end(), zero) && std::all_of(after.begin(), after.end(), zero)) return data;
   Exprs shape;
   for (size_t d = 0; d < data->shape.size(); ++d)
-    shape.push_back(scalar::simplify(data->shape[d] + (before[d] + after[d])));
+    shape.push_back(scalar::simplify(data->shape[d] + before[d] + after[d]));
   return te::compute("padded", shape, [&](const Exprs& axes) {
     Expr inside = imm(1, DType::boolean());
     Exprs indices;

@@ -1,5 +1,6 @@
 #include "relay/runtime/vm.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -35,7 +36,7 @@ bool Vm::push(uint32_t function) {
   } catch (const std::bad_alloc&) {
     return context_.fail_no_memory();
   }
-  std::memset(stack_ + top_, 0, f.registers * sizeof(Object*));
+  std::fill_n(stack_ + top_, f.registers, nullptr);  // there is no stack yet where there are no registers
   top_ += f.registers;
   return true;
 }
@@ -119,8 +120,8 @@ Object* Vm::interpret() {
       return false;
     }
     Object** base = stack_ + frame.base;
-    std::memmove(base, stack_ + args, count * sizeof(Object*));
-    std::memset(base + count, 0, (functions[function].registers - count) * sizeof(Object*));
+    std::copy_n(stack_ + args, count, base);  // downwards
+    std::fill_n(base + count, functions[function].registers - count, nullptr);
     top_ = frame.base + functions[function].registers;
     frame.function = function;
     frame.pc = 0;

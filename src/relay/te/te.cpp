@@ -125,7 +125,8 @@ Diagnostic scan_in_operator(const TensorNode& stage) {
 
 int64_t bytes(const TensorNode& tensor) {
   int64_t bytes = tensor.dtype.bytes();
-  for (const Expr& extent : tensor.shape) bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
+  for (const Expr& extent : tensor.shape)
+    if (scalar::is_int(extent) && __builtin_mul_overflow(bytes, extent->ivalue, &bytes)) return INT64_MAX;
   return bytes;
 }
 

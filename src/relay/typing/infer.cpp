@@ -195,7 +195,16 @@ Status Inference::valid_sizes(const Type& type) {
     return refused(DiagnosticKind::limit_exceeded,
                    format("a tensor of {} dimensions, and {} is the limit", tensor->shape.size(), most_dimensions),
                    "put dimensions together: reshape");
+  int64_t elements = 1;
   for (const Dim& d : tensor->shape) {
+    if (scalar::is_int(d) && d->ivalue > 0) {
+      if (elements > most_elements / d->ivalue)
+        return refused(DiagnosticKind::limit_exceeded,
+                       format("the sizes of a tensor have the product {} * {} or more, and {} elements are the limit",
+                              elements, d->ivalue, most_elements),
+                       "make the sizes, or the attributes that they come from, smaller");
+      elements *= d->ivalue;
+    }
     if (scalar::is_int(d) ? d->ivalue >= 0 : scalar::is_any(d) || !scalar::free_vars(d).empty()) continue;
     return refused(DiagnosticKind::constraint,
                    format("a dimension would be {}, which is {}", scalar::str(d),

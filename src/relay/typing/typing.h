@@ -14,7 +14,8 @@
 
 namespace relay::typing {
 
-constexpr size_t most_dimensions = 32;  // of a tensor
+constexpr size_t most_dimensions = 32;               // of a tensor
+constexpr int64_t most_elements = int64_t{1} << 50;  // the product of its constant sizes but zeros
 
 // The module with everything typed, or all the diagnostics that can be found. `warnings`: what is odd about a good module.
 Result<ir::Module> infer(const ir::Module& module, Diagnostics* warnings = nullptr);

@@ -13,10 +13,10 @@ static void print_one(const DiagnosticInfo& one) {
   std::cout << format("\nThe way out: {}\n", more.remedy);
 }
 
-static Status explain(const std::string& code) {
+static Status explain(const std::optional<std::string>& code) {
   std::vector<std::string> names;
   for (const DiagnosticInfo& info : all_diagnostics()) {
-    if (code.empty()) std::cout << format("{}  {:<22} {}\n", info.code, info.name, info.sentence);
+    if (!code) std::cout << format("{}  {:<22} {}\n", info.code, info.name, info.sentence);
     if (code == info.code || code == info.name) {
       print_one(info);
       return ok();
@@ -24,10 +24,10 @@ static Status explain(const std::string& code) {
     names.push_back(info.code);
     names.push_back(info.name);
   }
-  if (code.empty()) return ok();
-  std::optional<std::string> near = nearest(code, names);
+  if (!code) return ok();
+  std::optional<std::string> near = nearest(*code, names);
   return Diagnostic{DiagnosticKind::bad_option,
-                    format("no diagnostic has the code '{}'", shortened(code)),
+                    format("no diagnostic has the code '{}'", shortened(*code)),
                     {},
                     {},
                     {},
@@ -37,7 +37,7 @@ static Status explain(const std::string& code) {
 void add_explain(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(app, "explain", "What a diagnostic's code means, with an example and the way out",
                             "  relay explain R0302\n  relay explain");
-  std::shared_ptr<std::string> code = std::make_shared<std::string>();
+  auto code = std::make_shared<std::optional<std::string>>();
   verb->add_option("CODE", *code, "Code or name, as in error[R0302]; without: all of them in short");
   verb->callback([code, &chosen] { chosen.run = [code] { return explain(*code); }; });
 }

@@ -50,8 +50,8 @@ static Result<ir::Module> transformed(const OptOptions& options, const ir::Modul
                                       const driver::CompileOptions& how, driver::CompileReport& report) {
   if (!options.has_passes) return driver::optimise(module, how, &report);
   std::vector<std::string> names;
-  for (std::string_view name : split(options.passes, ','))
-    if (!trim(name).empty()) names.emplace_back(trim(name));
+  if (!trim(options.passes).empty())  // else none
+    for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
   transform::PassContext context;
   context.verify = true;
   context.trace = [&](const transform::PassTrace& trace) {

@@ -7,8 +7,10 @@ namespace relay::onnx {
 // --- the table -------------------------------------------------------------------------------------------------------
 
 static const std::map<std::string_view, Operator>& operators() {
+  constexpr size_t any = Operator::any;
   static const std::map<std::string_view, Operator> table = {
-#define RELAY_ONNX(name, min_inputs) {#name, {#name, min_inputs, convert::name}},
+#define RELAY_ONNX(name, min_inputs, max_inputs, max_outputs) \
+  {#name, {#name, min_inputs, max_inputs, max_outputs, convert::name}},
 #include "relay/frontend/onnx/operators.def"
 #undef RELAY_ONNX
   };

@@ -41,8 +41,11 @@ class Convert final : public Conversion {
 
 // An operator with its converter.
 struct Operator {
+  static constexpr size_t any = SIZE_MAX;
+
   const char* name;
   size_t min_inputs;  // that must be there
+  size_t max_inputs, max_outputs;
   Values (*convert)(Convert&);
 };
 const Operator* find_operator(std::string_view domain, std::string_view name);
@@ -52,7 +55,7 @@ std::vector<std::string> attribute_names(const std::string& op);
 
 // The converters, one function for each line of operators.def.
 namespace convert {
-#define RELAY_ONNX(name, min_inputs) Values name(Convert& c);
+#define RELAY_ONNX(name, min_inputs, max_inputs, max_outputs) Values name(Convert& c);
 #include "relay/frontend/onnx/operators.def"
 #undef RELAY_ONNX
 }  // namespace convert

@@ -197,6 +197,29 @@ void Importer::convert_nodes(const Graph& graph) {
   }
 }
 
+// Absent ones at the end do not count.
+static size_t given(const std::vector<std::string_view>& names) {
+  size_t count = names.size();
+  while (count > 0 && names[count - 1].empty()) --count;
+  return count;
+}
+
+bool Importer::counts_fit(const Node& node, const Operator& op, const Span& place) {
+  auto fits = [&](size_t count, size_t most, const char* one, const char* many) {
+    if (count <= most) return true;
+    report({DiagnosticKind::bad_model,
+            format("{} has {}, but {} has at most {}", *place.node, plural(static_cast<int64_t>(count), one, many),
+                   op.name, most),
+            place,
+            {},
+            {},
+            "export the model again, or check it with onnx.checker"});
+    return false;
+  };
+  return fits(given(node.inputs), op.max_inputs, "input", "inputs") &&
+         fits(given(node.outputs), op.max_outputs, "output", "outputs");
+}
+
 Values Importer::convert_node(const Graph& graph, size_t index, const Span& place) {
   if (!may_convert(place)) return {};
   Node copy;
@@ -210,6 +233,7 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
       operands(node.inputs, [&](std::string_view name) { report_undefined(graph, index, name); });
   if (!inputs) return {};
   if (function) return expand(*function, node, *inputs, place);
+  if (!counts_fit(node, *op, place)) return {};
   if (!expect_inputs(*inputs, op->min_inputs, place)) return {};
   std::vector<std::string_view> attributes;
   for (const Attribute& a : node.attributes) attributes.push_back(a.name);

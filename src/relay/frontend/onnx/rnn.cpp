@@ -193,7 +193,8 @@ Values recurrent(Convert& c, const Network& n, size_t states, const Activation* 
   std::vector<Exprs> last(states);
   Exprs outputs;
   for (size_t i = 0; i < n.directions.size(); ++i) {
-    Direction d{.input = x, .weight = of_direction(c, c.input(1), i), .recurrence = of_direction(c, c.input(2), i)};
+    Direction d;
+    d.input = x, d.weight = of_direction(c, c.input(1), i), d.recurrence = of_direction(c, c.input(2), i);
     if (biases) {
       Expr both = of_direction(c, biases, i);
       d.bias = part(c, both, 0, 0, n.gates * n.hidden), d.recurrent_bias = part(c, both, 0, 1, n.gates * n.hidden);

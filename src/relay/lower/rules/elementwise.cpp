@@ -117,11 +117,11 @@ static Walk walk_of(GroupPlan& plan, const te::Tensor& e) {
   w.order = storage_order(*e, plan.layout(e));
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0 && w.vector < 0; --i)
     if (extent_or(*find_axis(*e, w.order[i]), 1024) > 1) w.vector = i;
-  int64_t inner = 1;  // elements below the axis looked at
+  int64_t inner = 1;  // elements below the axis looked at, or `least` where there are more
   w.parallel.assign(w.order.size(), false);
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0; --i) {
     w.parallel[i] = inner >= least && i != w.vector;
-    inner *= extent_or(*find_axis(*e, w.order[i]), 64);
+    inner = std::min(inner * extent_or(*find_axis(*e, w.order[i]), 64), least);
   }
   return w;
 }

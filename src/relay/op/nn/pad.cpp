@@ -34,11 +34,11 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
   Dims out;
   for (size_t d = 0; d < data->shape.size(); ++d) {
     int64_t most = std::max(a.pad_width[d][0], a.pad_width[d][1]);
-    if (a.pad_mode == "reflect" && most > 0 && !at_least(data->shape[d], dim(most + 1)))
+    if (a.pad_mode == "reflect" && most > 0 && (most == INT64_MAX || !at_least(data->shape[d], dim(most + 1))))
       return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), most);
     if (a.pad_mode == "edge" && most > 0 && !at_least(data->shape[d], dim(1)))
       return constraint("C3", "axis {} of data {} has no element to repeat", d, text(data->shape));
-    out.push_back(data->shape[d] + (a.pad_width[d][0] + a.pad_width[d][1]));
+    out.push_back(data->shape[d] + a.pad_width[d][0] + a.pad_width[d][1]);
   }
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
@@ -85,7 +85,8 @@ OpDef nn_pad() {
                    {{"(3, 4)", "(2,)"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "() int32"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "()"}, "pad_width=[[1, 1], [1, 1]], pad_mode=\"wrap\"", "C3"},
-                   {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"}}},
+                   {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"},
+                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C3"}}},
       "PadAttrs");
 }
 

@@ -33,7 +33,9 @@ struct Slice {
 Slice slice_of(const StridedSliceAttrs& a, size_t k, const Expr& n) {
   bool size_mode = a.slice_mode == "size";
   int64_t b = a.begin[k], e = k < a.end.size() ? a.end[k] : INT64_MAX;
-  int64_t stride = size_mode || a.strides.empty() ? 1 : a.strides.size() == 1 ? a.strides[0] : a.strides[k];
+  int64_t given = size_mode || a.strides.empty() ? 1 : a.strides.size() == 1 ? a.strides[0] : a.strides[k];
+  constexpr int64_t far = int64_t{1} << 50;  // beyond every axis, as are all strides above
+  int64_t stride = std::clamp(given, -far, far);
   // Cut to [low, n + high]: a backwards slice begins on an element and may end before the first.
   Expr least = dim(stride > 0 ? 0 : -1), greatest = n + (stride > 0 ? 0 : -1);
   auto cut = [&](int64_t v) {
@@ -119,7 +121,10 @@ OpDef strided_slice() {
                      .attrs = "begin=[0, 1], end=[-1, 2], axes=[2, 0], strides=[2, 1]",
                      .symbolic = {}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[2, 1], end=[3, -1], slice_mode=\"size\""},
-                    {.inputs = {"(6, 8)"}, .attrs = "begin=[4], end=[2]"}},
+                    {.inputs = {"(6, 8)"}, .attrs = "begin=[4], end=[2]"},
+                    {.inputs = {"(6, 8)"},
+                     .attrs = "begin=[-1, 1], end=[0, 8], strides=[-9223372036854775808, 9223372036854775807]",
+                     .symbolic = {}}},
        .rejects = {{{"(2, 3)"}, "begin=[0], end=[1], slice_mode=\"last\"", "C1"},
                    {{"(2, 3)"}, "begin=[0, 0, 0], end=[1, 1, 1]", "C2"},
                    {{"(2, 3)"}, "begin=[0], end=[1], axes=[2]", "C2"},

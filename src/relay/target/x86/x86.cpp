@@ -151,7 +151,7 @@ Result<TargetDesc> describe(std::string_view text) {
   TargetDesc t;
   std::set<std::string> features;
   const Model* model = nullptr;
-  bool native = name == "native" || name.empty();
+  bool native = name == "native";
   if (native) {
     t.cpu = llvm::sys::getHostCPUName().str();
     for (const llvm::StringMapEntry<bool>& f : llvm::sys::getHostCPUFeatures())
