@@ -178,9 +178,6 @@ Type Inference::checked_size(Type type, const Span& span) {
   return unifier_.error_type();
 }
 
-// Of one tensor: what Tensor::empty() can ask for.
-static constexpr int64_t most_elements = int64_t{1} << 59;
-
 Status Inference::valid_sizes(const Type& type) {
   if (const TupleType* tuple = as<TupleType>(type)) {
     for (const Type& field : tuple->fields) RELAY_RETURN_IF_ERROR(valid_sizes(field));
@@ -211,13 +208,6 @@ Status Inference::valid_sizes(const Type& type) {
                           scalar::is_int(d) ? "below zero" : "no size that 64 bits hold"),
                    "change the sizes or attributes that it is made from");
   }
-  Shape known;
-  for (const Dim& d : tensor->shape)
-    if (scalar::is_int(d)) known.push_back(d->ivalue);
-  if (std::optional<int64_t> count = element_count(known); !count || *count > most_elements)
-    return refused(DiagnosticKind::limit_exceeded,
-                   format("a tensor of shape ({}) has more than 2^59 elements", join(known, ", ")),
-                   "use a smaller shape");
   return ok();
 }
 

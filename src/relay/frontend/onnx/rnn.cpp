@@ -89,7 +89,7 @@ struct Direction {
   Expr bias, recurrent_bias;       // (G * H,); null: none
   Expr lengths, peepholes;         // (N,), (3 * H,); null: none
   Exprs state;                     // (N, H) each
-  const Activation* activations;
+  const Activation* activations = nullptr;
   bool reverse = false;
 };
 
