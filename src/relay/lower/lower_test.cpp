@@ -582,7 +582,7 @@ TEST(Function, WeightsDataAndResultsAreFetched) {
   EXPECT_EQ(strided(false, 16 << 20), "weight");  // 9 MiB: more than a quarter
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),
             "conv2d_weight data data_nhwc weight");  // the direct form's too
-  EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, true, large), "dense_weight");
+  EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, true, large), "dense_quarters dense_weight");
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 56, 56}, {256, 64, 1, 1}, {}, false, large), "conv2d_out copy data data_nhwc");
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 14, 14}, {256, 64, 1, 1}, {}, false, large), "");

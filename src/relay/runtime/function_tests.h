@@ -176,7 +176,7 @@ TEST_P(Functions, WhatWaitsIsGivenUpWhenARunFails) {
 TEST_P(Functions, AFlushThatFailsEndsTheRun) {
   if (heap_bytes() == 0) GTEST_SKIP() << "the address sanitizer needs all address space";
   std::shared_ptr<Program> p = tree_program();
-  p->kernels[AddOne].scratch_bytes = int64_t{1} << 32;
+  p->kernels[AddOne].scratch_bytes = int64_t{1} << 40;  // more than any test before it got
   std::shared_ptr<Executable> e = make(p);
   Value tree = tree_of(5);
   int64_t pages = 0;
