@@ -8,7 +8,7 @@ kinds = Kinds("program")
 kinds(
     "empty-of-huge",
     "no elements, but a dimension of 2^62",
-    fine(),
+    refused("R0405", "elements"),
     lambda v: v.program(main("nn.relu(%x)", tensor(v.one_of([f"{BIG}, 0", f"0, {BIG}"])))),
 )
 kinds(
@@ -48,7 +48,7 @@ kinds(
 kinds(
     "zeros-empty",
     "zeros of shape (2^62, 0)",
-    fine(),
+    refused("R0405", "elements"),
     lambda v: v.program(main(f'{v.one_of(["zeros", "ones"])}(shape=[{BIG}, 0], dtype="float32")')),
 )
 kinds(

@@ -52,7 +52,7 @@ Result<TargetDesc> find_target(std::string_view text) {
   return Diagnostic{.kind = DiagnosticKind::unknown_target,
                     .message = format("no processor is named '{}'", name),
                     .notes = known,
-                    .help = near ? format("did you mean '{}'?", *near) : "native is this machine's"};
+                    .help = near ? format("did you mean '{}'?", *near) : "choose one of these; native is this machine's"};
 }
 
 std::string short_description(const TargetDesc& target) {

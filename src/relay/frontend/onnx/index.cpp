@@ -249,6 +249,8 @@ Values Range(Convert& c) {
   std::optional<double> start = c.number(0, "start"), limit = c.number(1, "limit"), delta = c.number(2, "delta");
   if (c.failed() || !start || !limit || !delta) return {};
   if (*delta == 0) return c.bad("delta is 0");
+  for (double bound : {*start, *limit, *delta})
+    if (!std::isfinite(bound)) return c.bad("from {} to {} by {} is not a finite range", *start, *limit, *delta);
   double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
   DType dtype = c.known(0)->dtype;
   if (!(count <= 1e15)) return c.bad("from {} to {} by {} are too many elements", *start, *limit, *delta);
