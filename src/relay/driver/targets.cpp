@@ -49,10 +49,11 @@ Result<TargetDesc> find_target(std::string_view text) {
     all.insert(all.end(), names.begin(), names.end());
   }
   std::optional<std::string> near = nearest(name, all);
-  return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                    .message = format("no processor is named '{}'", name),
-                    .notes = known,
-                    .help = near ? format("did you mean '{}'?", *near) : "choose one of these; native is this machine's"};
+  return Diagnostic{
+      .kind = DiagnosticKind::unknown_target,
+      .message = format("no processor is named '{}'", name),
+      .notes = known,
+      .help = near ? format("did you mean '{}'?", *near) : "choose one of these; native is this machine's"};
 }
 
 std::string short_description(const TargetDesc& target) {
