@@ -70,6 +70,7 @@ class KernelEmitter {
   Value* contracted(const scalar::Expr& e);
   Value* lane_comparison(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
+  bool loads_memory(const scalar::Expr& e);  // somewhere below
   Value* both(Value* guard, Value* condition);
   bool holds_under(Value* tag) const;
   Value* any_lane(Value* mask);
@@ -125,7 +126,7 @@ class KernelEmitter {
   std::vector<Local> locals_;
   std::unordered_multimap<const scalar::Node*, size_t> local_index_;
   std::unordered_map<const scalar::Node*, std::pair<Value*, int>> vars_;  // value and depth
-  std::unordered_map<const scalar::Node*, std::pair<scalar::Expr, bool>> is_index_;
+  std::unordered_map<const scalar::Node*, std::pair<scalar::Expr, bool>> is_index_, loads_memory_;
   scalar::Bounds bounds_;
   Value* guard_ = nullptr;  // an i1 or one a lane: where the expression is evaluated; null: everywhere
   scalar::Expr guard_expr_;

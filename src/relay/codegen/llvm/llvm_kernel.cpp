@@ -320,11 +320,14 @@ llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
   return strict ? b_.CreateICmpSGT(lane, limit) : b_.CreateICmpSGE(lane, limit);
 }
 
-static bool loads_memory(const Expr& e) {
+bool KernelEmitter::loads_memory(const Expr& e) {
+  if (e->kind == Kind::Load && static_cast<const loop::Buffer*>(e->source.get())->scope != loop::Scope::Register)
+    return true;
+  if (e->args.empty()) return false;
+  if (auto it = loads_memory_.find(e.get()); it != loads_memory_.end()) return it->second.second;
   bool found = false;
-  scalar::visit(e, [&](const Expr& n) {
-    found |= n->kind == Kind::Load && static_cast<const loop::Buffer*>(n->source.get())->scope != loop::Scope::Register;
-  });
+  for (const Expr& a : e->args) found = loads_memory(a) || found;
+  loads_memory_.insert({e.get(), {e, found}});
   return found;
 }
 
