@@ -250,3 +250,16 @@ def test_traces_of_passes(capsys):
     names = ["sequential", "InferType", "InferType", "PrintIR", "PrintIR", "sequential"]
     assert seen == list(zip(names, [True, True, False, True, False, False], strict=True))
     assert "PrintIR(here)" in capsys.readouterr().err
+
+
+def test_a_constant_is_read_by_another_constant_and_by_the_run():
+    # ones_like(x) is computed when the program is built; sum(ones) reads it then, the product in every run.
+    module = relay.parse(
+        '#[version = "0.0.5"]\n'
+        "def @main(%x: Tensor[(4, 5), float32]) {\n"
+        "  %0 = ones_like(%x);\n"
+        "  divide(sum(multiply(%x, %0)), sum(%0))\n"
+        "}\n"
+    )
+    x = np.arange(20, dtype=np.float32).reshape(4, 5)
+    assert np.asarray(relay.compile(module)(x)) == np.float32(9.5)

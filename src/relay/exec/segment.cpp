@@ -247,8 +247,9 @@ class SegmentWriter {
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       if (live_[s])
         for (int r : lowered_.steps[s].reads) last_read[r] = s;
+    // What a run reads, wherever its step stands among these, and what is read when the program is linked.
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
-      if (prepared_[s])
+      if (live_[s] && (!lowered_.steps[s].constant || prepared_[s]))
         for (int r : lowered_.steps[s].reads) last_read[r] = lowered_.steps.size();
     for (int output : outputs_)
       if (output >= 0) last_read[holder_[static_cast<size_t>(output)]] = lowered_.steps.size();
