@@ -16,8 +16,7 @@ using scalar::BinaryOp;
 using scalar::imm;
 using Kind = Condition::Kind;
 
-// --- one condition
-// -----------------------------------------------------------------------------------------------------
+// --- one condition ---
 
 std::optional<bool> Condition::proven() const {
   switch (kind) {
@@ -49,8 +48,7 @@ std::string Condition::message() const {
   return format("{}{} needs `{}`", op, place.empty() ? "" : format(" ({})", place), str());
 }
 
-// --- finding them
-// --------------------------------------------------------------------------------------------------------
+// --- finding them ---
 
 static thread_local Assumptions* current_assumptions = nullptr;
 
@@ -120,8 +118,7 @@ std::vector<Condition> substitute(std::vector<Condition> conditions, const std::
   return conditions;
 }
 
-// --- sets
-// ------------------------------------------------------------------------------------------------------------------
+// --- sets ---
 
 void Conditions::add(const std::vector<Condition>& conditions) {
   for (const Condition& c : conditions) add(c);

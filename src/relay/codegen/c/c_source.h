@@ -3,9 +3,9 @@
 //
 //   cc -std=c99 -O2 -c kernels.c
 //
-// Each kernel is a C function as in codegen.h, named kernel_NAME. Loops stay loops, whether the schedule unrolls or vectorises them: that is the C
-// compiler's work here. Values are those of the evaluator: integers wrap around, a division by zero is 0, float16 is rounded
-// after each operation; exp, tanh and their kind are the C library's.
+// Each kernel is a C function as in codegen.h, named kernel_NAME. Loops stay loops, whether the schedule unrolls or
+// vectorises them: that is the C compiler's work here. Values are those of the evaluator: integers wrap around, a
+// division by zero is 0, float16 is rounded after each operation; exp, tanh and their kind are the C library's.
 #pragma once
 
 #include <span>
