@@ -31,8 +31,8 @@ ir::Ints dense_strides(const Shape& shape) {
 memory::desc plain(const Shape& shape) { return {shape, f32, dense_strides(shape)}; }
 memory::desc any(const memory::desc& d) { return {d.dims(), f32, memory::format_tag::any}; }
 
-// A row-major array whose axes are written as letters, as oneDNN wants to name them: shape (1, 8, 8, 3) of "NHWC" as "NCHW" is
-// (1, 3, 8, 8) with the strides of what is stored. Without H it has one row.
+// A row-major array whose axes are written as letters, as oneDNN wants to name them: shape (1, 8, 8, 3) of "NHWC" as
+// "NCHW" is (1, 3, 8, 8) with the strides of what is stored. Without H it has one row.
 struct Named {
   std::map<char, int64_t> extent{{'H', 1}}, stride{{'H', 1}};
   Named(const Shape& shape, const std::string& letters) {
@@ -128,8 +128,8 @@ struct Window {
   memory::dims strides, dilates, before, after;
 };
 
-// `many` windows, of `extents`, lie in `whole`. Behind the data stands what the attributes say, or more where the last window hangs
-// over (ceil_mode). A transposed convolution has its windows in the result, which they cover exactly.
+// `many` windows, of `extents`, lie in `whole`. Behind the data stands what the attributes say, or more where the last
+// window hangs over (ceil_mode). A transposed convolution has its windows in the result, which they cover exactly.
 Window window(const OperatorCall& call, const memory::desc& many, const memory::dims& extents,
               const memory::desc& whole, bool transposed) {
   size_t real = static_cast<size_t>(call.inputs[0].rank()) - 2,
@@ -244,8 +244,8 @@ void multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
                 static_cast<int>(n));
 }
 
-// (batch, m, k) with (batch, k, n), or with one (k, n) for all when the second is a matrix. As oneDNN's inner product too where
-// the second is a weight, (n, k).
+// (batch, m, k) with (batch, k, n), or with one (k, n) for all when the second is a matrix. As oneDNN's inner product
+// too where the second is a weight, (n, k).
 void contraction(Calls& to, bool transpose_a, bool transpose_b, bool weight) {
   const OperatorCall& call = to.call;
   const Shape &a = call.inputs[0].shape(), &b = call.inputs[1].shape();

@@ -1,11 +1,11 @@
 // What the best libraries of the distribution have for a call of an operator: oneDNN and OpenBLAS, ready to run.
 //
-//   for (LibraryCall& call : library_calls({def, attrs, inputs, output_shape}))   one for each way that a library offers
-//     call.run();                                                                 computes; call.result() is what came out
+//   for (LibraryCall& call : library_calls({def, attrs, inputs, output_shape}))  // one for each way that a library has
+//     call.run();                 // computes; call.result() is what came out
 //
-// oneDNN chooses its storage orders (format_tag::any) and finds its inputs in them; arguments named weight are packed ahead.
-// Where it wants to be told the order, there is a call for each that suits. Its reference implementations are left out:
-// nobody tuned them. Only float32.
+// oneDNN chooses its storage orders (format_tag::any) and finds its inputs in them; arguments named weight are packed
+// ahead. Where it wants to be told the order, there is a call for each that suits. Its reference implementations are
+// left out: nobody tuned them. Only float32.
 //
 // Precondition: prepare_libraries() first.
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace relay::bench {
 
-// Holds the libraries to one thread and to `vector_bytes` (0: all that the machine has). They read that from the environment
-// when they are loaded, so this starts the program anew, once, where the environment says something else.
+// Holds the libraries to one thread and to `vector_bytes` (0: all that the machine has). They read that from the
+// environment when they are loaded, so this starts the program anew, once, where the environment says something else.
 void prepare_libraries(int vector_bytes, char** argv);
 
 // "oneDNN 2.6.3 (at most AVX2), OpenBLAS 0.3.21 (Haswell)"

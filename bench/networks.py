@@ -58,7 +58,7 @@ def classifier(features, classes=1000):
     return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(features, classes)]
 
 
-# --- convolutional networks: https://arxiv.org/abs/ and the number ------------------------------------------------------
+# --- convolutional networks: https://arxiv.org/abs/ and the number ----------------------------------------------------
 
 
 def resnet(bottleneck, counts):
@@ -172,7 +172,7 @@ def mlp():
     return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
 
 
-# --- transformers -------------------------------------------------------------------------------------------------------
+# --- transformers -----------------------------------------------------------------------------------------------------
 
 
 class Attention(nn.Module):
@@ -250,7 +250,7 @@ class Vit(nn.Module):
         return self.head(self.norm(self.layers(x))[:, 0])
 
 
-# --- the list -----------------------------------------------------------------------------------------------------------
+# --- the list ---------------------------------------------------------------------------------------------------------
 
 
 def image(channels, size):

@@ -6,11 +6,11 @@
 //   relay_operators --target haswell                        code and libraries with 32-byte vectors
 //   make bench-kernels                                      all for this machine, then what computes most with AVX2
 //
-// Ours is the whole program: where a kernel wants another storage order than the caller's, the copies too. A library gets its
-// inputs in the order that it wants. Weights are constants, as in a model. Both take turns in short bursts, and their results
-// are compared. Times are of the processor: others may have the core in between. Operations are counted as the formula has
-// them. The ceiling is measured beside each entry, as shared machines change their speed; the share of it is that of the kernels
-// that compute, without copies.
+// Ours is the whole program: where a kernel wants another storage order than the caller's, the copies too. A library
+// gets its inputs in the order that it wants. Weights are constants, as in a model. Both take turns in short bursts,
+// and their results are compared. Times are of the processor: others may have the core in between. Operations are
+// counted as the formula has them. The ceiling is measured beside each entry, as shared machines change their speed;
+// the share of it is that of the kernels that compute, without copies.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -89,8 +89,8 @@ bool is_heavy(const std::string& structure) {
   return structure.ends_with("convolution") || structure.ends_with("contraction");
 }
 
-// Of convolutions and contractions: two for each element of the weight and each place that it is used at, whatever algorithm
-// computes them.
+// Of convolutions and contractions: two for each element of the weight and each place that it is used at, whatever
+// algorithm computes them.
 double multiply_adds(const bench::OperatorCall& call) {
   double weight = static_cast<double>(call.inputs[1].elements());
   double results = static_cast<double>(element_count(call.output).value());
@@ -179,8 +179,8 @@ double processor_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// The times of one run after the other, in microseconds. Asking for the time costs some 0.2, so that short runs are timed many at
-// once.
+// The times of one run after the other, in microseconds. Asking for the time costs some 0.2, so that short runs are
+// timed many at once.
 driver::Contender contender(const std::string& name, const std::function<Status()>& run) {
   return {name, [run](double seconds) -> Result<std::vector<double>> {
             std::vector<double> us;

@@ -105,7 +105,7 @@ def _level() -> int:
     return min(PassContext.current().opt_level, 3)
 
 
-# --- build -----------------------------------------------------------------------------------------------------------------
+# --- build ------------------------------------------------------------------------------------------------------------
 class Library:
     """What build() gives: lib["default"](device) for a GraphModule, lib.export_library(path) for a file."""
 
@@ -146,7 +146,7 @@ def optimize(mod: IRModule | Function, target=None, params: dict | None = None) 
     return build(mod, target, params=params).compiled.module, {}
 
 
-# --- executors ----------------------------------------------------------------------------------------------------------------
+# --- executors --------------------------------------------------------------------------------------------------------
 class Executor:
     """Runs expressions with a module's functions at hand. `kind`: "debug" is the reference evaluator, "graph", "vm" and "aot"
     compile; "aot" makes machine code of functions too."""
@@ -236,7 +236,7 @@ def create_executor(
     return Executor(kind, mod, target, params)
 
 
-# --- the graph executor --------------------------------------------------------------------------------------------------------
+# --- the graph executor -----------------------------------------------------------------------------------------------
 class GraphModule:
     """Inputs set one by one, a run, outputs fetched one by one: GraphModule(lib["default"](dev))."""
 

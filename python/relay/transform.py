@@ -265,7 +265,7 @@ class PrintIR(Pass):
         return mod
 
 
-# --- instruments ------------------------------------------------------------------------------------------------------------
+# --- instruments ------------------------------------------------------------------------------------------------------
 def pass_instrument(cls):
     """Marks a class with any of enter_pass_ctx(), exit_pass_ctx(), should_run(mod, info), run_before_pass(mod, info) and
     run_after_pass(mod, info); PassContext(instruments=[cls()]) calls them."""
@@ -293,7 +293,7 @@ class PassTimingInstrument:
         return "\n".join(f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us" for depth, name, seconds in self.times) + "\n"
 
 
-# --- the compiler's passes ----------------------------------------------------------------------------------------------------
+# --- the compiler's passes --------------------------------------------------------------------------------------------
 # Names that differ from those of the compiler, and the level from which Sequential runs a pass (else 0).
 _NAMES = {
     "common_subexpr": "EliminateCommonSubexpr",

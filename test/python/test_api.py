@@ -112,7 +112,7 @@ def test_symbolic_shapes_in_python():
     assert model(np.ones((7, 4), np.float32)).shape == (7, 4)
 
 
-# --- arrays without copies ---------------------------------------------------------------------------------------------------
+# --- arrays without copies --------------------------------------------------------------------------------------------
 
 
 def test_numpy_is_shared_both_ways():

@@ -36,7 +36,7 @@ def fails(code, *arguments, status=1, **named):
     return done.stderr
 
 
-# --- the command line ----------------------------------------------------------------------------------------------------------
+# --- the command line -------------------------------------------------------------------------------------------------
 
 
 @needs_program
@@ -172,7 +172,7 @@ def test_artifacts_that_are_cut_or_changed(dense_file, tmp_path):
         assert cli("run", tmp_path / "bad.rart").returncode in (0, 1)
 
 
-# --- programs ------------------------------------------------------------------------------------------------------------------
+# --- programs ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_module_without_main():
         relay.evaluate(module, [np.zeros(4, np.float32)])
 
 
-# --- calls ---------------------------------------------------------------------------------------------------------------------
+# --- calls ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_errors_survive_pickling():
     assert str(again) == str(caught.value) and again.diagnostics == caught.value.diagnostics
 
 
-# --- ONNX ----------------------------------------------------------------------------------------------------------------------
+# --- ONNX -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -393,7 +393,7 @@ def test_onnx_that_contradicts_itself(tmp_path):
     assert done.returncode == 1 and "product" in done.stderr, done.stderr
 
 
-# --- what was once taken in silence ------------------------------------------------------------------------------------------
+# --- what was once taken in silence -----------------------------------------------------------------------------------
 
 
 def onnx_file_of(path, node, output=(4,), opset=17, dtype=None):
@@ -538,7 +538,7 @@ def test_conv_text_still_compiles():
     assert relay.compile(relay.parse(CONV)).outputs
 
 
-# --- what a newcomer gets wrong ---------------------------------------------------------------------------------------------------
+# --- what a newcomer gets wrong ---------------------------------------------------------------------------------------
 
 
 FOREIGN = {
@@ -668,7 +668,7 @@ def test_every_mistake_in_python_is_told_with_a_way_out(dense, wrong):
         assert one.code in str(caught.value)
 
 
-# --- names that are bytes ----------------------------------------------------------------------------------------------------------
+# --- names that are bytes ---------------------------------------------------------------------------------------------
 
 
 BYTES = b'#[version = "0.0.5"]\ndef @main(%"a\xff\x1b[31m": Tensor[(2, 4), float32]) { nn.relu(%"a\xff\x1b[31m") }\n'
@@ -714,7 +714,7 @@ def test_json_of_names_that_are_not_text(tmp_path):
         assert json.loads(cli(verb[0], "bytes.relay", *verb[1:], cwd=tmp_path).stdout), verb
 
 
-# --- pipes ---------------------------------------------------------------------------------------------------------------------------
+# --- pipes ------------------------------------------------------------------------------------------------------------
 
 
 def through_a_pipe(path, *arguments):
@@ -758,7 +758,7 @@ def test_python_reads_pipes(dense_file, tmp_path):
     assert writer.wait() == 0 and [port.name for port in model.inputs] == ["x", "w"]
 
 
-# --- sizes ---------------------------------------------------------------------------------------------------------------------------
+# --- sizes ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_size_beyond_all_memory_has_a_place():

@@ -15,7 +15,7 @@ def x_and_y():
     return relay.var("x", shape=(2, 3)), relay.var("y", shape=(2, 3))
 
 
-# --- operators ----------------------------------------------------------------------------------------------------------------------
+# --- operators --------------------------------------------------------------------------------------------------------
 def run(expr, *args):
     return relay.evaluate(relay.module(expr), list(args))
 
@@ -73,7 +73,7 @@ def test_operators_with_several_results():
         relay.nn.softmax(x, "last")
 
 
-# --- building ------------------------------------------------------------------------------------------------------------------------
+# --- building ---------------------------------------------------------------------------------------------------------
 def test_scope_builder():
     x = relay.var("x", "float32")
     sb = relay.ScopeBuilder()
@@ -113,7 +113,7 @@ def test_bind():
     assert relay.bind(x + y, {y: x}).args == [x, x]
 
 
-# --- passes -------------------------------------------------------------------------------------------------------------------------
+# --- passes -----------------------------------------------------------------------------------------------------------
 def test_sequential_asks_the_level():
     x = relay.var("x", shape=(2,))
     mod = relay.module(relay.Tuple([relay.exp(x), relay.exp(x) + (relay.const(1.0) + relay.const(2.0))]))
@@ -200,7 +200,7 @@ def test_instruments():
     assert "InferType: " in timing.render()
 
 
-# --- running -------------------------------------------------------------------------------------------------------------------------
+# --- running ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["debug", "graph", "vm", "aot"])
 def test_executors(kind):
     x, w = relay.var("x", shape=(2, 4)), relay.var("w", shape=(3, 4))

@@ -461,7 +461,7 @@ def test_the_guide_lists_what_is_outside():
     assert {row[0].strip("`"): row[1] for row in guide_rows("What is not there")} == REPLACEMENTS
 
 
-# --- networks ----------------------------------------------------------------------------------------------------------------
+# --- networks ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "arguments", "params", "macs", "some"),
     [

@@ -25,7 +25,7 @@ def list_type(mod):
     return header, cons, nil
 
 
-# --- nodes -------------------------------------------------------------------------------------------------------------------
+# --- nodes ------------------------------------------------------------------------------------------------------------
 def test_identity_is_the_node():
     x, y = x_and_y()
     z = relay.add(x, y)
@@ -127,7 +127,7 @@ def test_places_are_lines_of_the_users_program():
         assert "test_language_api.py:" in str(expr.span), expr
 
 
-# --- types -------------------------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------------------------
 def test_types():
     n = relay.Dim("n")
     t = relay.TensorType((2, n, 2 * n + 1), "int8")
@@ -174,7 +174,7 @@ def test_type_visitors():
         relay.TypeFunctor().visit(relay.scalar_type("int32"))
 
 
-# --- data types ----------------------------------------------------------------------------------------------------------------
+# --- data types -------------------------------------------------------------------------------------------------------
 def test_data_types_and_match():
     mod = relay.IRModule()
     header, cons, nil = list_type(mod)
@@ -241,7 +241,7 @@ def test_unmatched_cases():
     assert relay.analysis.unmatched_cases(relay.Match(xs, both), mod) == []
 
 
-# --- modules ---------------------------------------------------------------------------------------------------------------------
+# --- modules ----------------------------------------------------------------------------------------------------------
 def test_modules():
     x, y = x_and_y()
     mod = relay.IRModule({"main": relay.Function([x], x + x)})
@@ -340,7 +340,7 @@ def test_what_a_callback_raises_comes_through():
         relay.analysis.post_order_visit(x + x, lambda e: 1 / 0)
 
 
-# --- visitors ---------------------------------------------------------------------------------------------------------------------
+# --- visitors ---------------------------------------------------------------------------------------------------------
 def test_visitors_see_parents_first_and_each_node_once():
     x, y = x_and_y()
     shared = relay.nn.relu(x)
@@ -457,7 +457,7 @@ def test_visiting_through_c_ends_with_a_message():
         Mapped().visit(e)
 
 
-# --- analyses -----------------------------------------------------------------------------------------------------------------------
+# --- analyses ---------------------------------------------------------------------------------------------------------
 def test_variables_of_expressions():
     x, y = x_and_y()
     v = relay.var("v")

@@ -366,7 +366,7 @@ def @main(%n: int32) {
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 << 10  # KiB
 
 
-# --- calls that are batched -----------------------------------------------------------------------------------------------
+# --- calls that are batched -------------------------------------------------------------------------------------------
 
 BINARY = """#[version = "0.0.5"]
 type List[A] { Cons(A, List[A]), Nil }

@@ -59,7 +59,8 @@ std::string follow_links(std::string path) {
 }
 }  // namespace
 
-// Both must say so: another container has other process numbers but the same locks, and a number is soon another process's.
+// Both must say so: another container has other process numbers but the same locks, and a number is soon another
+// process's.
 bool is_abandoned_draft(const std::string& path) {
   if (!path.ends_with(".part")) return false;
   const size_t number = path.rfind('.', path.size() - 6), begin = number ? path.rfind('.', number - 1) : number;

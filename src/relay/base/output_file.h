@@ -4,9 +4,9 @@
 //   file.write(bytes);
 //   return file.close();                   without it, nothing is left behind
 //
-// What is written goes beside the file first (a draft, NAME.PID.N.part) and takes its name at the end, so that nobody sees
-// half a file and a program that has the old one mapped keeps it. A symbolic link stays one: what it names is written.
-// Devices, pipes and sockets (/dev/null, /dev/stdout) are written in place.
+// What is written goes beside the file first (a draft, NAME.PID.N.part) and takes its name at the end, so that nobody
+// sees half a file and a program that has the old one mapped keeps it. A symbolic link stays one: what it names is
+// written. Devices, pipes and sockets (/dev/null, /dev/stdout) are written in place.
 #pragma once
 
 #include <cstdio>
@@ -39,8 +39,8 @@ class OutputFile {
 
 Status write_file(const std::string& path, std::string_view bytes);
 
-// A draft, FILE.PROCESS.NUMBER.part, whose process has ended without a chance to remove it, such as one that was killed.
-// Opening FILE again removes it.
+// A draft, FILE.PROCESS.NUMBER.part, whose process has ended without a chance to remove it, such as one that was
+// killed. Opening FILE again removes it.
 bool is_abandoned_draft(const std::string& path);
 
 // From now on SIGINT, SIGTERM and SIGHUP, where they would end this process, remove its drafts first.

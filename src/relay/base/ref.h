@@ -1,8 +1,8 @@
 // Ref<T>: a shared pointer to an immutable, intrusively counted node.
 //
-// Every node of every IR (scalar, types, expressions, loops) derives from Counted. When the last Ref goes, the node is put
-// on a work list and deleted from a loop, never from inside another destructor: a chain of a million nodes is freed in
-// constant stack.
+// Every node of every IR (scalar, types, expressions, loops) derives from Counted. When the last Ref goes, the node is
+// put on a work list and deleted from a loop, never from inside another destructor: a chain of a million nodes is freed
+// in constant stack.
 #pragma once
 
 #include <atomic>

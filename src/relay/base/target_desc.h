@@ -1,5 +1,5 @@
-// TargetDesc: what the compiler knows of a machine, as numbers. Schedule rules and the cost model read only this; how to
-// emit code for the machine is in target/. One description a microarchitecture; `relay doctor` measures it.
+// TargetDesc: what the compiler knows of a machine, as numbers. Schedule rules and the cost model read only this; how
+// to emit code for the machine is in target/. One description a microarchitecture; `relay doctor` measures it.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 //   -> 28 groups of 16 lanes, each one SSA value
 //
 // A group is a run of elements that is always accessed as a whole or by parts that lie inside it (a horizontal sum
-// reads halves and single lanes). Loads may also go across groups, t[ramp(0, 1, 16), 3]: the groups are rows of a tile, and
-// its column is read. Precondition: loops are unrolled and vectorised, so that all indices are constant.
+// reads halves and single lanes). Loads may also go across groups, t[ramp(0, 1, 16), 3]: the groups are rows of a tile,
+// and its column is read. Precondition: loops are unrolled and vectorised, so that all indices are constant.
 #pragma once
 
 #include <unordered_map>
@@ -33,8 +33,8 @@ struct RegisterAccess {
 // Nothing when the indices are not constant.
 std::optional<RegisterAccess> register_access(const loop::Buffer& buffer, const scalar::Exprs& indices);
 
-// Refuses (illegal_schedule) indices that are not constant, stores across groups, runs that overlap in part, and more live
-// vectors than the target has registers.
+// Refuses (illegal_schedule) indices that are not constant, stores across groups, runs that overlap in part, and more
+// live vectors than the target has registers.
 Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc& target);
 
 }  // namespace relay::codegen

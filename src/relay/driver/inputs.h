@@ -2,7 +2,7 @@
 // rest (seeded random numbers, said aloud).
 //
 //   x: float32[n, 3, 224, 224]     --input x=cat.npy          from a file, which also says what n is
-//   l: List[int32]                 --input l=expr:Cons(1, Nil)     an expression of the language, with the program's types
+//   l: List[int32]                 --input l=expr:Cons(1, Nil)     an expression with the types of the program
 //                                  --input x=0.5              this number everywhere
 //                                  --input x=random:7         seed 7; the default is seed 0; data types too
 //                                  --input all.npz            every array of the file, by name

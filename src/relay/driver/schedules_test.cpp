@@ -1,5 +1,5 @@
-// What lowering decides, as text: test/schedules has a file for each small network (test_networks.h), with the schedules of all its
-// groups for three processors. A change of a rule is read as a difference of these files.
+// What lowering decides, as text: test/schedules has a file for each small network (test_networks.h), with the
+// schedules of all its groups for three processors. A change of a rule is read as a difference of these files.
 //
 //   RELAY_BLESS=1 build/release/bin/relay_test_driver --gtest_filter=Schedules.*        writes them anew
 #include <gtest/gtest.h>

@@ -181,8 +181,8 @@ class Compiler {
     return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return uses(a, vars); });
   }
 
-  // The flat offset of a load as lane part + uniform part; `checks` are the dimensions that must be checked at run time.
-  // Dimension `moved` counts as the innermost one (-1: none does).
+  // The flat offset of a load as lane part + uniform part; `checks` are the dimensions that must be checked at run
+  // time. Dimension `moved` counts as the innermost one (-1: none does).
   struct Offset {
     Linear lanes, uniform;
     std::vector<size_t> checks;
@@ -228,8 +228,8 @@ class Compiler {
     return emit(in);
   }
 
-  // The dimension to move to the end so that the innermost lane axis walks through memory; -1 when it does, or cannot, or
-  // when there is too little work to pay for the copy.
+  // The dimension to move to the end so that the innermost lane axis walks through memory; -1 when it does, or cannot,
+  // or when there is too little work to pay for the copy.
   int dimension_to_move(const Expr& e) {
     const Shape& dims = shapes_.at(static_cast<const te::TensorNode*>(e->source.get()));
     double work = 1, elements = 1;

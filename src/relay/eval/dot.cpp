@@ -1,4 +1,5 @@
-// The sum-of-products loop of the evaluator: every lane accumulates in order, so vectorising over lanes changes no result.
+// The sum-of-products loop of the evaluator: every lane accumulates in order, so vectorising over lanes changes no
+// result.
 #include "relay/eval/lanes.h"
 
 // A fused multiply-add would round once where the program rounds twice.
@@ -18,8 +19,8 @@ template <class T, int width, class Product>
   for (int l = 0; l < width; ++l) acc[l] = sum[l];
 }
 
-// `make(first)` gives the product for the lanes from `first`. Lanes that lie apart (`near` false) go four at a time: more of
-// them would push each other out of the cache when they are a power of two apart.
+// `make(first)` gives the product for the lanes from `first`. Lanes that lie apart (`near` false) go four at a time:
+// more of them would push each other out of the cache when they are a power of two apart.
 template <bool near, class T, class Make>
 [[gnu::always_inline]] inline void tiles(T* acc, int64_t n, int64_t steps, Make make) {
   int64_t l = 0;

@@ -15,7 +15,8 @@ using ir::ExprNode;
 
 namespace {
 
-// One expression to evaluate. `phase` counts how often it was looked at: first its operands are asked for, then it is done.
+// One expression to evaluate. `phase` counts how often it was looked at: first its operands are asked for, then it is
+// done.
 struct Task {
   const ExprNode* node;
   int phase = 0;
@@ -112,7 +113,7 @@ class Machine {
     return it->second;
   }
 
-  // --- values of nodes -----------------------------------------------------------------------------------------------------
+  // --- values of nodes -----------------------------------------------------------------------------------------------
   // Constants and names have no slot.
   static bool immediate(const ExprNode* e) {
     return e->kind == ExprKind::Constant || e->kind == ExprKind::GlobalVar || e->kind == ExprKind::Op ||
@@ -191,7 +192,7 @@ class Machine {
     return out;
   }
 
-  // --- one step ------------------------------------------------------------------------------------------------------------
+  // --- one step ------------------------------------------------------------------------------------------------------
   Status step() {
     Frame& f = frames_.back();
     Task& task = f.work.back();
@@ -284,7 +285,7 @@ class Machine {
     return out;
   }
 
-  // --- functions -----------------------------------------------------------------------------------------------------------
+  // --- functions -----------------------------------------------------------------------------------------------------
   Value closure(const ir::FunctionRef& function) {
     ClosureValue* c = new ClosureValue;
     Value v{Ref<const ValueNode>(c)};
@@ -426,7 +427,7 @@ class Machine {
     return ok();
   }
 
-  // --- patterns: as deep as they are written ---------------------------------------------------------------------------------
+  // --- patterns: as deep as they are written -------------------------------------------------------------------------
   static const Values* fields_of(const ir::Pattern& p, const Value& v) {
     if (p->kind == ir::PatternKind::Tuple) return as_tuple(v) ? &as_tuple(v)->fields : nullptr;
     const DataValue* data = as_data(v);

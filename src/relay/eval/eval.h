@@ -1,11 +1,11 @@
-// The reference evaluator: runs a Relay program on the IR itself, slowly and obviously. It is the oracle of every other way to
-// run one, the debug executor, and what folds constants.
+// The reference evaluator: runs a Relay program on the IR itself, slowly and obviously. It is the oracle of every other
+// way to run one, the debug executor, and what folds constants.
 //
 //   run(module, "main", {x, w})
 //
-// Operators are evaluated from their compute() (te.h of this folder). Programs of any depth run: there is an explicit stack of
-// frames, and a call in tail position replaces its frame. A node used twice is computed once a frame. A value is dropped
-// after its last use.
+// Operators are evaluated from their compute() (te.h of this folder). Programs of any depth run: there is an explicit
+// stack of frames, and a call in tail position replaces its frame. A node used twice is computed once a frame. A value
+// is dropped after its last use.
 #pragma once
 
 #include <variant>
@@ -75,8 +75,8 @@ const ReferenceValue* as_reference(const Value& value);
 // "(Tensor[(2), float32] [1, 2], Cons(...))"
 std::string str(const Value& value, int64_t limit = 16);
 
-// Runs a function of a module, or one that uses no globals. Arguments must fit the parameters' annotations; shape variables
-// get their values from them. Float tensors may be float64 when options.float64.
+// Runs a function of a module, or one that uses no globals. Arguments must fit the parameters' annotations; shape
+// variables get their values from them. Float tensors may be float64 when options.float64.
 Result<Value> run(const ir::Module& module, const std::string& function, const Values& args,
                   const EvalOptions& options = {});
 Result<Value> run(const ir::FunctionRef& function, const Values& args, const EvalOptions& options = {});

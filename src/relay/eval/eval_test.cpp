@@ -53,7 +53,8 @@ TEST(Eval, ShapeVariables) {
   EXPECT_EQ(wrong.errors()[0].kind, DiagnosticKind::wrong_input);
 }
 
-// let %f = fn (%i, %sum) { if (%i < 1) { %sum } else { %f(%i - 1, %sum + %i) } }; %f(n, 0), as a local and a global function.
+// let %f = fn (%i, %sum) { if (%i < 1) { %sum } else { %f(%i - 1, %sum + %i) } }; %f(n, 0), as a local and a global
+// function.
 TEST(Eval, LoopsByTailCallsRunInOneFrame) {
   VarRef f = ir::var("f"), i = ir::var("i", scalar_type()), sum = ir::var("sum", scalar_type());
   auto body = [&](const Expr& self) {

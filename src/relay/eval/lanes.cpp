@@ -1,5 +1,5 @@
-// Instructions over lanes. Common operations have loops of their own; the rest goes lane by lane through scalar::apply, which
-// says what every operation means.
+// Instructions over lanes. Common operations have loops of their own; the rest goes lane by lane through scalar::apply,
+// which says what every operation means.
 #include "relay/eval/lanes.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-// The references that a run has made. They can form cycles (a reference to a function that captured the reference), which
-// counting does not free: at the end of a run those that neither its result nor its arguments reach are emptied.
+// The references that a run has made. They can form cycles (a reference to a function that captured the reference),
+// which counting does not free: at the end of a run those that neither its result nor its arguments reach are emptied.
 #pragma once
 
 #include "relay/eval/eval.h"

@@ -4,8 +4,9 @@
 //
 //     r0 = lane axis i;  r1 = lane axis j;  r2 = i * K (level 0);  r3 = step axis k (level 1, uniform) ...
 //
-// Level n instructions depend on the n-th step axis (and maybe earlier ones), so they run again only when it moves. A uniform
-// instruction has one value for all lanes. When there are few outputs the roles are swapped: lanes are points of the reduction.
+// Level n instructions depend on the n-th step axis (and maybe earlier ones), so they run again only when it moves. A
+// uniform instruction has one value for all lanes. When there are few outputs the roles are swapped: lanes are points
+// of the reduction.
 #pragma once
 
 #include <unordered_map>

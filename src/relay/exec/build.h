@@ -1,12 +1,14 @@
-// From lowered functions to something that runs: kernels compiled, constants packed, sizes translated, the program written.
+// From lowered functions to something that runs: kernels compiled, constants packed, sizes translated, the program
+// written.
 //
 //   Result<std::shared_ptr<runtime::Executable>> model = exec::build(lowered, {.target = target});     one function
 //   exec::build_program(module, segments, names, options)                                              a whole program
 //   exec::build_program(...) and exec::save(...) make the file of it (runtime/artifact.h).
 //
-// Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same kernels;
-// what it read is dropped unless something else reads it. What would become larger by it (Winograd's and Strassen's forms) is done
-// when the program is linked (runtime/program.h: Preparation). The result has only what a run needs.
+// Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same
+// kernels; what it read is dropped unless something else reads it. What would become larger by it (Winograd's and
+// Strassen's forms) is done when the program is linked (runtime/program.h: Preparation). The result has only what a run
+// needs.
 #pragma once
 
 #include <optional>
@@ -46,9 +48,9 @@ struct LoweredSegment {
   lower::LoweredFunction lowered;
   runtime::Batching batching = runtime::Batching::None;  // else it is lowered for many calls
 };
-// A program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its segments.
-// `output_names`: of @main's results; those that have none get names. `conditions`: what is
-// checked when a run begins.
+// A program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its
+// segments. `output_names`: of @main's results; those that have none get names. `conditions`: what is checked when a
+// run begins.
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
                             const std::vector<std::string>& output_names, const std::vector<op::Condition>& conditions,
                             const BuildOptions& options);

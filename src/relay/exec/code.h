@@ -5,9 +5,9 @@
 //   code.tail_call(length, {tail});
 //   runtime::Function f = code.finish("length");    %1 = field 1 of %0!; tail call length(%1!)
 //
-// Jumps go forward only (loops are calls), and a label that a branch or switch names is reached in no other way. finish()
-// finds the last use of each value, where it is moved, drops values where no way onwards uses them, and leaves out what is
-// never used. A register is written once, or by moves at the ends of branches.
+// Jumps go forward only (loops are calls), and a label that a branch or switch names is reached in no other way.
+// finish() finds the last use of each value, where it is moved, drops values where no way onwards uses them, and leaves
+// out what is never used. A register is written once, or by moves at the ends of branches.
 #pragma once
 
 #include "relay/runtime/program_builder.h"

@@ -14,7 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Aot, Functions, testing::Values(FunctionRunner{"aot", c
 
 namespace {
 
-// --- operations that fail ----------------------------------------------------------------------------------------------
+// --- operations that fail --------------------------------------------------------------------------------------------
 
 // The runtime's operations; the one that `fails_at` counts down to fails, as it would without memory.
 int fails_at = -1;
@@ -99,7 +99,7 @@ TEST(Aot, AnExceptionPassesByTheCode) {
   context.end();
 }
 
-// --- code and runtime --------------------------------------------------------------------------------------------------
+// --- code and runtime ------------------------------------------------------------------------------------------------
 
 TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
   class Other : public KernelLibrary {

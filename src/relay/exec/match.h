@@ -6,8 +6,8 @@
 //   1: switch List 0.1 -> 3 4
 //   2: clause 1 %b = 0.1    3: clause 1 %b = 0.1    4: clause 0 %a = 0.0.0
 //
-// Places name parts of the value: 0 is the value, 0.1 its second field. The rows of the matrix are the clauses in order; the
-// first row says what is tested next (Maranget 2008). A tuple, and a type of one constructor, need no test.
+// Places name parts of the value: 0 is the value, 0.1 its second field. The rows of the matrix are the clauses in
+// order; the first row says what is tested next (Maranget 2008). A tuple, and a type of one constructor, need no test.
 #pragma once
 
 #include <map>

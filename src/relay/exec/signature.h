@@ -1,5 +1,5 @@
-// What @main takes and gives, for a program with functions: types as text, and the shapes of tensors, which are checked when
-// a run begins.
+// What @main takes and gives, for a program with functions: types as text, and the shapes of tensors, which are checked
+// when a run begins.
 #pragma once
 
 #include "relay/ir/expr.h"

@@ -25,8 +25,8 @@ class SizeTranslator {
   std::unordered_map<scalar::Expr, int64_t> index_;
 };
 
-// How a shape variable is read off inputs of these shapes: from a dimension that is the variable, else from one that is affine
-// in it alone. Nothing when there is none. (The number of the variable is left to the caller.)
+// How a shape variable is read off inputs of these shapes: from a dimension that is the variable, else from one that is
+// affine in it alone. Nothing when there is none. (The number of the variable is left to the caller.)
 std::optional<runtime::VariableBinding> find_binding(const scalar::Expr& variable,
                                                      const std::vector<scalar::Exprs>& input_shapes);
 

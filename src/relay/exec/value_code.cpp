@@ -11,7 +11,7 @@ namespace relay::exec {
 using namespace ir;
 using runtime::Op;
 
-// --- numbers -------------------------------------------------------------------------------------------------------------
+// --- numbers ---------------------------------------------------------------------------------------------------------
 
 Numbers::Numbers(const Module& module, const std::vector<LoweredSegment>& segments, Parts& parts)
     : module_(module), parts_(parts) {
@@ -32,7 +32,7 @@ uint32_t Numbers::type(const std::string& name) {
   return it->second;
 }
 
-// --- code ----------------------------------------------------------------------------------------------------------------
+// --- code ------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -239,8 +239,8 @@ class Writer {
     std::shared_ptr<Deciding> d = std::make_shared<Deciding>();
     RELAY_ASSIGN(d->tree, exec::decide(*match, numbers_.module().types));
     d->match = match, d->to = to;
-    // A clause that one decision chooses stands where it is chosen. The others stand after the tree, and their variables
-    // get registers that each decision fills.
+    // A clause that one decision chooses stands where it is chosen. The others stand after the tree, and their
+    // variables get registers that each decision fills.
     d->clauses.resize(match->clauses.size());
     for (size_t c = match->clauses.size(); c-- > 0;) {
       if (d->tree.uses[c] <= 1) continue;

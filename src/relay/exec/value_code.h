@@ -8,8 +8,8 @@
 //       },                                                       4: %1 = segment 0(%1!, %2!)
 //       Nil => %acc } }                                          5: tail call sum(%3!, %1!)
 //
-// Calls in tail position replace the frame; values are moved at their last use and dropped as soon as no way onwards uses
-// them (code.h); a match becomes a decision tree (match.h).
+// Calls in tail position replace the frame; values are moved at their last use and dropped as soon as no way onwards
+// uses them (code.h); a match becomes a decision tree (match.h).
 #pragma once
 
 #include <unordered_map>
@@ -19,8 +19,8 @@
 
 namespace relay::exec {
 
-// Numbers for what code refers to. Functions: @main, then by name. Segments: in the order given. Constants and types: in order
-// of first use.
+// Numbers for what code refers to. Functions: @main, then by name. Segments: in the order given. Constants and types:
+// in order of first use.
 class Numbers {
  public:
   Numbers(const ir::Module& module, const std::vector<LoweredSegment>& segments, Parts& parts);

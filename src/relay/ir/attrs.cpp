@@ -8,7 +8,7 @@
 
 namespace relay::ir {
 
-// --- text -------------------------------------------------------------------------------------------------------------
+// --- text ------------------------------------------------------------------------------------------------------------
 
 template <class T, class F>
 static std::string list(const std::vector<T>& values, F text) {
@@ -44,7 +44,7 @@ std::string str(const AttrValue& value) {
   return std::visit(text, value);
 }
 
-// --- equality and hash ------------------------------------------------------------------------------------------------
+// --- equality and hash -----------------------------------------------------------------------------------------------
 
 bool equal(const AttrValue& a, const AttrValue& b) { return TypeMatcher().equal(a, b); }
 bool equal(const Attrs& a, const Attrs& b) { return TypeMatcher().equal(a, b); }
@@ -95,7 +95,7 @@ uint64_t hash(const Attrs& attrs) {
   return h;
 }
 
-// --- members <-> values -----------------------------------------------------------------------------------------------
+// --- members <-> values ----------------------------------------------------------------------------------------------
 
 AttrValue AttrConvert<bool>::to(const bool& m) { return m; }
 AttrValue AttrConvert<int64_t>::to(const int64_t& m) { return m; }
@@ -213,7 +213,7 @@ bool AttrConvert<IntOrInts>::from(const AttrValue& v, IntOrInts* m) {
   return *m = std::move(ints), true;
 }
 
-// --- building a struct ------------------------------------------------------------------------------------------------
+// --- building a struct -----------------------------------------------------------------------------------------------
 
 int AttrsType::find(std::string_view field) const {
   for (size_t i = 0; i < fields.size(); ++i)

@@ -3,12 +3,13 @@
 //   struct DenseAttrs {
 //     int64_t units = 0;
 //     OptDType out_dtype = {};
-//     static constexpr auto fields = std::tuple{field("units", &DenseAttrs::units, "Number of output features; 0: from the weight."),
-//                                               field("out_dtype", &DenseAttrs::out_dtype, "Of the output; none: that of data.")};
+//     static constexpr auto fields = std::tuple{
+//         field("units", &DenseAttrs::units, "Number of output features; 0: from the weight."),
+//         field("out_dtype", &DenseAttrs::out_dtype, "Of the output; none: that of data.")};
 //   };
 //
-// From the list come defaults, parsing, printing, equality, hashing, documentation and the Python signature, all through
-// the erased AttrField.
+// From the list come defaults, parsing, printing, equality, hashing, documentation and the Python signature, all
+// through the erased AttrField.
 #pragma once
 
 #include <functional>
@@ -28,8 +29,8 @@ using Strings = std::vector<std::string>;
 
 using IntLists = std::vector<Ints>;
 
-// What an attribute can be. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints and
-// Dims are written [1, m, -1]; IntLists is [[0, 0], [1, 1]] (pad_width).
+// What an attribute can be. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints
+// and Dims are written [1, m, -1]; IntLists is [[0, 0], [1, 1]] (pad_width).
 using AttrValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims, IntLists>;
 
@@ -61,8 +62,8 @@ constexpr Field<Struct, Value> required_field(const char* name, Value Struct::* 
 }
 
 // How a member type crosses to and from AttrValue. from() accepts what a reader would: an int for a float, an int for a
-// one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a string for a
-// DType; false when the value does not fit.
+// one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a string
+// for a DType; false when the value does not fit.
 template <class T>
 struct AttrConvert;
 
@@ -110,8 +111,8 @@ using Attrs = Ref<const AttrsNode>;
 struct AttrsType {
   std::string name;  // "relay.attrs.Conv2DAttrs": what `attrs_type_key` says
   std::vector<AttrField> fields;
-  // A default-made struct with the values given by name; diagnostics for unknown names (with the nearest one), wrong types,
-  // missing required ones.
+  // A default-made struct with the values given by name; diagnostics for unknown names (with the nearest one), wrong
+  // types, missing required ones.
   Result<Attrs> (*create)(const AttrsType& type,
                           const std::vector<std::pair<std::string, AttrValue>>& values) = nullptr;
   int find(std::string_view field) const;  // its index or -1

@@ -23,8 +23,8 @@ bool is_leaf(const Expr& e) {
   }
 }
 
-// Walks two programs side by side. `paired_` says which node of b a node of a stands for, and must stay one to one: that
-// makes sharing count and keeps the walk linear on DAGs.
+// Walks two programs side by side. `paired_` says which node of b a node of a stands for, and must stay one to one:
+// that makes sharing count and keeps the walk linear on DAGs.
 class Matcher {
  public:
   explicit Matcher(bool map_free) : map_free_(map_free) {}

@@ -205,14 +205,15 @@ struct TypeDef {
   Span span;
 };
 
-// Functions and type definitions by name. A value: copying is cheap enough (maps of pointers) and passes return new ones.
+// Functions and type definitions by name. A value: copying is cheap enough (maps of pointers) and passes return new
+// ones.
 struct Module {
   std::map<std::string, FunctionRef> functions;
   std::map<std::string, TypeDef> types;
   DictAttrs attrs;
 };
 
-// --- constructors (a span can be given; else it is that of the first child) ---------------------------------------------
+// --- constructors (a span can be given; else it is that of the first child) ------------------------------------------
 Expr constant(Tensor value, Span span = {});
 Expr constant(double value, DType dtype = DType::float32());  // a scalar
 VarRef var(std::string name, Type annotation = {}, Span span = {});

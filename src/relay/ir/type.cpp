@@ -21,7 +21,7 @@ Type func_type(Types args, Type result, Types type_vars) {
 }
 Type hole() { return make<HoleType>(); }
 
-// --- equality ---------------------------------------------------------------------------------------------------------
+// --- equality --------------------------------------------------------------------------------------------------------
 
 bool TypeMatcher::bind(const Types& a, const Types& b) {
   if (a.size() != b.size()) return false;
@@ -131,7 +131,7 @@ bool TypeMatcher::equal(const DictAttrs& a, const DictAttrs& b) {
 
 bool equal(const Type& a, const Type& b) { return a == b || TypeMatcher().equal(a, b); }
 
-// --- hash -------------------------------------------------------------------------------------------------------------
+// --- hash ------------------------------------------------------------------------------------------------------------
 
 uint64_t hash_dim(const Dim& dim) {
   if (scalar::is_int(dim)) return static_cast<uint64_t>(dim->ivalue);
@@ -185,7 +185,7 @@ struct TypeHasher {
 
 uint64_t hash(const Type& type) { return TypeHasher()(type); }
 
-// --- questions and changes --------------------------------------------------------------------------------------------
+// --- questions and changes -------------------------------------------------------------------------------------------
 
 // The types a type is made of.
 static Types parts(const Type& t) {
@@ -263,7 +263,7 @@ Type substitute(const Type& type, const std::vector<scalar::Binding>& dims, cons
   return Substituter{dims, types, {}}(type);
 }
 
-// --- text -------------------------------------------------------------------------------------------------------------
+// --- text ------------------------------------------------------------------------------------------------------------
 
 static std::string list(const Types& types) {
   std::string out;

@@ -115,7 +115,8 @@ inline const HoleType* as(const Type& t) {
   return t && t->kind == TypeKind::Hole ? static_cast<const HoleType*>(t.get()) : nullptr;
 }
 
-// Structural; null equals null; type variables bound inside are matched up, dimensions are compared after normalising, `?` equals `?`.
+// Structural; null equals null; type variables bound inside are matched up, dimensions are compared after normalising,
+// `?` equals `?`.
 bool equal(const Type& a, const Type& b);
 uint64_t hash(const Type& type);
 // True if there is no hole in it.

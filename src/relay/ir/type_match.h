@@ -2,8 +2,8 @@
 //
 //   fn [A](List[A]) -> Tensor[(n, n + 1), float32]   equals   fn [B](List[B]) -> Tensor[(m, m + 1), float32]
 //
-// Bound type variables are paired where they are bound. Shape variables have no binder in the text; with `match_dims` they
-// are paired at their first meeting and must stay so, without it they are equal only to themselves.
+// Bound type variables are paired where they are bound. Shape variables have no binder in the text; with `match_dims`
+// they are paired at their first meeting and must stay so, without it they are equal only to themselves.
 #pragma once
 
 #include <set>

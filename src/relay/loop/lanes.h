@@ -16,8 +16,8 @@ struct Lanes {
 // Of ramps, broadcasts, scalars, and sums and multiples of these; nothing for any other vector.
 std::optional<Lanes> as_lanes(const scalar::Expr& e);
 
-// base + offsets[lane]: what as_lanes takes, and quotients and remainders by constants. `ramp(o * 6, 1, 6) // 2 * 3` is o * 9 +
-// {0, 0, 3, 3, 6, 6}.
+// base + offsets[lane]: what as_lanes takes, and quotients and remainders by constants. `ramp(o * 6, 1, 6) // 2 * 3` is
+// o * 9 + {0, 0, 3, 3, 6, 6}.
 struct LaneTable {
   scalar::Expr base;
   std::vector<int64_t> offsets;

@@ -5,8 +5,8 @@
 //   }
 //
 // Buffers have physical dimensions (any storage order or blocking is already in the indices). A kernel is a range of
-// independent tasks: the body is one task; the runtime hands ranges of tasks to threads. Every pass is a function from Stmt
-// to Stmt and runs alone on text; interpret() gives the meaning.
+// independent tasks: the body is one task; the runtime hands ranges of tasks to threads. Every pass is a function from
+// Stmt to Stmt and runs alone on text; interpret() gives the meaning.
 #pragma once
 
 #include "relay/base/diagnostics.h"
@@ -73,8 +73,8 @@ struct Kernel {
   Stmt body;         // of one task
 };
 
-// Rebuilds with other statements and expressions; the same pointers when nothing changed. Loops nest at most a few hundred
-// deep (they come from schedules), so these recurse.
+// Rebuilds with other statements and expressions; the same pointers when nothing changed. Loops nest at most a few
+// hundred deep (they come from schedules), so these recurse.
 Stmt rewrite(const Stmt& s, function_ref<Stmt(const Stmt&)> on_stmt, function_ref<Expr(const Expr&)> on_expr);
 void visit(const Stmt& s, function_ref<void(const Stmt&)> on_stmt, function_ref<void(const Expr&)> on_expr);
 Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings);
@@ -87,7 +87,7 @@ Result<Kernel> parse_kernel(const std::string& text, const std::string& name = "
 // Well-formed: variables in scope, index counts, types, constant extents where needed. Empty: fine.
 Diagnostics verify(const Kernel& kernel);
 
-// --- the passes, in the order codegen runs them -------------------------------------------------------------------------
+// --- the passes, in the order codegen runs them ----------------------------------------------------------------------
 Kernel unroll(const Kernel& k);  // replaces Unrolled loops by copies of the body with constant indices
 Kernel vectorise(
     const Kernel& k);  // replaces Vectorised loops by vector statements; select(c, load, d) becomes a masked load
@@ -96,8 +96,8 @@ Kernel simplify(const Kernel& k);     // scalar::simplify with the loops' ranges
 Kernel hoist(
     const Kernel& k);  // moves index arithmetic and loads of read-only params out of loops they do not depend on
 
-// Runs tasks [begin, end) slowly, checking every index: the oracle of loop passes and code generation. `params` are dense
-// host arrays as the buffers say.
+// Runs tasks [begin, end) slowly, checking every index: the oracle of loop passes and code generation. `params` are
+// dense host arrays as the buffers say.
 Status interpret(const Kernel& kernel, const std::vector<void*>& params, const std::vector<int64_t>& param_bytes,
                  const std::vector<int64_t>& shape, int64_t begin, int64_t end);
 

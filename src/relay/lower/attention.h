@@ -3,17 +3,18 @@
 //   scores[i, j] = f(sum(k) Q[i, k] * K[j, k])                     scaled, masked; j: all keys
 //   out[i, d] = sum(j) exp(scores[i, j] - max[i]) / sum[i] * V[j, d]
 //
-// A rewrite from tensor expressions to tensor expressions, so that a block of rows goes through all of it while its scores are
-// in cache; scheduling afterwards is ordinary (rules/attention.cpp). If the keys are many, or their number is known at run time
-// only, they are taken a block t at a time, and what was summed up is scaled again when a block raises the maximum:
+// A rewrite from tensor expressions to tensor expressions, so that a block of rows goes through all of it while its
+// scores are in cache; scheduling afterwards is ordinary (rules/attention.cpp). If the keys are many, or their number
+// is known at run time only, they are taken a block t at a time, and what was summed up is scaled again when a block
+// raises the maximum:
 //
 //   max[i, t] = max(max[i, t - 1], max of the block)             fade[i, t] = exp(max[i, t - 1] - max[i, t])
 //   sum[i, t] = sum[i, t - 1] * fade[i, t] + sum of the block
 //   mean[i, d, t] = mean[i, d, t - 1] * (sum[i, t - 1] * fade[i, t] / sum[i, t]) + part[i, d, t] / sum[i, t]
 //
-// (Milakov & Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022.) The mean never
-// exceeds what it is a mean of. A row without any score above minus infinity is NaN, as it is in the plain form; a block
-// without one adds nothing.
+// (Milakov & Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022.) The mean
+// never exceeds what it is a mean of. A row without any score above minus infinity is NaN, as it is in the plain form;
+// a block without one adds nothing.
 #pragma once
 
 #include <optional>
@@ -23,8 +24,8 @@
 
 namespace relay::lower {
 
-// The stages, by name, in the order of computation; axes in brackets: b any number of batches, i the row, j the key, t the
-// block of keys, d the column. Those with t have it only if there are blocks.
+// The stages, by name, in the order of computation; axes in brackets: b any number of batches, i the row, j the key, t
+// the block of keys, d the column. Those with t have it only if there are blocks.
 struct Attention {
   int64_t batches = 0;         // how many axes b is
   int64_t block = 0;           // keys of a block; 0: all of them at once
@@ -47,13 +48,13 @@ struct Attention {
   size_t row = 0, column = 0;  // of the result's axes
 };
 
-// The most vectors of keys in a register tile. Of keys that are counted at run time the last tile is half empty in the mean,
-// and often, where their number is a power of two, a tile of two vectors is full.
+// The most vectors of keys in a register tile. Of keys that are counted at run time the last tile is half empty in the
+// mean, and often, where their number is a power of two, a tile of two vectors is full.
 inline int vectors_of_keys(bool known) { return known ? 4 : 2; }
 
 // Replaces attention in a group by this form. Looks at structure: two contractions of float32 with a softmax of one row
-// between them, whatever elementwise and moved around in front of it, and only pointwise work behind. Nothing: left as it is.
-// `block` other than 0 is taken as the keys of a block.
+// between them, whatever elementwise and moved around in front of it, and only pointwise work behind. Nothing: left as
+// it is. `block` other than 0 is taken as the keys of a block.
 std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDesc& target, int64_t block = 0);
 
 }  // namespace relay::lower

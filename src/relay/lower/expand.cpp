@@ -44,8 +44,8 @@ std::optional<Guarded> guarded(const te::TensorNode& stage) {
   return std::nullopt;
 }
 
-// Of the loads among `nodes`, arguments first: the variables in the conditions of selects that they stand under. From the top
-// down, each node once: a concatenation of many arrays is as many selects deep.
+// Of the loads among `nodes`, arguments first: the variables in the conditions of selects that they stand under. From
+// the top down, each node once: a concatenation of many arrays is as many selects deep.
 static void find_guards(const Exprs& nodes, Guards& of_loads) {
   Guards guards;
   for (size_t i = nodes.size(); i-- > 0;) {
@@ -108,8 +108,8 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
       RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a border but has no guard", stage->name);
       start = g->value;
     }
-    // Producers come first, so the bodies substituted here are expanded already. One element of a stage is one expression,
-    // however often it is read.
+    // Producers come first, so the bodies substituted here are expanded already. One element of a stage is one
+    // expression, however often it is read.
     std::unordered_map<const te::TensorNode*, std::vector<std::pair<Exprs, Expr>>> elements;
     Expr body = scalar::rewrite(start, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;

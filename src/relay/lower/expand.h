@@ -1,5 +1,5 @@
-// The bodies of a group's stages with all inlined stages substituted: what is left are loads of placeholders, of roots and
-// of stages placed in loops.
+// The bodies of a group's stages with all inlined stages substituted: what is left are loads of placeholders, of roots
+// and of stages placed in loops.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ class Expanded {
   const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
-  // True if a select whose condition is about a variable of `index` decides whether the load happens: the index may then
-  // lie outside of the tensor.
+  // True if a select whose condition is about a variable of `index` decides whether the load happens: the index may
+  // then lie outside of the tensor.
   bool is_guarded(const Expr& load, const Expr& index) const;
   // The tensors it loads, each once, in order of first use.
   const te::Tensors& loads_of(const te::TensorNode& stage) const { return tensors_.at(&stage); }
@@ -38,8 +38,9 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule);
 // Of one stage only.
 Expanded expand(const te::Tensor& stage, const Schedule& schedule);
 
-// How many nodes a body has when all that it reads is written out wherever it is used: doubled by every stage of a chain that
-// uses one value twice. Beyond `most_written` a stage is stored, so that the time to compile a chain grows with its length.
+// How many nodes a body has when all that it reads is written out wherever it is used: doubled by every stage of a
+// chain that uses one value twice. Beyond `most_written` a stage is stored, so that the time to compile a chain grows
+// with its length.
 constexpr int64_t most_written = 2000;
 class WrittenSize {
  public:
@@ -53,7 +54,8 @@ class WrittenSize {
   std::unordered_map<const scalar::Source*, int64_t> sizes_;
 };
 
-// The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that form.
+// The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that
+// form.
 struct Guarded {
   Expr condition, value;
   double otherwise = 0;

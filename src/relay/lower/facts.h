@@ -22,15 +22,15 @@ struct StageFacts {
   te::Tensor stage;
   std::vector<LoadFact> loads;
   bool reduction = false;
-  // A sum of products of two factors: the loads of each. Its axes: N stands in one factor (`right`) and the result; M in the
-  // other (`left`) and the result; batch in both; K in both, reduced.
+  // A sum of products of two factors: the loads of each. Its axes: N stands in one factor (`right`) and the result; M
+  // in the other (`left`) and the result; batch in both; K in both, reduced.
   bool contraction = false;
   std::set<std::string> left, right;  // axes of each factor
   std::vector<LoadFact> left_loads, right_loads;
   // Some index is o * stride + k * dilation with o of the result and k reduced.
   bool window = false;
-  // Of a grouped convolution: one factor reads at o // group for an axis o of the other one, and has o not among its axes. ""
-  // when there is none.
+  // Of a grouped convolution: one factor reads at o // group for an axis o of the other one, and has o not among its
+  // axes. "" when there is none.
   std::string grouped;
   int64_t group = 0;
 
@@ -47,12 +47,13 @@ bool reads_pointwise(const te::Tensor& user, const te::Tensor& t);
 using Consumers = std::unordered_map<const te::TensorNode*, te::Tensors>;
 Consumers consumers_of(const te::Tensors& stages);
 
-// What can be computed where t's elements are made: t, then stages that read it pointwise, up to the last one into which all of
-// them lead. t alone when there is none. Behind `a` below, {a, b, c, d}: nothing else reads a, b or c.
+// What can be computed where t's elements are made: t, then stages that read it pointwise, up to the last one into
+// which all of them lead. t alone when there is none. Behind `a` below, {a, b, c, d}: nothing else reads a, b or c.
 //
 //   b[i] = erf(a[i]); c[i] = b[i] + 1; d[i] = a[i] * c[i]
 //
-// Ends at an output, at padding, before the stages in `taken`, and where t would be read at many places of the last stage.
+// Ends at an output, at padding, before the stages in `taken`, and where t would be read at many places of the last
+// stage.
 te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
 

@@ -37,8 +37,8 @@ std::string short_name(std::string name);
 // The same tensors with stage names that are unique (conv, conv_1) and axis names unique within a stage.
 te::Tensors unique_names(const te::Tensors& outputs);
 
-// A stage out[i] = from[i], named `name`: where data must be copied into another layout, or a result needs a stage to be
-// stored by.
+// A stage out[i] = from[i], named `name`: where data must be copied into another layout, or a result needs a stage to
+// be stored by.
 te::Tensor copy_stage(const te::Tensor& from, const std::string& name);
 // `outputs` with every use of `from` but the one in `to` itself replaced by `to`.
 te::Tensors redirect(const te::Tensors& outputs, const te::Tensor& from, const te::Tensor& to);

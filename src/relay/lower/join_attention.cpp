@@ -90,8 +90,8 @@ class Joiner {
     return {};
   }
 
-  // The group without a reduction that makes what `attention` reads as keys, and nothing else of it: it does so while they are
-  // packed, once.
+  // The group without a reduction that makes what `attention` reads as keys, and nothing else of it: it does so while
+  // they are packed, once.
   std::optional<size_t> maker_of_keys(const PlannedGroup& g, const te::Tensors& outputs,
                                       const Attention& attention) const {
     std::set<std::string> by_keys, elsewhere;  // what is read

@@ -1,5 +1,6 @@
-// Groups that are attention together become one: the first product, what scales and masks it, the softmax and the second
-// product, and what the keys are made by without a sum (a transposition). Nothing is estimated: scores that stay in cache cost no more at any length.
+// Groups that are attention together become one: the first product, what scales and masks it, the softmax and the
+// second product, and what the keys are made by without a sum (a transposition). Nothing is estimated: scores that stay
+// in cache cost no more at any length.
 #pragma once
 
 #include "relay/base/target_desc.h"

@@ -88,8 +88,8 @@ std::string Layout::str() const {
   return out;
 }
 
-// For each logical dimension, the physical stride (in elements) of a step of `block` and within a block. Walking the logical
-// array in row-major order and adding up strides visits the physical array.
+// For each logical dimension, the physical stride (in elements) of a step of `block` and within a block. Walking the
+// logical array in row-major order and adding up strides visits the physical array.
 namespace {
 struct Walk {
   std::vector<std::vector<int64_t>>

@@ -1,5 +1,5 @@
-// Layout: how a logical tensor lies in memory. Relay and te speak of logical dimensions (N, C, H, W); the storage order,
-// blocking and borders are chosen for each edge by plan_graph and live here.
+// Layout: how a logical tensor lies in memory. Relay and te speak of logical dimensions (N, C, H, W); the storage
+// order, blocking and borders are chosen for each edge by plan_graph and live here.
 //
 //   NHWC of an N x C x H x W tensor:           order {0, 2, 3, 1}
 //   the same with a border of 1 in H and W:    low {0, 0, 1, 1}, high {0, 0, 1, 1}, border_value 0
@@ -39,9 +39,9 @@ struct Layout {
   std::string str() const;  // "0,2,3,1 border 2:1+1 3:1+1 gap 16"
 };
 
-// The gap that rows of so many elements want; none if their number is known at run time only. A register tile reads a column of
-// rows at once: where these lie 2048 bytes apart or a multiple of it, they would meet in a few sets of the L1 cache, more so at a
-// stride. A cache line spreads them.
+// The gap that rows of so many elements want; none if their number is known at run time only. A register tile reads a
+// column of rows at once: where these lie 2048 bytes apart or a multiple of it, they would meet in a few sets of the L1
+// cache, more so at a stride. A cache line spreads them.
 int64_t gap_behind(const Expr& elements, DType dtype);
 
 // The physical image of a constant (borders and padding filled), and back.

@@ -49,8 +49,8 @@ double count_operations(Expr e) {
   return most;
 }
 
-// The elements that a reduction has along `axis`: one number, or on average where it depends on another axis of the stage (the
-// last block of keys is shorter than the others).
+// The elements that a reduction has along `axis`: one number, or on average where it depends on another axis of the
+// stage (the last block of keys is shorter than the others).
 double mean_extent(const te::TensorNode& stage, const te::Axis& axis) {
   if (scalar::is_int(axis.extent)) return static_cast<double>(axis.extent->ivalue);
   for (const te::Axis& other : stage.axes) {
@@ -133,9 +133,11 @@ class Lowering {
     out_.arrays = plan_.arrays;
     is_constant_.assign(out_.arrays.size(), false);
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
-    // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their part.
+    // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their
+    // part.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
-    // The direct form of a convolution comes before Winograd's, whose weights are made of what it reads; only one of them runs.
+    // The direct form of a convolution comes before Winograd's, whose weights are made of what it reads; only one of
+    // them runs.
     for (size_t i = 0; i + 1 < plan_.groups.size(); ++i)
       if (plan_.groups[i].winograd && !plan_.groups[i + 1].winograd &&
           plan_.groups[i].outputs == plan_.groups[i + 1].outputs)

@@ -1,5 +1,5 @@
-// Layouts, schedules as text, the loop builder on groups of several heavy stages, refusals, whole functions. Random groups and
-// schedules: test/fuzz/fuzz_schedules.cpp.
+// Layouts, schedules as text, the loop builder on groups of several heavy stages, refusals, whole functions. Random
+// groups and schedules: test/fuzz/fuzz_schedules.cpp.
 #include "relay/lower/lower.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,8 @@ TEST(Layout, PacksAndUnpacks) {
   EXPECT_TRUE(equal(unpack(pack(v, bordered), bordered, v.shape()), v));
 }
 
-// A convolution and the pooling behind it in one loop over rows: the rows that the pooling still needs are kept in a ring.
+// A convolution and the pooling behind it in one loop over rows: the rows that the pooling still needs are kept in a
+// ring.
 TEST(Placing, ConvolutionSlidesUnderPooling) {
   ConvPool g;
   Result<std::vector<BuiltKernel>> fused = build({g.out}, R"(rule by hand
@@ -184,7 +185,8 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
   return plan.schedule.rule;
 }
 
-// The right factor of a product need not be a constant: it is packed in front of many rows, and read as it lies for few.
+// The right factor of a product need not be a constant: it is packed in front of many rows, and read as it lies for
+// few.
 TEST(Rules, ProductsOfTwoInputs) {
   auto uses = [](const std::string& rule, const char* what) {
     return rule.find(what) == std::string::npos ? rule : std::string(what);
@@ -304,7 +306,8 @@ layout w: 3/16,0,1,2,3%16
   EXPECT_EQ(str(*s, te::topological({g.out})), text);
 }
 
-// A tile's place and what it reads besides the sum are asked for before the sum: a line for each row of two vectors of 8.
+// A tile's place and what it reads besides the sum are asked for before the sum: a line for each row of two vectors of
+// 8.
 TEST(Placing, ArraysOfATileAreFetchedEarly) {
   te::Tensor a = te::placeholder("a", {imm(6), imm(20)}, f32), b = te::placeholder("b", {imm(20), imm(40)}, f32),
              skip = te::placeholder("skip", {imm(6), imm(40)}, f32);
@@ -331,7 +334,8 @@ stage c: at out.2 registers
       << text;
 }
 
-// The next tile's rows are asked for a cache line at a time, in the loop that cuts the sum into lines; weights at each of its steps.
+// The next tile's rows are asked for a cache line at a time, in the loop that cuts the sum into lines; weights at each
+// of its steps.
 TEST(Placing, WhatIsStoredAlongASumIsFetchedByLines) {
   te::Tensor a = te::placeholder("a", {imm(6), imm(32)}, f32), b = te::placeholder("b", {imm(32), imm(64)}, f32);
   te::Tensor c = te::reduce("c", {imm(6), imm(64)}, {imm(32)}, te::Combiner::Sum,
@@ -451,8 +455,8 @@ ir::Expr weight(Shape shape) {
   return e;
 }
 
-// Between two convolutions nothing is copied: the first writes channels-last into an array with the border that the second
-// one's padding reads.
+// Between two convolutions nothing is copied: the first writes channels-last into an array with the border that the
+// second one's padding reads.
 TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 3, 32, 32}, f32));
   x->type = x->annotation;
@@ -474,8 +478,8 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   }
 }
 
-// Two convolutions and a copy of what the caller gives write into one array, with a border for its reader, which the second of them
-// reads at once.
+// Two convolutions and a copy of what the caller gives write into one array, with a border for its reader, which the
+// second of them reads at once.
 TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 30, 30}, f32));
   x->type = x->annotation;
@@ -501,8 +505,8 @@ TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
             "40 of 136, 0,2,3,1 border 1:0+104 2:1+1 3:1+1 ");
 }
 
-// What is made element by element of an array that nothing else reads any more lies in its place; not where it is read again, nor
-// where the caller has it.
+// What is made element by element of an array that nothing else reads any more lies in its place; not where it is read
+// again, nor where the caller has it.
 TEST(Function, ResultsLieInThePlaceOfTheirData) {
   auto parts = [](bool again, bool returned) {
     ir::VarRef x = ir::var("x", ir::tensor_type({scalar::var("n"), imm(32), imm(14), imm(14)}, f32));
@@ -549,8 +553,8 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
   EXPECT_EQ(gaps(32, 480), std::set<std::string>{});
 }
 
-// Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead: by a contraction, by
-// Winograd's and by Strassen's form. So are data and results that do not stay in L2.
+// Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead: by a
+// contraction, by Winograd's and by Strassen's form. So are data and results that do not stay in L2.
 TEST(Function, WeightsDataAndResultsAreFetched) {
   auto fetched = [](const char* op, const Shape& data, const Shape& weights, const op::AttrValues& attrs, bool pays,
                     int64_t l3_bytes) {
@@ -710,8 +714,8 @@ TEST(Nest, RefusesScansWithoutTheStepBefore) {
   EXPECT_NE(refused("i0/1 k0/2 k0/1", "at last.3 stack fold i1").find("does not walk"), std::string::npos);
 }
 
-// Taps 8 apart over 4 elements that are padded by 8: but for the middle one they read nothing but padding, and what they would be
-// multiplied with is not read.
+// Taps 8 apart over 4 elements that are padded by 8: but for the middle one they read nothing but padding, and what
+// they would be multiplied with is not read.
 TEST(Nest, LoopsInsideLeavePaddingOut) {
   te::Tensor x = te::placeholder("x", {imm(4)}, f32), w = te::placeholder("w", {imm(3)}, f32);
   te::Tensor padded = te::compute("padded", {imm(20)}, [&](const Exprs& i) {

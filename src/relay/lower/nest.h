@@ -1,8 +1,8 @@
 // The one mechanism that builds loops: (stages, schedule) -> kernels. It knows nothing of operators.
 //
-// Every root stage becomes one kernel. Its parallel loops become the task index. Stages placed At a loop are built inside it,
-// over the region that the loops below need (interval analysis of the index maps); inlined stages are substituted into their
-// uses. Illegal schedules are refused with the reason, never built wrongly.
+// Every root stage becomes one kernel. Its parallel loops become the task index. Stages placed At a loop are built
+// inside it, over the region that the loops below need (interval analysis of the index maps); inlined stages are
+// substituted into their uses. Illegal schedules are refused with the reason, never built wrongly.
 #pragma once
 
 #include "relay/base/target_desc.h"
@@ -23,7 +23,8 @@ struct BuiltKernel {
   te::Tensors params;  // in the order of kernel.params; root is the last
 };
 
-// `stages`: topological, placeholders included; names unique. `layouts`: one for each placeholder and root stage (by name).
+// `stages`: topological, placeholders included; names unique. `layouts`: one for each placeholder and root stage (by
+// name).
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
                                                const std::map<std::string, Layout>& layouts, const TargetDesc& target,
                                                const std::string& name);

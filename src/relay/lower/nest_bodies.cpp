@@ -101,8 +101,8 @@ Expr KernelBuilder::resolve(const Expr& e) {
     const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
     if (!t) return n;
     auto [buffer, indices] = address(*t, n->args);
-    // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there, if the vector begins at
-    // a multiple of the lanes: then it stays in its block.
+    // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there, if the vector
+    // begins at a multiple of the lanes: then it stays in its block.
     bool padded = false;
     if (auto it = layouts_.find(t->name);
         it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {

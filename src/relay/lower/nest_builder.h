@@ -1,6 +1,6 @@
-// KernelBuilder: the loops of one kernel. Internal to nest.h; its parts are in nest.cpp (parameters, tasks), nest_loops.cpp (kinds of
-// loops, tails), nest_storage.cpp (stages placed in loops, their buffers and rings) and nest_bodies.cpp (what is computed at
-// one point, and where it is stored).
+// KernelBuilder: the loops of one kernel. Internal to nest.h; its parts are in nest.cpp (parameters, tasks),
+// nest_loops.cpp (kinds of loops, tails), nest_storage.cpp (stages placed in loops, their buffers and rings) and
+// nest_bodies.cpp (what is computed at one point, and where it is stored).
 #pragma once
 
 #include <unordered_map>
@@ -71,14 +71,15 @@ class KernelBuilder {
   // The steps of a sum over `axis` in which the results of `ranges` may read something other than padding.
   loop::Stmt inside_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
                          const Ranges& ranges, Inside with);
-  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or a partial one. Tiles that
-  // are cut again take what is left.
+  // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or a partial one.
+  // Tiles that are cut again take what is left.
   loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, Inside with);
-  // True if loops [level, end) of the stage, or of what is placed there, unroll the axis: that is a register tile. What is
-  // computed of a tile before it is stored has the axes of the result.
+  // True if loops [level, end) of the stage, or of what is placed there, unroll the axis: that is a register tile. What
+  // is computed of a tile before it is stored has the axes of the result.
   bool unrolls(const te::Tensor& stage, size_t level, const std::string& axis) const;
-  // `tail` < step elements from `begin` on. Of a register tile they are tiles of half the size, a quarter, and so on to four, and
-  // one of three, two or one, so that what all rows read is read a few times and not for each; others are single steps.
+  // `tail` < step elements from `begin` on. Of a register tile they are tiles of half the size, a quarter, and so on to
+  // four, and one of three, two or one, so that what all rows read is read a few times and not for each; others are
+  // single steps.
   loop::Stmt partial_tile(const te::Tensor& stage, const Loop& l, size_t level, const Expr& begin, const Expr& tail,
                           Inside with);
   loop::Stmt parallel_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, Inside with);

@@ -196,8 +196,8 @@ class Joiner {
     return life;
   }
 
-  // What stores the whole lives as long as all its parts, and these have no storage: the change of the bytes alive at each group from
-  // the first on that mentions one of them.
+  // What stores the whole lives as long as all its parts, and these have no storage: the change of the bytes alive at
+  // each group from the first on that mentions one of them.
   std::vector<int64_t> changes(const std::vector<int>& parts, int whole) const {
     const int stored = stored_in(plan_.arrays, whole);
     const Life now = lives_[stored], then = extended(now, parts);

@@ -2,15 +2,15 @@
 //
 //   - activations around convolutions and pooling are stored channels-last, whatever the model's attributes say;
 //   - of few channels, behind a network's input, they stay as they are given, or are copied so (planar.h);
-//   - a convolution or product that takes fewer multiplications in another form is rewritten (winograd.h, strassen.h); where its
-//     data holds a value that this form would spread, the direct form runs instead;
+//   - a convolution or product that takes fewer multiplications in another form is rewritten (winograd.h, strassen.h);
+//     where its data holds a value that this form would spread, the direct form runs instead;
 //   - groups whose results would not stay in cache become one kernel with the groups behind them (sliding.h);
 //   - groups between which the scores of attention would go through memory become one (join_attention.h);
-//   - what a concatenation reads is computed where its result lies, and what is made element by element in the place of its data
-//     (parts.h);
+//   - what a concatenation reads is computed where its result lies, and what is made element by element in the place
+//     of its data (parts.h);
 //   - an array read through padding gets a border as wide as its readers need, if they agree on what it holds;
-//   - of a function for many calls at once (LowerOptions::calls) attention and products keep their form, so that no call sees
-//     which others it came with;
+//   - of a function for many calls at once (LowerOptions::calls) attention and products keep their form, so that no
+//     call sees which others it came with;
 //   - inputs and outputs stay row-major; a copy stands between when the producer prefers another order.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Images of few channels that are stored by channels, as a network's input is given, or are copied so: a convolution to few
-// outputs, whose channels would leave lanes empty, takes lanes along the rows of images instead, and each weight times
-// vectors of neighbours.
+// Images of few channels that are stored by channels, as a network's input is given, or are copied so: a convolution to
+// few outputs, whose channels would leave lanes empty, takes lanes along the rows of images instead, and each weight
+// times vectors of neighbours.
 //
 //   for each image, each row y, each 64 pixels x of it
 //     acc[o, x] = sum(c, ky, kx) data[c, y + ky, x + kx] * weight[o, c, ky, kx]        5 x 4 accumulators of 16 pixels

@@ -24,9 +24,9 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
   return ranges;
 }
 
-// The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A limited
-// range stays as it is when lanes run along it, since the mask cuts it at the limit, or when it is unrolled in the end: then
-// a condition does.
+// The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A
+// limited range stays as it is when lanes run along it, since the mask cuts it at the limit, or when it is unrolled in
+// the end: then a condition does.
 Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
@@ -116,8 +116,8 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
   Region region;
   for (size_t d = 0; d < t.shape.size(); ++d) {
     Range whole{imm(0), scalar::simplify(t.shape[d])};
-    // floordiv(i, m) runs from floordiv(first i, m) to floordiv(last i, m); floormod(i, m) from floormod(first i, m) on, if
-    // all i lie between two multiples of m.
+    // floordiv(i, m) runs from floordiv(first i, m) to floordiv(last i, m); floormod(i, m) from floormod(first i, m)
+    // on, if all i lie between two multiples of m.
     const Expr& index = load->args[d];
     const bool divided = index->kind == scalar::Kind::Binary && scalar::is_int(index->args[1]) &&
                          index->args[1]->ivalue > 0 &&
@@ -196,7 +196,8 @@ Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
   return r;
 }
 
-// A scan keeps the step before in its ring; what it loads of itself is one step back along the axis that it folds along.
+// A scan keeps the step before in its ring; what it loads of itself is one step back along the axis that it folds
+// along.
 static void check_scan(const TensorNode& scan, const StageSchedule& s) {
   bool follows = s.place == Place::At && !s.fold.empty();
   scalar::visit(scan.body, [&](const Expr& n) {

@@ -11,9 +11,9 @@
 
 namespace relay::lower {
 
-// What is left of an axis inside the loops opened so far: [min, min + extent). With a `limit`, extent is a constant that may
-// reach beyond it: lanes at and past the limit must not be stored. With `guarded`, a part of a required region may lie
-// outside of the stage, because its reader has a guard.
+// What is left of an axis inside the loops opened so far: [min, min + extent). With a `limit`, extent is a constant
+// that may reach beyond it: lanes at and past the limit must not be stored. With `guarded`, a part of a required region
+// may lie outside of the stage, because its reader has a guard.
 struct Range {
   Expr min, extent;
   Expr limit = {};
@@ -44,7 +44,8 @@ class Regions {
   const StageSchedule& of(const te::TensorNode& stage) const;
   // All of every axis.
   Ranges full_ranges(const te::TensorNode& stage) const;
-  // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the axes.
+  // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the
+  // axes.
   Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const;
   // What a stage itself reads of t in these ranges.
   Region read_by(const te::TensorNode& stage, const te::TensorNode& t, const Ranges& ranges) const;

@@ -41,7 +41,8 @@ std::map<std::string, std::vector<float>> results(const GroupPlan& plan) {
   return arrays;
 }
 
-// Where a tile of one vector would wait for its loads, narrower ones of more vectors are better, and rows are cut evenly.
+// Where a tile of one vector would wait for its loads, narrower ones of more vectors are better, and rows are cut
+// evenly.
 TEST(RegisterTile, LoadsAndRows) {
   auto text = [](const TargetDesc& target, int64_t n, int64_t rows) {
     const RegisterTile t = choose_tile(target, target.vector_bytes / 4, n, 4, {rows}, {rows});
@@ -83,8 +84,8 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
     }
 }
 
-// Sums and maxima over windows that overlap: along columns first, whatever the distance of the taps. Not over windows that
-// share no column.
+// Sums and maxima over windows that overlap: along columns first, whatever the distance of the taps. Not over windows
+// that share no column.
 TEST(SplitWindow, ColumnsFirst) {
   struct Case {
     te::Combiner combiner;
@@ -125,8 +126,8 @@ TEST(SplitWindow, ColumnsFirst) {
   }
 }
 
-// Rows are computed together where their windows read the same ones: not across a dilation, nor where the tile of columns is more
-// than registers hold.
+// Rows are computed together where their windows read the same ones: not across a dilation, nor where the tile of
+// columns is more than registers hold.
 TEST(Window, RowsThatOverlap) {
   struct Case {
     int64_t window, stride, dilation;  // of rows
@@ -186,8 +187,8 @@ TEST(MergeSums, HeightAndWidth) {
   }
 }
 
-// Channels-last images are put behind each other as rows of channels: the result is viewed with channels as an axis, and
-// squares are turned around.
+// Channels-last images are put behind each other as rows of channels: the result is viewed with channels as an axis,
+// and squares are turned around.
 TEST(Elementwise, FlattensChannelsLastImages) {
   const int64_t images = 2, channels = 37, height = 7, width = 5, pixels = height * width, row = channels * pixels;
   te::Tensor x = te::placeholder("x", {imm(images), imm(channels), imm(height), imm(width)}, f32);
@@ -212,7 +213,8 @@ TEST(Elementwise, FlattensChannelsLastImages) {
             << n << ", " << c << ", " << p;
 }
 
-// Two images, one stored by channels and one channels-last, put together and enlarged: the first is copied, turned around.
+// Two images, one stored by channels and one channels-last, put together and enlarged: the first is copied, turned
+// around.
 TEST(Elementwise, CopiesWhatWouldBeGathered) {
   const int64_t channels = 19, height = 3, width = 21, both = 2 * channels;
   te::Tensor x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, f32),

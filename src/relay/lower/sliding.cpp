@@ -86,7 +86,8 @@ class Joiner {
   }
 
  private:
-  // Nanoseconds: what is not written to L3 and read again, against rows that two tasks compute and those copied into a ring.
+  // Nanoseconds: what is not written to L3 and read again, against rows that two tasks compute and those copied into a
+  // ring.
   bool pays(std::optional<size_t> first, size_t w, size_t last) const {
     const Candidate& window = candidates_[w];
     double saved = 0, cost = 0;

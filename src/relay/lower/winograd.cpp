@@ -19,7 +19,7 @@ using scalar::imm;
 using te::Axis;
 using Side = Winograd::Side;
 
-// --- the matrices ---------------------------------------------------------------------------------------------------------
+// --- the matrices ----------------------------------------------------------------------------------------------------
 
 // The product of (x - a) over the points but one, lowest power first.
 static std::vector<double> product_of_roots(const std::vector<double>& points, size_t without) {
@@ -72,7 +72,7 @@ WinogradMatrices winograd_matrices(Winograd::Side side) {
   }
 }
 
-// --- the convolution that is replaced -------------------------------------------------------------------------------------
+// --- the convolution that is replaced --------------------------------------------------------------------------------
 
 namespace {
 
@@ -156,7 +156,7 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
   return conv;
 }
 
-// --- whether it pays ------------------------------------------------------------------------------------------------------
+// --- whether it pays -------------------------------------------------------------------------------------------------
 
 // The part of the taps that the direct sum multiplies: it leaves out those in the padding where they are many.
 double read_taps(const Convolution& c) {
@@ -170,7 +170,8 @@ double read_taps(const Convolution& c) {
   return part < 0.85 ? part : 1;
 }
 
-// Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they lie.
+// Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they
+// lie.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
   double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
   double macs = static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) *
@@ -195,7 +196,7 @@ double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
   return multiply + transforms + apart + streamed_ns(positions * in * out * 4, t);
 }
 
-// --- the stages -----------------------------------------------------------------------------------------------------------
+// --- the stages ------------------------------------------------------------------------------------------------------
 
 class Rewriter {
  public:
@@ -243,7 +244,8 @@ class Rewriter {
  private:
   std::string name(const char* part) const { return format("{}_{}", conv_.sum->name, part); }
 
-  // Where result `at` of a direction lies when the images that lie in one another lie side by side, each in whole tiles.
+  // Where result `at` of a direction lies when the images that lie in one another lie side by side, each in whole
+  // tiles.
   static Expr in_side_by_side(const Expr& at, Side s, int64_t extent) {
     if (s.apart == 1) return at;
     return floormod(at, imm(s.apart)) * (s.tiles_of_one(extent) * s.m) + floordiv(at, imm(s.apart));
@@ -256,8 +258,8 @@ class Rewriter {
     return floormod(t, of_one) * (s.m * s.apart) + floordiv(t, of_one);
   }
 
-  // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so that
-  // the border of the array behind it can replace it.
+  // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so
+  // that the border of the array behind it can replace it.
   te::Tensor whole_tiles() {
     te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
     Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1) * y_.apart),
@@ -388,8 +390,8 @@ te::Tensor largest_values(const te::Tensor& data, bool images) {
                  [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], i[1], r[0]}; });
 }
 
-// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the logarithm,
-// and those of infinity and NaN are above all others.
+// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the
+// logarithm, and those of infinity and NaN are above all others.
 UsualValues usual_values(const te::Tensor& largest, bool images) {
   const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
               rows = images ? Exprs{largest->shape[1]} : largest->shape;
@@ -420,8 +422,8 @@ UsualValues usual_values(const te::Tensor& largest, bool images) {
   return {flag("usual", scalar::BinaryOp::Eq), flag("unusual", scalar::BinaryOp::Ne)};
 }
 
-// The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have a
-// window the transforms' errors multiply: then no more than six points.
+// The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have
+// a window the transforms' errors multiply: then no more than six points.
 static std::vector<std::pair<Side, Side>> forms(const Convolution& conv, int64_t m) {
   auto along = [&](int64_t taps, int64_t apart, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};

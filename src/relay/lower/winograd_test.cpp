@@ -56,8 +56,8 @@ double growth(const std::vector<std::vector<double>>& rows) {
   return most;
 }
 
-// usual_values() finds what may overflow: all transforms and the sum of `most_weight` together enlarge what passes it to less
-// than 2^128.
+// usual_values() finds what may overflow: all transforms and the sum of `most_weight` together enlarge what passes it
+// to less than 2^128.
 TEST(Winograd, UsualValuesDoNotOverflow) {
   auto all = [](Winograd::Side side) {
     WinogradMatrices w = winograd_matrices(side);
@@ -190,7 +190,8 @@ TEST(Winograd, KernelsGiveTheDirectSum) {
   check({.height = 11, .width = 14, .ky = 5, .kx = 5}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 10, .width = 13, .ky = 3, .kx = 5}, 4, 2e-2);
   check({.pad = 0, .ky = 5, .kx = 1}, 4, 2e-2);
-  // Taps that are apart: images of 6 x 4 and 5 x 4 pixels, of one pixel, without padding, with more than the taps reach.
+  // Taps that are apart: images of 6 x 4 and 5 x 4 pixels, of one pixel, without padding, with more than the taps
+  // reach.
   check({.height = 11, .width = 8, .pad = 2, .dilation = 2}, 2, 0);
   check({.height = 11, .width = 8, .pad = 2, .dilation = 2}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 7, .width = 11, .pad = 12, .dilation = 12}, 2, 0);

@@ -1,8 +1,8 @@
 // What operator files share: reading input types, symbolic shape arithmetic, and a few te stages. Only files of op/
 // include it.
 //
-// Dimensions agree when they are proven equal or one of them is `?`. Where neither that nor the contrary is known, typing
-// notes it and whoever runs the function checks it (conditions.h); so with bounds and multiples.
+// Dimensions agree when they are proven equal or one of them is `?`. Where neither that nor the contrary is known,
+// typing notes it and whoever runs the function checks it (conditions.h); so with bounds and multiples.
 #pragma once
 
 #include "relay/op/op.h"

@@ -1,5 +1,5 @@
-// Conditions: what operators need of sizes and typing neither proves nor refutes. Whoever runs a function checks them before
-// it begins (runtime/program.h: Check), so that what is computed may rely on them.
+// Conditions: what operators need of sizes and typing neither proves nor refutes. Whoever runs a function checks them
+// before it begins (runtime/program.h: Check), so that what is computed may rely on them.
 //
 //   Assumptions assumed;
 //   def.infer(attrs, {Tensor[(1, 3, h, w)]});     // nn.max_pool2d, a window of 7: assumed.found() is {h >= 7, w >= 7}
@@ -43,14 +43,14 @@ class Assumptions {
   Assumptions* outer_;
 };
 
-// A set of conditions, without what others in it imply: of the bounds of one size only the highest is left, so that a chain of
-// windows over one input has one condition an axis.
+// A set of conditions, without what others in it imply: of the bounds of one size only the highest is left, so that a
+// chain of windows over one input has one condition an axis.
 class Conditions {
  public:
   void add(const Condition& condition);
   void add(const std::vector<Condition>& conditions);
-  // In the order in which they came. The places that a size is a multiple of are joined: h % 2 == 0 and h / 2 % 2 == 0 are
-  // h % 4 == 0.
+  // In the order in which they came. The places that a size is a multiple of are joined: h % 2 == 0 and h / 2 % 2 == 0
+  // are h % 4 == 0.
   std::vector<Condition> list() const;
 
  private:
@@ -61,8 +61,8 @@ class Conditions {
   std::unordered_map<uint64_t, std::vector<size_t>> index_;  // by a hash of kind and left side
 };
 
-// Of what a typed expression computes whenever it is evaluated: not of branches, nor of functions, which find theirs when they
-// are called.
+// Of what a typed expression computes whenever it is evaluated: not of branches, nor of functions, which find theirs
+// when they are called.
 std::vector<Condition> conditions_of(const ir::Expr& body);
 
 // The same over other variables.

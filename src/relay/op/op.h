@@ -47,7 +47,8 @@ struct Example {
   bool bench = false;         // a benchmark entry: too large for the evaluator, only typed, compiled and timed
 };
 
-// Indices that the executors check before they compute: each is in [-extent, extent), those below zero count from the end.
+// Indices that the executors check before they compute: each is in [-extent, extent), those below zero count from the
+// end.
 struct CheckedIndices {
   size_t input = 0;           // which of the inputs they are
   ir::Dims extents;           // one for all, or one for each slice along their first dimension
@@ -75,11 +76,12 @@ struct OpDef {
   std::function<Types(const Attrs&, Types inputs)> complete;
   // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
-  // Only of an operator with one result, whose type may have a `?` where all of the inputs' sizes are known: then a size
-  // depends on the inputs' values. The result's shape, int64[rank], from the inputs. See transform/size_results.cpp.
+  // Only of an operator with one result, whose type may have a `?` where all of the inputs' sizes are known: then a
+  // size depends on the inputs' values. The result's shape, int64[rank], from the inputs. See
+  // transform/size_results.cpp.
   std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
-  // What must hold of indices among the inputs, whose types are complete; null, or nothing for these attributes: nothing.
-  // compute() may rely on it for its results, and reads nothing outside of the data in any case.
+  // What must hold of indices among the inputs, whose types are complete; null, or nothing for these attributes:
+  // nothing. compute() may rely on it for its results, and reads nothing outside of the data in any case.
   std::function<std::optional<CheckedIndices>(const Attrs&, const Types& inputs)> checked;
   bool by_executor = false;        // no kernel: the executors do it themselves
   const OpDef* part_of = nullptr;  // made of that operator's `shape`; such are in no list

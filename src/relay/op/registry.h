@@ -11,7 +11,8 @@ const std::vector<const OpDef*>& all();
 const OpDef* find(std::string_view name);
 // The expression node that stands for the operator (the same node every time).
 ir::Expr node(const OpDef& def);
-// The operator's attributes from values by name, or what is wrong with them ("nn.conv2d: there is no attribute 'stride'").
+// The operator's attributes from values by name, or what is wrong with them ("nn.conv2d: there is no attribute
+// 'stride'").
 using AttrValues = std::vector<std::pair<std::string, ir::AttrValue>>;
 Result<Attrs> attributes(const OpDef& def, const AttrValues& values, Span span = {});
 // Calls an operator by name; attributes by name. For importers, passes and tests. An unknown name is an internal error;

@@ -3,8 +3,9 @@
 //   import "list"                        in a text: List, map, foldl, ... and what they need
 //   text::import_prelude(module, "tree")  in C++
 //
-// A part is a file NAME.relay of this folder (CMake puts its text into the library), or a tensor array, whose text is made
-// on request: "tensor_array_float32" holds tensors of any rank up to 6, "tensor_array_float32_any_3" those of shape (?, 3).
+// A part is a file NAME.relay of this folder (CMake puts its text into the library), or a tensor array, whose text is
+// made on request: "tensor_array_float32" holds tensors of any rank up to 6, "tensor_array_float32_any_3" those of
+// shape (?, 3).
 #pragma once
 
 #include <optional>
@@ -16,7 +17,8 @@ namespace relay::prelude {
 
 // The names of the files.
 std::vector<std::string> parts();
-// The text of a part; the ending `.rly` that version 0.0.5 wrote may follow its name. Nothing when there is no such part.
+// The text of a part; the ending `.rly` that version 0.0.5 wrote may follow its name. Nothing when there is no such
+// part.
 std::optional<std::string> find(std::string_view name);
 
 // The part whose file defines a type, a constructor or (by name with @) a function.

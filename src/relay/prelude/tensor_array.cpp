@@ -1,7 +1,8 @@
 // Tensor arrays: lists of tensors that a program reads, writes, stacks and splits while it runs.
 //
-// The type system has no variable for an element type or a rank, so there is a set of definitions for each; their texts are
-// made here from one template. In it $D is the element type and, for arrays of a fixed shape, $S the suffix of names.
+// The type system has no variable for an element type or a rank, so there is a set of definitions for each; their texts
+// are made here from one template. In it $D is the element type and, for arrays of a fixed shape, $S the suffix of
+// names.
 #include <charconv>
 
 #include "relay/base/dtype.h"
@@ -105,7 +106,7 @@ def @tensor_array_unstack_$U_helper(%i: int32, %limit: int32, %x: Tensor[$W, $D]
 
 static std::string shape_text(const std::vector<std::string>& dims) { return format("({})", join(dims, ", ")); }
 
-// --- any rank ---------------------------------------------------------------------------------------------------------
+// --- any rank --------------------------------------------------------------------------------------------------------
 
 // The clauses of a match for the ranks from `first` to `last`; in the template $0 is the rank, $1 the next one.
 static std::string clauses(std::string_view text, int first, int last, const std::string& dtype) {
@@ -166,7 +167,7 @@ def @tensor_array_gather_$D(%array: List[$T], %indices: Tensor[(?), int32]) -> $
   return out;
 }
 
-// --- one shape --------------------------------------------------------------------------------------------------------
+// --- one shape -------------------------------------------------------------------------------------------------------
 
 static std::string fixed_type(const std::string& suffix) { return format("static_tensor_{}_t", suffix); }
 

@@ -2,17 +2,18 @@
 //
 //   header      64 bytes: magic, version, sizes, where the other parts are, a checksum of the description
 //   description target, executor, program, the table of constants, a checksum of the code
-//   code        the kernels, and the functions where they are machine code: an ELF shared object without undefined symbols
-//   constants   each aligned to 64 bytes, used where they are mapped; those that a kernel makes larger of others when the
-//               program is linked (program.h: Preparation) are not stored
+//   code        the kernels, and the functions where they are machine code: an ELF shared object without undefined
+//               symbols
+//   constants   each aligned to 64 bytes, used where they are mapped; those that a kernel makes larger of others
+//               when the program is linked (program.h: Preparation) are not stored
 //
-// Description, code and each constant have a checksum (XXH3), and reading compares all of them at once: a damaged file is
-// found before it runs. The description also carries notes that the runtime does not read: what the compiler did, and what
-// its tools want to know of the model.
+// Description, code and each constant have a checksum (XXH3), and reading compares all of them at once: a damaged file
+// is found before it runs. The description also carries notes that the runtime does not read: what the compiler did,
+// and what its tools want to know of the model.
 //
 // All numbers are little-endian. The same contents give the same bytes. Reading trusts nothing: every count, offset,
-// alignment, rank, string, expression and index is checked against the file and the limits before it is used, so a truncated
-// or hostile description gives a diagnostic. The code is native code: load only what you would run.
+// alignment, rank, string, expression and index is checked against the file and the limits before it is used, so a
+// truncated or hostile description gives a diagnostic. The code is native code: load only what you would run.
 #pragma once
 
 #include "relay/runtime/executable.h"

@@ -200,7 +200,7 @@ void relay_tensor_release(relay_tensor* tensor) {
   *tensor = relay_tensor{};
 }
 
-// --- values ------------------------------------------------------------------------------------------------------------
+// --- values ----------------------------------------------------------------------------------------------------------
 
 relay_value* relay_value_copy(const relay_value* value) {
   return value ? reinterpret_cast<relay_value*>(retain(from_c(value))) : nullptr;

@@ -203,7 +203,8 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
   return (calls_.size() < most_calls && bytes_ < most_bytes) || or_give_back([&] { return flush(); });
 }
 
-// What was kept, if it is there and nobody else has it; else new memory, which is kept while all that is kept is little.
+// What was kept, if it is there and nobody else has it; else new memory, which is kept while all that is kept is
+// little.
 Value CallQueue::memory_for(Value* kept, int64_t bytes) {
   if (*kept && is_unique(kept->get())) return *kept;
   Value made = Value::take(make_tensor(dtype_id(DType::uint8()), {&bytes, 1}, static_cast<size_t>(bytes)));

@@ -1,23 +1,24 @@
-// Calls that wait: calls of a segment that do not depend on each other are run together, so that weights are read once for
-// all of them and not for each.
+// Calls that wait: calls of a segment that do not depend on each other are run together, so that weights are read once
+// for all of them and not for each.
 //
 //   %3 = segment layer(%1)      waits: %3 is there, its contents are not
 //   %4 = segment layer(%2)      waits
 //   %5 = segment join(%3, %4)   waits too
-//   flush()                     copies %1 and %2 into two rows, runs layer for two calls: %3 and %4 are rows of the result; then join
+//   flush()                     copies %1 and %2 into two rows, runs layer for two calls, whose results are the rows
+//                               %3 and %4; then runs join
 //
-// A call is ready when none of its arguments waits. flush() runs all ready calls of one segment together, again and again: of
-// the segment that reads the fewest constants, since until there are none of it left more calls of the others become ready.
-// Which segments wait the compiler decides (Batching in program.h). Tuples, data, closures and references hold what waits as
-// any other value. Contents are read by segments that do not wait, and when the run ends: they ask for flush(). Instructions
-// read conditions and shapes only, which never wait.
+// A call is ready when none of its arguments waits. flush() runs all ready calls of one segment together, again and
+// again: of the segment that reads the fewest constants, since until there are none of it left more calls of the others
+// become ready. Which segments wait the compiler decides (Batching in program.h). Tuples, data, closures and references
+// hold what waits as any other value. Contents are read by segments that do not wait, and when the run ends: they ask
+// for flush(). Instructions read conditions and shapes only, which never wait.
 //
-// A call whose arguments are constants of the program, a state to begin with, gives the same each time: the first such call of
-// a segment runs at once, and the others get its results.
+// A call whose arguments are constants of the program, a state to begin with, gives the same each time: the first such
+// call of a segment runs at once, and the others get its results.
 //
-// A row is computed as if it were alone, with the same kernel for any number of rows, so results are the same bits however calls
-// come together. At most most_calls wait, and as many as have most_bytes of rows. A result that is kept keeps the rows of at most
-// most_rows calls.
+// A row is computed as if it were alone, with the same kernel for any number of rows, so results are the same bits
+// however calls come together. At most most_calls wait, and as many as have most_bytes of rows. A result that is kept
+// keeps the rows of at most most_rows calls.
 #pragma once
 
 #include "relay/runtime/segment_runner.h"
@@ -36,7 +37,8 @@ class CallQueue {
   bool empty() const { return calls_.empty(); }
   // A call of a segment that waits or joins: as RunContext::run_segment().
   bool call(uint32_t segment, Object* const* args, Object** results);
-  // Computes all that waits. False after the run's fail(); nothing waits then either, and who holds a result finds zeros.
+  // Computes all that waits. False after the run's fail(); nothing waits then either, and who holds a result finds
+  // zeros.
   bool flush();
   // Gives up what waits.
   void drop();
@@ -63,8 +65,8 @@ class CallQueue {
         : plan(std::move(made)), runner(linked, segment, plan) {}
     Plan plan;
     SegmentRunner runner;
-    // Memory of results, some for each that is made, in turns: used again when nobody else has it any more. A flush begins with
-    // the first, which is more likely in cache than what was used longest ago.
+    // Memory of results, some for each that is made, in turns: used again when nobody else has it any more. A flush
+    // begins with the first, which is more likely in cache than what was used longest ago.
     static constexpr size_t turns = 8;
     std::vector<Value> kept;
     size_t turn = 0;

@@ -87,7 +87,7 @@ Object* make_tensor_of_shape(RunContext& run, const Object* shape) {
   return made;
 }
 
-// --- segments ----------------------------------------------------------------------------------------------------------
+// --- segments --------------------------------------------------------------------------------------------------------
 
 RunContext::Bound::Bound(const LinkedProgram& linked, const Segment& segment, Plan made)
     : plan(std::move(made)), runner(linked, segment, plan) {

@@ -1,8 +1,9 @@
-// What one run of a program with functions has: segments ready for the shapes they met, an arena, references, the error.
+// What one run of a program with functions has: segments ready for the shapes they met, an arena, references, the
+// error.
 //
-// Whoever runs the functions (the VM, or machine code through native.h) calls run_segment() for the places in the code that
-// run segments. A place remembers what it last ran: when the shapes are the same, and they mostly are, a call is a few
-// comparisons, fresh outputs and the kernels. Segments do not nest, so one arena serves them all.
+// Whoever runs the functions (the VM, or machine code through native.h) calls run_segment() for the places in the code
+// that run segments. A place remembers what it last ran: when the shapes are the same, and they mostly are, a call is a
+// few comparisons, fresh outputs and the kernels. Segments do not nest, so one arena serves them all.
 #pragma once
 
 #include <map>
@@ -23,8 +24,8 @@ class RunContext {
   bool finish() { return !queue_ || queue_->flush(); }
   void end();
 
-  // Segment `linked.sites[site]`: as many arguments and results as it has. The results have counts of their own. False, and
-  // no result, after fail().
+  // Segment `linked.sites[site]`: as many arguments and results as it has. The results have counts of their own. False,
+  // and no result, after fail().
   bool run_segment(uint32_t site, Object* const* args, Object** results);
 
   // A segment with its arrays at these places.

@@ -76,7 +76,7 @@ Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Pro
   return std::shared_ptr<Executable>(new Executable(std::move(linked), options, executor));
 }
 
-// --- inputs and outputs ------------------------------------------------------------------------------------------------
+// --- inputs and outputs ----------------------------------------------------------------------------------------------
 
 static std::string typed(const PortInfo& info) {
   if (!info.is_tensor) return format("`{}`: {}", info.name, info.type);
@@ -205,7 +205,7 @@ Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> inpu
   return shapes;
 }
 
-// --- memory ------------------------------------------------------------------------------------------------------------
+// --- memory ----------------------------------------------------------------------------------------------------------
 
 Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
   {
@@ -230,7 +230,7 @@ Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
   return arena;
 }
 
-// --- running -----------------------------------------------------------------------------------------------------------
+// --- running ---------------------------------------------------------------------------------------------------------
 
 Result<std::vector<Tensor>> Executable::run(std::span<const Tensor> inputs, const RunOptions& options) {
   std::vector<Tensor> outputs(outputs_.size());
@@ -370,7 +370,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
   return ok();
 }
 
-// --- programs with functions -------------------------------------------------------------------------------------------
+// --- programs with functions -----------------------------------------------------------------------------------------
 
 struct Executable::Machine {
   explicit Machine(const LinkedProgram& linked) : context(linked) {}

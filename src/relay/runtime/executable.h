@@ -28,8 +28,8 @@ struct ExecutableOptions {
   int threads = 0;                      // at most; 0: all cores this process may use
   std::optional<Executor> executor{};   // none: the graph runner where it can, then machine code if there is some
   size_t call_depth = size_t{1} << 24;  // calls that wait for others, at most; of Aot see native_functions.h
-  // Bytes that weights, temporaries and results of a segment may take together; 0: no limit. A segment that would take more is
-  // not run. (Values that a program with functions keeps are not counted.)
+  // Bytes that weights, temporaries and results of a segment may take together; 0: no limit. A segment that would take
+  // more is not run. (Values that a program with functions keeps are not counted.)
   int64_t memory_limit = 0;
 };
 
@@ -40,8 +40,8 @@ struct RunOptions {
   std::vector<bool>* owned = nullptr;
 };
 
-// An input or output, for people and tools. The result of a program with functions has an output for each field when it is a
-// tuple, and so on.
+// An input or output, for people and tools. The result of a program with functions has an output for each field when it
+// is a tuple, and so on.
 struct PortInfo {
   std::string name;
   std::string type;       // "Tensor[(m, 224), float32]", "List[Tensor[(), int32]]"
@@ -63,7 +63,8 @@ class Executable {
   // Into `outputs`: those with a value are written in place (type, shape and alignment must be right, no overlap with
   // inputs), the others are filled in.
   Status run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options = {});
-  // Of values: whatever the parameters' types say. The result of a graph is its output, or a tuple when there are several.
+  // Of values: whatever the parameters' types say. The result of a graph is its output, or a tuple when there are
+  // several.
   Result<Value> call(std::span<const Value> inputs, const RunOptions& options = {});
   // A function that this program made.
   Result<Value> call_closure(const Value& closure, std::span<const Value> args, const RunOptions& options = {});

@@ -1,5 +1,5 @@
-// What functions do, whoever runs them: the VM (vm_test.cpp), machine code (exec/functions_test.cpp). Each of them includes this
-// and says
+// What functions do, whoever runs them: the VM (vm_test.cpp), machine code (exec/functions_test.cpp). Each of them
+// includes this and says
 //
 //   INSTANTIATE_TEST_SUITE_P(Vm, Functions, testing::Values(FunctionRunner{"vm", library_alone}), name_of_runner);
 #pragma once
@@ -104,7 +104,7 @@ TEST_P(Functions, SaysWhenAValueDoesNotFit) {
   EXPECT_EQ(number(call(e, {list_of(3)})), 3);  // and goes on after errors
 }
 
-// --- calls that wait -----------------------------------------------------------------------------------------------------
+// --- calls that wait -------------------------------------------------------------------------------------------------
 
 inline Result<Value> run_reported(const std::shared_ptr<Executable>& e, std::vector<Value> args, Report& report) {
   return e->call(args, {.report = &report});
@@ -172,7 +172,8 @@ TEST_P(Functions, WhatWaitsIsGivenUpWhenARunFails) {
   EXPECT_EQ(number(call(e, {tree_of(3), scalar(10)}).field(0)), 6);
 }
 
-// A kernel asks for more scratch memory than there is: the flush fails, at the end of the run or where contents are read.
+// A kernel asks for more scratch memory than there is: the flush fails, at the end of the run or where contents are
+// read.
 TEST_P(Functions, AFlushThatFailsEndsTheRun) {
   if (heap_bytes() == 0) GTEST_SKIP() << "the address sanitizer needs all address space";
   std::shared_ptr<Program> p = tree_program();
@@ -217,7 +218,8 @@ TEST_P(Functions, AResultThatWaitsMayBeReturnedTwice) {
   EXPECT_TRUE(is_unique(x.get()));
 }
 
-// fn main(x) = (1 + 1, 1 + 1, (1 + 2) + x, 2 + 1): of calls that are given constants only, the first is remembered from run to run.
+// fn main(x) = (1 + 1, 1 + 1, (1 + 2) + x, 2 + 1): of calls that are given constants only, the first is remembered from
+// run to run.
 TEST_P(Functions, CallsOfConstantsAreRunOnce) {
   std::shared_ptr<Program> p = scalar_program();
   uint32_t together = batched_segment(*p, "add_together", Add, 2, Batching::Begins);
@@ -299,7 +301,8 @@ TEST_P(Functions, ClosuresCapture) {
   EXPECT_EQ(number(call(make(p), {scalar(5)})), 11);
 }
 
-// fn main(x, limit) { letrec loop = fn(x) { if (x < limit) { loop(x + 1) } else { x } }; loop(x) }, and gives the closure too.
+// fn main(x, limit) { letrec loop = fn(x) { if (x < limit) { loop(x + 1) } else { x } }; loop(x) }, and gives the
+// closure too.
 TEST_P(Functions, AClosureCallsItselfAndTheHostCallsIt) {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 2);
@@ -408,9 +411,10 @@ TEST_P(Functions, FailNamesThePlace) {
             "  help: give inputs for which the program has a result, or handle this case in the program\n");
 }
 
-// --- references --------------------------------------------------------------------------------------------------------
+// --- references ------------------------------------------------------------------------------------------------------
 
-// fn main(n, limit) { let r = ref(()); r := (r, n); if (n < limit) { main(n + 1, limit) } else { n } }: garbage in cycles.
+// fn main(n, limit) { let r = ref(()); r := (r, n); if (n < limit) { main(n + 1, limit) } else { n } }: garbage in
+// cycles.
 TEST_P(Functions, CyclesOfReferencesDoNotPileUp) {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 2);
@@ -476,7 +480,7 @@ TEST_P(Functions, ReferencesLiveOnBetweenRuns) {
   ReferenceHeap::resting().collect();
 }
 
-// --- shapes ------------------------------------------------------------------------------------------------------------
+// --- shapes ----------------------------------------------------------------------------------------------------------
 
 // Appends one row: (n, 4) and (1, 4) to (n + 1, 4).
 inline void append_row(void* const* p, const int64_t* shape, int64_t, int64_t, void*) {
@@ -625,7 +629,8 @@ TEST_P(Functions, RegistersThatMayBeEmpty) {
   EXPECT_TRUE(is_unique(a.get()) && is_unique(b.get()));
 }
 
-// The same function with one and with two values captured, called with as many arguments as it then takes, and with others.
+// The same function with one and with two values captured, called with as many arguments as it then takes, and with
+// others.
 TEST_P(Functions, ClosuresOfOneFunctionMayCaptureMoreOrLess) {
   std::shared_ptr<Program> p = scalar_program();
   p->types = {{"Bool", {{"Yes", 0}, {"No", 0}}}};

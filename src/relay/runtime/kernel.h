@@ -1,5 +1,5 @@
-// A kernel as the runtime sees it: a function pointer. Who made it (the compiler in this process, a linker long ago) does
-// not matter here.
+// A kernel as the runtime sees it: a function pointer. Who made it (the compiler in this process, a linker long ago)
+// does not matter here.
 #pragma once
 
 #include <cstdint>

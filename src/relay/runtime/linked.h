@@ -1,5 +1,5 @@
-// A program ready to be executed: its kernels have addresses, its constants are values, its types and functions have numbers
-// of this process.
+// A program ready to be executed: its kernels have addresses, its constants are values, its types and functions have
+// numbers of this process.
 #pragma once
 
 #include "relay/runtime/kernel.h"
@@ -14,8 +14,8 @@ struct LinkedProgram {
   std::vector<KernelFn> kernels;  // by index of Program::kernels
   std::vector<Value> constants;   // by index of Program::constants; of programs with functions only
   std::vector<TypeId> types;      // by index of Program::types
-  // A closure's Object::id is this plus the index of its function. No two programs have the same numbers, so a closure that
-  // was given to another program is found out.
+  // A closure's Object::id is this plus the index of its function. No two programs have the same numbers, so a closure
+  // that was given to another program is found out.
   uint32_t first_function = 0;
   // The places that run segments, numbered through all functions in order: what executors keep for each.
   std::vector<uint32_t> sites;                 // the segment of each
@@ -27,8 +27,8 @@ struct LinkedProgram {
   int64_t memory_limit = 0;  // as ExecutableOptions has it
 };
 
-// `program` is valid. corrupt_file when the library lacks a kernel, incompatible_artifact when its functions are for another
-// version of native.h.
+// `program` is valid. corrupt_file when the library lacks a kernel, incompatible_artifact when its functions are for
+// another version of native.h.
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
 
 // The plan of a segment; out_of_memory, with what takes it, when it needs more than the limit.

@@ -14,8 +14,8 @@
 
 namespace relay::runtime {
 
-// The instruction sets that generated kernels may use: LLVM's name, the kernel's name in /proc/cpuinfo. What the operating
-// system does not save for us is not in that file, which is as it should be.
+// The instruction sets that generated kernels may use: LLVM's name, the kernel's name in /proc/cpuinfo. What the
+// operating system does not save for us is not in that file, which is as it should be.
 struct FeatureName {
   const char* feature;
   const char* flag;

@@ -4,9 +4,9 @@
 //   if (!stack.reserve(size_t{1} << 30)) ...                          address space; memory comes as it is touched
 //   void* result = stack.call(f, &arguments);                         f(&arguments) on that stack
 //
-// The thread's own stack is too small for recursion over a list of a million links, and its size is not ours to choose. Whoever
-// runs here compares the stack's address with end(): below it, `spare` bytes are left for what does not compare (kernels, the
-// runtime). Exceptions must not leave `f`.
+// The thread's own stack is too small for recursion over a list of a million links, and its size is not ours to choose.
+// Whoever runs here compares the stack's address with end(): below it, `spare` bytes are left for what does not compare
+// (kernels, the runtime). Exceptions must not leave `f`.
 #pragma once
 
 #include <cstddef>

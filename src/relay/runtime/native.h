@@ -10,9 +10,9 @@
  *       ...
  *
  * An operation that fails gives null (0 or -1 where it says so), has taken nothing over, and the run remembers why: the
- * function hands what it holds to give_up(). Objects are those of value.h; code counts them and reads their fields by its
- * layout. Indices are those of the program: types, functions, messages; sites count the RunSegment instructions of all
- * functions in order.
+ * function hands what it holds to give_up(). Objects are those of value.h; code counts them and reads their fields by
+ * its layout. Indices are those of the program: types, functions, messages; sites count the RunSegment instructions of
+ * all functions in order.
  *
  * Code and runtime may be of different ages: whatever changes a layout or meaning here or in value.h raises
  * RELAY_NATIVE_VERSION. */
@@ -63,8 +63,8 @@ typedef struct relay_operations {
   void (*fail)(relay_run* run, uint32_t function, uint32_t message);
   /* Called when the stack has passed stack_end: whether the function may go on. */
   int (*more_stack)(relay_run* run, uint32_t function);
-  /* Notes that the function was left by a failure (none: UINT32_MAX), and releases `count` objects, some of which may be
-   * null. Always null. */
+  /* Notes that the function was left by a failure (none: UINT32_MAX), and releases `count` objects, some of which may
+   * be null. Always null. */
   relay_object* (*give_up)(relay_run* run, uint32_t function, uint32_t count, ...);
 } relay_operations;
 
@@ -82,8 +82,8 @@ struct relay_run {
 /* A function: its arguments are taken over, as is what it returns. Null after a failure. */
 typedef relay_object* (*relay_function)(relay_run* run, relay_object** args);
 
-/* The functions of a program, under the name RELAY_FUNCTIONS in its code: those that can be called from outside, which are
- * the first and those of closures; null for others. */
+/* The functions of a program, under the name RELAY_FUNCTIONS in its code: those that can be called from outside, which
+ * are the first and those of closures; null for others. */
 #define RELAY_FUNCTIONS "relay.functions"
 typedef struct relay_functions {
   uint32_t version; /* RELAY_NATIVE_VERSION */

@@ -1,5 +1,5 @@
-// Runs functions that are machine code (native.h), on a stack of its own (machine_stack.h): calls that wait for others are
-// frames there, a tail call reuses its caller's, and a recursion too deep ends in a diagnostic, as on the VM.
+// Runs functions that are machine code (native.h), on a stack of its own (machine_stack.h): calls that wait for others
+// are frames there, a tail call reuses its caller's, and a recursion too deep ends in a diagnostic, as on the VM.
 #pragma once
 
 #include <exception>

@@ -1,7 +1,7 @@
-// What the instructions of a function do to values: one place for the VM, which includes this, and for machine code, which
-// calls it through native.h. An operation that cannot be done calls run.fail() and returns null (or what it says), and then it
-// has taken nothing over. The objects of a valid program fit statically; these checks are what is left when it was compiled
-// from another program than it says, or was given values of other types.
+// What the instructions of a function do to values: one place for the VM, which includes this, and for machine code,
+// which calls it through native.h. An operation that cannot be done calls run.fail() and returns null (or what it
+// says), and then it has taken nothing over. The objects of a valid program fit statically; these checks are what is
+// left when it was compiled from another program than it says, or was given values of other types.
 #pragma once
 
 #include "relay/runtime/context.h"
@@ -90,7 +90,8 @@ inline int64_t closure_function(RunContext& run, const Object* closure, size_t a
   return -1;
 }
 
-// Writes what a closure's function is given before its arguments to `to`, and says how many that are. Takes the closure over.
+// Writes what a closure's function is given before its arguments to `to`, and says how many that are. Takes the closure
+// over.
 inline uint32_t open_closure(Object* closure, bool takes_self, Object** to) {
   uint32_t captured = closure->size;
   for (uint32_t i = 0; i < captured; ++i) to[i] = retain(fields(closure)[i]);

@@ -1,10 +1,10 @@
 // Where every array lies, at concrete sizes.
 //
-// Arrays that live at the same time get disjoint ranges of one arena; the others share. An array lives from its first to its
-// last mention. They are placed one after the other, each at the lowest offset that is free during its life: the largest
-// first; if that needs more than the lower bound (the most bytes alive at one time), those of the largest product of size and
-// life first, then the longest lives, each again with what reached highest in front. The best counts. Real models need the
-// lower bound.
+// Arrays that live at the same time get disjoint ranges of one arena; the others share. An array lives from its first
+// to its last mention. They are placed one after the other, each at the lowest offset that is free during its life: the
+// largest first; if that needs more than the lower bound (the most bytes alive at one time), those of the largest
+// product of size and life first, then the longest lives, each again with what reached highest in front. The best
+// counts. Real models need the lower bound.
 #pragma once
 
 #include "relay/runtime/program.h"
@@ -24,7 +24,8 @@ struct Placement {
 // Places lifetimes of non-zero size; those of size zero get offset 0.
 Placement place(std::span<const Lifetime> lifetimes);
 
-// From the first to the last mention of each array, or a part of it, given their sizes; of those that are not temporary, nothing.
+// From the first to the last mention of each array, or a part of it, given their sizes; of those that are not
+// temporary, nothing.
 std::vector<Lifetime> lifetimes(const Segment& segment, std::span<const int64_t> bytes);
 
 // All sizes of a segment for given values of its shape variables.

@@ -6,7 +6,7 @@
 
 namespace relay::runtime {
 
-// --- shape variables ---------------------------------------------------------------------------------------------------
+// --- shape variables -------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -169,7 +169,7 @@ Result<std::vector<int64_t>> bind_variables(const Signature& s, std::span<const 
   return bind(dims, shapes, false);
 }
 
-// --- a graph as a program with a function --------------------------------------------------------------------------------
+// --- a graph as a program with a function ----------------------------------------------------------------------------
 
 static Port port(const Segment& s, uint32_t array, const std::string& name) {
   const Array& a = s.arrays[array];

@@ -9,12 +9,13 @@
 //     kernel relu(%1, out) tasks m
 //   }
 //
-// It binds its shape variables from its inputs' dimensions and checks the rest. Every size is an expression over them, so at
-// concrete sizes everything is known before the first kernel runs: where each array lies (planner.h), how many tasks each
-// kernel has. A program of one segment and no function is a model without control flow; the segment is run directly.
+// It binds its shape variables from its inputs' dimensions and checks the rest. Every size is an expression over them,
+// so at concrete sizes everything is known before the first kernel runs: where each array lies (planner.h), how many
+// tasks each kernel has. A program of one segment and no function is a model without control flow; the segment is run
+// directly.
 //
-// A *function* is code over values (value.h) in registers, for everything else: calls, branches, closures, data. The first is
-// where a run begins.
+// A *function* is code over values (value.h) in registers, for everything else: calls, branches, closures, data. The
+// first is where a run begins.
 //
 //   fn length(2 parameters, 4 registers) {             # of a list %0, with an accumulator %1
 //     0: switch List %0 [Nil: 1, Cons: 2]
@@ -24,8 +25,9 @@
 //     4: tail call length(%2!, %3!)
 //   }
 //
-// Code names arrays, kernels, registers, types and each other by index, and validate() checks every one, and that a register
-// has a value wherever it is read: a program that passes cannot make an executor read outside it, whatever file it came from.
+// Code names arrays, kernels, registers, types and each other by index, and validate() checks every one, and that a
+// register has a value wherever it is read: a program that passes cannot make an executor read outside it, whatever
+// file it came from.
 #pragma once
 
 #include "relay/runtime/size_expr.h"
@@ -39,7 +41,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// --- segments ----------------------------------------------------------------------------------------------------------
+// --- segments --------------------------------------------------------------------------------------------------------
 
 // Whether an array of a segment whose calls are batched has a row for each call, which are then its first dimension.
 enum class Rows : uint8_t {
@@ -77,8 +79,8 @@ struct Step {
 };
 constexpr int step_kind_count = static_cast<int>(Step::Kind::CheckIndices) + 1;
 
-// What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end. The extents
-// are the step's sizes: one for all, or one for each slice along the first dimension (behind that of calls).
+// What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end. The
+// extents are the step's sizes: one for all, or one for each slice along the first dimension (behind that of calls).
 struct IndexCheck {
   std::string op;             // "take"
   std::string place;          // in the source or the model, for people; may be empty
@@ -99,8 +101,8 @@ struct Check {
   std::string message;  // who needs it: "nn.max_pool2d needs `h >= 7`"
 };
 
-// When a segment takes many calls at once (call_queue.h). Then it has one shape variable, the number of calls; every input has
-// a row for each; all other sizes are constants.
+// When a segment takes many calls at once (call_queue.h). Then it has one shape variable, the number of calls; every
+// input has a row for each; all other sizes are constants.
 enum class Batching : uint8_t {
   None,    // it is run when it is called
   Joins,   // a call waits if an argument does
@@ -134,7 +136,7 @@ struct Segment {
   }
 };
 
-// --- functions ---------------------------------------------------------------------------------------------------------
+// --- functions -------------------------------------------------------------------------------------------------------
 
 // A register that is read. At its last use the value is moved out and the register is empty.
 struct Operand {
@@ -205,8 +207,8 @@ struct Function {
   std::string name;
   uint32_t parameters = 0;  // registers [0, parameters) have values at the beginning, the others are empty
   uint32_t registers = 0;
-  // The parameters of the function of a closure: what it captured, then (when `takes_self`) the closure itself, then the
-  // arguments. So a closure that calls itself is in no cycle.
+  // The parameters of the function of a closure: what it captured, then (when `takes_self`) the closure itself, then
+  // the arguments. So a closure that calls itself is in no cycle.
   bool takes_self = false;
   std::vector<Operand> operands;
   std::vector<uint32_t> lists;
@@ -234,15 +236,15 @@ struct Signature {
   std::vector<Check> checks;
 };
 
-// --- programs ----------------------------------------------------------------------------------------------------------
+// --- programs --------------------------------------------------------------------------------------------------------
 
 struct KernelEntry {
   std::string name;
   int64_t scratch_bytes = 0;
 };
 
-// A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made of, and the
-// kernel makes it when the program is linked.
+// A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made
+// of, and the kernel makes it when the program is linked.
 struct Preparation {
   static constexpr int64_t most_growth = 64;  // how many times as large as what it reads its result may be
   uint32_t kernel = 0;
@@ -277,8 +279,8 @@ struct Limits {
   static constexpr int64_t array_bytes = int64_t{1} << 46;
 };
 
-// Every index, range, expression, rank and name, and that registers are set before they are read. What is wrong comes as
-// corrupt_file or limit_exceeded.
+// Every index, range, expression, rank and name, and that registers are set before they are read. What is wrong comes
+// as corrupt_file or limit_exceeded.
 Status validate(const Program& program);
 
 // Text for people: `relay opt --emit program`.
@@ -291,9 +293,10 @@ Signature graph_signature(const Program& graph);
 // A graph as a program with a function that runs its segment: several outputs become a tuple.
 Program with_function(const Program& graph);
 
-// Reads the shape variables off the inputs' shapes and checks all dimensions and conditions; messages (wrong_input) name the
-// input, the dimension and both values. Of a signature, only the inputs that are tensors have shapes; the others' are ignored.
-// `inside`: the segment's inputs are none of the run's, so that a condition that does not hold is an operator's (constraint).
+// Reads the shape variables off the inputs' shapes and checks all dimensions and conditions; messages (wrong_input)
+// name the input, the dimension and both values. Of a signature, only the inputs that are tensors have shapes; the
+// others' are ignored. `inside`: the segment's inputs are none of the run's, so that a condition that does not hold is
+// an operator's (constraint).
 Result<std::vector<int64_t>> bind_variables(const Segment& segment, std::span<const Shape> input_shapes,
                                             bool inside = false);
 Result<std::vector<int64_t>> bind_variables(const Signature& signature, std::span<const Shape> input_shapes);

@@ -109,8 +109,8 @@ class SegmentBuilder {
 inline Operand use(uint32_t reg) { return {reg, 0}; }
 inline Operand last(uint32_t reg) { return {reg, 1}; }  // its last use
 
-// Every instruction that gives a value gives it in a register of its own; finish() lets registers share places in the frame.
-// A value that several branches give gets its register from reg(), and each moves its result there.
+// Every instruction that gives a value gives it in a register of its own; finish() lets registers share places in the
+// frame. A value that several branches give gets its register from reg(), and each moves its result there.
 class FunctionBuilder {
  public:
   using Operands = std::vector<Operand>;
@@ -215,8 +215,8 @@ class FunctionBuilder {
       for (uint32_t i = 0; i < in.list.count; ++i) visit(f_.lists[in.list.begin + i]);
   }
 
-  // Registers whose lives, as ranges of the code, do not meet get the same place. A life that reaches into a loop from before
-  // lasts to the loop's end.
+  // Registers whose lives, as ranges of the code, do not meet get the same place. A life that reaches into a loop from
+  // before lasts to the loop's end.
   void share_registers() {
     std::vector<Life> lives(f_.registers);
     auto mention = [&](uint32_t reg, uint32_t at) {

@@ -1,13 +1,13 @@
 // References: the only objects that change, so the only ones that can form cycles.
 //
-// Counting frees everything else. A cycle is found by trial deletion (Bacon and Rajan, 2001): of all objects that a heap's
-// references reach, count the links among themselves; what has no other link, and is not reached from something that has
-// one, is garbage. The references in it are emptied, and counting does the rest.
+// Counting frees everything else. A cycle is found by trial deletion (Bacon and Rajan, 2001): of all objects that a
+// heap's references reach, count the links among themselves; what has no other link, and is not reached from something
+// that has one, is garbage. The references in it are emptied, and counting does the rest.
 //
-// A run makes references in a heap of its own and looks for garbage when their number has doubled since it last did, and at
-// its end. What is left then, the results reach; it goes to the heap of resting references, which does the same as it grows.
-// A run takes the references that its inputs reach from there, and gives them back. So a reference is changed by one run at a
-// time: a second run is refused.
+// A run makes references in a heap of its own and looks for garbage when their number has doubled since it last did,
+// and at its end. What is left then, the results reach; it goes to the heap of resting references, which does the same
+// as it grows. A run takes the references that its inputs reach from there, and gives them back. So a reference is
+// changed by one run at a time: a second run is refused.
 #pragma once
 
 #include <mutex>

@@ -18,8 +18,9 @@
  *   relay_value_data(model, "List", "Cons", fields, 2, &list);
  *   relay_model_call(model, &list, 1, &sum);
  *
- * Every function that can fail returns a status; the text of the last failure on the calling thread is relay_last_error().
- * A model may be run from several threads at once. Within a version of this interface names and layouts only grow. */
+ * Every function that can fail returns a status; the text of the last failure on the calling thread is
+ * relay_last_error(). A model may be run from several threads at once. Within a version of this interface names and
+ * layouts only grow. */
 #ifndef RELAY_C_H
 #define RELAY_C_H
 
@@ -101,15 +102,15 @@ RELAY_C_API size_t relay_model_output_count(const relay_model* model);
 RELAY_C_API relay_status relay_model_input(const relay_model* model, size_t index, relay_port* port);
 RELAY_C_API relay_status relay_model_output(const relay_model* model, size_t index, relay_port* port);
 
-/* An output whose data is null is allocated by the runtime (release it); otherwise it is written in place, and its shape and
- * dtype must be right. */
+/* An output whose data is null is allocated by the runtime (release it); otherwise it is written in place, and its
+ * shape and dtype must be right. */
 RELAY_C_API relay_status relay_model_run(relay_model* model, const relay_tensor* inputs, size_t input_count,
                                          relay_tensor* outputs, size_t output_count);
 RELAY_C_API void relay_tensor_release(relay_tensor* tensor);
 
 /* --- version 2: values ---
- * A value is counted and does not change (but for references). What a function gives is the caller's, to be given back with
- * relay_value_free(); what a function is given stays the caller's. */
+ * A value is counted and does not change (but for references). What a function gives is the caller's, to be given back
+ * with relay_value_free(); what a function is given stays the caller's. */
 typedef struct relay_value relay_value;
 typedef enum relay_kind {
   RELAY_TENSOR = 0,
@@ -122,8 +123,8 @@ typedef enum relay_kind {
 RELAY_C_API relay_value* relay_value_copy(const relay_value* value);
 RELAY_C_API void relay_value_free(relay_value* value);
 
-/* With `release` the data is not copied, and release(context) is called when the last value that uses it is gone, on any
- * thread; on failure it is not called. Without, it is copied. */
+/* With `release` the data is not copied, and release(context) is called when the last value that uses it is gone, on
+ * any thread; on failure it is not called. Without, it is copied. */
 RELAY_C_API relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)(void* context),
                                                  void* context, relay_value** value);
 RELAY_C_API relay_status relay_value_tuple(relay_value* const* fields, size_t count, relay_value** value);
@@ -154,13 +155,13 @@ RELAY_C_API relay_status relay_value_call(relay_model* model, const relay_value*
                                           size_t count, relay_value** result);
 
 /* --- version 3 --- */
-/* What runs the model: "graph", "vm", or "aot", where functions are machine code. A runtime that is built without the virtual
- * machine refuses models for "vm" with RELAY_INCOMPATIBLE. */
+/* What runs the model: "graph", "vm", or "aot", where functions are machine code. A runtime that is built without the
+ * virtual machine refuses models for "vm" with RELAY_INCOMPATIBLE. */
 RELAY_C_API const char* relay_model_executor(const relay_model* model);
 
 /* --- version 4 --- */
-/* Calls of parts of a program that may wait for each other to be run together, and the runs that they took: of all calls of this
- * model, and of functions that it gave, that have ended. */
+/* Calls of parts of a program that may wait for each other to be run together, and the runs that they took: of all
+ * calls of this model, and of functions that it gave, that have ended. */
 RELAY_C_API relay_status relay_model_batching(const relay_model* model, int64_t* calls, int64_t* runs);
 
 #ifdef __cplusplus

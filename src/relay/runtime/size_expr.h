@@ -1,5 +1,5 @@
-// SizeExpr: an integer expression over shape variables, in postfix, for the runtime: it has no tree and no names, is checked
-// in one pass and evaluated in one loop.
+// SizeExpr: an integer expression over shape variables, in postfix, for the runtime: it has no tree and no names, is
+// checked in one pass and evaluated in one loop.
 //
 //   m * 224 + 1, where m is variable 0:      Var 0, Const 224, Mul, Const 1, Add
 #pragma once
@@ -60,7 +60,8 @@ constexpr int max_size_depth = 64;  // operands waiting at any point
 // The operands of the outermost operator, if it is one of two.
 std::optional<std::pair<SizeExpr, SizeExpr>> operands_of(const SizeExpr& e);
 
-// Every operator finds its operands, one value is left, no variable is out of range, and the stack stays below the limit.
+// Every operator finds its operands, one value is left, no variable is out of range, and the stack stays below the
+// limit.
 bool is_well_formed(const SizeExpr& e, size_t variables);
 // The value of a well-formed expression; nothing on division by zero or overflow.
 std::optional<int64_t> evaluate(const SizeExpr& e, std::span<const int64_t> variables);

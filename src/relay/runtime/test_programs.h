@@ -64,7 +64,8 @@ inline Tensor iota(Shape shape) {
   return t;
 }
 
-// fn main(x: float32[m, n], y: float32[m, n]) { reversed(x + 1 + ... + 1) + y + constant } with a chain of `length` kernels.
+// fn main(x: float32[m, n], y: float32[m, n]) { reversed(x + 1 + ... + 1) + y + constant } with a chain of `length`
+// kernels.
 inline std::shared_ptr<Program> chain_program(int length) {
   std::shared_ptr<Program> p = hand_program();
   SegmentBuilder b("main");
@@ -207,7 +208,8 @@ inline Value list_of(int count) {
   return list;
 }
 
-// fn main(list) { sum(list, 0) }; fn sum(list, acc) { match (list) { Nil => acc, Cons(x, rest) => sum(rest, acc + x) } }
+// fn main(list) { sum(list, 0) }; fn sum(list, acc) { match (list) { Nil => acc, Cons(x, rest) => sum(rest, acc + x) }
+// }
 inline std::shared_ptr<Program> sum_program() {
   std::shared_ptr<Program> p = scalar_program();
   p->types = {list_type()};

@@ -1,7 +1,7 @@
-// How many threads one kernel call uses: all, or one where the work is too small to share. Measured, not guessed: the first
-// run is cold and not counted, then some use all threads, then those of short calls use one, then the better is kept until it
-// is measured again: the first runs may have been in a bad minute of the machine. Results never depend on the choice
-// (thread_pool.h), only time does.
+// How many threads one kernel call uses: all, or one where the work is too small to share. Measured, not guessed: the
+// first run is cold and not counted, then some use all threads, then those of short calls use one, then the better is
+// kept until it is measured again: the first runs may have been in a bad minute of the machine. Results never depend on
+// the choice (thread_pool.h), only time does.
 #pragma once
 
 #include <algorithm>

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 // running), and after the last one has ended (the next inference may follow at once).
 static constexpr std::chrono::microseconds spin_in_session{5000};
 static constexpr std::chrono::microseconds spin_after_session{100};
-// Polls (about 20 ns each) of a finished caller before it takes over the ranges of workers that have not begun. Late enough
-// not to compete with a worker on its way, early enough to hide a sleeping one.
+// Polls (about 20 ns each) of a finished caller before it takes over the ranges of workers that have not begun. Late
+// enough not to compete with a worker on its way, early enough to hide a sleeping one.
 static constexpr int polls_before_stealing = 100;
 static constexpr int polls_before_stealing_again = 40;  // when the worker was late last time: the machine is busy
 static constexpr int polls_between_yields = 1024;
@@ -74,7 +74,8 @@ void ThreadPool::wake() {
   wakes_.notify_all();
 }
 
-// Called by the owner only. Where no more threads can be created (a container's limit), those that there are do the work.
+// Called by the owner only. Where no more threads can be created (a container's limit), those that there are do the
+// work.
 void ThreadPool::start_workers(int count) {
   while (static_cast<int>(workers_.size()) < count) {
     int worker = static_cast<int>(workers_.size()) + 1;
@@ -113,8 +114,8 @@ void ThreadPool::work(int worker) {
       if (polls == 64) since = now;
       if ((polls & (polls_between_yields - 1)) == 0) sched_yield();
       if (now - since < (active_.load(std::memory_order_relaxed) ? spin_in_session : spin_after_session)) continue;
-      // Sleep. The publisher writes word_ and then reads sleeping_; we write sleeping_ and then read word_: one of us sees
-      // the other.
+      // Sleep. The publisher writes word_ and then reads sleeping_; we write sleeping_ and then read word_: one of us
+      // sees the other.
       uint32_t ticket = wakes_.load();
       sleeping_.fetch_add(1);
       if (word_.load() == seen && !stop_.load()) wakes_.wait(ticket);
@@ -123,7 +124,8 @@ void ThreadPool::work(int worker) {
     }
     seen = word;
     if (static_cast<uint64_t>(worker) >= (word & part_mask)) continue;
-    // Take our range, unless the caller did. From here until done_ is set the region cannot end, so job_ is ours to read.
+    // Take our range, unless the caller did. From here until done_ is set the region cannot end, so job_ is ours to
+    // read.
     uint64_t claimed = slot.claimed.load(std::memory_order_relaxed);
     if (claimed >= word || !slot.claimed.compare_exchange_strong(claimed, word, std::memory_order_acq_rel)) continue;
     run_range(worker);

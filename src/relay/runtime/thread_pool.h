@@ -1,15 +1,15 @@
 // The one pool of threads of the process.
 //
-//   ThreadPool::Session session(ThreadPool::global(), 2);         // one inference: its workers spin between kernels ...
+//   ThreadPool::Session session(ThreadPool::global(), 2);  // one inference: its workers spin between kernels ...
 //   session.parallel(tasks, [&](int64_t begin, int64_t end, int worker) { ... });
 //                                                                 // ... and sleep when it has ended
-// A region is split into contiguous ranges, one a thread, that depend on the number of tasks and threads only. The caller
-// runs the first; a range whose worker has not come yet (asleep, or the machine is busy) is run by the caller, so a
-// region never waits for a thread to wake up. An empty region costs a fraction of a microsecond.
+// A region is split into contiguous ranges, one a thread, that depend on the number of tasks and threads only. The
+// caller runs the first; a range whose worker has not come yet (asleep, or the machine is busy) is run by the caller,
+// so a region never waits for a thread to wake up. An empty region costs a fraction of a microsecond.
 //
-// One session has the workers at a time. A session opened while another has them, or inside a region, runs its regions on
-// its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock. After fork() the
-// child gets a pool of its own.
+// One session has the workers at a time. A session opened while another has them, or inside a region, runs its regions
+// on its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock. After fork()
+// the child gets a pool of its own.
 #pragma once
 
 #include <atomic>
@@ -91,8 +91,8 @@ class ThreadPool {
   std::atomic<bool> owned_{false};    // by the session that has the workers
 };
 
-// Cores this process may use: physical cores (hwloc) within the affinity mask, no more than the CPU quota of the cgroup.
-// RELAY_THREADS in the environment overrides it.
+// Cores this process may use: physical cores (hwloc) within the affinity mask, no more than the CPU quota of the
+// cgroup. RELAY_THREADS in the environment overrides it.
 int usable_cores();
 
 // Memory of the calling thread, 64-byte aligned, kept until a larger one is asked for.

@@ -4,12 +4,12 @@
 //   Value v = Value::data(list, 1, {Value::tensor(x), Value::data(list, 0, {})});    // Cons(x, Nil)
 //   v.field(0).tensor();                                                             // x, not copied
 //
-// An object is freed when its last value goes, also a list of a million links: freeing keeps a list of work and does not
-// recurse. Only references change, and only they can form cycles (references.h frees those). Values may be copied and
-// dropped from any thread.
+// An object is freed when its last value goes, also a list of a million links: freeing keeps a list of work and does
+// not recurse. Only references change, and only they can form cycles (references.h frees those). Values may be copied
+// and dropped from any thread.
 //
-// Objects are what machine code sees, so their layout is fixed here. The functions on Object* are for executors; the class
-// Value is for everybody else.
+// Objects are what machine code sees, so their layout is fixed here. The functions on Object* are for executors; the
+// class Value is for everybody else.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace relay::runtime {
 
-// --- data types --------------------------------------------------------------------------------------------------------
+// --- data types ------------------------------------------------------------------------------------------------------
 
 struct Constructor {
   std::string name;
@@ -31,13 +31,13 @@ struct DataType {
   std::vector<Constructor> constructors;  // by tag
   bool operator==(const DataType&) const = default;
 };
-// A data type of this process: equal types have the same number, so that values go from one program to another and print
-// without either. Never removed.
+// A data type of this process: equal types have the same number, so that values go from one program to another and
+// print without either. Never removed.
 using TypeId = uint32_t;
 TypeId intern_type(const DataType& type);
 const DataType& data_type(TypeId id);
 
-// --- objects -----------------------------------------------------------------------------------------------------------
+// --- objects ---------------------------------------------------------------------------------------------------------
 
 enum class ObjectKind : uint8_t { Tensor, Tuple, Data, Closure, Reference };
 constexpr int object_kind_count = 5;
@@ -63,7 +63,8 @@ struct TensorObject : Object {
     Row,       // a part of the data of `rows`, a tensor that nobody else sees
     Constant,  // of a program: in the same block of memory, or kept alive by `owner`
   };
-  // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data then.
+  // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
+  // then.
   static constexpr int call_shift = 3;
   uint32_t waits_for() const { return tag >> call_shift; }             // a call, from 1 on
   bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be somebody else's
@@ -115,7 +116,7 @@ inline void release(Object* o) {
 }
 inline bool is_unique(const Object* o) { return o->count.load(std::memory_order_acquire) == 1; }
 
-// --- values ------------------------------------------------------------------------------------------------------------
+// --- values ----------------------------------------------------------------------------------------------------------
 
 class Value {
  public:

@@ -1,8 +1,8 @@
 // The virtual machine: interprets the functions of a program.
 //
-// A frame is a window of one stack of registers, so calls cost no allocation and recursion ends at a limit, or where memory
-// ends, and never in a crash. A tail call reuses its frame: a loop runs in constant memory. All work on tensors is in the
-// segments.
+// A frame is a window of one stack of registers, so calls cost no allocation and recursion ends at a limit, or where
+// memory ends, and never in a crash. A tail call reuses its frame: a loop runs in constant memory. All work on tensors
+// is in the segments.
 #pragma once
 
 #include "relay/runtime/context.h"

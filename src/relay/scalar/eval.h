@@ -1,10 +1,10 @@
-// The value of a scalar expression, exact in each type's arithmetic: what an expression means. Slow; the loop interpreter,
-// the tests of math.h and of code generation are built on it.
+// The value of a scalar expression, exact in each type's arithmetic: what an expression means. Slow; the loop
+// interpreter, the tests of math.h and of code generation are built on it.
 //
 //   eval(x * x + fimm(1), env)  with x = 0.1f   ->   the float32 that a machine without fused multiply-add computes
 //
-// Integers wrap around at their width. float16 and bfloat16 compute in float32 and round after every operation. exp, log,
-// sin, ... are computed in double and rounded (float64: by the C library).
+// Integers wrap around at their width. float16 and bfloat16 compute in float32 and round after every operation. exp,
+// log, sin, ... are computed in double and rounded (float64: by the C library).
 #pragma once
 
 #include <span>

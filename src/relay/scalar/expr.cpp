@@ -231,8 +231,8 @@ static int order(const T& a, const T& b) {
 
 namespace {
 
-// Two structures that share nodes are compared in time that grows with the nodes, not with the ways to them: after the first few
-// pairs, those found equal are remembered (the first pair that differs ends the comparison).
+// Two structures that share nodes are compared in time that grows with the nodes, not with the ways to them: after the
+// first few pairs, those found equal are remembered (the first pair that differs ends the comparison).
 class Comparison {
  public:
   int compare(const Expr& a, const Expr& b) {

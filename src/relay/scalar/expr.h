@@ -108,7 +108,7 @@ struct Node : Counted {
   Ref<const Source> source;
 };
 
-// --- constructors: each folds constants -------------------------------------------------------------------------------
+// --- constructors: each folds constants ------------------------------------------------------------------------------
 Expr imm(int64_t value, DType dtype = DType::int64());  // of any dtype: imm(0, float32) is 0.0f
 Expr fimm(double value, DType dtype = DType::float32());
 Expr var(std::string name, DType dtype = DType::int64());
@@ -156,7 +156,7 @@ inline Expr ne(Expr a, Expr b) { return binary(BinaryOp::Ne, std::move(a), std::
 inline Expr logical_and(Expr a, Expr b) { return binary(BinaryOp::And, std::move(a), std::move(b)); }
 inline Expr logical_or(Expr a, Expr b) { return binary(BinaryOp::Or, std::move(a), std::move(b)); }
 
-// --- questions --------------------------------------------------------------------------------------------------------
+// --- questions -------------------------------------------------------------------------------------------------------
 inline bool is_int(const Expr& e) { return e->kind == Kind::Int; }
 inline bool is_int(const Expr& e, int64_t v) { return e->kind == Kind::Int && e->ivalue == v; }
 inline bool is_var(const Expr& e) { return e->kind == Kind::Var; }
@@ -166,7 +166,7 @@ bool equal(const Expr& a, const Expr& b);  // structural; variables and sources 
 uint64_t hash(const Expr& e);
 int compare(const Expr& a, const Expr& b);  // a total order: by kind, then fields; for canonical forms
 
-// --- traversal --------------------------------------------------------------------------------------------------------
+// --- traversal -------------------------------------------------------------------------------------------------------
 // The same node with other children (the same pointer if they are the same).
 Expr with_args(const Expr& e, Exprs args);
 // Post-order, each shared node once: `rule` sees a node whose children are already rewritten.

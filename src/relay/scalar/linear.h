@@ -2,8 +2,9 @@
 //
 //   8 * y + x - 3 * (m * n) + 5   ->   terms {x: 1, y: 8, m * n: -3}, constant 5
 //
-// A term's product is an Expr: an atom (variable, division, min, load, ...) or a left-nested product of atoms in canonical
-// order. simplify.cpp makes Linears by its rules; this file only adds, multiplies and converts. For scalar/ and eval/ only.
+// A term's product is an Expr: an atom (variable, division, min, load, ...) or a left-nested product of atoms in
+// canonical order. simplify.cpp makes Linears by its rules; this file only adds, multiplies and converts. For scalar/
+// and eval/ only.
 #pragma once
 
 #include "relay/scalar/simplify.h"
@@ -43,8 +44,8 @@ int64_t floor_mod(int64_t a, int64_t b);
 // The range of an integer expression in normal form.
 Interval range_of(const Expr& normal, const Bounds& bounds);
 Interval range_of(const Linear& linear, const Bounds& bounds);
-// True if linear >= target is proven. Beyond intervals, it replaces variables by their symbolic ends, c * (n // c) by its
-// ends in n, and min and max by their arguments.
+// True if linear >= target is proven. Beyond intervals, it replaces variables by their symbolic ends, c * (n // c) by
+// its ends in n, and min and max by their arguments.
 bool at_least(const Linear& linear, int64_t target, const Bounds& bounds);
 
 }  // namespace relay::scalar

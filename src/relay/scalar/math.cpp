@@ -131,7 +131,8 @@ class Build {
     return with_sign_of(select(lt(a, c(0.625)), small, large), x);
   }
 
-  // 1 - exp(-q), q = -log(erfc(|x|)). In float32 exp is kept as 2^n * (1 + less_one), so that this is exact enough near 0 too.
+  // 1 - exp(-q), q = -log(erfc(|x|)). In float32 exp is kept as 2^n * (1 + less_one), so that this is exact enough near
+  // 0 too.
   Expr erf(const Expr& x) const {
     Expr a = magnitude(x), z = a * a;
     if (!wide_) {
@@ -271,7 +272,8 @@ Expr expand(UnaryOp op, const Expr& x) {
   if (!t.is_float() || !has_expansion(op)) return {};
   if (t.bits == 16) return cast(t, expand(op, cast(DType::float32().with_lanes(t.lanes), x)));
   Build b(t);
-  // What is divided by a constant, as x / sqrt(2) in GELU: a multiplication rounds once more and takes a sixth of the time.
+  // What is divided by a constant, as x / sqrt(2) in GELU: a multiplication rounds once more and takes a sixth of the
+  // time.
   if ((op == UnaryOp::Erf || op == UnaryOp::Tanh) && x->kind == Kind::Binary && x->binary == BinaryOp::Div) {
     const Expr& by = x->args[1]->kind == Kind::Broadcast ? x->args[1]->args[0] : x->args[1];
     if (by->kind == Kind::Float && std::fabs(by->fvalue) > 1e-30 && std::fabs(by->fvalue) < 1e30)

@@ -1,11 +1,12 @@
-// exp, log, tanh and their kind as polynomials, for code generation: a vector exp without a vector library would become one
-// scalar call a lane.
+// exp, log, tanh and their kind as polynomials, for code generation: a vector exp without a vector library would become
+// one scalar call a lane.
 //
 //   exp(x)  ->  n = round(x * log2(e)),  r = x - n * log(2),  (1 + r + r * r * P(r)) * 2^n
 //
 // The results are DAGs over +, -, *, /, select, shifts and Reinterpret, for any lane count, with or without fused
-// multiply-add. Denormals, infinities, NaN and signed zeros come out as in C. Error in units in the last place (ULP) against
-// the exact value, measured over all exponents, with and without contraction (math_test.cpp repeats it on samples):
+// multiply-add. Denormals, infinities, NaN and signed zeros come out as in C. Error in units in the last place (ULP)
+// against the exact value, measured over all exponents, with and without contraction (math_test.cpp repeats it on
+// samples):
 //
 //   float32   exp 1.1   log 1.1   tanh 2.6   erf 2     sin, cos, tan 0.51   atan 1.1   pow 0.51   rsqrt 1.5
 //   float64   exp 1     log 1     tanh 1.4   erf 1.4   sin, cos 2, tan 4    atan 1     pow: relative 2e-13

@@ -1,5 +1,5 @@
-// simplify: rules over the normal form. Sums and products are Linears (linear.h); every other int64 operation first brings
-// its arguments into normal form and then tries its rules:
+// simplify: rules over the normal form. Sums and products are Linears (linear.h); every other int64 operation first
+// brings its arguments into normal form and then tries its rules:
 //
 //   (8 * y + x + 9) // 4, x in 0..4   ->   2 * y + (x + 9) // 4   ->   2 * y + 2 + (x + 1) // 4
 //   4 * (i // 4) + i % 4              ->   i

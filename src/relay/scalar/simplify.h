@@ -40,9 +40,10 @@ class Bounds {
   std::unordered_map<const Node*, Known> known_;
 };
 
-// The normal form of an int64 or Bool expression: a sum of coefficient * product terms in canonical order plus a constant,
-// with floor division, modulo, min, max, select and comparisons simplified by what `bounds` proves. Index arithmetic is
-// taken not to overflow. Vectors: sums and multiples of ramps and broadcasts become one ramp or broadcast. Other dtypes:
+// The normal form of an int64 or Bool expression: a sum of coefficient * product terms in canonical order plus a
+// constant, with floor division, modulo, min, max, select and comparisons simplified by what `bounds` proves. Index
+// arithmetic is taken not to overflow. Vectors: sums and multiples of ramps and broadcasts become one ramp or
+// broadcast. Other dtypes:
 // the children are simplified, the values stay bit-identical. simplify(simplify(e)) equals simplify(e).
 Expr simplify(const Expr& e, const Bounds& bounds = {});
 
@@ -53,16 +54,16 @@ Interval interval(const Expr& e, const Bounds& bounds = {});
 std::optional<bool> prove(const Expr& condition, const Bounds& bounds = {});
 std::optional<bool> prove_equal(const Expr& a, const Expr& b, const Bounds& bounds = {});
 
-// e = sum(coefficients[i] * vars[i]) + rest, where rest has none of vars; nothing if e is not of that form (with integer
-// constant coefficients).
+// e = sum(coefficients[i] * vars[i]) + rest, where rest has none of vars; nothing if e is not of that form (with
+// integer constant coefficients).
 struct Affine {
   std::vector<int64_t> coefficients;
   Expr rest;
 };
 std::optional<Affine> as_affine(const Expr& e, const Exprs& vars);
 
-// The value of an integer expression when every variable has one; nothing on an unbound variable, Any, division by zero or
-// overflow.
+// The value of an integer expression when every variable has one; nothing on an unbound variable, Any, division by zero
+// or overflow.
 std::optional<int64_t> evaluate(const Expr& e, const std::vector<std::pair<Expr, int64_t>>& values);
 
 }  // namespace relay::scalar

@@ -1,4 +1,5 @@
-// Descriptions of processors that are rows of a table: for targets that kernels are compiled for and that do not run here.
+// Descriptions of processors that are rows of a table: for targets that kernels are compiled for and that do not run
+// here.
 //
 //   "neoverse-n1"     the row of that name
 #pragma once

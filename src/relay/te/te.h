@@ -1,18 +1,19 @@
 // Tensor expressions: what a kernel computes, never how.
 //
-// A tensor is a placeholder or a *stage*. A stage has named axes with extents, perhaps reduction axes with a combiner, and
-// a scalar body that loads other tensors by index expressions:
+// A tensor is a placeholder or a *stage*. A stage has named axes with extents, perhaps reduction axes with a combiner,
+// and a scalar body that loads other tensors by index expressions:
 //
 //   C[y, x] = sum(k < K) A[y, k] * B[k, x]
 //
-// compute() and reduce() build them. Padding is a guard: select(0 <= y && y < H, A[y], 0.0f); only the chosen side is evaluated.
-// Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Two forms go further:
+// compute() and reduce() build them. Padding is a guard: select(0 <= y && y < H, A[y], 0.0f); only the chosen side is
+// evaluated. Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Two
+// forms go further:
 //
 //   total[y, t] = select(t == 0, x[y, 0], total[y, t - 1] * decay[t] + x[y, t])
 //   B[y, t] = sum(k < min(64, n - t * 64)) x[y, t * 64 + k]
 //
-// A scan(), as `total`, loads its own elements of one step earlier along one axis. A sum may be ragged, as `B`: run to an extent
-// that depends on its axes.
+// A scan(), as `total`, loads its own elements of one step earlier along one axis. A sum may be ragged, as `B`: run to
+// an extent that depends on its axes.
 #pragma once
 
 #include <functional>
@@ -49,8 +50,8 @@ struct TensorNode : scalar::Source {
   std::vector<Axis> reduce_axes;  // empty unless combiner != None
   Combiner combiner = Combiner::None;
   Expr body;
-  // A scan: a placeholder of the same name, shape and type, which stands for the stage itself in its body. What is loaded from
-  // it is computed earlier: one step back along an axis of which the first step loads nothing.
+  // A scan: a placeholder of the same name, shape and type, which stands for the stage itself in its body. What is
+  // loaded from it is computed earlier: one step back along an axis of which the first step loads nothing.
   Ref<const TensorNode> before;
 
   bool is_placeholder() const { return !body; }
@@ -74,8 +75,8 @@ Diagnostic scan_in_operator(const TensorNode& stage);
 int64_t bytes(const TensorNode& tensor);
 // The tensors a stage loads, each once, in order of first use; not itself.
 Tensors inputs(const Tensor& stage);
-// All tensors that outputs depend on, producers before consumers, placeholders included. With `skip`: without those for which
-// it holds, and what only they need.
+// All tensors that outputs depend on, producers before consumers, placeholders included. With `skip`: without those for
+// which it holds, and what only they need.
 Tensors topological(const Tensors& outputs);
 Tensors topological(const Tensors& outputs, function_ref<bool(const Tensor&)> skip);
 // The tensors `roots` with every use of a key of `map` replaced by its value; unchanged stages are the same pointers.

@@ -3,8 +3,8 @@
 //   Result<Tensor> t = from_dlpack(managed);       // shares memory, calls managed->deleter when the last Tensor goes
 //   dlpack::ManagedTensor* out = to_dlpack(*t);    // the consumer calls out->deleter(out)
 //
-// The structs below have the layout that the DLPack specification (1.0) gives; both its forms, without and with a version,
-// are taken and made.
+// The structs below have the layout that the DLPack specification (1.0) gives; both its forms, without and with a
+// version, are taken and made.
 #pragma once
 
 #include <cstdint>

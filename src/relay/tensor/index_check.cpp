@@ -7,8 +7,9 @@ namespace relay {
 
 namespace {
 
-// Whether the sign of i + extent or of extent - 1 - i is set for some i. Neither wraps for an i that is out of range in a way that
-// clears it, since extent is at most half of T's range. Additions and ors are vectors for every T, unlike comparisons.
+// Whether the sign of i + extent or of extent - 1 - i is set for some i. Neither wraps for an i that is out of range in
+// a way that clears it, since extent is at most half of T's range. Additions and ors are vectors for every T, unlike
+// comparisons.
 template <class T>
 bool some_outside(const T* indices, int64_t count, int64_t extent) {
   using U = std::make_unsigned_t<T>;

@@ -7,8 +7,8 @@
 
 namespace relay {
 
-// The flat place of the first of `count` integers that is not in [-extent, extent); nothing: all are. With several extents, slices
-// of `inner` elements have one each, in turn.
+// The flat place of the first of `count` integers that is not in [-extent, extent); nothing: all are. With several
+// extents, slices of `inner` elements have one each, in turn.
 std::optional<int64_t> first_out_of_range(const void* indices, DType dtype, int64_t count,
                                           std::span<const int64_t> extents, int64_t inner);
 

@@ -1,5 +1,5 @@
-// Memory for arrays: aligned to 64 bytes, large blocks to huge pages, which the system is asked for. Streaming weights from
-// 4 KiB pages spends a good part of its time on address translation, most of all in virtual machines.
+// Memory for arrays: aligned to 64 bytes, large blocks to huge pages, which the system is asked for. Streaming weights
+// from 4 KiB pages spends a good part of its time on address translation, most of all in virtual machines.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ std::shared_ptr<const void> zeroed_array(size_t bytes);
 std::shared_ptr<const void> own_mapping(void* memory, size_t bytes, int descriptor);
 // The path of the file that `data` lies in, if that was written to since it was mapped; else "".
 std::string changed_file(const void* data);
-// If this is part of such a file, its pages need not stay in memory: what is read again comes from the file. Whole pages only,
-// since the others hold something else as well. Other memory is left alone.
+// If this is part of such a file, its pages need not stay in memory: what is read again comes from the file. Whole
+// pages only, since the others hold something else as well. Other memory is left alone.
 void drop_pages(const void* data, size_t bytes);
 
 }  // namespace relay

@@ -36,7 +36,8 @@ struct Mapping {
   }
 };
 
-// The JSON of a header. Each function skips space before its token and returns false at the first mistake; `mistake` says which.
+// The JSON of a header. Each function skips space before its token and returns false at the first mistake; `mistake`
+// says which.
 class Header {
  public:
   explicit Header(std::string_view text) : text_(text) {}

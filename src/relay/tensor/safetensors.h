@@ -19,8 +19,8 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // In the order of the header. The tensors share one private mapping of the file; unaligned ones are copies.
 Result<NamedTensors> read_safetensors(const std::string& path);
-// Data in the given order without gaps, as the format demands (order by falling element size to keep all aligned); the data
-// begins at a multiple of 64 bytes. Equal input gives equal bytes.
+// Data in the given order without gaps, as the format demands (order by falling element size to keep all aligned); the
+// data begins at a multiple of 64 bytes. Equal input gives equal bytes.
 Status write_safetensors(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace relay

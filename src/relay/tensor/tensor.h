@@ -1,7 +1,7 @@
 // Tensor: an n-dimensional array value on the host. Shared storage, immutable once given to a program.
 //
-// Dense and row-major; storage is aligned to 64 bytes when we allocate it. Imports from DLPack share memory when they are
-// contiguous and on the CPU, and are copied otherwise.
+// Dense and row-major; storage is aligned to 64 bytes when we allocate it. Imports from DLPack share memory when they
+// are contiguous and on the CPU, and are copied otherwise.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Imports: the definitions of a part of the prelude join those of a module. What both have alike is taken once, so parts may
-// need each other and be imported in any order.
+// Imports: the definitions of a part of the prelude join those of a module. What both have alike is taken once, so
+// parts may need each other and be imported in any order.
 #include "relay/base/quote.h"
 #include "relay/ir/rewrite.h"
 #include "relay/prelude/prelude.h"

@@ -2,8 +2,9 @@
 //
 //   %0 = nn.dense(%x, 1.5f)    is    Graph Equal Ident Dot Ident LParen Local Comma Number RParen
 //
-// Names after `%` and `@` may contain '/' and '.' is never part of a name; bare identifiers have no '/', so that `m/2` is a
-// division. Any other name is quoted: %"input.1". Comments are `// ...` and nested `/* ... */`. Keywords are identifiers; the parser knows them.
+// Names after `%` and `@` may contain '/' and '.' is never part of a name; bare identifiers have no '/', so that `m/2`
+// is a division. Any other name is quoted: %"input.1". Comments are `// ...` and nested `/* ... */`. Keywords are
+// identifiers; the parser knows them.
 #pragma once
 
 #include "relay/base/diagnostics.h"

@@ -10,7 +10,7 @@ namespace relay::text {
 
 using nlohmann::json;
 
-// --- base64 -----------------------------------------------------------------------------------------------------------
+// --- base64 ----------------------------------------------------------------------------------------------------------
 
 static constexpr char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -53,7 +53,7 @@ bool from_base64(std::string_view text, std::vector<uint8_t>* out) {
   return true;
 }
 
-// --- writing ----------------------------------------------------------------------------------------------------------
+// --- writing ---------------------------------------------------------------------------------------------------------
 
 // The shortest decimal that reads back as the element.
 static std::string number(const Tensor& t, int64_t i) {
@@ -147,7 +147,7 @@ std::string MetadataWriter::section(const ir::DictAttrs& module_attrs) {
   return out + "\n}\n";
 }
 
-// --- reading ----------------------------------------------------------------------------------------------------------
+// --- reading ---------------------------------------------------------------------------------------------------------
 
 namespace {
 

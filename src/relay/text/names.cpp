@@ -64,7 +64,7 @@ const std::string& Names::dim(const scalar::Node* var) {
   return frames_.back().dims[var] = name;
 }
 
-// --- types ------------------------------------------------------------------------------------------------------------
+// --- types -----------------------------------------------------------------------------------------------------------
 
 std::string Names::shape(const Dims& dims) {
   std::string out = "(";
@@ -112,7 +112,7 @@ std::string Names::type(const Type& t) {
   return "_";
 }
 
-// --- dimensions -------------------------------------------------------------------------------------------------------
+// --- dimensions ------------------------------------------------------------------------------------------------------
 
 static const struct Infix {
   scalar::BinaryOp op;
@@ -188,7 +188,7 @@ void Names::print_dim(const Dim& d, int outer, int depth, std::string* out) {
   if (parentheses) *out += ")";
 }
 
-// --- attributes -------------------------------------------------------------------------------------------------------
+// --- attributes ------------------------------------------------------------------------------------------------------
 
 std::string Names::value(const AttrValue& v) {
   if (const Dims* dims = std::get_if<Dims>(&v)) {

@@ -1,5 +1,5 @@
-// How things are called in a text: variables, type variables and shape variables get names that are unique where they are
-// visible, so that reading the text finds the same ones again.
+// How things are called in a text: variables, type variables and shape variables get names that are unique where they
+// are visible, so that reading the text finds the same ones again.
 #pragma once
 
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// Expressions. Nothing here recurses: every construct that has begun is an Entry on open_, every value that waits for its
-// user is on operands_, and the loop of expression() is in one of three states:
+// Expressions. Nothing here recurses: every construct that has begun is an Entry on open_, every value that waits for
+// its user is on operands_, and the loop of expression() is in one of three states:
 //
 //   Item     a sequence begins: `let`, `%0 = ...`, `{ ... }`, `free_var`, or an operand
 //   Operand  a value must come: a literal, a variable, `(`, `fn`, `if`, ...
@@ -56,7 +56,7 @@ bool Parser::run(Step step, size_t outer, Expr* out) {
   return step == Step::Done;
 }
 
-// --- scopes -----------------------------------------------------------------------------------------------------------
+// --- scopes ----------------------------------------------------------------------------------------------------------
 
 void Parser::push(Open open, uint32_t begin) {
   open_.push_back(Entry{.open = open,
@@ -85,7 +85,7 @@ Parser::Step Parser::push_operand(Expr expr, uint32_t begin) {
   return Step::After;
 }
 
-// --- Item -------------------------------------------------------------------------------------------------------------
+// --- Item ------------------------------------------------------------------------------------------------------------
 
 Parser::Step Parser::item() {
   Token token = peek();
@@ -163,7 +163,7 @@ bool Parser::function_head(FunctionHead* head) {
   return true;
 }
 
-// --- After ------------------------------------------------------------------------------------------------------------
+// --- After -----------------------------------------------------------------------------------------------------------
 
 static int precedence(Tok kind) {
   switch (kind) {

@@ -30,7 +30,7 @@ Parser::Parser(std::shared_ptr<const Source> source, const ParseOptions& options
     }
 }
 
-// --- tokens and errors ------------------------------------------------------------------------------------------------
+// --- tokens and errors -----------------------------------------------------------------------------------------------
 
 void Parser::report(DiagnosticKind kind, std::string message, Span span, std::string help) {
   sink_.report(
@@ -79,7 +79,7 @@ Diagnostics Parser::all_errors() const {
   return all;
 }
 
-// --- definitions ------------------------------------------------------------------------------------------------------
+// --- definitions -----------------------------------------------------------------------------------------------------
 
 // #[version = "0.0.5"]
 bool Parser::version(bool required) {
@@ -231,7 +231,7 @@ void Parser::check_type_names() {
   }
 }
 
-// --- entry points -----------------------------------------------------------------------------------------------------
+// --- entry points ----------------------------------------------------------------------------------------------------
 
 Result<Module> Parser::parse_module() {
   auto read = [&] {

@@ -1,5 +1,5 @@
-// Types, dimensions, attribute values and patterns. These are as deep as a person writes them, so the functions recurse,
-// up to a limit.
+// Types, dimensions, attribute values and patterns. These are as deep as a person writes them, so the functions
+// recurse, up to a limit.
 #include <charconv>
 #include <cmath>
 
@@ -31,7 +31,7 @@ bool Parser::enter() {
   return false;
 }
 
-// --- types ------------------------------------------------------------------------------------------------------------
+// --- types -----------------------------------------------------------------------------------------------------------
 
 // "(2, m * 3, ?)" after the opening parenthesis is next.
 bool Parser::shape(Dims* out) {
@@ -185,7 +185,7 @@ Type Parser::short_type() {
   return ir::tensor_type(std::move(dims), dtype);
 }
 
-// --- dimensions -------------------------------------------------------------------------------------------------------
+// --- dimensions ------------------------------------------------------------------------------------------------------
 
 // A name is the variable of the nearest enclosing function that has it, else a new one of the innermost.
 Dim Parser::dim_name(const std::string& name) {
@@ -306,7 +306,7 @@ Dim Parser::dim_factor() {
   return {};
 }
 
-// --- attribute values -------------------------------------------------------------------------------------------------
+// --- attribute values ------------------------------------------------------------------------------------------------
 
 static bool read_double(std::string_view digits, double* out) {
   if (digits.size() > 2 && digits.back() == '.') digits.remove_suffix(1);
@@ -388,7 +388,8 @@ bool Parser::attr_value(AttrValue* out) {
                     "values are numbers, \"strings\", True, False, None, and lists [1, 2] of them");
 }
 
-// The elements up to `close`: all integers, floats, strings or lists of integers; with a name or `?` among them, dimensions.
+// The elements up to `close`: all integers, floats, strings or lists of integers; with a name or `?` among them,
+// dimensions.
 bool Parser::attr_list(AttrValue* out, Tok close) {
   Ints ints;
   Floats floats;
@@ -450,7 +451,7 @@ bool Parser::attr_list(AttrValue* out, Tok close) {
   return true;
 }
 
-// --- patterns ---------------------------------------------------------------------------------------------------------
+// --- patterns --------------------------------------------------------------------------------------------------------
 
 Pattern Parser::pattern() {
   Leave leave{depth_};

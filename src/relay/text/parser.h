@@ -1,8 +1,9 @@
-// The parser, shared by its files: parse_expr.cpp and parse_operand.cpp (an explicit stack), parse_type.cpp (types, dimensions,
-// attribute values, patterns: recursive with a depth limit), parse_module.cpp (definitions, metadata, the entry points).
+// The parser, shared by its files: parse_expr.cpp and parse_operand.cpp (an explicit stack), parse_type.cpp (types,
+// dimensions, attribute values, patterns: recursive with a depth limit), parse_module.cpp (definitions, metadata, the
+// entry points).
 //
-// A mistake of syntax ends the definition it is in, and reading goes on at the next one; a mistake of meaning (an unknown
-// variable, operator, attribute) is reported and a stand-in takes its place, so that one run reports them all.
+// A mistake of syntax ends the definition it is in, and reading goes on at the next one; a mistake of meaning (an
+// unknown variable, operator, attribute) is reported and a stand-in takes its place, so that one run reports them all.
 #pragma once
 
 #include <set>
@@ -51,7 +52,7 @@ class Parser {
   std::string name_of(const Token& token) const;      // of %x, @f, %"a b", an identifier
   Diagnostics all_errors() const;
 
-  // --- definitions -----------------------------------------------------------------------------------------------------
+  // --- definitions ---------------------------------------------------------------------------------------------------
   bool version(bool required);
   void open_scope() { types_in_scope_.open(), dims_.open(); }  // of type variables and shape variables
   void close_scope() { types_in_scope_.close(), dims_.close(); }
@@ -62,7 +63,7 @@ class Parser {
   void recover();
   void check_type_names();
 
-  // --- expressions -----------------------------------------------------------------------------------------------------
+  // --- expressions ---------------------------------------------------------------------------------------------------
   enum class Open : uint8_t {
     Root,
     Binary,
@@ -139,7 +140,7 @@ class Parser {
   ir::Expr number_constant(const Token& token, bool negative, uint32_t begin);
   ir::Expr meta_constant();
 
-  // --- types, dimensions, attributes, patterns ------------------------------------------------------------------------
+  // --- types, dimensions, attributes, patterns -----------------------------------------------------------------------
   ir::Type type();
   ir::Type short_type();
   ir::Type tensor_type();

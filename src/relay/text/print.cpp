@@ -34,8 +34,8 @@ bool is_leaf(const ExprNode* e) {
   }
 }
 
-// The tree of blocks. `jump` is an ancestor further up, so that common ancestors are found in logarithmic time however deep
-// the tree is (a chain of lets is one block a let).
+// The tree of blocks. `jump` is an ancestor further up, so that common ancestors are found in logarithmic time however
+// deep the tree is (a chain of lets is one block a let).
 struct Block {
   uint32_t parent = 0, jump = 0, depth = 0;
   std::vector<const ExprNode*> lines;
@@ -188,7 +188,7 @@ class Printer {
     }
   }
 
-  // --- writing ---------------------------------------------------------------------------------------------------------
+  // --- writing -------------------------------------------------------------------------------------------------------
   void run(Task first) {
     tasks_.push_back(std::move(first));
     while (!tasks_.empty()) {

@@ -6,8 +6,8 @@
 //     nn.relu(%0)
 //   }
 //
-// parse(str(m)) is alpha-equal to m, and str(parse(s)) is stable. Dimensions are integer expressions; the names in them are
-// shape variables that belong to the enclosing `def` or `fn` (`/` is floor division).
+// parse(str(m)) is alpha-equal to m, and str(parse(s)) is stable. Dimensions are integer expressions; the names in them
+// are shape variables that belong to the enclosing `def` or `fn` (`/` is floor division).
 //
 // `import "list"` among the definitions stands for those of a part of the prelude (prelude/prelude.h).
 //
@@ -18,7 +18,7 @@
 //     "relay.Constant": [
 //       {"shape": [2, 2], "dtype": "float32", "values": [1, 2.5, -3, 4]},     small: the numbers
 //       {"shape": [64, 64], "dtype": "float32", "base64": "AAAAPw..."},       the bytes, little endian, row-major
-//       {"shape": [512, 512], "dtype": "float32", "tensor": "weight_2"}       a tensor of the safetensors file beside it
+//       {"shape": [512, 512], "dtype": "float32", "tensor": "weight_2"}   a tensor of the safetensors file beside it
 //     ],
 //     "file": "model.safetensors"
 //   }
@@ -59,8 +59,8 @@ std::string type_text(const ir::Type& type);  // what parse_type reads; ir::str 
 std::string str(const ir::Attrs& attrs);
 
 struct ParseOptions {
-  // The tensor of this name in the file that the metadata section names (empty when it names none); a tensor without a value
-  // when there is none. Null: such constants are errors.
+  // The tensor of this name in the file that the metadata section names (empty when it names none); a tensor without a
+  // value when there is none. Null: such constants are errors.
   std::function<Tensor(const std::string& file, const std::string& name)> find_tensor;
   const ir::Module* definitions = nullptr;  // type definitions visible besides those in the text
 };
@@ -70,8 +70,8 @@ Result<ir::Module> parse(std::string text, const ParseOptions& options = {});  /
 Result<ir::Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions& options = {});
 Result<ir::Expr> parse_expr(std::string text, const ParseOptions& options = {});
 
-// The module with a part of the prelude ("list", "tensor_array_float32"; see prelude/prelude.h). A definition that the module
-// has already must be the same.
+// The module with a part of the prelude ("list", "tensor_array_float32"; see prelude/prelude.h). A definition that the
+// module has already must be the same.
 Result<ir::Module> import_prelude(const ir::Module& module, std::string_view name);
 
 // Shape variables by name, for texts that share them.
@@ -84,7 +84,7 @@ Result<ir::Type> parse_type(std::string text, DimNames* names = nullptr, TypeFor
 // "strides=[2, 2], groups=2"
 Result<std::vector<std::pair<std::string, ir::AttrValue>>> parse_attrs(std::string text, DimNames* names = nullptr);
 
-// --- files ------------------------------------------------------------------------------------------------------------
+// --- files -----------------------------------------------------------------------------------------------------------
 // A module from a .relay file, with the safetensors file it names (looked for beside it).
 // `files`, if given, gets the paths of these.
 Result<ir::Module> load(const std::string& path, std::vector<std::string>* files = nullptr);

@@ -1,5 +1,5 @@
-// Printing and parsing: golden texts (testdata/*.relay print as themselves), round trips, diagnostics (testdata/errors), depth.
-// RELAY_BLESS=1 writes the expected texts anew.
+// Printing and parsing: golden texts (testdata/*.relay print as themselves), round trips, diagnostics
+// (testdata/errors), depth. RELAY_BLESS=1 writes the expected texts anew.
 #include "relay/text/text.h"
 
 #include <gtest/gtest.h>
@@ -196,7 +196,8 @@ TEST(Text, constants) {
 }
 
 TEST(Text, sharing_across_blocks) {
-  // A node that both branches use belongs to the block around them; one that only one branch uses belongs to that branch.
+  // A node that both branches use belongs to the block around them; one that only one branch uses belongs to that
+  // branch.
   VarRef c = var("c", scalar_type(DType::boolean())), x = var("x", scalar_type(DType::float32()));
   Expr both = tuple({x, x}), inner = tuple({both, x});
   Expr e = if_(c, tuple({inner, inner, both}), tuple({both}));

@@ -2,8 +2,8 @@
 //
 //   add(exp(%x), exp(%x))        becomes        %0 = exp(%x); add(%0, %0)
 //
-// Constants up to 4 Ki elements are merged when equal. A node is replaced only by one of its own or an enclosing scope, so
-// nothing that ran in one branch of an `if` starts to run before it.
+// Constants up to 4 Ki elements are merged when equal. A node is replaced only by one of its own or an enclosing scope,
+// so nothing that ran in one branch of an `if` starts to run before it.
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"

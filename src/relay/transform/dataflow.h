@@ -1,9 +1,10 @@
-// A function laid out flat: its nodes in post-order and, for each, the scope it is evaluated in. Passes that look at many
-// nodes at once work on these arrays.
+// A function laid out flat: its nodes in post-order and, for each, the scope it is evaluated in. Passes that look at
+// many nodes at once work on these arrays.
 //
-// Scopes form a tree: bodies of functions, branches of an `if` and clauses of a `match` open one; the value and body of a
-// `let` are in the scope of the `let`. A node that several scopes share belongs to the one that reaches it first.
-// Primitive functions (the result of fuse_ops), segments (of form_segments) and functions for an external compiler are leaves: nobody looks inside.
+// Scopes form a tree: bodies of functions, branches of an `if` and clauses of a `match` open one; the value and body of
+// a `let` are in the scope of the `let`. A node that several scopes share belongs to the one that reaches it first.
+// Primitive functions (the result of fuse_ops), segments (of form_segments) and functions for an external compiler are
+// leaves: nobody looks inside.
 #pragma once
 
 #include <vector>

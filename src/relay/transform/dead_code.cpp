@@ -2,9 +2,9 @@
 //
 //   let %a = exp(%x); let %b = ref_write(%r, %x); %x        becomes        let %b = ref_write(%r, %x); %x
 //
-// Effects are writes to references and calls of functions that may have them. A projection of a tuple that is written out
-// becomes its element: (%a, %b).0 is %a. Option dead_code.inline_once=1: then a value without effects that is used once stands
-// where it is used.
+// Effects are writes to references and calls of functions that may have them. A projection of a tuple that is written
+// out becomes its element: (%a, %b).0 is %a. Option dead_code.inline_once=1: then a value without effects that is used
+// once stands where it is used.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/effects.h"

@@ -1,11 +1,11 @@
 // What evaluating an expression does besides giving a value.
 //
 //   exp(%x)                 nothing: it may be computed at any time, once or twice
-//   ref(%x), ref_read(%r)   Reads: when it is evaluated, and how often, matters; if nobody uses the value it may be dropped
+//   ref(%x), ref_read(%r)   Reads: when it is evaluated, and how often, matters; a value without users may be dropped
 //   ref_write(%r, %x)       Writes: it is evaluated exactly where it stands
 //
-// A function value has no effect; calling it has those of its body. Calls of values that are not known (a parameter, a field
-// of a data value) are taken to write. Non-termination does not count.
+// A function value has no effect; calling it has those of its body. Calls of values that are not known (a parameter, a
+// field of a data value) are taken to write. Non-termination does not count.
 #pragma once
 
 #include <map>

@@ -5,9 +5,9 @@
 //   let %a = 2f; add(%x, %a)           becomes    add(%x, 2f)
 //   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3]
 //
-// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more than
-// 64 Ki elements (option fold_constant.max_elements) stay: work on large constants is compiled and run once, when the
-// artifact is made. Operators without operands (zeros, arange) stay too: they are smaller than what they make.
+// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more
+// than 64 Ki elements (option fold_constant.max_elements) stay: work on large constants is compiled and run once, when
+// the artifact is made. Operators without operands (zeros, arange) stay too: they are smaller than what they make.
 #include <algorithm>
 
 #include "relay/eval/eval.h"

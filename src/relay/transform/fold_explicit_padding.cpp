@@ -1,9 +1,10 @@
 // fold_explicit_padding: a window reads padding of its own instead of a padded tensor.
 //
-//   nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), %w)    becomes    nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
+//   nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), %w)
+//     becomes   nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
 //
-// For convolutions and means the elements added must be zeros, for maxima the least value, and all of them along the axes
-// that the window moves along. The value must be a constant: fold_constant comes before.
+// For convolutions and means the elements added must be zeros, for maxima the least value, and all of them along the
+// axes that the window moves along. The value must be a constant: fold_constant comes before.
 #include <cmath>
 
 #include "relay/ir/rewrite.h"
@@ -40,8 +41,8 @@ bool adds_nothing(const Call& pad, std::string_view op) {
                                             : value->value.int_at(0) == least->ivalue;
 }
 
-// The padding attribute for both paddings together: before every axis of the window, then after every axis. Nothing when
-// `width` adds along other axes.
+// The padding attribute for both paddings together: before every axis of the window, then after every axis. Nothing
+// when `width` adds along other axes.
 std::optional<Ints> both(const Ints& padding, const IntLists& width, const std::string& layout) {
   Ints before, after;
   for (char letter : std::string_view("DHW"))

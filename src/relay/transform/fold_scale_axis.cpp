@@ -1,11 +1,12 @@
 // fold_scale_axis: a constant scale of a contraction's outputs goes into its weights.
 //
 //   multiply(nn.conv2d(%x, W), S)                      becomes    nn.conv2d(%x, multiply(W, S'))
-//   multiply(nn.bias_add(nn.conv2d(%x, W), B), S)      becomes    nn.bias_add(nn.conv2d(%x, multiply(W, S')), multiply(B, S''))
+//   multiply(nn.bias_add(nn.conv2d(%x, W), B), S)
+//     becomes   nn.bias_add(nn.conv2d(%x, multiply(W, S')), multiply(B, S''))
 //
-// S has one element, or one for each output channel; S' is S in the place of the weights' first axis. So a batch_norm behind a
-// convolution costs an addition (simplify_inference comes before). Nothing else may read what is between, and the weights must be
-// constant. What it leaves on constants is computed by fold_constant, or when the program is built.
+// S has one element, or one for each output channel; S' is S in the place of the weights' first axis. So a batch_norm
+// behind a convolution costs an addition (simplify_inference comes before). Nothing else may read what is between, and
+// the weights must be constant. What it leaves on constants is computed by fold_constant, or when the program is built.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"

@@ -1,13 +1,13 @@
-// form_segments: runs of primitive calls become segments, functions that are compiled as a whole: one plan for memory and
-// layouts, one call at run time.
+// form_segments: runs of primitive calls become segments, functions that are compiled as a whole: one plan for memory
+// and layouts, one call at run time.
 //
 //   let %a = fn (.., Primitive=1) { .. }(%x);  let %b = fn (.., Primitive=1) { .. }(%a);  @f(%b)
 //     becomes   let %b = fn (%x, Segment=1) { .. the two calls .. }(%x);  @f(%b)
 //
-// What is no primitive call stays in its order. A call may move between the last such thing that it needs and the first that
-// needs it; the number of places that need a segment is made smallest, and each call goes to the last of its places, so that
-// results stay inside of segments. Sizes `?` become shape variables of the segment (specialise.h). Equal segments are one
-// node. Primitive calls that nothing needs are dropped.
+// What is no primitive call stays in its order. A call may move between the last such thing that it needs and the first
+// that needs it; the number of places that need a segment is made smallest, and each call goes to the last of its
+// places, so that results stay inside of segments. Sizes `?` become shape variables of the segment (specialise.h).
+// Equal segments are one node. Primitive calls that nothing needs are dropped.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -66,7 +66,8 @@ class Segments {
   std::unordered_map<uint64_t, std::vector<FunctionRef>> known_;
 };
 
-// The variables that branching nodes and functions use and do not bind, found once for each: scopes may be nested deeply.
+// The variables that branching nodes and functions use and do not bind, found once for each: scopes may be nested
+// deeply.
 class InnerUses {
  public:
   // Calls f(variable) for what `root` uses, inner scopes included.
@@ -284,8 +285,8 @@ class Scope {
       for (const Expr& a : call->args) children.push_back(operand(a));
       inside[at(m).var.get()] = typed(with_children(at(m).value, children), at(m).value->type);
     }
-    // The variables that are used outside, each with its value inside. One is the result itself; of several, the result is
-    // a tuple of all tensors in them.
+    // The variables that are used outside, each with its value inside. One is the result itself; of several, the result
+    // is a tuple of all tensors in them.
     std::vector<std::pair<VarRef, Expr>> used;
     for (const Binding& b : bindings_) {
       int m = b.kernel ? static_cast<int>(&b - bindings_.data()) : b.field_of;
@@ -360,8 +361,8 @@ class Scope {
     int64_t number(const Expr& tensor) const { return std::find(keys.begin(), keys.end(), key(tensor)) - keys.begin(); }
   };
 
-  // Shape variables that the segment's types mention and its inputs do not give: a tensor in scope that has one as a size
-  // becomes an input of which only the shape is read.
+  // Shape variables that the segment's types mention and its inputs do not give: a tensor in scope that has one as a
+  // size becomes an input of which only the shape is read.
   template <class F>
   Status add_sizes(const NodeMap<Expr>& inside, const std::vector<int>& members, std::vector<VarRef>* params,
                    Exprs* args, F parameter) {

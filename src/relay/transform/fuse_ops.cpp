@@ -3,19 +3,21 @@
 //   nn.relu(add(nn.conv2d(%x, %w), %b))
 //     becomes   fn (%p0, %p1, %p2, Primitive=1) { nn.relu(add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
 //
-// The method is the paper's. Every operator has a class (op::Fusion); an edge has the class of its user, where a broadcast
-// that does not stretch this operand counts as elementwise. The immediate post-dominator of a node is the first node that
-// everything computed from it flows into. A node is merged with its post-dominator, and with all on the paths between, when
-// the classes allow it:
+// The method is the paper's. Every operator has a class (op::Fusion); an edge has the class of its user, where a
+// broadcast that does not stretch this operand counts as elementwise. The immediate post-dominator of a node is the
+// first node that everything computed from it flows into. A node is merged with its post-dominator, and with all on the
+// paths between, when the classes allow it:
 //
-//   a heavy node (conv2d, dense) takes elementwise and broadcast followers along elementwise edges, residual additions too;
-//   elementwise and broadcast nodes join any elementwise ... injective follower, a reduction, or the followers of a heavy node;
-//   injective nodes (transpose, slice, pad, concatenate) join elementwise ... injective followers, in a second phase.
+//   - a heavy node (conv2d, dense) takes elementwise and broadcast followers along elementwise edges, residual
+//     additions too;
+//   - elementwise and broadcast nodes join any elementwise ... injective follower, a reduction, or the followers of a
+//     heavy node;
+//   - injective nodes (transpose, slice, pad, concatenate) join elementwise ... injective followers, in a second phase.
 //
-// So a group has one result and at most one heavy node. Nodes of different scopes (branches, function bodies) stay apart.
-// Scalar constants are written into the function, everything else becomes a parameter; a tuple argument becomes one parameter
-// a field. Everything works on flat arrays, each search is bounded by the group limit, dominators are found with jump
-// pointers: time is n log n.
+// So a group has one result and at most one heavy node. Nodes of different scopes (branches, function bodies) stay
+// apart. Scalar constants are written into the function, everything else becomes a parameter; a tuple argument becomes
+// one parameter a field. Everything works on flat arrays, each search is bounded by the group limit, dominators are
+// found with jump pointers: time is n log n.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -215,8 +217,8 @@ class Fuser {
     return n;
   }
 
-  // All nodes on the ways from `from` to `to`, both included; false when there are more than a group may hold, one fails the
-  // test, or the groups they are in would be too large together.
+  // All nodes on the ways from `from` to `to`, both included; false when there are more than a group may hold, one
+  // fails the test, or the groups they are in would be too large together.
   bool path(int from, int to, function_ref<bool(Fusion group, bool is_end)> test) {
     path_.clear();
     path_.push_back(from);
@@ -275,7 +277,8 @@ class Fuser {
       case Fusion::Broadcast:
         allowed =
             way <= Fusion::Reduce && path(n, d.parent, [way](Fusion g, bool is_end) {
-              // What a heavy node's followers read beside its result must come from one place of each operand, without moves.
+              // What a heavy node's followers read beside its result must come from one place of each operand, without
+              // moves.
               return g <= Fusion::Injective ||
                      (is_end && (g == Fusion::Reduce || (g == Fusion::OutputFusable && way <= Fusion::Broadcast)));
             });
@@ -289,7 +292,7 @@ class Fuser {
     if (allowed) commit(d.parent);
   }
 
-  // --- the program again ------------------------------------------------------------------------------------------------
+  // --- the program again ---------------------------------------------------------------------------------------------
 
   // What stands for node n outside of groups.
   Expr outside(const Expr& e) {

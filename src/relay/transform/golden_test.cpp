@@ -1,5 +1,5 @@
-// Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line
-// `# ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected. What @main computes
+// Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line `#
+// ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected. What @main computes
 // must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments.
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 //   def @twice(%x: float32, Inline=1) { add(%x, %x) }  def @main(%y: float32) { exp(@twice(%y)) }
 //     becomes   def @main(%y: float32) { exp(add(%y, %y)) }
 //
-// A function that calls itself, also through others, stays, and so does one with type parameters. So do, with a warning, calls
-// that would bring the nodes added above a million: doubling forty times is a short program. A marked function that nothing refers
-// to any more is dropped.
+// A function that calls itself, also through others, stays, and so does one with type parameters. So do, with a
+// warning, calls that would bring the nodes added above a million: doubling forty times is a short program. A marked
+// function that nothing refers to any more is dropped.
 #include <set>
 
 #include "relay/ir/rewrite.h"

@@ -1,4 +1,5 @@
-// lambda_lift: every function inside of another becomes a global one that gets what it captured as its first parameters.
+// lambda_lift: every function inside of another becomes a global one that gets what it captured as its first
+// parameters.
 //
 //   def @main(%x: int32) {
 //     let %f = fn (%y: int32) { if (less(%y, %x)) { %f(add(%y, 1)) } else { %y } };
@@ -7,9 +8,9 @@
 //     becomes   def @main(%x: int32) { @main_f(%x, 0) }
 //               def @main_f(%x: int32, %y: int32) { ... @main_f(%x, add(%y, 1)) ... }
 //
-// A call of a variable that is known to be such a function calls the global function itself. Where the function is used as a
-// value a small function stays, of this form only: fn (%y) { @main_f(%x, %y) }, a closure. A function that uses itself as a
-// value makes that closure anew. The result is in the form of to_a_normal_form.
+// A call of a variable that is known to be such a function calls the global function itself. Where the function is used
+// as a value a small function stays, of this form only: fn (%y) { @main_f(%x, %y) }, a closure. A function that uses
+// itself as a value makes that closure anew. The result is in the form of to_a_normal_form.
 #include <algorithm>
 #include <map>
 

@@ -3,8 +3,8 @@
 //   PassContext context;
 //   Result<ir::Module> better = run_passes(module, {"simplify_inference", "fold_constant", "fuse_ops"}, context);
 //
-// Every pass is one file and one line in passes.def. A pass gets a typed module, keeps the types of what it did not change
-// and may leave new nodes untyped: run_passes() infers them.
+// Every pass is one file and one line in passes.def. A pass gets a typed module, keeps the types of what it did not
+// change and may leave new nodes untyped: run_passes() infers them.
 #pragma once
 
 #include <functional>

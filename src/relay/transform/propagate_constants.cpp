@@ -4,9 +4,9 @@
 //   def @main(%l: List[...]) { @sum(%l, meta[relay.Constant][0]) }
 //     becomes   def @sum(%l: List[...]) { ... nn.dense(%x, meta[relay.Constant][0]) ... @sum(%rest) ... }
 //
-// So the weights of a recursive model, given to @main, are constants where they are used: they are packed once, when the
-// program is compiled. Looked at are global functions that are only called; one that is also a value, @main, and all
-// functions of a module without @main keep their parameters, for who calls them is not known.
+// So the weights of a recursive model, given to @main, are constants where they are used: they are packed once, when
+// the program is compiled. Looked at are global functions that are only called; one that is also a value, @main, and
+// all functions of a module without @main keep their parameters, for who calls them is not known.
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"

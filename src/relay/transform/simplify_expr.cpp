@@ -3,7 +3,8 @@
 //   reshape(reshape(multiply(%x, 1f)))    becomes    reshape(%x)
 //   transpose(transpose(%x, axes=[0, 2, 3, 1]), axes=[0, 3, 1, 2])    becomes    %x
 //
-// The rules are text, parsed once into small trees; a node is matched against those of its operator, again until none fits.
+// The rules are text, parsed once into small trees; a node is matched against those of its operator, again until none
+// fits.
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -1,7 +1,8 @@
 // simplify_inference: what only training needs becomes what inference computes.
 //
 //   nn.batch_norm(%x, %gamma, %beta, %mean, %var, epsilon=e).0
-//     becomes   %s = gamma * rsqrt(var + e);  %x * %s + (beta - mean * %s)      with %s and the rest stretched along the axis
+//     becomes   %s = gamma * rsqrt(var + e);  %x * %s + (beta - mean * %s)
+//     with %s and the rest stretched along the axis
 //   nn.dropout(%x).0    becomes   %x
 //
 // The factors depend on parameters only; with constant parameters fold_constant evaluates them.

@@ -1,4 +1,5 @@
-// size_results: a result whose sizes depend on values is made in two steps: its shape is computed, then a result so large.
+// size_results: a result whose sizes depend on values is made in two steps: its shape is computed, then a result so
+// large.
 //
 //   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: a kernel like any other
 //                                      %1 = tensor_of_shape(%0);           # (?, ?): the executor makes it

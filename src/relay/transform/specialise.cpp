@@ -170,8 +170,8 @@ class Specialiser {
     return errors;
   }
 
-  // The operator refuses these inputs: finds unknown sizes that make it take them when they are equal to others. First all
-  // that stand at the same place from the end or from the beginning, less what is not needed; then one pair alone.
+  // The operator refuses these inputs: finds unknown sizes that make it take them when they are equal to others. First
+  // all that stand at the same place from the end or from the beginning, less what is not needed; then one pair alone.
   bool make_equal(const Call& call, const op::OpDef& def, const Types& inputs) {
     std::vector<Dims> shapes;
     for (const Type& t : inputs) collect(t, &shapes);

@@ -1,5 +1,5 @@
-// For tests of passes: does @main compute the same before and after? The reference evaluator runs both on arguments drawn for
-// their parameters; what rounding explains counts as the same.
+// For tests of passes: does @main compute the same before and after? The reference evaluator runs both on arguments
+// drawn for their parameters; what rounding explains counts as the same.
 #pragma once
 
 #include <cmath>

@@ -2,12 +2,12 @@
 //
 //   add(exp(%x), %f(%x))        becomes        let %v0 = exp(%x); let %v1 = %f(%x); add(%v0, %v1)
 //
-// Operands are then variables, constants and globals. A node that is shared is computed in the outermost scope that uses it
-// itself, once, before the `if`, `match` or function inside of which it is used too; a node that only inner scopes use is
-// computed in each of them, so nothing starts to run on a way that did not run it. Primitive functions stay where they are
-// called. A constructor that is used as a value becomes the function that it is. What is computed in several scopes binds
-// variables of its own in each. The passes that make programs of Relay
-// (lambda_lift, form_segments, exec/) start from this form.
+// Operands are then variables, constants and globals. A node that is shared is computed in the outermost scope that
+// uses it itself, once, before the `if`, `match` or function inside of which it is used too; a node that only inner
+// scopes use is computed in each of them, so nothing starts to run on a way that did not run it. Primitive functions
+// stay where they are called. A constructor that is used as a value becomes the function that it is. What is computed
+// in several scopes binds variables of its own in each. The passes that make programs of Relay (lambda_lift,
+// form_segments, exec/) start from this form.
 #include "relay/transform/to_a_normal_form.h"
 
 #include <algorithm>
@@ -165,8 +165,8 @@ class Normaliser {
     const std::vector<int>* owners = owners_.find(e);
     return owners && owners->size() > 1;
   }
-  // A new variable that stands for v in the open scope. Its type is written out: perhaps only what another scope does with
-  // the value told it.
+  // A new variable that stands for v in the open scope. Its type is written out: perhaps only what another scope does
+  // with the value told it.
   VarRef bind_anew(const VarRef& v) {
     VarRef copy = var(v->name, v->type, v->span);
     copy->type = v->type;

@@ -2,9 +2,9 @@
 //
 //   let %a = exp(%x); add(%a, %a)        becomes        %0 = exp(%x); add(%0, %0)
 //
-// A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is what
-// recursion refers to), when a function inside of its scope uses it: that one would compute it again at every call; and when
-// its annotation may be what says the value's type (`let %none: List[int32] = Nil`).
+// A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is
+// what recursion refers to), when a function inside of its scope uses it: that one would compute it again at every
+// call; and when its annotation may be what says the value's type (`let %none: List[int32] = Nil`).
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/effects.h"

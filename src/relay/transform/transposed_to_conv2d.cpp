@@ -2,13 +2,14 @@
 //
 //   nn.conv2d_transpose(%x, W, strides=[s, s], ...)    becomes    nn.depth_to_space(<s^2 phases>, block_size=s)
 //
-// Row y = s q + r of the result reads, of the data, rows q + j - (b - r) // s with weights' rows k = s j + (b - r) % s, where b is
-// the number of rows that the kernel reaches before (extent - 1 - padding). So each of the s phases r is a convolution at stride 1
-// with some of the weights, where spreading the data would multiply s^2 - 1 of s^2 times by zero. Phases that read the same rows
-// and columns (kernel 2 at stride 2) are one convolution with s^2 times the channels; others (kernel 4, padding 1) are side by side,
-// since one window for all would hold zeros, and zero times infinity is NaN. The same of nn.conv3d_transpose, and of strides that
-// differ, with the phases put into one another by a transposition where all sizes are known. Left as they are: groups, dilation,
-// a stride of 1, other layouts, phases without weights, data that would have to be cut.
+// Row y = s q + r of the result reads, of the data, rows q + j - (b - r) // s with weights' rows k = s j + (b - r) % s,
+// where b is the number of rows that the kernel reaches before (extent - 1 - padding). So each of the s phases r is a
+// convolution at stride 1 with some of the weights, where spreading the data would multiply s^2 - 1 of s^2 times by
+// zero. Phases that read the same rows and columns (kernel 2 at stride 2) are one convolution with s^2 times the
+// channels; others (kernel 4, padding 1) are side by side, since one window for all would hold zeros, and zero times
+// infinity is NaN. The same of nn.conv3d_transpose, and of strides that differ, with the phases put into one another by
+// a transposition where all sizes are known. Left as they are: groups, dilation, a stride of 1, other layouts, phases
+// without weights, data that would have to be cut.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"

@@ -1,5 +1,5 @@
-// What every program must satisfy before types are looked at: each variable is bound once and used in its scope, globals
-// and constructors exist, constants have values.
+// What every program must satisfy before types are looked at: each variable is bound once and used in its scope,
+// globals and constructors exist, constants have values.
 #pragma once
 
 #include "relay/ir/expr.h"

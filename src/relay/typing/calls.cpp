@@ -90,12 +90,13 @@ void Inference::call_function(const Call* call, const Type& callee) {
       labels.push_back({declared->params[i]->span, "the parameter"});
     mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, place(call->args[i], call),
              std::move(labels));
-    // The result of a call with one wrong argument is what the function says, where that does not depend on the argument.
+    // The result of a call with one wrong argument is what the function says, where that does not depend on the
+    // argument.
   }
   set(call, f->result);
 }
 
-// --- operators ------------------------------------------------------------------------------------------------------------
+// --- operators -------------------------------------------------------------------------------------------------------
 
 // "nn.dense(data: Tensor[(2, 3), float32], weight: Tensor[(4, 5), float32], units=4)"
 static std::string call_text(const Call* call, const Op* op, const Types& inputs) {
@@ -219,9 +220,9 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   return true;
 }
 
-// Of what nobody knows, sizes of the function's tensor parameters that are one: they get one name, which says more than a
-// condition. All else is left to conditions_of(): the entry of the function, or of the segment that the call becomes, checks
-// it.
+// Of what nobody knows, sizes of the function's tensor parameters that are one: they get one name, which says more than
+// a condition. All else is left to conditions_of(): the entry of the function, or of the segment that the call becomes,
+// checks it.
 void Inference::note_agreements(const Call* call, const Op* op, const std::vector<op::Condition>& assumed) {
   if (!global_) return;
   auto contains = [](const Dims& dims, const Dim& d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };

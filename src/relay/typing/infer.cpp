@@ -13,7 +13,7 @@ namespace relay::typing {
 
 using namespace ir;
 
-// --- messages -----------------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 void Inference::report(DiagnosticKind kind, std::string message, Span span, std::string help,
                        std::vector<std::string> notes, std::vector<Label> labels) {
@@ -111,7 +111,7 @@ void Inference::check_promise(const std::string& what, const Type& promised, con
          {"a size that is not known (?) may be another"});
 }
 
-// --- types of nodes -------------------------------------------------------------------------------------------------------
+// --- types of nodes --------------------------------------------------------------------------------------------------
 
 void Inference::set(const ExprNode* e, Type type) {
   if (e->type == type) return;
@@ -211,7 +211,7 @@ Status Inference::valid_sizes(const Type& type) {
   return ok();
 }
 
-// --- the walk -------------------------------------------------------------------------------------------------------------
+// --- the walk --------------------------------------------------------------------------------------------------------
 
 bool Inference::need(const Expr& child) {
   if (child->kind == ExprKind::GlobalVar) set(child.get(), type_of(child));  // it may have changed since
@@ -375,7 +375,7 @@ void Inference::finish_ref_write(const RefWrite* write) {
   set(write, tuple_type({}));
 }
 
-// --- let, functions, if ---------------------------------------------------------------------------------------------------
+// --- let, functions, if ----------------------------------------------------------------------------------------------
 
 bool Inference::visit_let(const Let* let, uint32_t& step) {
   if (step == 0) {

@@ -1,8 +1,8 @@
-// One run of inference, shared by its files: infer.cpp (the walk over expressions), calls.cpp (calls and operators' relations),
-// match.cpp (patterns and exhaustiveness), module.cpp (globals in order of dependency, the entry points).
+// One run of inference, shared by its files: infer.cpp (the walk over expressions), calls.cpp (calls and operators'
+// relations), match.cpp (patterns and exhaustiveness), module.cpp (globals in order of dependency, the entry points).
 //
-// The walk writes types with holes into node->type as it goes; the end of the run puts in what the holes stand for, or, when
-// there were errors, takes everything away again.
+// The walk writes types with holes into node->type as it goes; the end of the run puts in what the holes stand for, or,
+// when there were errors, takes everything away again.
 #pragma once
 
 #include <map>
@@ -83,7 +83,8 @@ class Inference {
   void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
                 std::vector<Label> labels = {}, bool advise = true);
   void check_promise(const std::string& what, const Type& promised, const Type& both, const Span& span);
-  // The place of a part of `whole`: its own where that is inside of `whole`, else (a variable, a shared node) that of `whole`.
+  // The place of a part of `whole`: its own where that is inside of `whole`, else (a variable, a shared node) that of
+  // `whole`.
   static Span place(const ir::Expr& part, const ir::ExprNode* whole);
   bool concerns_error(const Type& type);
   std::string show(const Type& type);

@@ -1,5 +1,5 @@
-// Match: patterns give their variables types, clauses agree on one type, a complete match leaves no case out, and every clause
-// can be reached.
+// Match: patterns give their variables types, clauses agree on one type, a complete match leaves no case out, and every
+// clause can be reached.
 #include <algorithm>
 
 #include "relay/typing/infer.h"
@@ -91,7 +91,7 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
   for (size_t i = 0; i < parts.size(); ++i) type_pattern(pattern->patterns[i], parts[i], depth + 1);
 }
 
-// --- which values the clauses match -----------------------------------------------------------------------------------------
+// --- which values the clauses match ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -132,8 +132,8 @@ class Cases {
     return p && (p->kind == PatternKind::Constructor || p->kind == PatternKind::Tuple);
   }
 
-  // The row for values with this constructor (null: a tuple) in a column: its fields in place of it. Nothing when the row does
-  // not match them.
+  // The row for values with this constructor (null: a tuple) in a column: its fields in place of it. Nothing when the
+  // row does not match them.
   static std::optional<Row> inside(const Row& row, size_t column, const Constructor* c, size_t fields) {
     const PatternNode* p = row[column];
     if (looks_inside(p)) {

@@ -45,8 +45,8 @@ static void add_tensor_dims(const Type& type, Dims* out) {
     for (const Dim& d : shape_vars(type, false)) out->push_back(d);
 }
 
-// A function is inferred after those it calls, so that a result without annotation is known where it is used. Functions that
-// call each other without annotations share holes.
+// A function is inferred after those it calls, so that a result without annotation is known where it is used. Functions
+// that call each other without annotations share holes.
 void Inference::infer_globals(const Expr& root) {
   if (!module_) return;
   for (const auto& [name, def] : module_->types)
@@ -196,8 +196,8 @@ void forget_types(const Module& module) {
     });
 }
 
-// The module with one name for sizes that must be equal: one of each function, which may settle others. The name stands in
-// the types of the parameters, so the check when the function is called is that of any name.
+// The module with one name for sizes that must be equal: one of each function, which may settle others. The name stands
+// in the types of the parameters, so the check when the function is called is that of any name.
 static Result<Module> agreed(const Module& module, const std::vector<Inference::Agreement>& agreements) {
   forget_types(module);
   Module out = module;

@@ -77,7 +77,8 @@ TEST(Symbolic, operators) {
   for (const Case& c : cases) check(c);
 }
 
-// Two names for sizes that an operator needs to be equal: one name, which every executor checks at the entry, and a warning.
+// Two names for sizes that an operator needs to be equal: one name, which every executor checks at the entry, and a
+// warning.
 TEST(Symbolic, sizes_that_must_agree) {
   auto check_agreement = [](const std::string& params, const std::string& body, const std::string& head, size_t told) {
     Result<ir::Module> module =

@@ -3,9 +3,9 @@
 //   def @main(%x: Tensor[(m, 4), float32]) { nn.batch_flatten(%x) }
 //       becomes  def @main(%x: Tensor[(m, 4), float32]) -> Tensor[(m, 4), float32] { ... }
 //
-// Every node's `type` is written in place (it is a cache that no equality looks at); missing annotations of parameters and
-// results of functions are filled in the module that is returned. A node that has a type is trusted, and what is below it
-// is not looked at again: passes keep the types of what they did not change, and only new nodes cost time.
+// Every node's `type` is written in place (it is a cache that no equality looks at); missing annotations of parameters
+// and results of functions are filled in the module that is returned. A node that has a type is trusted, and what is
+// below it is not looked at again: passes keep the types of what they did not change, and only new nodes cost time.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,8 @@ namespace relay::typing {
 constexpr size_t most_dimensions = 32;               // of a tensor
 constexpr int64_t most_elements = int64_t{1} << 50;  // the product of its constant sizes but zeros
 
-// The module with everything typed, or all the diagnostics that can be found. `warnings`: what is odd about a good module.
+// The module with everything typed, or all the diagnostics that can be found. `warnings`: what is odd about a good
+// module.
 Result<ir::Module> infer(const ir::Module& module, Diagnostics* warnings = nullptr);
 
 // The type of an expression; its free variables need annotations. `module` gives the globals and type definitions.

@@ -1,5 +1,5 @@
-// Inference: what good programs are given (testdata/*.relay with their types), what bad ones are told (testdata/errors), depth,
-// speed, and programs broken at random. RELAY_BLESS=1 writes the expected texts anew.
+// Inference: what good programs are given (testdata/*.relay with their types), what bad ones are told
+// (testdata/errors), depth, speed, and programs broken at random. RELAY_BLESS=1 writes the expected texts anew.
 #include "relay/typing/typing.h"
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@ namespace relay::typing {
 
 using namespace ir;
 
-// --- what is known ------------------------------------------------------------------------------------------------------
+// --- what is known ---------------------------------------------------------------------------------------------------
 
 Dim Unifier::fresh_dim(const std::string& name) {
   Dim d = scalar::var(name);
@@ -156,7 +156,7 @@ bool Unifier::is_complete(const Type& t) {
   return std::none_of(vars.begin(), vars.end(), [&](const Dim& v) { return unknown_dims_.count(v.get()) != 0; });
 }
 
-// --- unification --------------------------------------------------------------------------------------------------------
+// --- unification -----------------------------------------------------------------------------------------------------
 
 Type Unifier::fail(std::string conflict) {
   if (conflict_.empty()) conflict_ = std::move(conflict);
@@ -338,7 +338,7 @@ Type Unifier::unify_functions(const Type& a, const Type& b, Budget& budget) {
   return func_type(std::move(args), std::move(result), x->type_vars);
 }
 
-// --- dimensions ---------------------------------------------------------------------------------------------------------
+// --- dimensions ------------------------------------------------------------------------------------------------------
 
 bool Unifier::bind_dim(const Dim& unknown, const Dim& value) {
   if (unknown == value) return true;
@@ -411,7 +411,7 @@ bool Unifier::settle() {
   return true;
 }
 
-// --- functions ----------------------------------------------------------------------------------------------------------
+// --- functions -------------------------------------------------------------------------------------------------------
 
 static void add_dim(const Dim& d, Dims* out) {
   for (const Dim& v : scalar::free_vars(d))

@@ -2,9 +2,9 @@
 //
 //   (_, Tensor[(4), float32])  with  (int32, Tensor[(k), float32]), k unknown     gives _ = int32, k = 4
 //
-// Unknown types are HoleType nodes, unknown dimensions are variables made by fresh_dim(). Known dimensions agree when they are
-// proven equal; `?` agrees with everything, and what is made of both is `?`. Types are walked natively, with limits on depth
-// and size: a program can build a type of exponential size, it gets a diagnostic.
+// Unknown types are HoleType nodes, unknown dimensions are variables made by fresh_dim(). Known dimensions agree when
+// they are proven equal; `?` agrees with everything, and what is made of both is `?`. Types are walked natively, with
+// limits on depth and size: a program can build a type of exponential size, it gets a diagnostic.
 #pragma once
 
 #include <unordered_map>
@@ -40,7 +40,8 @@ class Unifier {
 
   // What both are now, or null: then conflict() says what differs, and too_large() whether a limit was the reason.
   Type unify(const Type& expected, const Type& found);
-  // The same for two types of which neither is expected (the branches of an if): where only one is generic, its instance.
+  // The same for two types of which neither is expected (the branches of an if): where only one is generic, its
+  // instance.
   Type join(const Type& a, const Type& b);
   static constexpr const char* contains_itself = "a type would contain itself";  // a conflict
   // Whether a dimension of `wanted` is `?` in `known`; both from deep().

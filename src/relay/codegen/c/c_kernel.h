@@ -1,4 +1,5 @@
-// CKernelWriter: one kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in c_expr.cpp.
+// CKernelWriter: one kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in
+// c_expr.cpp.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
-// Kernels as C99: one source file that needs the C library and nothing else. For processors that this build of LLVM does not
-// know, and for people who want to read a kernel, keep it or build it into a program of their own.
+// Kernels as C99: one source file that needs the C library and nothing else. For processors that this build of LLVM
+// does not know, and for people who want to read a kernel, keep it or build it into a program of their own.
 //
 //   cc -std=c99 -O2 -c kernels.c
 //

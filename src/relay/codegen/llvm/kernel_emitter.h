@@ -35,7 +35,8 @@ class KernelEmitter {
     Value* tag;  // what else the value depends on: a base pointer, a guard
     Value* value;
   };
-  // A register buffer's rows (groups) from `offset` on, `stride` apart, turned around: result[j] holds element j of each.
+  // A register buffer's rows (groups) from `offset` on, `stride` apart, turned around: result[j] holds element j of
+  // each.
   struct Columns {
     const loop::Buffer* buffer;
     int64_t offset, stride;

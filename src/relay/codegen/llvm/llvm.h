@@ -1,4 +1,5 @@
-// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in target/.
+// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in
+// target/.
 #pragma once
 
 #include <memory>

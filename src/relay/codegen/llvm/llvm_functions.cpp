@@ -2,19 +2,19 @@
 //
 //   fn length(2 parameters, 4 registers)      ->      tailcc ptr @"1 length"(ptr %run, ptr %0, ptr %1)
 //
-// Registers are SSA values. What a register may hold is known at every instruction (Contents), so no register is tested where
-// it need not be. A function owns its arguments; when something fails it hands all that it holds to give_up(), which is one
-// call in a block of its own, and returns null, which its caller does with what it holds, and so on.
+// Registers are SSA values. What a register may hold is known at every instruction (Contents), so no register is tested
+// where it need not be. A function owns its arguments; when something fails it hands all that it holds to give_up(),
+// which is one call in a block of its own, and returns null, which its caller does with what it holds, and so on.
 //
-// Tail calls run in constant stack: one of the function itself is a jump to its begin, all others are `musttail` calls with
-// the calling convention tailcc. Arguments are in machine registers, those beyond `in_registers` in the run's `arguments`,
-// from where the callee takes them at once, and never on the stack: LLVM 22.1 drops stack arguments of musttail calls on x86
-// (llvm/llvm-project issue 199224). Other calls nest on the stack; a function that makes such calls compares the stack's
-// address with the run's stack_end first.
+// Tail calls run in constant stack: one of the function itself is a jump to its begin, all others are `musttail` calls
+// with the calling convention tailcc. Arguments are in machine registers, those beyond `in_registers` in the run's
+// `arguments`, from where the callee takes them at once, and never on the stack: LLVM 22.1 drops stack arguments of
+// musttail calls on x86 (llvm/llvm-project issue 199224). Other calls nest on the stack; a function that makes such
+// calls compares the stack's address with the run's stack_end first.
 //
 // A call of a closure gives `k` arguments and knows nothing else. What is called is not the function but an opener for
-// closures with n captures, tailcc ptr (ptr %run, ptr %closure, k arguments), which calls the function with the captures. It is
-// found in a table for this k, by the function's index: its address and n, which the closure must have.
+// closures with n captures, tailcc ptr (ptr %run, ptr %closure, k arguments), which calls the function with the
+// captures. It is found in a table for this k, by the function's index: its address and n, which the closure must have.
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
@@ -120,7 +120,7 @@ llvm::Function* declare(const Shared& shared, const std::string& name, llvm::Fun
   return f;
 }
 
-// --- one function ------------------------------------------------------------------------------------------------------
+// --- one function ----------------------------------------------------------------------------------------------------
 
 class FunctionCode : ObjectCode {
  public:
@@ -494,7 +494,7 @@ class FunctionCode : ObjectCode {
   Contents contents_;
 };
 
-// --- ways into functions -------------------------------------------------------------------------------------------------
+// --- ways into functions ---------------------------------------------------------------------------------------------
 
 class WayIn : ObjectCode {
  public:

@@ -112,8 +112,9 @@ void KernelEmitter::stmt(const Stmt& s) {
   locals_.clear(), local_index_.clear();
 }
 
-// for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom. LLVM takes some
-// thirty iterations for every loop that it does not know, and gives registers to the deepest one; it is told what is known.
+// for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom. LLVM
+// takes some thirty iterations for every loop that it does not know, and gives registers to the deepest one; it is told
+// what is known.
 void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, Interval extent, Interval range,
                              function_ref<void()> body) {
   const bool runs = extent.min && *extent.min > 0;
@@ -274,9 +275,10 @@ llvm::Value* KernelEmitter::binary(const Expr& e) {
   return values_.binary(e->binary, x, y, e->args[0]->dtype, negative);
 }
 
-// A sum or difference with a product in it as one multiply-add. Where both a whole vector and what is left behind the last one
-// are multiplied by one number, LLVM reads that once and spreads it to a register: on Zen 4 that and the multiply-add take
-// 1.4 cycles, a multiply-add that takes the number from memory one. So the narrow one reads it for itself.
+// A sum or difference with a product in it as one multiply-add. Where both a whole vector and what is left behind the
+// last one are multiplied by one number, LLVM reads that once and spreads it to a register: on Zen 4 that and the
+// multiply-add take 1.4 cycles, a multiply-add that takes the number from memory one. So the narrow one reads it for
+// itself.
 llvm::Value* KernelEmitter::contracted(const Expr& e) {
   if (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub) return nullptr;
   auto is_product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };

@@ -36,8 +36,8 @@ Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine
 // All of the above for one object.
 Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                    const TargetDesc& target, bool jit);
-// Several objects: threads take batches of kernels and compile each batch into one (LLVM costs 1.8 ms an object before the
-// first kernel), the functions into another. The same for any number of threads.
+// Several objects: threads take batches of kernels and compile each batch into one (LLVM costs 1.8 ms an object before
+// the first kernel), the functions into another. The same for any number of threads.
 Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> kernels,
                                                  const runtime::Program* functions, const TargetDesc& target,
                                                  int threads, bool jit);

@@ -252,8 +252,8 @@ bool KernelEmitter::has_masked_access(int bytes) const {
   return target_.has_masks || (target_.vector_bytes >= 32 && bytes >= 4);
 }
 
-// A masked vector load (zeros elsewhere), or the store of `stored`, as a small loop over the lanes between the array and
-// a copy on the stack. LLVM would make a branch a lane of it.
+// A masked vector load (zeros elsewhere), or the store of `stored`, as a small loop over the lanes between the array
+// and a copy on the stack. LLVM would make a branch a lane of it.
 llvm::Value* KernelEmitter::lane_by_lane(Type* type, Value* pointer, Value* mask, Value* stored) {
   unsigned lanes = llvm::cast<llvm::FixedVectorType>(type)->getNumElements();
   Type *one = type->getScalarType(), *flag = b_.getInt8Ty(), *flags = llvm::FixedVectorType::get(flag, lanes);
@@ -368,8 +368,8 @@ static std::optional<unsigned> first_lanes(Value* mask, unsigned lanes) {
   return count;
 }
 
-// The first `count` lanes as vectors of 8, 4, 2 and one lane: without predicate registers, some processors take tens of cycles
-// for a store under a mask.
+// The first `count` lanes as vectors of 8, 4, 2 and one lane: without predicate registers, some processors take tens of
+// cycles for a store under a mask.
 void KernelEmitter::store_first(const Buffer* buffer, Value* v, Value* pointer, Align align, unsigned count) {
   Type* one = v->getType()->getScalarType();
   for (unsigned done = 0, size; done < count; done += size) {

@@ -1,5 +1,5 @@
-// Loads of vectors whose lanes are not side by side, but at constant distances and near each other: whole vectors are loaded and
-// their elements put into place, which costs less than a gather.
+// Loads of vectors whose lanes are not side by side, but at constant distances and near each other: whole vectors are
+// loaded and their elements put into place, which costs less than a gather.
 //
 //   x[2 * l], 16 lanes             two vectors, every other element
 //   x[l % 2, l // 2], 16 lanes     eight elements of each of two rows, in turn
@@ -29,8 +29,8 @@ static std::vector<std::pair<int64_t, int64_t>> runs_of(std::vector<int64_t> off
 }
 constexpr size_t most_runs = 4;  // each costs a load and an instruction that puts its elements into place
 
-// The offsets, if what the active lanes read lies within two vectors, in few runs or at few places; those of other lanes become one of
-// these. Empty if not.
+// The offsets, if what the active lanes read lies within two vectors, in few runs or at few places; those of other
+// lanes become one of these. Empty if not.
 std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int bytes) const {
   const llvm::Constant* mask = guard_ ? llvm::dyn_cast<llvm::Constant>(guard_) : nullptr;
   if (guard_ && (!mask || !mask->getType()->isVectorTy())) return {};
@@ -51,7 +51,8 @@ std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int
   return offsets;
 }
 
-// Lanes that lie in a few runs: a vector of each, as short as it can be; their elements are put into place one after the other.
+// Lanes that lie in a few runs: a vector of each, as short as it can be; their elements are put into place one after
+// the other.
 llvm::Value* KernelEmitter::load_runs(Type* type, Value* pointer, const std::vector<int64_t>& offsets, Align align) {
   Type* one = type->getScalarType();
   const std::vector<std::pair<int64_t, int64_t>> runs = runs_of(offsets);
@@ -75,8 +76,8 @@ llvm::Value* KernelEmitter::load_runs(Type* type, Value* pointer, const std::vec
   return result;
 }
 
-// Lanes that lie within two vectors: these are loaded, and their elements put into place. Else a few runs, or the few places
-// one by one.
+// Lanes that lie within two vectors: these are loaded, and their elements put into place. Else a few runs, or the few
+// places one by one.
 llvm::Value* KernelEmitter::load_near(Type* type, Value* pointer, const std::vector<int64_t>& offsets, Align align) {
   Type* one = type->getScalarType();
   const auto [first, last] = std::minmax_element(offsets.begin(), offsets.end());

@@ -1,7 +1,7 @@
-// ObjectCode: writes LLVM code that works on objects (runtime/value.h) and calls the runtime's operations (runtime/native.h).
-// Internal to codegen/, for llvm_functions.cpp.
+// ObjectCode: writes LLVM code that works on objects (runtime/value.h) and calls the runtime's operations
+// (runtime/native.h). Internal to codegen/, for llvm_functions.cpp.
 //
-//   retain(o); release(o);                                           // counted in place; the last count calls destroy()
+//   retain(o); release(o);   // counted in place; the last count calls destroy()
 //   Value* made = operation(offsetof(relay_operations, tuple), b_.getPtrTy(), {run_, fields, count});
 #pragma once
 

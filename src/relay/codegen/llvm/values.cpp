@@ -204,7 +204,8 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
 }
 
 // A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand
-// that may be NaN and a first that cannot, one instruction does; otherwise it is computed in the lanes where the first is a number.
+// that may be NaN and a first that cannot, one instruction does; otherwise it is computed in the lanes where the first
+// is a number.
 Value* Values::float_minmax(bool max, Value* x, Value* y) {
   auto never_nan = [](Value* v) {
     Constant* c = llvm::dyn_cast<Constant>(v);
@@ -258,8 +259,8 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   return q;
 }
 
-// By squaring, over all bits of the exponent, so that it wraps around as repeated multiplication does. A negative exponent
-// gives 1 for base 1, +-1 for base -1, else 0.
+// By squaring, over all bits of the exponent, so that it wraps around as repeated multiplication does. A negative
+// exponent gives 1 for base 1, +-1 for base -1, else 0.
 Value* Values::int_power(Value* x, Value* y, DType t) {
   Type* type = x->getType();
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);

@@ -1,5 +1,5 @@
-// What is done again and again: a state that is taken through steps, each of which may give outputs that are stacked. It
-// becomes a recursive function of Relay.
+// What is done again and again: a state that is taken through steps, each of which may give outputs that are stacked.
+// It becomes a recursive function of Relay.
 //
 //   Captures outside(c);
 //   std::optional<Stepped> all = repeat(c, {.count = count, .size = size, .state = {h}}, outside,

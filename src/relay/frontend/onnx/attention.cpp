@@ -47,7 +47,8 @@ Expr matrices(Convert& c, const Expr& a, const Expr& b, bool transposed) {
   return c.reshape(product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]});
 }
 
-// The keys that come before the first query: those of earlier calls; of a cache that is given whole, one number a batch.
+// The keys that come before the first query: those of earlier calls; of a cache that is given whole, one number a
+// batch.
 Expr keys_before(Convert& c, const Expr& scores) {
   if (c.has(4)) return c.size_of(c.input(4), 2);
   if (!c.has(6) || !scores) return c.integer_scalar(0);
@@ -95,8 +96,8 @@ Expr masked(Convert& c, Expr scores) {
 
 }  // namespace
 
-// softmax(Q K' * scale + mask) V for each head; keys and values may come after those of earlier calls, and fewer heads of
-// them than of queries are used several times.
+// softmax(Q K' * scale + mask) V for each head; keys and values may come after those of earlier calls, and fewer heads
+// of them than of queries are used several times.
 Values Attention(Convert& c) {
   const bool flat = c.rank(c.input(0)) == 3;
   Expr q = by_heads(c, c.input(0), c.integer("q_num_heads", 0), "Q");

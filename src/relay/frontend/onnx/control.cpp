@@ -69,8 +69,9 @@ Values If(Convert& c) {
   return fields;
 }
 
-// Inputs: the greatest number of steps, whether there is a first one (each may be absent), and the state. The body takes
-// the step's number, a condition that holds, and the state; it gives whether to go on, the state, and what is stacked.
+// Inputs: the greatest number of steps, whether there is a first one (each may be absent), and the state. The body
+// takes the step's number, a condition that holds, and the state; it gives whether to go on, the state, and what is
+// stacked.
 Values Loop(Convert& c) {
   const Graph* body = c.graph("body");
   if (!body) return {};
@@ -135,8 +136,8 @@ std::optional<Lanes> lanes(Convert& c, const char* axes, const char* directions,
 
 }  // namespace
 
-// The state, then tensors that the steps go along, one slice each. The body takes the state and the slices; it gives the
-// state, and what is stacked.
+// The state, then tensors that the steps go along, one slice each. The body takes the state and the slices; it gives
+// the state, and what is stacked.
 Values Scan(Convert& c) {
   const Graph* body = c.graph("body");
   if (!body) return {};

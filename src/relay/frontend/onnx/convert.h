@@ -1,7 +1,9 @@
 // What a converter sees. A converter turns one ONNX node into Relay expressions:
 //
 //   // LeakyRelu: x where x >= 0, alpha * x elsewhere.
-//   Values LeakyRelu(Convert& c) { return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0.01)}})}; }
+//   Values LeakyRelu(Convert& c) {
+//     return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0.01)}})};
+//   }
 //
 // It is named after the operator, stands in the file of its family and has one line in operators.def, which also says
 // how many inputs the operator needs: those are there, typed tensors, before the converter is called.

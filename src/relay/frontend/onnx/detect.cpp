@@ -78,7 +78,8 @@ Values NonMaxSuppression(Convert& c) {
     return std::optional(step);
   });
   if (!all) return {};
-  // (K, 3): batch, class, and the box at the place among scores in order. What is kept is found in all of them, in a row.
+  // (K, 3): batch, class, and the box at the place among scores in order. What is kept is found in all of them, in a
+  // row.
   auto in_a_row = [&](const Expr& e) {
     const ir::Dims& s = c.shape(e);
     return c.reshape(e, {scalar::simplify(s[0] * s[1] * s[2])});

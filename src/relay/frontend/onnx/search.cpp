@@ -126,8 +126,8 @@ Values Hardmax(Convert& c) {
   return {c.reshape(c.cast(c.emit("equal", {c.emit("broadcast_to_like", {place, x}), best}), c.dtype(x)), shape)};
 }
 
-// Data with rows replaced from a place on, one for each batch, as caches of attention are; "circular" begins anew at the
-// end.
+// Data with rows replaced from a place on, one for each batch, as caches of attention are; "circular" begins anew at
+// the end.
 Values TensorScatter(Convert& c) {
   Expr x = c.input(0), update = c.input(1);
   std::optional<int64_t> axis = c.axis(c.integer("axis", -2), c.rank(x));

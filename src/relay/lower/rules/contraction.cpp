@@ -1,13 +1,13 @@
-// Contractions: dense, batched matmul, convolution of any rank. One axis N stands only in the right factor (the weight, as
-// a rule): its lanes are the vectors. A register tile holds MR rows of the left factor times NB vectors of N; the reduction
-// runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are alive. The
-// right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it is constant, else
-// panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
+// Contractions: dense, batched matmul, convolution of any rank. One axis N stands only in the right factor (the weight,
+// as a rule): its lanes are the vectors. A register tile holds MR rows of the left factor times NB vectors of N; the
+// reduction runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are
+// alive. The right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it
+// is constant, else panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
 //
 // Of images stored by channels (lower/planar.h) the right factor is the data: lanes run along their rows.
 //
-// A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule takes the
-// others.
+// A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule
+// takes the others.
 #include <algorithm>
 #include <cmath>
 
@@ -71,8 +71,9 @@ bool is_contiguous(GroupPlan& plan, const LoadFact& load, const std::string& axi
   return last && last->count(axis);
 }
 
-// A depthwise or grouped convolution: both factors have the axis along which results are stored, and one has no other of the
-// result. Vectors go along that axis, which is another rule's; the batch, which only the data have, would scatter them.
+// A depthwise or grouped convolution: both factors have the axis along which results are stored, and one has no other
+// of the result. Vectors go along that axis, which is another rule's; the batch, which only the data have, would
+// scatter them.
 bool is_stored_along_both(const Contraction& c) {
   auto owns = [&](const Factor& own, const Factor& other) {
     return std::any_of(c.sum->axes.begin(), c.sum->axes.end(),
@@ -128,9 +129,9 @@ bool choose_lanes(GroupPlan& plan, Contraction& c) {
   return true;
 }
 
-// False where lanes would be mostly empty: another rule does better, unless the right factor is constant and stored along N
-// anyway. Of a group with many inputs each is read for a vector of outputs of its own here, and by the other rule put together
-// with those of other groups: then half a vector is better.
+// False where lanes would be mostly empty: another rule does better, unless the right factor is constant and stored
+// along N anyway. Of a group with many inputs each is read for a vector of outputs of its own here, and by the other
+// rule put together with those of other groups: then half a vector is better.
 bool fills_lanes(const GroupPlan& plan, const Contraction& c) {
   if (!c.grouped()) return c.n_extent >= (is_constant(plan, c.right) ? 2 : c.lanes / 4);
   const bool many_inputs = std::any_of(c.sum->reduce_axes.begin(), c.sum->reduce_axes.end(), [&](const te::Axis& a) {
@@ -177,7 +178,8 @@ bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads) {
   });
 }
 
-// The register tile. Taps that lie in the padding are left out where that saves enough, and zero times a weight is zero.
+// The register tile. Taps that lie in the padding are left out where that saves enough, and zero times a weight is
+// zero.
 void shape_tile(const GroupPlan& plan, Contraction& c) {
   const int most_vectors = c.rows.empty() ? std::min(8, plan.target->vector_registers / 3) : 4;
   auto rows_along = [&](const std::string& name) -> TileRows {
@@ -196,7 +198,8 @@ void shape_tile(const GroupPlan& plan, Contraction& c) {
     c.inside.clear();
 }
 
-// Packs the right factor: [N / block][reduction in loop order][N % block], for constants of which N is one plain dimension.
+// Packs the right factor: [N / block][reduction in loop order][N % block], for constants of which N is one plain
+// dimension.
 void pack_constants(GroupPlan& plan, const Contraction& c) {
   const int64_t block = c.grouped() ? c.facts.group : c.block();
   for (const LoadFact& l : c.right.loads) {
@@ -237,9 +240,9 @@ void choose_panel(GroupPlan& plan, Contraction& c) {
   if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
 }
 
-// True if all weights are read for each tile of rows: those that L2 holds beside the data. Those that it holds, but not beside
-// data, too if the data of a window's neighbours would come from further away for each block of N; and larger ones if that is
-// less to read, where weights, which come in one stream, count half.
+// True if all weights are read for each tile of rows: those that L2 holds beside the data. Those that it holds, but not
+// beside data, too if the data of a window's neighbours would come from further away for each block of N; and larger
+// ones if that is less to read, where weights, which come in one stream, count half.
 bool sweeps_weights(const GroupPlan& plan, const Contraction& c) {
   const int64_t weight_bytes = c.k_extent * c.n_extent * c.sum->dtype.bytes(), l2 = plan.target->l2_bytes;
   int64_t data_bytes = 0;
@@ -333,8 +336,8 @@ void schedule_sum(GroupPlan& plan, const Contraction& c, int level) {
   add_tile(s.loops, c, false);
 }
 
-// An epilogue of polynomials, written out for each row of a tile, is long code and no faster: it becomes a loop over the rows,
-// and the sums lie on the stack.
+// An epilogue of polynomials, written out for each row of a tile, is long code and no faster: it becomes a loop over
+// the rows, and the sums lie on the stack.
 void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
   StageSchedule& se = plan.schedule.stages[epilogue];
   const te::Tensor e = plan.stage(epilogue);
@@ -370,24 +373,24 @@ bool overlaps(const te::TensorNode& r, const LoadFact& load) {
   });
 }
 
-// Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this one is
-// used.
+// Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this
+// one is used.
 bool streams_data(const GroupPlan& plan, const Contraction& c) {
   constexpr int64_t most_blocks = 4;
   return !c.grouped() && !plan.planar && !c.x.empty() && c.left.loads.size() == 1 &&
          (c.n_outside || c.n_extent <= most_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
 }
 
-// Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows than these,
-// waiting for a block once costs less than asking for it again with each tile.
+// Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows
+// than these, waiting for a block once costs less than asking for it again with each tile.
 bool streams_weights(const GroupPlan& plan, const Contraction& c) {
   constexpr int64_t most_rows = 512;
   return c.n_outside && !c.panel && !c.rows.empty() && c.row_count <= most_rows && c.n_extent > c.block() &&
          c.right.loads.size() == 1 && is_constant(plan, c.right);
 }
 
-// What is added to the loops: copies of what is packed or lies badly, long sums in parts, fetching ahead. The stages are made
-// anew and keep their names. Returns what was done to rows, in words.
+// What is added to the loops: copies of what is packed or lies badly, long sums in parts, fetching ahead. The stages
+// are made anew and keep their names. Returns what was done to rows, in words.
 std::string refine(GroupPlan& plan, const Contraction& c, int panel_level) {
   const std::string sum = c.sum->name, result = c.result->name;
   if (c.panel) add_panel(plan, c.sum, *c.panel, result, panel_level);

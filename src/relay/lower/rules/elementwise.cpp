@@ -1,18 +1,20 @@
-// Elementwise work and data movement: walk the output in storage order, lanes along its contiguous axis, a few vectors a
-// step, whole rows to each task.
+// Elementwise work and data movement: walk the output in storage order, lanes along its contiguous axis, a few vectors
+// a step, whole rows to each task.
 //
-// Where the inputs are contiguous along another axis (a transposition, a change of layout), squares are computed with lanes
-// along that one, as `tile` in registers, and turned around there:
+// Where the inputs are contiguous along another axis (a transposition, a change of layout), squares are computed with
+// lanes along that one, as `tile` in registers, and turned around there:
 //
 //   for v in steps of 16, for u in steps of 16
 //     tile[v, u] = f(in[.., u])     16 x 16, lanes along u
 //     out[u, v] = tile[v, u]        lanes along v
 //
-// Where an input is contiguous along a part of the output's last axis (rows of channels-last images are put behind each other:
-// i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c, p].
+// Where an input is contiguous along a part of the output's last axis (rows of channels-last images are put behind each
+// other:
+// i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c,
+// p].
 //
-// Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging an image),
-// these are copied first, turned around, so that no vector is gathered element by element.
+// Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
+// an image), these are copied first, turned around, so that no vector is gathered element by element.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -20,8 +22,8 @@
 
 namespace relay::lower {
 
-// The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v. Inputs that
-// nothing but v moves have an element for a whole row of u: they are read in any order.
+// The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v.
+// Inputs that nothing but v moves have an element for a whole row of u: they are read in any order.
 static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   std::string u;
   for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
@@ -52,8 +54,8 @@ static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::strin
   return found;
 }
 
-// Of squares turned around along u and v: so many rows at once are more streams than a processor follows, so those of the next
-// place are fetched. A network's own input comes from memory, however small.
+// Of squares turned around along u and v: so many rows at once are more streams than a processor follows, so those of
+// the next place are fetched. A network's own input comes from memory, however small.
 static void fetch_next_place(GroupPlan& plan, const te::Tensor& e, const std::string& tile,
                              const std::vector<std::string>& order, const std::string& u, const std::string& v) {
   constexpr int part_of_l2 = 8;
@@ -155,8 +157,8 @@ static std::optional<AxisPart> contiguous_part(GroupPlan& plan, const te::Tensor
   return found;
 }
 
-// Views the output `e`, stored as it is written, so that a part of its last axis v, along which inputs are contiguous, is an axis of
-// its own, and turns squares around. False, and nothing done, if there is no such part.
+// Views the output `e`, stored as it is written, so that a part of its last axis v, along which inputs are contiguous,
+// is an axis of its own, and turns squares around. False, and nothing done, if there is no such part.
 static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
   if (e->axes.back().var != v.var || !scalar::is_int(v.extent) || !plan.layout(e).is_row_major()) return false;
   if (std::count(plan.outputs.begin(), plan.outputs.end(), e) != 1) return false;
@@ -201,8 +203,9 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
   return te::Tensor(new te::TensorNode(std::move(now)));
 }
 
-// Copies, turned around, of the inputs whose elements would be gathered along v: each moves with v along one dimension, which is not
-// the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is then.
+// Copies, turned around, of the inputs whose elements would be gathered along v: each moves with v along one dimension,
+// which is not the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is
+// then.
 static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
   if (e->dtype.bits < 32 || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
   struct Moves {
@@ -283,7 +286,8 @@ void elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
   for (size_t i = 0; i < order.size(); ++i)
     if (!parallel[i] && static_cast<int>(i) != vector) s.loops.push_back({order[i], 1});
   if (vector >= 0) {
-    // With all vectors of a row written out, each knows what it chooses: a concatenation reads one input, not all of them.
+    // With all vectors of a row written out, each knows what it chooses: a concatenation reads one input, not all of
+    // them.
     const bool whole_row = !cut_row && row <= 64 * lanes && scalar::is_int(find_axis(*e, order[vector])->extent) &&
                            chooses_along(plan, e, order[vector]);
     if (row >= 4 * lanes && !whole_row) s.loops.push_back({order[vector], 4 * lanes});

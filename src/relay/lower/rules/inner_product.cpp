@@ -1,12 +1,13 @@
-// Rows times rows: a contraction of two factors that are both contiguous along the reduction, one of which has few rows (a
-// matrix times a vector, weights that are inputs, a convolution to a few channels).
+// Rows times rows: a contraction of two factors that are both contiguous along the reduction, one of which has few rows
+// (a matrix times a vector, weights that are inputs, a convolution to a few channels).
 //
 //   for each 4 rows n of the one, each 4 rows m of the other
 //     acc[m, n, lane] = sum(ko) a[m, ko * L + lane] * b[n, ko * L + lane]      16 accumulators in registers
 //     out[m, n] = the sum of acc[m, n]'s lanes
 //
-// Both factors are read as they are stored; of a constant one the reduction is stored last. With many rows on both sides
-// packing one factor is better, and so it is where that one is constant and its rows fill lanes: contraction_rule.
+// Both factors are read as they are stored; of a constant one the reduction is stored last. With many rows on both
+// sides packing one factor is better, and so it is where that one is constant and its rows fill lanes:
+// contraction_rule.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -63,8 +64,8 @@ bool find_sides(GroupPlan& plan, Products& p) {
   return p.many.rows > 1 && p.few.rows >= 1 && p.few.rows < rows_for_packing && p.few.is_static;
 }
 
-// The other way a constant factor's rows would be the lanes, half a vector of them at least. Here each sum ends with that of
-// its lanes, worth about twelve steps.
+// The other way a constant factor's rows would be the lanes, half a vector of them at least. Here each sum ends with
+// that of its lanes, worth about twelve steps.
 bool beats_rows_in_lanes(const GroupPlan& plan, const Products& p) {
   double length = 1, steps = 1, rows = 1;  // rows: of the reduction, each along k
   for (size_t i = 0; i < p.sum->reduce_axes.size(); ++i) {

@@ -2,10 +2,10 @@
 //
 //   r[n, c] = sum(h < 7, w < 7) x[n, c, h, w]   ->   r[n, c] = sum(hw < 49) x[n, c, hw]
 //
-// The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j]. So are columns
-// and channels of an image that is stored channels-last.
-// Precondition: the one follows the other in storage, without a border or gap between them; the sum reads whole dimensions, and
-// its axes nowhere else.
+// The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j]. So
+// are columns and channels of an image that is stored channels-last.
+// Precondition: the one follows the other in storage, without a border or gap between them; the sum reads whole
+// dimensions, and its axes nowhere else.
 #include <algorithm>
 
 #include "relay/lower/rules.h"

@@ -1,16 +1,16 @@
-// A panel: a block of N of a contraction's right factor, copied into scratch memory so that a register tile reads it in one
-// stream of vectors along N:
+// A panel: a block of N of a contraction's right factor, copied into scratch memory so that a register tile reads it in
+// one stream of vectors along N:
 //
 //   for each block of N                  (a task)
 //     panel[k, n % block] = right[n, k]
 //     for each tile of rows: sum(k) left[m, k] * panel[k, n % block]
 //
-// Where the factor is contiguous along k, squares of it are turned around in registers: `tile` is loaded with lanes along k,
-// and read with lanes along n.
+// Where the factor is contiguous along k, squares of it are turned around in registers: `tile` is loaded with lanes
+// along k, and read with lanes along n.
 //
-// The left factor is read as it lies, a row of it for each row of the tile. Where these rows lie so far apart that they meet
-// in a few sets of the L1 cache (4096 bytes: all in one), a part of them is copied together first. If the number of rows is
-// known, what is copied serves several blocks of N, and a part of the right factor all rows:
+// The left factor is read as it lies, a row of it for each row of the tile. Where these rows lie so far apart that they
+// meet in a few sets of the L1 cache (4096 bytes: all in one), a part of them is copied together first. If the number
+// of rows is known, what is copied serves several blocks of N, and a part of the right factor all rows:
 //
 //   for each few blocks of N, each many rows      (a task; results in scratch memory)
 //     for each part of the sum

@@ -1,5 +1,5 @@
-// Chooses the rules for a group: which stages are kernels of their own, which reduction goes under which epilogue, what is
-// copied into another layout first.
+// Chooses the rules for a group: which stages are kernels of their own, which reduction goes under which epilogue, what
+// is copied into another layout first.
 #include <algorithm>
 #include <unordered_map>
 
@@ -76,7 +76,8 @@ class Inlining {
   WrittenSize written_;
 };
 
-// What `r` reads of `in` with its own channels (dimension `channels` of the result) goes last, or the same dimension of `in`.
+// What `r` reads of `in` with its own channels (dimension `channels` of the result) goes last, or the same dimension of
+// `in`.
 Layout channels_last(const te::TensorNode& r, const te::TensorNode& in, int channels) {
   int last = channels;
   scalar::visit(r.body, [&](const Expr& n) {
@@ -106,8 +107,8 @@ bool lies_channels_last(const te::TensorNode& r) {
   return found;
 }
 
-// What the reduction reads is stored by channels: padding, unless the input has the border, and copies of images that are stored
-// channels-last, unless what reads them is a copy itself.
+// What the reduction reads is stored by channels: padding, unless the input has the border, and copies of images that
+// are stored channels-last, unless what reads them is a copy itself.
 void copy_to_planar(GroupPlan& plan, const te::Tensor& r) {
   const int rank = static_cast<int>(r->shape.size());
   const Layout planar = Layout::row_major(rank);
@@ -175,8 +176,8 @@ std::vector<Pair> place_stages(GroupPlan& plan) {
   return pairs;
 }
 
-// A convolution or pooling reads its input in channels-last order without a guard: padding, unless the input has the border, or a
-// plain copy makes it so.
+// A convolution or pooling reads its input in channels-last order without a guard: padding, unless the input has the
+// border, or a plain copy makes it so.
 void copy_to_channels_last(GroupPlan& plan, const Pair& pair, const StageFacts& facts) {
   const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
   const int rank = static_cast<int>(e->shape.size());

@@ -1,12 +1,13 @@
-// Which register tile a contraction uses: rows of the left factor times vectors of the right one, all sums in registers.
+// Which register tile a contraction uses: rows of the left factor times vectors of the right one, all sums in
+// registers.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
 
 namespace relay::lower {
 
-// What a step of a tile of `rows` x `nb` takes, in vector multiply-adds: at least the latency of the chain of each accumulator,
-// and the loads, of which a cycle does as many as of multiply-adds; plus the loads of the weights.
+// What a step of a tile of `rows` x `nb` takes, in vector multiply-adds: at least the latency of the chain of each
+// accumulator, and the loads, of which a cycle does as many as of multiply-adds; plus the loads of the weights.
 static double tile_cost(int64_t rows, int nb, double latency) {
   return std::max({static_cast<double>(rows * nb), static_cast<double>(rows + nb), latency}) + 0.5 * nb + 1;
 }

@@ -4,9 +4,9 @@
 //   half[m, l]  = acc[m, l] + acc[m, l + W / 2]   and so on, down to two lanes
 //   r[m]        = sum(l < 2) half[m, l]
 //
-// The order of the sum is fixed by this, so the result does not depend on threads. The same stages serve a reduction of its
-// own (mean, arg-max), those inside a loop over rows (softmax, layer norm: rows_rule), and products of rows with rows
-// (inner_product_rule).
+// The order of the sum is fixed by this, so the result does not depend on threads. The same stages serve a reduction of
+// its own (mean, arg-max), those inside a loop over rows (softmax, layer norm: rows_rule), and products of rows with
+// rows (inner_product_rule).
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -85,8 +85,8 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
   return parts;
 }
 
-// How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and waits: a
-// vector is added in a cycle, and the next can be added to it after three.
+// How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and
+// waits: a vector is added in a cycle, and the next can be added to it after three.
 static int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
   const int64_t extent = extent_or(r.reduce_axes[k], 1024), lanes = plan.lanes(r.dtype);
   if (extent >= 8 * lanes) return 4;

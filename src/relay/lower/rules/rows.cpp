@@ -27,8 +27,8 @@ struct Rows {
   bool is_within(const te::Axis& axis) const { return !of_rows.count(axis.var->name); }
 };
 
-// True if `r` reads other reductions only at its own place, and is no product of different tensors (a sum of squares is a
-// contraction of a row with itself).
+// True if `r` reads other reductions only at its own place, and is no product of different tensors (a sum of squares is
+// a contraction of a row with itself).
 bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expanded& bodies) {
   const StageFacts facts = facts_of(r, bodies);
   if (facts.contraction && !r->reduce_axes.empty() && !facts.left_loads.empty() && facts.left != facts.right)

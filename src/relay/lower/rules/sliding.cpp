@@ -1,5 +1,5 @@
-// Groups that were joined (lower/sliding.h), scheduled row by row. The other rules have made a kernel of each; here they move
-// into the loop over the rows of the last one:
+// Groups that were joined (lower/sliding.h), scheduled row by row. The other rules have made a kernel of each; here
+// they move into the loop over the rows of the last one:
 //
 //   for each block of rows                     (a task)
 //     for y
@@ -59,8 +59,8 @@ bool sliding_rule(GroupPlan& plan) {
   for (auto& [name, s] : plan.schedule.stages)
     if (s.place == Place::At && s.consumer == last->name && s.level > at) ++s.level;
 
-  // From the window on backwards: its results, a row; what it reads, a ring; what that is made of, a row of some channels, which
-  // stays in L1 until it is copied.
+  // From the window on backwards: its results, a row; what it reads, a ring; what that is made of, a row of some
+  // channels, which stays in L1 until it is copied.
   for (size_t i = chain.size() - 1; i-- > 0;) {
     StageSchedule& s = plan.schedule.stages[chain[i]->name];
     for (Loop& l : s.loops)

@@ -1,6 +1,7 @@
-// Reductions that keep a vector axis: depthwise convolution, pooling, global means over channels-last data. Lanes run along
-// the contiguous data axis (channels); a few neighbouring outputs are computed together, so that a load serves several taps;
-// small windows are unrolled. Of a convolution in small groups the lanes are whole groups: each lane reads its group's inputs.
+// Reductions that keep a vector axis: depthwise convolution, pooling, global means over channels-last data. Lanes run
+// along the contiguous data axis (channels); a few neighbouring outputs are computed together, so that a load serves
+// several taps; small windows are unrolled. Of a convolution in small groups the lanes are whole groups: each lane
+// reads its group's inputs.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -40,8 +41,9 @@ Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::s
   return {};
 }
 
-// Rows and neighbours in a row that are computed together, at most `most` of them: those that load least in all, where a load
-// takes as long as two of the additions that `split_window` leaves to columns. Several rows only if `registers` hold their columns.
+// Rows and neighbours in a row that are computed together, at most `most` of them: those that load least in all, where
+// a load takes as long as two of the additions that `split_window` leaves to columns. Several rows only if `registers`
+// hold their columns.
 std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t columns, const Reach& along,
                                     bool only_adds, int64_t most, int64_t registers) {
   auto tiles = [](int64_t extent, int64_t step) { return (extent + step - 1) / step; };
@@ -117,8 +119,8 @@ void shape_tile(const GroupPlan& plan, Windows& w) {
   }
   const int64_t registers = plan.target->vector_registers;
   const Reach down = reach_along(*w.sum, w.facts, w.in_sum(w.y));
-  // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors first, which
-  // come in one stream. Where neighbours share what they read, or weights, neighbours first.
+  // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors
+  // first, which come in one stream. Where neighbours share what they read, or weights, neighbours first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
   const bool overlap = along.overlap() && down.overlap() && !plan.slides;
   if (pool && along.stride > 1 && down.stride != 1)

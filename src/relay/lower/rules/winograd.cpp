@@ -1,5 +1,5 @@
-// A convolution in Winograd's form (lower/winograd.h). Blocks of tiles are the outer loops of the epilogue; inside, everything
-// stays in L2:
+// A convolution in Winograd's form (lower/winograd.h). Blocks of tiles are the outer loops of the epilogue; inside,
+// everything stays in L2:
 //
 //   for each block of tiles                           (the tasks)
 //     input[points][tiles][C]                         transformed data
@@ -7,9 +7,10 @@
 //       product[points][tiles][32]                    one register-tiled contraction a position
 //       for each tile: columns, tiles, epilogue       inverse transform, bias, activation
 //
-// Where the image has too few tiles to make tasks of them, or reading the weights anew for each block would take longer than the
-// arithmetic leaves time for, the input is transformed by a kernel of its own and blocks of output channels are the outer loop
-// and the tasks. The transformed weights depend on constants only: they are computed when the program is built.
+// Where the image has too few tiles to make tasks of them, or reading the weights anew for each block would take longer
+// than the arithmetic leaves time for, the input is transformed by a kernel of its own and blocks of output channels
+// are the outer loop and the tasks. The transformed weights depend on constants only: they are computed when the
+// program is built.
 #include <algorithm>
 
 #include "relay/lower/rules.h"
@@ -26,8 +27,8 @@ struct Block {
 
 int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
 
-// At most so many tiles that they fit a third of L2: weights are read once a block. Even ones: a last block of a different size
-// has poorer register tiles.
+// At most so many tiles that they fit a third of L2: weights are read once a block. Even ones: a last block of a
+// different size has poorer register tiles.
 Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t most_tiles, int64_t l2_bytes) {
   const int64_t most = std::clamp<int64_t>(l2_bytes / 3 / bytes_a_tile, 4, most_tiles);
   Block best;
@@ -261,8 +262,8 @@ class Scheduler {
     return rows;
   }
 
-  // `level`: inside the loops over tiles and lanes of output channels; the unrolled loops over a tile's rows and columns
-  // follow.
+  // `level`: inside the loops over tiles and lanes of output channels; the unrolled loops over a tile's rows and
+  // columns follow.
   void output_stages(int level) {
     keep(w_.product + "_block", w_.columns, 4, "p");
     const bool fit = w_.y.m * w_.x.points() + w_.x.m + 4 <= plan_.target->vector_registers;
@@ -302,8 +303,8 @@ class Scheduler {
     elementwise_rule(plan_, plan_.outputs[0]);
   }
 
-  // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded into
-  // registers once.
+  // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded
+  // into registers once.
   void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
     te::Tensor from = plan_.stage(stage), copy = copy_stage(from, stage + "_kept");
     plan_.outputs = redirect(plan_.outputs, from, copy);

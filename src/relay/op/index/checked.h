@@ -1,4 +1,5 @@
-// The place that a checked index means. Executors refuse others before (OpDef::checked); whatever happens, nothing is read outside.
+// The place that a checked index means. Executors refuse others before (OpDef::checked); whatever happens, nothing is
+// read outside.
 #pragma once
 
 #include "relay/op/common.h"

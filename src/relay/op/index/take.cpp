@@ -2,7 +2,8 @@
 // With batch_dims the first axes of data and indices are one and the same.
 //
 // mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
-// outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside of data.
+// outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside
+// of data.
 #include "relay/op/index/checked.h"
 #include "relay/op/shape/reshape.h"
 

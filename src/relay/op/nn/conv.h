@@ -2,9 +2,9 @@
 //
 //   out[n, o, p..] = sum(c, k..) weight[o, c, k..] * data[n, g(o) * C/groups + c, p * stride + k * dilation - before..]
 //
-// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. Letters say which axis is
-// which: any order of NC and the axes that the window moves along (W, HW, DHW) for the data and the result, of OI and these for
-// the weight.
+// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. Letters say which
+// axis is which: any order of NC and the axes that the window moves along (W, HW, DHW) for the data and the result, of
+// OI and these for the weight.
 #pragma once
 
 #include "relay/op/common.h"
@@ -24,7 +24,8 @@ struct ConvAttrs {
 std::string window_letters(size_t axes);
 std::string spaced_letters(size_t axes, const char* before = "");
 
-// Which axis is which, of the data, the weight (pools have none) and the result; s, k, out_s: those that the window moves along.
+// Which axis is which, of the data, the weight (pools have none) and the result; s, k, out_s: those that the window
+// moves along.
 struct WindowAxes {
   size_t n, c, o, i, out_n, out_c;
   std::vector<size_t> s, k, out_s;

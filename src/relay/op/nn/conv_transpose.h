@@ -1,10 +1,10 @@
-// Transposed convolution over any number of axes, which nn.conv2d_transpose and nn.conv3d_transpose are: the gradient of a
-// convolution with respect to its data. Every element of data adds weight times itself to a window of the result:
+// Transposed convolution over any number of axes, which nn.conv2d_transpose and nn.conv3d_transpose are: the gradient
+// of a convolution with respect to its data. Every element of data adds weight times itself to a window of the result:
 //
 //   out[n, o, p * stride + k * dilation - before..] += data[n, c, p..] * weight[c, o, k..]
 //
-// Computed as a convolution: data with stride - 1 zeros between its rows (and columns) and zeros around them, in a stage of
-// its own, under the weight turned around.
+// Computed as a convolution: data with stride - 1 zeros between its rows (and columns) and zeros around them, in a
+// stage of its own, under the weight turned around.
 #pragma once
 
 #include "relay/op/nn/conv.h"

@@ -1,4 +1,5 @@
-// dyn.reshape: out has the elements of data in the same row-major order, under the shape that the values of `newshape` say:
+// dyn.reshape: out has the elements of data in the same row-major order, under the shape that the values of `newshape`
+// say:
 //
 //    n   an extent          0   the extent of data at this place          -1   whatever is left over, once
 #include "relay/op/shape/reshape.h"
