@@ -272,6 +272,62 @@ TEST(OnnxConvert, Normalisations) {
   EXPECT_NE(imported("LpNormalization", 1, {in("2,4")}).find(": " + f32("2, 4")), std::string::npos);
 }
 
+TEST(OnnxConvert, WindowsTakenBack) {
+  In columns = in("n,20,30"), image = list({6, 7}), block = list({2, 2});
+  EXPECT_EQ(imported("Col2Im", 18, {columns, image, block}), "reshape nn.pad take sum reshape : " + f32("n, 5, 6, 7"));
+  EXPECT_EQ(
+      imported("Col2Im", 18, {columns, image, list({2})}),
+      "Col2Im that makes 'o0': image_shape, block_shape, strides, dilations and pads have 2, 1, 2, 2 and 4 elements");
+  EXPECT_EQ(imported("Col2Im", 18, {columns, image, list({2, 3})}),
+            "Col2Im that makes 'o0': the data is Tensor[(n, 20, 30), float32], not (N, C * 6, 25) as the shapes say");
+  EXPECT_EQ(imported("Col2Im", 18, {columns, list({6, 1}), block}),
+            "Col2Im that makes 'o0': the window is larger than the image along axis 1");
+  EXPECT_EQ(imported("Col2Im", 18, {columns, list({2147483647, 2147483647}), block}, {integers("dilations", {1, 0})}),
+            "Col2Im that makes 'o0': a size, stride or dilation along axis 1 is 0");
+  std::vector<Bytes> window{integers("kernel_shape", {2, 2}), integers("strides", {2, 2})};
+  EXPECT_EQ(imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 5, 5})}, window),
+            "broadcast_to reshape reshape scatter_elements reshape nn.pad : " + f32("1, 1, 5, 5"));
+  EXPECT_EQ(
+      imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 3, 5})}, window),
+      "MaxUnpool that makes 'o0': output_shape is [1, 1, 3, 5], smaller than what the window makes: [1, 1, 4, 4]");
+  EXPECT_EQ(imported("MaxUnpool", 11, {in("n,1,2,2"), in("n,1,2,2:int64")}, window),
+            "MaxUnpool that makes 'o0': X is Tensor[(n, 1, 2, 2), float32]; fixed sizes are needed (--shape)");
+}
+
+TEST(OnnxConvert, GridsAndMatrices) {
+  EXPECT_EQ(imported("AffineGrid", 20, {in("n,2,3"), list({4, 1, 5, 6})}),
+            "reshape nn.dense reshape transpose reshape : " + f32("n, 5, 6, 2"));
+  EXPECT_EQ(imported("AffineGrid", 20, {in("2,3,4"), list({2, 1, 5, 6})}),
+            "AffineGrid that makes 'o0': theta is Tensor[(2, 3, 4), float32], not (N, 2, 3)");
+  EXPECT_EQ(imported("AffineGrid", 20, {in("2,2,3"), list({3, 1, 5, 6})}),
+            "AffineGrid that makes 'o0': size is [3, 1, 5, 6], of another batch than theta Tensor[(2, 2, 3), float32]");
+  EXPECT_EQ(imported("CenterCropPad", 18, {in("n,20,8"), list({10, 9})}, {integers("axes", {1, 2})}),
+            "strided_slice nn.pad : " + f32("n, 10, 9"));
+  EXPECT_EQ(imported("CenterCropPad", 18, {in("n,20,8"), list({10, 9})}),
+            "CenterCropPad that makes 'o0': shape has 2 elements for 3 axes");
+  EXPECT_NE(imported("Det", 11, {in("n,3,3")}).find(": " + f32("n")), std::string::npos);
+  EXPECT_EQ(imported("Det", 11, {in("2,3,4")}),
+            "Det that makes 'o0': X is Tensor[(2, 3, 4), float32], not of square matrices");
+  EXPECT_EQ(imported("MelWeightMatrix", 17, {list({8}), list({16}), list({8192}), floats({0}), floats({4096})}),
+            ": " + f32("9, 8"));
+  EXPECT_EQ(imported("MelWeightMatrix", 17, {list({8}), list({16}), list({8192}), floats({0}), floats({9000})}),
+            "MelWeightMatrix that makes 'o0': frequencies from 0 to 9000 Hz leave those of a rate of 8192");
+}
+
+TEST(OnnxConvert, LayersWithAState) {
+  EXPECT_EQ(imported("CausalConvWithState", 27, {in("n,4,t"), weight({4, 1, 3}), none(), in("n,4,2")},
+                     {text("activation", "silu")}, 1),
+            "concatenate nn.conv1d sigmoid multiply : " + f32("n, 4, t"));
+  EXPECT_EQ(imported("CausalConvWithState", 27, {in("n,4,t"), weight({4, 2, 3})}),
+            "CausalConvWithState that makes 'o0': the weight is Tensor[(4, 2, 3), float32], not (channels, 1, taps)");
+  EXPECT_EQ(imported("LinearAttention", 27, {in("2,t,8"), in("2,t,4"), in("2,t,6")},
+                     {text("update_rule", "linear"), integer("q_num_heads", 3), integer("kv_num_heads", 2)}),
+            "LinearAttention that makes 'o0': q_num_heads is 3, which kv_num_heads 2 does not divide");
+  EXPECT_EQ(imported("LinearAttention", 27, {in("2,t,8"), in("2,t,4"), in("2,t,6")},
+                     {integer("q_num_heads", 4), integer("kv_num_heads", 2)}),
+            "LinearAttention that makes 'o0': update_rule 'gated_delta' needs a decay and needs a beta");
+}
+
 TEST(OnnxConvert, Integers) {
   EXPECT_NE(imported("DequantizeLinear", 13, {in("2,4:uint8"), floats({0.5f})}).find(": " + f32("2, 4")),
             std::string::npos);

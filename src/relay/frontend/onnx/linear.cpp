@@ -94,5 +94,41 @@ Values MatMulInteger(Convert& c) {
   return {matrix_product(c, a, b)};
 }
 
+// Of (.., M, M), by elimination: in each step the row with the largest first element comes first, and what is below it
+// loses its first column.
+Values Det(Convert& c) {
+  Expr x = c.input(0);
+  constexpr int64_t limit = 64;
+  if (!c.expect_rank(x, 2, 32, "X")) return {};
+  const DType dtype = c.dtype(x);
+  Dims outer = c.shape(x);
+  std::optional<int64_t> rows = c.extent(x, c.rank(x) - 2), columns = c.extent(x, c.rank(x) - 1);
+  if (!rows || !columns)
+    return c.unsupported("X is {}; matrices of a fixed size are needed (--shape)", ir::str(x->type));
+  if (*rows != *columns) return c.bad("X is {}, not of square matrices", ir::str(x->type));
+  if (*rows > limit) return c.unsupported("matrices of {} rows; at most {} can be imported", *rows, limit);
+  outer.resize(outer.size() - 2);
+  ir::Dim many = scalar::imm(1);
+  for (const ir::Dim& d : outer) many = many * d;
+  many = scalar::simplify(many);
+  x = c.reshape(x, {many, scalar::imm(*rows), scalar::imm(*rows)});
+  Expr one = c.scalar(1, dtype), zero = c.scalar(0, dtype), result = c.broadcast_to(one, {many});
+  for (int64_t left = *rows; left > 0; --left) {
+    Expr first = c.squeeze(c.slice(x, 2, 0, 1), 2);
+    Expr place = c.cast(c.emit("argmax", {c.emit("abs", {first})}, {{"axis", ir::Ints{1}}}), DType::int64());
+    Expr chosen = c.expand(c.emit("equal", {c.count_up(x, 1), c.expand(place, 1)}), 2);
+    Expr row = c.reduce("sum", c.emit("where", {chosen, x, zero}), {1}, true);
+    Expr pivot = c.slice(row, 2, 0, 1),
+         sign = c.emit("where", {c.emit("equal", {place, c.integer_scalar(0)}), one, c.scalar(-1, dtype)});
+    result = c.multiply(result, c.multiply(sign, c.reshape(pivot, {many})));
+    if (left == 1) break;
+    Expr rest = c.slice(c.emit("where", {chosen, c.slice(x, 1, 0, 1), x}), 1, 1, left);
+    Expr divisor = c.emit("where", {c.emit("equal", {pivot, zero}), one, pivot});
+    Expr factor = c.divide(c.slice(rest, 2, 0, 1), divisor);
+    x = c.subtract(c.slice(rest, 2, 1, left), c.multiply(factor, c.slice(row, 2, 1, left)));
+  }
+  return {c.reshape(result, outer)};
+}
+
 }  // namespace convert
 }  // namespace relay::onnx

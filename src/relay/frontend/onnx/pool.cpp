@@ -1,7 +1,8 @@
-// Pools over the axes behind (N, C).
+// Pools over the axes behind (N, C), and what takes windows back: Col2Im, MaxUnpool.
 #include <numeric>
 
 #include "relay/frontend/onnx/window.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {
 
@@ -88,6 +89,122 @@ Values GlobalLpPool(Convert& c) {
   Ints axes(static_cast<size_t>(c.rank(x) - 2));
   std::iota(axes.begin(), axes.end(), 2);
   return {axes.empty() ? x : root(c, c.reduce("sum", power(c, x, p), axes, true), p)};
+}
+
+namespace {
+
+// For each tap of a window and each element of an image, which of taps x places holds the element; taps x places where
+// none does. Sizes along each axis.
+struct Fold {
+  Ints image, taps, places, strides, dilations, before;
+};
+std::optional<Tensor> fold_table(Convert& c, const Fold& f, int64_t taps, int64_t places, int64_t elements) {
+  if (!c.may_make(elements * taps, DType::int64())) return std::nullopt;
+  Tensor table = Tensor::empty({taps, elements}, DType::int64());
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t element = 0; element < elements; ++element) {
+      int64_t place = 0, scale = 1, tap_left = tap, element_left = element;
+      for (size_t i = f.image.size(); i-- > 0;) {
+        const int64_t at = element_left % f.image[i] + f.before[i] - tap_left % f.taps[i] * f.dilations[i];
+        const bool inside = at >= 0 && at % f.strides[i] == 0 && at / f.strides[i] < f.places[i];
+        place = inside && place >= 0 ? place + at / f.strides[i] * scale : -1;
+        scale *= f.places[i], tap_left /= f.taps[i], element_left /= f.image[i];
+      }
+      table.set_int(tap * elements + element, place < 0 ? taps * places : tap * places + place);
+    }
+  return table;
+}
+
+}  // namespace
+
+// (N, C * taps, places) to (N, C, image): each element is the sum of what the windows have for it.
+Values Col2Im(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<Ints> image = c.ints(1, "image_shape"), block = c.ints(2, "block_shape");
+  if (!image || !block || !c.expect_rank(x, 3, 3, "the data")) return {};
+  const size_t n = image->size();
+  Fold f{*image, *block, {}, c.ints("strides", Ints(n, 1)), c.ints("dilations", Ints(n, 1)), {}};
+  const Ints pads = c.ints("pads", Ints(2 * n, 0));
+  if (n == 0 || block->size() != n || f.strides.size() != n || f.dilations.size() != n || pads.size() != 2 * n)
+    return c.bad("image_shape, block_shape, strides, dilations and pads have {}, {}, {}, {} and {} elements", n,
+                 block->size(), f.strides.size(), f.dilations.size(), pads.size());
+  constexpr int64_t limit = int64_t{1} << 40;
+  int64_t taps = 1, places = 1, elements = 1;
+  for (size_t i = 0; i < n; ++i) {
+    for (int64_t size : {f.image[i], f.taps[i], f.strides[i], f.dilations[i]})
+      if (size < 1 || size > INT32_MAX) return c.bad("a size, stride or dilation along axis {} is {}", i, size);
+    for (int64_t pad : {pads[i], pads[n + i]})
+      if (pad < 0 || pad > INT32_MAX) return c.bad("a padding of axis {} is {}", i, pad);
+    f.before.push_back(pads[i]);
+    const int64_t free = f.image[i] + pads[i] + pads[n + i] - f.dilations[i] * (f.taps[i] - 1) - 1;
+    if (free < 0) return c.bad("the window is larger than the image along axis {}", i);
+    f.places.push_back(free / f.strides[i] + 1);
+    if (taps > limit / f.taps[i] || places > limit / f.places[i] || elements > limit / f.image[i])
+      return c.bad("the image has more than {} elements", limit);
+    taps *= f.taps[i], places *= f.places[i], elements *= f.image[i];
+  }
+  if (elements > limit / taps) return c.bad("the windows have more than {} elements", limit);
+  std::optional<int64_t> channels = c.extent(x, 1);
+  if (!channels) return c.unsupported("the data {} has no fixed number of channels (--shape)", ir::str(x->type));
+  if (*channels % taps != 0 || c.extent(x, 2).value_or(places) != places)
+    return c.bad("the data is {}, not (N, C * {}, {}) as the shapes say", ir::str(x->type), taps, places);
+  std::optional<Tensor> table = fold_table(c, f, taps, places, elements);
+  if (!table) return {};
+  const ir::Dim batch = c.shape(x)[0], maps = scalar::imm(*channels / taps);
+  x = c.pad(c.reshape(x, {batch, maps, scalar::imm(taps * places)}), {{0, 0}, {0, 0}, {0, 1}}, c.scalar(0, c.dtype(x)),
+            "constant");
+  ir::Dims shape{batch, maps};
+  for (int64_t size : f.image) shape.push_back(scalar::imm(size));
+  Expr picked = c.emit("take", {x, c.constant(std::move(*table))}, {{"axis", int64_t{2}}});
+  return {c.reshape(c.reduce("sum", picked, {2}, false), shape)};
+}
+
+// X where the indices say, zeros elsewhere. Indices count through all of the result that the window makes; an
+// output_shape has more zeros behind it along each axis.
+Values MaxUnpool(Convert& c) {
+  Expr x = c.input(0);
+  const Ints kernel = c.ints("kernel_shape");
+  const size_t n = kernel.size();
+  const Ints strides = c.ints("strides", Ints(n, 1)), pads = c.ints("pads", Ints(2 * n, 0));
+  if (!c.expect_rank(x, 3, 32, "X")) return {};
+  if (static_cast<int64_t>(n) + 2 != c.rank(x) || strides.size() != n || pads.size() != 2 * n)
+    return c.bad("kernel_shape, strides and pads have {}, {} and {} elements for {}", n, strides.size(), pads.size(),
+                 ir::str(x->type));
+  Ints shape;
+  for (int64_t i = 0; i < c.rank(x); ++i) {
+    std::optional<int64_t> extent = c.extent(x, i);
+    if (!extent) return c.unsupported("X is {}; fixed sizes are needed (--shape)", ir::str(x->type));
+    if (i >= 2) {
+      const size_t k = static_cast<size_t>(i - 2);
+      for (int64_t given : {kernel[k], strides[k], pads[k], pads[n + k]})
+        if (given < 0 || given > INT32_MAX) return c.bad("a size along axis {} is {}", i, given);
+      if (*extent > INT32_MAX) return c.bad("X is {}", ir::str(x->type));
+      *extent = (*extent - 1) * strides[k] - pads[k] - pads[n + k] + kernel[k];
+      if (*extent < 0) return c.bad("the result would have {} elements along axis {}", *extent, i);
+    }
+    shape.push_back(*extent);
+  }
+  const std::optional<int64_t> elements = element_count(shape);
+  if (!elements) return c.bad("the result has too many elements");
+  auto flat = [&](const Expr& e) { return e ? c.emit("reshape", {e}, {{"newshape", Ints{-1}}}) : e; };
+  Expr zeros = c.broadcast_to(c.scalar(0, c.dtype(x)), {scalar::imm(*elements)});
+  Expr y = c.emit("scatter_elements", {zeros, flat(c.input(1)), flat(x)}, {{"axis", int64_t{0}}});
+  ir::Dims dims;
+  for (int64_t size : shape) dims.push_back(scalar::imm(size));
+  y = c.reshape(y, dims);
+  if (!c.has(2)) return {y};
+  std::optional<Ints> wanted = c.ints(2, "output_shape");
+  if (!wanted) return {};
+  if (wanted->size() != shape.size())
+    return c.bad("output_shape is [{}] for {}", join(*wanted, ", "), ir::str(x->type));
+  ir::IntLists width;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if ((*wanted)[i] < shape[i])
+      return c.bad("output_shape is [{}], smaller than what the window makes: [{}]", join(*wanted, ", "),
+                   join(shape, ", "));
+    width.push_back({0, (*wanted)[i] - shape[i]});
+  }
+  return {c.pad(y, width, c.scalar(0, c.dtype(x)), "constant")};
 }
 
 }  // namespace relay::onnx::convert

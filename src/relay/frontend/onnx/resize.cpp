@@ -237,4 +237,70 @@ Values SpaceToDepth(Convert& c) {
   return {c.reshape(blocks, {s[0], scalar::simplify(s[1] * block * block), h, w})};
 }
 
+// Where each element of a picture of this size looks at under the affine map theta: from -1 to 1 along each axis, x
+// first. (N, 2, 3) gives (N, H, W, 2), (N, 3, 4) gives (N, D, H, W, 3).
+Values AffineGrid(Convert& c) {
+  Expr theta = c.input(0);
+  std::optional<Ints> size = c.ints(1, "size");
+  if (!size || !c.expect_rank(theta, 3, 3, "theta")) return {};
+  const int64_t axes = static_cast<int64_t>(size->size()) - 2;
+  if (axes != 2 && axes != 3) return c.bad("size is [{}], not N, C and two or three sizes", join(*size, ", "));
+  if (c.extent(theta, 1) != axes || c.extent(theta, 2) != axes + 1)
+    return c.bad("theta is {}, not (N, {}, {})", ir::str(theta->type), axes, axes + 1);
+  if (c.extent(theta, 0).value_or((*size)[0]) != (*size)[0])
+    return c.bad("size is [{}], of another batch than theta {}", join(*size, ", "), ir::str(theta->type));
+  Ints picture(size->begin() + 2, size->end());
+  const std::optional<int64_t> elements = element_count(picture);
+  if (!elements) return c.bad("size is [{}]", join(*size, ", "));
+  if (!c.may_make(*elements * (axes + 1), c.dtype(theta))) return {};
+  const bool corners = c.integer("align_corners", 0) != 0;
+  Tensor places = Tensor::empty({*elements, axes + 1}, c.dtype(theta));
+  for (int64_t i = 0; i < *elements; ++i) {
+    int64_t left = i;
+    for (int64_t k = 0; k < axes; ++k) {
+      const int64_t extent = picture[static_cast<size_t>(axes - 1 - k)];
+      const double at = static_cast<double>(left % extent), n = static_cast<double>(extent);
+      places.set(i * (axes + 1) + k, corners ? (extent == 1 ? 0 : 2 * at / (n - 1) - 1) : (2 * at + 1) / n - 1);
+      left /= extent;
+    }
+    places.set(i * (axes + 1) + axes, 1);
+  }
+  const ir::Dim batch = c.shape(theta)[0];
+  Expr rows = c.reshape(theta, {scalar::simplify(batch * axes), scalar::imm(axes + 1)});
+  Expr grid = c.emit("nn.dense", {c.constant(std::move(places)), rows});
+  ir::Dims shape{batch};
+  for (int64_t extent : picture) shape.push_back(scalar::imm(extent));
+  shape.push_back(scalar::imm(axes));
+  return {
+      c.reshape(c.transpose(c.reshape(grid, {scalar::imm(*elements), batch, scalar::imm(axes)}), {1, 0, 2}), shape)};
+}
+
+// Cut or filled with zeros on both sides, one more behind where the difference is odd.
+Values CenterCropPad(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<Ints> wanted = c.ints(1, "shape"), axes = c.optional_ints("axes");
+  if (!wanted) return {};
+  if (!axes) {
+    axes = Ints();
+    for (int64_t i = 0; i < c.rank(x); ++i) axes->push_back(i);
+  }
+  axes = c.axes(*axes, c.rank(x));
+  if (!axes) return {};
+  if (axes->size() != wanted->size()) return c.bad("shape has {} elements for {} axes", wanted->size(), axes->size());
+  ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const int64_t axis = (*axes)[i], to = (*wanted)[i];
+    std::optional<int64_t> extent = c.extent(x, axis);
+    if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", axis, ir::str(x->type));
+    if (to < 0) return c.bad("shape is [{}]", join(*wanted, ", "));
+    if (to < *extent) {
+      const int64_t begin = (*extent - to) / 2;
+      x = c.slice(x, axis, begin, begin + to);
+    } else {
+      width[static_cast<size_t>(axis)] = {(to - *extent) / 2, to - *extent - (to - *extent) / 2};
+    }
+  }
+  return {c.pad(x, width, c.scalar(0, c.dtype(x)), "constant")};
+}
+
 }  // namespace relay::onnx::convert

@@ -167,4 +167,41 @@ Values STFT(Convert& c) {
   return {stacked(c, *y)};
 }
 
+// Weights (dft_length / 2 + 1, num_mel_bins) that take frequencies to the mel scale, 2595 log10(1 + f / 700): triangles
+// between neighbouring bins.
+Values MelWeightMatrix(Convert& c) {
+  std::optional<double> given[5];
+  const char* names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"};
+  for (size_t i = 0; i < 5; ++i)
+    if (given[i] = c.number(i, names[i]); !given[i]) return {};
+  const double dft_length = *given[1], rate = *given[2];
+  if (!(*given[0] >= 1 && *given[0] < 1e6 && dft_length >= 1 && dft_length < 1e9 && rate >= 1))
+    return c.bad("{} bins of a transform of length {} at a rate of {}", *given[0], dft_length, rate);
+  auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const int64_t bins = static_cast<int64_t>(*given[0]), rows = static_cast<int64_t>(dft_length) / 2 + 1;
+  const double low = mel(*given[3]), high = mel(*given[4]), step = (high - low) / static_cast<double>(bins + 2);
+  std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
+  if (!dtype) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
+  std::vector<int64_t> edges;  // the row that each bin begins at
+  for (int64_t i = 0; i < bins + 2; ++i) {
+    const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
+    const double row = std::floor((dft_length + 1) * hertz / rate);
+    if (!(row >= 0 && row <= static_cast<double>(rows)))
+      return c.bad("frequencies from {} to {} Hz leave those of a rate of {}", *given[3], *given[4], rate);
+    edges.push_back(static_cast<int64_t>(row));
+  }
+  if (rows > INT32_MAX || !c.may_make(rows * bins, *dtype)) return {};
+  Tensor weights = Tensor::empty({rows, bins}, *dtype);
+  for (int64_t row = 0; row < rows; ++row)
+    for (size_t i = 0; i < static_cast<size_t>(bins); ++i) {
+      const int64_t left = edges[i], center = edges[i + 1], right = edges[i + 2];
+      double weight = 0;
+      if (row >= center && row < right) weight = static_cast<double>(right - row) / static_cast<double>(right - center);
+      if (row < center && row >= left) weight = static_cast<double>(row - left) / static_cast<double>(center - left);
+      if (row == center && right == center) weight = 1;  // a triangle without a falling side
+      weights.set(row * bins + static_cast<int64_t>(i), weight);
+    }
+  return {c.constant(std::move(weights))};
+}
+
 }  // namespace relay::onnx::convert
