@@ -1,17 +1,14 @@
 // What transformers are made of.
 #include <cmath>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/heads.h"
 #include "relay/scalar/simplify.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Dims;
 using ir::Expr;
 
-namespace {
-
-// (N, L, H * D) as (N, H, L, D).
 Expr by_heads(Convert& c, const Expr& e, int64_t heads, const char* what) {
   if (!e || c.rank(e) == 4) return e;
   if (!c.expect_rank(e, 3, 4, what)) return nullptr;
@@ -22,7 +19,6 @@ Expr by_heads(Convert& c, const Expr& e, int64_t heads, const char* what) {
   return c.transpose(c.reshape(e, {shape[0], shape[1], scalar::imm(heads), scalar::imm(*width / heads)}), {0, 2, 1, 3});
 }
 
-// (N, H, L, D) as (N, L, H * D).
 Expr joined_heads(Convert& c, const Expr& e) {
   if (!e) return e;
   Expr turned = c.transpose(e, {0, 2, 1, 3});
@@ -30,12 +26,7 @@ Expr joined_heads(Convert& c, const Expr& e) {
   return c.reshape(turned, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])});
 }
 
-// Each head `times` times, one after the other.
-Expr repeated_heads(Convert& c, const Expr& e, int64_t times) {
-  return times == 1 ? e : c.emit("repeat", {e}, {{"repeats", times}, {"axis", int64_t{1}}});
-}
-
-Expr matrices(Convert& c, const Expr& a, const Expr& b, bool transposed) {
+Expr head_products(Convert& c, const Expr& a, const Expr& b, bool transposed) {
   if (!a || !b) return nullptr;
   auto flat = [&](const Expr& e) {
     const Dims& s = c.shape(e);
@@ -45,6 +36,33 @@ Expr matrices(Convert& c, const Expr& a, const Expr& b, bool transposed) {
   Expr product = c.emit("nn.batch_matmul", {flat(a), flat(b)}, {{"transpose_a", false}, {"transpose_b", transposed}});
   if (!product) return nullptr;
   return c.reshape(product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]});
+}
+
+Expr rotated(Convert& c, const Expr& x, const Expr& cos, const Expr& sin, int64_t turned, bool interleaved) {
+  Expr front = c.slice(x, 3, 0, turned), first, second;
+  auto every_second = [&](int64_t from) {
+    return c.emit(
+        "strided_slice", {front},
+        {{"begin", ir::Ints{from}}, {"end", ir::Ints{turned}}, {"strides", ir::Ints{2}}, {"axes", ir::Ints{3}}});
+  };
+  if (interleaved)
+    first = every_second(0), second = every_second(1);
+  else
+    first = c.slice(front, 3, 0, turned / 2), second = c.slice(front, 3, turned / 2, turned);
+  Expr real = c.subtract(c.multiply(cos, first), c.multiply(sin, second));
+  Expr imaginary = c.add(c.multiply(sin, first), c.multiply(cos, second));
+  Expr y = interleaved ? c.reshape(c.concatenate({c.expand(real, 4), c.expand(imaginary, 4)}, 4), c.shape(front))
+                       : c.concatenate({real, imaginary}, 3);
+  return c.extent(x, 3) == turned ? y : c.concatenate({y, c.slice(x, 3, turned, INT32_MAX)}, 3);
+}
+
+namespace convert {
+
+namespace {
+
+// Each head `times` times, one after the other.
+Expr repeated_heads(Convert& c, const Expr& e, int64_t times) {
+  return times == 1 ? e : c.emit("repeat", {e}, {{"repeats", times}, {"axis", int64_t{1}}});
 }
 
 // The keys that come before the first query: those of earlier calls; of a cache that is given whole, one number a
@@ -113,7 +131,7 @@ Values Attention(Convert& c) {
   const double scale = std::sqrt(c.real("scale", 1 / std::sqrt(static_cast<double>(*width))));
   const int64_t times = *heads / *others, mode = c.integer("qk_matmul_output_mode", 0);
   const DType dtype = c.dtype(q);
-  Expr scores = matrices(c, c.multiply(q, scale), c.multiply(repeated_heads(c, k, times), scale), true);
+  Expr scores = head_products(c, c.multiply(q, scale), c.multiply(repeated_heads(c, k, times), scale), true);
   Expr shown = mode == 0 ? scores : Expr();
   const double cap = c.real("softcap", 0);
   auto capped = [&](const Expr& e) { return cap > 0 ? c.multiply(c.emit("tanh", {c.multiply(e, 1 / cap)}), cap) : e; };
@@ -126,7 +144,7 @@ Values Attention(Convert& c) {
   // A query that sees nothing gives zeros.
   if (scores != before) weights = c.emit("where", {c.emit("isnan", {weights}), c.scalar(0, dtype), weights});
   if (mode == 3) shown = weights;
-  Expr y = matrices(c, weights, repeated_heads(c, v, times), false);
+  Expr y = head_products(c, weights, repeated_heads(c, v, times), false);
   return {flat ? joined_heads(c, y) : y, k, v, shown};
 }
 
@@ -146,24 +164,10 @@ Values RotaryEmbedding(Convert& c) {
     if (c.has(3)) e = c.emit("take", {e, c.input(3)}, {{"axis", int64_t{0}}, {"mode", "clip"}});
     return c.expand(c.slice(e, 2, 0, turned / 2), 2);  // (N, L, 1, D / 2)
   };
-  Expr cos = angles(1), sin = angles(2), front = c.slice(x, 3, 0, turned), first, second;
-  const bool interleaved = c.integer("interleaved", 0) != 0;
-  auto every_second = [&](int64_t from) {
-    return c.emit(
-        "strided_slice", {front},
-        {{"begin", ir::Ints{from}}, {"end", ir::Ints{turned}}, {"strides", ir::Ints{2}}, {"axes", ir::Ints{3}}});
-  };
-  if (interleaved)
-    first = every_second(0), second = every_second(1);
-  else
-    first = c.slice(front, 3, 0, turned / 2), second = c.slice(front, 3, turned / 2, turned);
-  Expr real = c.subtract(c.multiply(cos, first), c.multiply(sin, second));
-  Expr imaginary = c.add(c.multiply(sin, first), c.multiply(cos, second));
-  Expr y = interleaved ? c.reshape(c.concatenate({c.expand(real, 4), c.expand(imaginary, 4)}, 4), c.shape(front))
-                       : c.concatenate({real, imaginary}, 3);
-  if (turned < *width) y = c.concatenate({y, c.slice(x, 3, turned, *width)}, 3);
+  Expr y = rotated(c, x, angles(1), angles(2), turned, c.integer("interleaved", 0) != 0);
   if (!flat) return {c.transpose(y, {0, 2, 1, 3})};
   return {c.reshape(y, c.shape(c.input(0)))};
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

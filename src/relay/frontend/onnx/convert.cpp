@@ -6,40 +6,47 @@ namespace relay::onnx {
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
-static const std::map<std::string_view, Operator>& operators() {
+using Table = std::map<std::string_view, Operator>;
+
+static const Table& operators() {
   constexpr size_t any = Operator::any;
-  static const std::map<std::string_view, Operator> table = {
+  static const Table table = [] {
+    Table operators = {
 #define RELAY_ONNX(name, min_inputs, max_inputs, max_outputs) \
-  {#name, {#name, min_inputs, max_inputs, max_outputs, convert::name}},
+  {#name, {#name, min_inputs, max_inputs, max_outputs, "", convert::name}},
 #include "relay/frontend/onnx/operators.def"
 #undef RELAY_ONNX
+    };
+#define RELAY_ONNX_ATTRIBUTES(name, names) operators.at(#name).attributes = names;
+#include "relay/frontend/onnx/attributes.def"
+#undef RELAY_ONNX_ATTRIBUTES
+    return operators;
+  }();
+  return table;
+}
+
+static const Table& microsoft_operators() {
+  constexpr size_t any = Operator::any;
+  static const Table table = {
+#define RELAY_ONNX_MICROSOFT(name, min_inputs, max_inputs, max_outputs, attributes) \
+  {#name, {#name, min_inputs, max_inputs, max_outputs, attributes, microsoft::name}},
+#include "relay/frontend/onnx/microsoft/operators.def"
+#undef RELAY_ONNX_MICROSOFT
   };
   return table;
 }
 
 const Operator* find_operator(std::string_view domain, std::string_view name) {
-  // ONNX Runtime's Gelu came before ONNX's and is the same.
-  if (!domain.empty() && !(domain == "com.microsoft" && name == "Gelu")) return nullptr;
-  auto it = operators().find(name);
-  return it == operators().end() ? nullptr : &it->second;
+  if (!domain.empty() && domain != "com.microsoft") return nullptr;
+  const Table& table = domain.empty() ? operators() : microsoft_operators();
+  auto it = table.find(name);
+  return it == table.end() ? nullptr : &it->second;
 }
 
-std::vector<std::string> operator_names() {
+std::vector<std::string> operator_names(std::string_view domain) {
   std::vector<std::string> names;
-  for (const auto& [name, op] : operators()) names.emplace_back(name);
-  return names;
-}
-
-std::vector<std::string> attribute_names(const std::string& op) {
-  static const std::map<std::string_view, std::string_view> table = {
-#define RELAY_ONNX_ATTRIBUTES(name, attributes) {#name, attributes},
-#include "relay/frontend/onnx/attributes.def"
-#undef RELAY_ONNX_ATTRIBUTES
-  };
-  auto it = table.find(op);
-  std::vector<std::string> names;
-  if (it != table.end())
-    for (std::string_view name : split(it->second, ' ')) names.emplace_back(name);
+  if (domain.empty() || domain == "com.microsoft")
+    for (const auto& [name, op] : domain.empty() ? operators() : microsoft_operators()) names.emplace_back(name);
   return names;
 }
 

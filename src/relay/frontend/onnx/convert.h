@@ -48,12 +48,12 @@ struct Operator {
   const char* name;
   size_t min_inputs;  // that must be there
   size_t max_inputs, max_outputs;
+  std::string_view attributes;  // that it has in some version, with spaces between
   Values (*convert)(Convert&);
 };
+// Of ONNX itself (""), or of ONNX Runtime ("com.microsoft").
 const Operator* find_operator(std::string_view domain, std::string_view name);
-std::vector<std::string> operator_names();
-// Those that it has in some version of ONNX.
-std::vector<std::string> attribute_names(const std::string& op);
+std::vector<std::string> operator_names(std::string_view domain);
 
 // The converters, one function for each line of operators.def.
 namespace convert {
@@ -61,5 +61,10 @@ namespace convert {
 #include "relay/frontend/onnx/operators.def"
 #undef RELAY_ONNX
 }  // namespace convert
+namespace microsoft {
+#define RELAY_ONNX_MICROSOFT(name, min_inputs, max_inputs, max_outputs, attributes) Values name(Convert& c);
+#include "relay/frontend/onnx/microsoft/operators.def"
+#undef RELAY_ONNX_MICROSOFT
+}  // namespace microsoft
 
 }  // namespace relay::onnx

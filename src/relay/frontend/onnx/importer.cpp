@@ -40,7 +40,7 @@ static std::vector<std::string_view> output_names(const Graph& graph) {
 
 void Importer::report_unsupported_operators() {
   report_missing(operator_uses(), "opset", [](std::string_view domain, std::string_view op, Diagnostic& d) {
-    if (std::optional<std::string> near = domain.empty() ? nearest(op, operator_names()) : std::nullopt)
+    if (std::optional<std::string> near = nearest(op, operator_names(domain)))
       d.notes.push_back(format("there is an operator {}", *near));
     d.help = domain.empty()
                  ? "docs/add-an-onnx-operator.md shows how to add it: one function and one line"
@@ -220,6 +220,13 @@ bool Importer::counts_fit(const Node& node, const Operator& op, const Span& plac
          fits(given(node.outputs), op.max_outputs, "output", "outputs");
 }
 
+static std::vector<std::string> split_names(std::string_view names) {
+  std::vector<std::string> all;
+  for (std::string_view name : split(names, ' '))
+    if (!name.empty()) all.emplace_back(name);
+  return all;
+}
+
 Values Importer::convert_node(const Graph& graph, size_t index, const Span& place) {
   if (!may_convert(place)) return {};
   Node copy;
@@ -237,7 +244,7 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   if (!expect_inputs(*inputs, op->min_inputs, place)) return {};
   std::vector<std::string_view> attributes;
   for (const Attribute& a : node.attributes) attributes.push_back(a.name);
-  if (!check_attributes(node.op, attributes, attribute_names(std::string(node.op)), place)) return {};
+  if (!check_attributes(node.op, attributes, split_names(op->attributes), place)) return {};
   Convert convert(*this, node, *inputs, opset(node.domain, 1), place);
   return convert.finish(op->convert(convert), node.outputs);
 }

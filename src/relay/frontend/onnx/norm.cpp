@@ -1,13 +1,23 @@
 // Normalisations, and Dropout, which does nothing when a model runs.
+#include "relay/frontend/onnx/norm.h"
+
 #include <cmath>
 
-#include "relay/frontend/onnx/convert.h"
 #include "relay/scalar/simplify.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Expr;
 using ir::Ints;
+
+Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
+  Expr mean = c.reduce("mean", x, axes, true);
+  Expr centred = c.subtract(x, mean);
+  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
+  return c.divide(centred, c.emit("sqrt", {c.add(variance, epsilon)}));
+}
+
+namespace convert {
 
 Values BatchNormalization(Convert& c) {
   if (c.integer("training_mode", 0))
@@ -53,14 +63,6 @@ Values LayerNormalization(Convert& c) {
   results.push_back(Value(mean));
   results.push_back(Value(c.emit("rsqrt", {c.add(variance, c.real("epsilon", 1e-5))})));
   return results;
-}
-
-// (x - mean) / sqrt(variance + epsilon) over `axes`.
-static Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
-  Expr mean = c.reduce("mean", x, axes, true);
-  Expr centred = c.subtract(x, mean);
-  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
-  return c.divide(centred, c.emit("sqrt", {c.add(variance, epsilon)}));
 }
 
 Values MeanVarianceNormalization(Convert& c) {
@@ -117,6 +119,9 @@ Values RMSNormalization(Convert& c) {
   return {c.multiply(normal, c.input(1))};
 }
 
+// The same under the name that ONNX Runtime's optimiser gives it, without a domain of its own.
+Values SimplifiedLayerNormalization(Convert& c) { return RMSNormalization(c); }
+
 Values LRN(Convert& c) {
   return {c.emit("nn.lrn", {c.input(0)},
                  {{"size", c.integer("size", 0)},
@@ -140,4 +145,5 @@ Values Dropout(Convert& c) {
   return results;
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

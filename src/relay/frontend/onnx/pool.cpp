@@ -4,7 +4,7 @@
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Expr;
 using ir::Ints;
@@ -36,10 +36,14 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
   return {result};
 }
 
-Values MaxPool(Convert& c) { return pool(c, c.input(0), "nn.max_pool2d", "nn.max_pool3d", false, false); }
-Values AveragePool(Convert& c) {
-  return pool(c, c.input(0), "nn.avg_pool2d", "nn.avg_pool3d", true, c.integer("count_include_pad", 0) != 0);
+Values average_pool(Convert& c, const Expr& x) {
+  return pool(c, x, "nn.avg_pool2d", "nn.avg_pool3d", true, c.integer("count_include_pad", 0) != 0);
 }
+
+namespace convert {
+
+Values MaxPool(Convert& c) { return pool(c, c.input(0), "nn.max_pool2d", "nn.max_pool3d", false, false); }
+Values AveragePool(Convert& c) { return average_pool(c, c.input(0)); }
 
 static Values global_pool(Convert& c, const char* two_dimensional, const char* reduction) {
   Expr x = c.input(0);
@@ -207,4 +211,5 @@ Values MaxUnpool(Convert& c) {
   return {c.pad(y, width, c.scalar(0, c.dtype(x)), "constant")};
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

@@ -1,15 +1,19 @@
 // Integers that stand for reals: real = (integer - zero_point) * scale.
+#include "relay/frontend/onnx/quantize.h"
+
 #include <cmath>
 
 #include "relay/frontend/onnx/window.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Expr;
 
-namespace {
+static std::pair<double, double> range(DType dtype) {
+  double steps = std::pow(2.0, dtype.bits);
+  return dtype.code == DType::Code::UInt ? std::pair(0.0, steps - 1) : std::pair(-steps / 2, steps / 2 - 1);
+}
 
-// Scales and zero points of one value, or of one a place along `axis` of x.
 Expr along_axis(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
   if (!e || c.rank(e) == 0) return e;
   if (c.rank(e) != 1) return c.unsupported("scales in blocks");
@@ -19,15 +23,41 @@ Expr along_axis(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
   return c.reshape(e, shape);
 }
 
+Expr centred(Convert& c, const Expr& e, const Expr& zero, int64_t axis) {
+  Expr wide = c.cast(e, DType::int32());
+  return zero ? c.subtract(wide, along_axis(c, c.cast(zero, DType::int32()), e, axis)) : wide;
+}
+
+Expr quantised(Convert& c, const Expr& real, const Expr& scale, const Expr& zero) {
+  if (!real || !zero) return nullptr;
+  Expr steps = c.add(c.emit("round", {c.divide(real, scale)}), c.cast(zero, c.dtype(real)));
+  auto [low, high] = range(c.dtype(zero));
+  return c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), c.dtype(zero));
+}
+
+// 0 is always representable.
+DynamicallyQuantised dynamically_quantised(Convert& c, const Expr& x) {
+  Expr zero = c.scalar(0, c.dtype(x));
+  Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
+  Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
+  auto saturated = [&](const Expr& e) {
+    return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  };
+  // All zeros: the scale is 0, and so is everything else.
+  Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
+  Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
+  Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
+}
+
+namespace convert {
+
+namespace {
+
 std::optional<int64_t> channel_axis(Convert& c, const Expr& x) {
   // Of no meaning, and often out of range, where there is one scale.
   if (c.rank(c.input(1)) == 0) return 0;
   return c.axis(c.integer("axis", 1), c.rank(x));
-}
-
-std::pair<double, double> range(DType dtype) {
-  double steps = std::pow(2.0, dtype.bits);
-  return dtype.code == DType::Code::UInt ? std::pair(0.0, steps - 1) : std::pair(-steps / 2, steps / 2 - 1);
 }
 
 }  // namespace
@@ -56,28 +86,13 @@ Values QuantizeLinear(Convert& c) {
   return {c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), to)};
 }
 
-// To uint8 with the scale and zero point that the data's own range gives; 0 is always representable.
+// To uint8 with the scale and zero point that the data's own range gives.
 Values DynamicQuantizeLinear(Convert& c) {
-  Expr x = c.input(0), zero = c.scalar(0, c.dtype(x));
-  Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
-  Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
-  auto saturated = [&](const Expr& e) {
-    return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}});
-  };
-  // All zeros: the scale is 0, and so is everything else.
-  Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
-  Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
-  Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
-  return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
+  DynamicallyQuantised q = dynamically_quantised(c, c.input(0));
+  return {q.values, q.scale, q.zero};
 }
 
 namespace {
-
-// An integer with its zero point taken away, as int32.
-Expr centred(Convert& c, const Expr& e, const Expr& zero, int64_t axis) {
-  Expr wide = c.cast(e, DType::int32());
-  return zero ? c.subtract(wide, along_axis(c, c.cast(zero, DType::int32()), e, axis)) : wide;
-}
 
 // Sums of products as integers of y: times the scales of both factors, over that of the result.
 Expr requantised(Convert& c, const Expr& sums, const Expr& scale, const Expr& y_scale, const Expr& y_zero) {
@@ -114,4 +129,5 @@ Values QLinearMatMul(Convert& c) {
   return {requantised(c, sums, scale, one(c.input(6)), one(c.input(7)))};
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

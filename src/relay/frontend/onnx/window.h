@@ -16,6 +16,8 @@ std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel
 
 // A convolution of x by weight with the node's attributes; null: reported.
 ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const frontend::EmitAttrs& more);
+// The average of each window that the node's attributes say; empty: reported.
+Values average_pool(Convert& c, const ir::Expr& x);
 // The product of matrices in the last two axes, the other axes stretched to each other as in numpy.
 ir::Expr matrix_product(Convert& c, ir::Expr a, ir::Expr b);
 

@@ -1,0 +1,160 @@
+// Attention as ONNX Runtime's optimiser writes it: with projections, biases, masks of lengths, and keys of earlier calls.
+#include <cmath>
+
+#include "relay/frontend/onnx/heads.h"
+#include "relay/frontend/onnx/window.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::microsoft {
+
+using ir::Dims;
+using ir::Expr;
+
+namespace {
+
+// 0 where a key counts, mask_filter_value where it is padding; over (N, 1, 1, L) or (N, 1, S, L). The mask is of lengths
+// (N), of ends and then begins (2 N), or has 0 for padding: (N, L), (N, S, L).
+Expr padding_of(Convert& c, const Expr& mask, const Expr& scores) {
+  const Dims &s = c.shape(scores), &m = c.shape(mask);
+  const DType dtype = c.dtype(scores);
+  Expr counts, wide = c.cast(mask, DType::int64());
+  if (c.rank(mask) == 1) {
+    Expr places = c.count_up(scores, 3);
+    auto column = [&](const Expr& e) { return c.reshape(e, {s[0], scalar::imm(1), scalar::imm(1), scalar::imm(1)}); };
+    if (scalar::prove_equal(m[0], s[0]) == true) {
+      counts = c.emit("less", {places, column(wide)});
+    } else if (scalar::prove_equal(m[0], scalar::simplify(s[0] * 2)) == true) {
+      Expr both = c.reshape(wide, {scalar::imm(2), s[0]});
+      Expr end = c.squeeze(c.slice(both, 0, 0, 1), 0), begin = c.squeeze(c.slice(both, 0, 1, 2), 0);
+      counts = c.emit("logical_and",
+                      {c.emit("less", {places, column(end)}), c.emit("greater_equal", {places, column(begin)})});
+    } else {
+      return c.unsupported("a mask {} for a batch of {}", ir::str(mask->type), scalar::str(s[0]));
+    }
+  } else if (c.rank(mask) == 2 || c.rank(mask) == 3) {
+    Expr spread = c.rank(mask) == 2 ? c.expand(c.expand(wide, 1), 1) : c.expand(wide, 1);
+    counts = c.emit("greater", {spread, c.integer_scalar(0)});
+  } else {
+    return c.unsupported("a mask {}", ir::str(mask->type));
+  }
+  return c.emit("where", {counts, c.scalar(0, dtype), c.scalar(c.real("mask_filter_value", -10000), dtype)});
+}
+
+struct Attended {
+  Expr y, keys, values;
+};
+
+// softmax(q k' * scale + what the mask and `bias` add) v over (N, H, L, D), keys and values behind those of earlier
+// calls. Null members: reported.
+Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, const Expr& bias, const Expr& past_keys,
+                const Expr& past_values) {
+  if (past_keys) k = c.concatenate({past_keys, k}, 2), v = c.concatenate({past_values, v}, 2);
+  if (!q || !k || !v) return {};
+  std::optional<int64_t> width = c.extent(q, 3);
+  if (!width || *width < 1) return c.unsupported("heads of no fixed size: {}", ir::str(q->type)), Attended{};
+  double scale = c.real("scale", 0);
+  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(*width));
+  Expr scores = head_products(c, c.multiply(q, scale), k, true);
+  if (!scores) return {};
+  if (mask) scores = c.add(scores, padding_of(c, mask, scores));
+  if (bias) scores = c.add(scores, bias);
+  if (c.integer("unidirectional", 0)) {
+    Expr here = c.expand(c.count_up(scores, 2), 1);
+    if (past_keys) here = c.add(here, c.size_of(past_keys, 2));
+    Expr seen = c.emit("less_equal", {c.count_up(scores, 3), here});
+    scores = c.emit("where", {seen, scores, c.scalar(-INFINITY, c.dtype(scores))});
+  }
+  Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
+  return {joined_heads(c, head_products(c, weights, v, false)), k, v};
+}
+
+}  // namespace
+
+// Queries, keys and values come as (N, L, H * D), keys and values by heads too; one bias for all three.
+Values MultiHeadAttention(Convert& c) {
+  const int64_t heads = c.integer("num_heads", 0);
+  if (!c.has(1) || !c.has(2) || c.rank(c.input(0)) != 3 || c.rank(c.input(1)) == 5)
+    return c.unsupported("queries, keys and values in one tensor");
+  for (size_t i = 8; i < 10; ++i)
+    if (c.has(i)) return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+  if (c.has(6) != c.has(7)) return c.bad("it has past keys or past values, but not both");
+  if (c.node.outputs.size() > 3 && !c.node.outputs[3].empty()) return c.unsupported("its fourth output, the weights");
+  Expr parts[3];
+  int64_t at = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    Expr e = c.input(i);
+    if (c.has(3) && c.rank(e) == 3) {
+      std::optional<int64_t> width = c.extent(e, 2);
+      if (!width) return c.unsupported("input {} is {}, of no fixed width", i, ir::str(e->type));
+      e = c.add(e, c.slice(c.input(3), 0, at, at + *width));
+      at += *width;
+    }
+    parts[i] = by_heads(c, e, heads, i == 0 ? "the query" : i == 1 ? "the key" : "the value");
+  }
+  auto optional = [&](size_t i) { return c.has(i) ? c.input(i) : Expr(); };
+  Attended a = attend(c, parts[0], parts[1], parts[2], optional(4), optional(5), optional(6), optional(7));
+  if (!a.y) return {};
+  return {a.y, a.keys, a.values};
+}
+
+// The same with the projections of one input to all three; earlier keys and values in one tensor (2, N, H, L, D).
+Values Attention(Convert& c) {
+  if (c.integer("do_rotary", 0)) return c.unsupported("do_rotary is 1");
+  if (c.integer("past_present_share_buffer", 0) || c.has(6))
+    return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+  Expr all = matrix_product(c, c.input(0), c.input(1));
+  if (c.has(2)) all = c.add(all, c.input(2));
+  if (!all || !c.expect_rank(all, 3, 3, "the input")) return {};
+  std::optional<int64_t> width = c.extent(all, 2);
+  ir::Ints sizes = c.ints("qkv_hidden_sizes");
+  if (sizes.empty() && width) sizes.assign(3, *width / 3);
+  if (!width || sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 || sizes[0] > *width ||
+      sizes[1] > *width || sizes[2] > *width || sizes[0] + sizes[1] + sizes[2] != *width)
+    return c.bad("the projections are {}, which cannot be queries, keys and values of [{}]", ir::str(all->type),
+                 join(sizes, ", "));
+  Expr parts[3];
+  int64_t at = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    parts[i] = by_heads(c, c.slice(all, 2, at, at + sizes[i]), c.integer("num_heads", 0), "a projection");
+    at += sizes[i];
+  }
+  Expr past_keys, past_values;
+  if (c.has(4)) {
+    if (!c.expect_rank(c.input(4), 5, 5, "the past")) return {};
+    past_keys = c.squeeze(c.slice(c.input(4), 0, 0, 1), 0), past_values = c.squeeze(c.slice(c.input(4), 0, 1, 2), 0);
+  }
+  auto optional = [&](size_t i) { return c.has(i) ? c.input(i) : Expr(); };
+  Attended a = attend(c, parts[0], parts[1], parts[2], optional(3), optional(5), past_keys, past_values);
+  if (!a.y) return {};
+  Values results{a.y};
+  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty())
+    results.push_back(Value(c.concatenate({c.expand(a.keys, 0), c.expand(a.values, 0)}, 0)));
+  return results;
+}
+
+// As ONNX's, with the positions before the caches; one position is where the sequence begins.
+Values RotaryEmbedding(Convert& c) {
+  if (c.integer("is_packed_batching", 0)) return c.unsupported("is_packed_batching is 1");
+  if (c.real("scale", 1) != 1) return c.unsupported("scale is {}", c.real("scale", 1));
+  Expr x = c.input(0), positions = c.input(1);
+  std::optional<int64_t> half = c.rank(c.input(2)) == 2 ? c.extent(c.input(2), 1) : std::nullopt;
+  std::optional<int64_t> hidden = c.rank(x) == 3 ? c.extent(x, 2) : std::nullopt;
+  if (!half || *half < 1) return c.bad("cos_cache is {}, not (places, angles)", ir::str(c.input(2)->type));
+  int64_t heads = c.integer("num_heads", 0);
+  if (heads == 0 && hidden) heads = *hidden / (2 * *half);
+  const bool flat = c.rank(x) == 3;
+  x = by_heads(c, x, heads, "the input");
+  if (!x) return {};
+  x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
+  std::optional<int64_t> width = c.extent(x, 3);
+  if (!width || 2 * *half > *width) return c.bad("cos_cache has {} angles for heads {}", *half, ir::str(x->type));
+  if (c.rank(positions) == 1) positions = c.expand(c.add(c.cast(positions, DType::int64()), c.count_up(x, 1)), 0);
+  auto angles = [&](size_t i) {
+    return c.expand(c.emit("take", {c.input(i), positions}, {{"axis", int64_t{0}}, {"mode", "checked"}}), 2);
+  };
+  Expr y = rotated(c, x, angles(2), angles(3), 2 * *half, c.integer("interleaved", 0) != 0);
+  if (!flat) return {c.transpose(y, {0, 2, 1, 3})};
+  return {c.reshape(y, c.shape(c.input(0)))};
+}
+
+}  // namespace relay::onnx::microsoft

@@ -1,0 +1,109 @@
+// What ONNX Runtime's optimiser makes of neighbours: curves with a bias, products and convolutions with a curve.
+#include "relay/frontend/onnx/window.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::microsoft {
+
+using ir::Expr;
+
+namespace {
+
+// x / 2 * (1 + erf(x / sqrt(2)))
+Expr gelu(Convert& c, const Expr& x) {
+  return c.multiply(c.multiply(x, 0.5), c.add(c.emit("erf", {c.multiply(x, 0.70710678118654752)}), 1));
+}
+
+// A scalar attribute or one of a list of floats that an activation takes.
+double parameter(Convert& c, const char* name, size_t index, double otherwise) {
+  const Attribute* list = c.node.find("activation_params");
+  const std::vector<float>* values = list ? std::get_if<std::vector<float>>(&list->value) : nullptr;
+  if (values) return index < values->size() ? static_cast<double>((*values)[index]) : otherwise;
+  return c.node.find("activation_params") ? otherwise : c.real(name, otherwise);
+}
+
+// The curve that attribute `activation` names, over x.
+Expr activated(Convert& c, const Expr& x) {
+  const std::string name = c.text("activation", "");
+  if (name.empty()) return x;
+  if (name == "Relu") return c.emit("nn.relu", {x});
+  if (name == "Tanh") return c.emit("tanh", {x});
+  if (name == "Sigmoid") return c.emit("sigmoid", {x});
+  if (name == "LeakyRelu") return c.emit("nn.leaky_relu", {x}, {{"alpha", parameter(c, "activation_alpha", 0, 0.01)}});
+  if (name == "Clip")
+    return c.emit("clip", {x},
+                  {{"a_min", parameter(c, "activation_alpha", 0, -3.4028234663852886e38)},
+                   {"a_max", parameter(c, "activation_beta", 1, 3.4028234663852886e38)}});
+  if (name == "HardSigmoid") {
+    Expr line = c.add(c.multiply(x, parameter(c, "activation_alpha", 0, 0.2)), parameter(c, "activation_beta", 1, 0.5));
+    return c.emit("clip", {line}, {{"a_min", 0.0}, {"a_max", 1.0}});
+  }
+  return c.unsupported("activation is '{}'", name);
+}
+
+}  // namespace
+
+Values Gelu(Convert& c) { return {gelu(c, c.input(0))}; }
+Values BiasGelu(Convert& c) { return {gelu(c, c.add(c.input(0), c.input(1)))}; }
+
+// The half in front times the curve of the other half.
+Values BiasSplitGelu(Convert& c) {
+  Expr x = c.add(c.input(0), c.input(1));
+  const int64_t last = c.rank(x) - 1;
+  std::optional<int64_t> width = last < 0 ? std::nullopt : c.extent(x, last);
+  if (!width || *width % 2) return c.bad("the data is {}; its last axis should be even", x ? ir::str(x->type) : "?");
+  return {c.multiply(c.slice(x, last, 0, *width / 2), gelu(c, c.slice(x, last, *width / 2, *width)))};
+}
+
+Values BiasAdd(Convert& c) { return {c.add(c.add(c.input(0), c.input(1)), c.input(2))}; }
+
+// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+Values FastGelu(Convert& c) {
+  Expr x = c.has(1) ? c.add(c.input(0), c.input(1)) : c.input(0);
+  Expr cube = c.multiply(c.multiply(x, x), x);
+  Expr curve = c.emit("tanh", {c.multiply(c.add(x, c.multiply(cube, 0.044715)), 0.79788456080286536)});
+  return {c.multiply(c.multiply(x, 0.5), c.add(curve, 1))};
+}
+
+Values QuickGelu(Convert& c) {
+  Expr x = c.input(0);
+  return {c.multiply(x, c.emit("sigmoid", {c.multiply(x, c.real("alpha", 1.702))}))};
+}
+
+Values ExpandDims(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<double> at = c.number(1, "axis");
+  std::optional<int64_t> axis = at ? c.axis(static_cast<int64_t>(*at), c.rank(x) + 1) : std::nullopt;
+  if (!axis) return {};
+  return {c.expand(x, *axis)};
+}
+
+// alpha * A B, either with its last two axes exchanged.
+Values FusedMatMul(Convert& c) {
+  if (c.integer("transBatchA", 0) || c.integer("transBatchB", 0))
+    return c.unsupported("transBatchA or transBatchB is 1: the axis of batches moved behind the rows");
+  auto factor = [&](size_t i, const char* attribute) {
+    Expr e = c.input(i);
+    const int64_t rank = c.rank(e);
+    if (!c.integer(attribute, 0) || rank < 2) return e;
+    ir::Ints axes;
+    for (int64_t k = 0; k < rank; ++k) axes.push_back(k);
+    std::swap(axes[static_cast<size_t>(rank - 1)], axes[static_cast<size_t>(rank - 2)]);
+    return c.transpose(e, axes);
+  };
+  return {c.multiply(matrix_product(c, factor(0, "transA"), factor(1, "transB")), c.real("alpha", 1))};
+}
+Values TransposeMatMul(Convert& c) { return FusedMatMul(c); }
+
+Values FusedGemm(Convert& c) {
+  Values product = convert::Gemm(c);
+  return product.empty() ? product : Values{activated(c, product[0].expr)};
+}
+
+Values FusedConv(Convert& c) {
+  Expr y = convolution(c, c.input(0), c.input(1), {});
+  if (c.has(2)) y = c.emit("nn.bias_add", {y, c.input(2)}, {{"axis", int64_t{1}}});
+  if (c.has(3)) y = c.add(y, c.input(3));
+  return {activated(c, y)};
+}
+
+}  // namespace relay::onnx::microsoft

@@ -1,0 +1,92 @@
+// Normalisations of transformers and diffusion models, with the sums in front of them.
+#include "relay/frontend/onnx/norm.h"
+
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::microsoft {
+
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+Expr layer_norm(Convert& c, const Expr& x, const Expr& gamma, Expr beta, double epsilon) {
+  const bool center = beta != nullptr;
+  if (!center) beta = c.multiply(gamma, 0.0);  // not used
+  return c.emit("nn.layer_norm", {x, gamma, beta}, {{"axis", c.rank(x) - 1}, {"epsilon", epsilon}, {"center", center}});
+}
+
+// x by groups of channels, then the curve that `activation` says: 0 none, 1 x * sigmoid(x).
+Expr group_norm(Convert& c, const Expr& x, const Expr& gamma, const Expr& beta) {
+  const int64_t groups = c.integer("groups", 0), activation = c.integer("activation", 0);
+  const bool last = c.integer("channels_last", 1) != 0;
+  if (!c.expect_rank(x, 4, 4, "the data")) return nullptr;
+  if (activation != 0 && activation != 1) return c.bad("activation is {}, not 0 or 1", activation);
+  const int64_t channel_axis = last ? 3 : 1;
+  std::optional<int64_t> channels = c.extent(x, channel_axis);
+  if (!channels || groups < 1 || *channels % groups)
+    return c.bad("groups {} does not divide the channels of {}", groups, ir::str(x->type));
+  const ir::Dims& s = c.shape(x);
+  const ir::Dim many = scalar::imm(groups), each = scalar::imm(*channels / groups);
+  Expr split = c.reshape(x, last ? ir::Dims{s[0], s[1], s[2], many, each} : ir::Dims{s[0], many, each, s[2], s[3]});
+  Expr normal = standardised(c, split, last ? Ints{1, 2, 4} : Ints{2, 3, 4}, c.real("epsilon", 1e-5));
+  normal = c.reshape(normal, s);
+  auto spread = [&](const Expr& e) {
+    ir::Dims shape(4, scalar::imm(1));
+    shape[static_cast<size_t>(channel_axis)] = scalar::imm(*channels);
+    return c.reshape(e, shape);
+  };
+  Expr y = c.add(c.multiply(normal, spread(gamma)), spread(beta));
+  return activation ? c.multiply(y, c.emit("sigmoid", {y})) : y;
+}
+
+}  // namespace
+
+Values SkipLayerNormalization(Convert& c) {
+  Expr sum = c.add(c.input(0), c.input(1));
+  if (c.has(4)) sum = c.add(sum, c.input(4));
+  Expr y = layer_norm(c, sum, c.input(2), c.has(3) ? c.input(3) : Expr(), c.real("epsilon", 1e-12));
+  return {y, Value(), Value(), sum};
+}
+
+// Divided by the root of the mean of squares, without a mean taken away.
+Values SkipSimplifiedLayerNormalization(Convert& c) {
+  Expr sum = c.add(c.input(0), c.input(1));
+  if (c.has(3)) sum = c.add(sum, c.input(3));
+  Expr square = c.reduce("mean", c.multiply(sum, sum), {c.rank(sum) - 1}, true);
+  Expr normal = c.multiply(sum, c.emit("rsqrt", {c.add(square, c.real("epsilon", 1e-12))}));
+  return {c.multiply(normal, c.input(2)), Value(), Value(), sum};
+}
+
+// Rows of tables for words, places and segments, added and normalised; how many words the mask has; the sum.
+Values EmbedLayerNormalization(Convert& c) {
+  Expr ids = c.input(0);
+  if (!c.expect_rank(ids, 2, 2, "input_ids")) return {};
+  auto rows = [&](size_t table, const Expr& index) {
+    return c.emit("take", {c.input(table), index}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+  };
+  Expr places = c.has(8) ? c.input(8) : c.expand(c.count_up(ids, 1), 0);
+  Expr sum = c.add(rows(2, ids), rows(3, places));
+  if (c.has(1) != c.has(4)) return c.bad("it has segments or their table, but not both");
+  if (c.has(1)) sum = c.add(sum, rows(4, c.input(1)));
+  Expr y = layer_norm(c, sum, c.input(5), c.input(6), c.real("epsilon", 1e-12));
+  Expr count;
+  if (c.has(7))
+    count = c.cast(c.reduce("sum", c.cast(c.input(7), DType::int32()), {1}, false), DType::int32());
+  else
+    count = c.broadcast_to(c.scalar(0, DType::int32()), {c.shape(ids)[0]});
+  return {y, count, sum};
+}
+
+Values GroupNorm(Convert& c) { return {group_norm(c, c.input(0), c.input(1), c.input(2))}; }
+
+// The data, a second one, and a bias for each channel are added before; the sum is the second result.
+Values SkipGroupNorm(Convert& c) {
+  Expr skip = c.input(3);
+  if (c.rank(skip) == 2) skip = c.expand(c.expand(skip, 1), 1);  // (N, C): the same for all places
+  Expr sum = c.add(c.input(0), skip);
+  if (c.has(4)) sum = c.add(sum, c.input(4));
+  return {group_norm(c, sum, c.input(1), c.input(2)), sum};
+}
+
+}  // namespace relay::onnx::microsoft

@@ -1,0 +1,197 @@
+// Operators on integers that stand for reals, and products with weights of few bits.
+#include "relay/frontend/onnx/quantize.h"
+
+#include "relay/frontend/onnx/window.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::onnx::microsoft {
+
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+Expr optional(Convert& c, size_t i) { return c.has(i) ? c.input(i) : Expr(); }
+
+// Input `first` with scale and zero point behind it, as a real.
+Expr real(Convert& c, size_t first) {
+  Expr scale = c.input(first + 1);
+  return c.multiply(c.cast(centred(c, c.input(first), optional(c, first + 2), 0), c.dtype(scale)), scale);
+}
+
+// A real as integers with the scale at input `scale` and the zero point behind it; without one it is that of type `of`.
+Expr integers(Convert& c, const Expr& e, size_t scale, const Expr& of) {
+  Expr zero = c.has(scale + 1) ? c.input(scale + 1) : c.scalar(0, c.dtype(of));
+  return quantised(c, e, c.input(scale), zero);
+}
+
+// Data with channels last as data with channels first, and back.
+Expr channels_first(Convert& c, const Expr& e) {
+  const int64_t rank = c.rank(e);
+  Ints axes{0, rank - 1};
+  for (int64_t i = 1; i < rank - 1; ++i) axes.push_back(i);
+  return c.transpose(e, axes);
+}
+Expr channels_last(Convert& c, const Expr& e) {
+  Ints axes{0};
+  for (int64_t i = 2; i < c.rank(e); ++i) axes.push_back(i);
+  axes.push_back(1);
+  return c.transpose(e, axes);
+}
+
+// Bytes (.., n) of values of `bits` bits, the lowest first, as (.., n * 8 / bits) of uint8.
+Expr unpacked(Convert& c, const Expr& bytes, int64_t bits) {
+  if (bits == 8 || !bytes) return bytes;
+  const int64_t last = c.rank(bytes), each = 8 / bits;
+  ir::Exprs parts;
+  for (int64_t i = 0; i < each; ++i) {
+    Expr shifted =
+        i == 0 ? bytes : c.emit("right_shift", {bytes, c.scalar(static_cast<double>(i * bits), DType::uint8())});
+    parts.push_back(c.expand(
+        c.emit("bitwise_and", {shifted, c.scalar(static_cast<double>((1 << bits) - 1), DType::uint8())}), last));
+  }
+  ir::Dims shape = c.shape(bytes);
+  shape.back() = scalar::simplify(shape.back() * each);
+  return c.reshape(c.concatenate(parts, last), shape);
+}
+
+}  // namespace
+
+Values QuantizeLinear(Convert& c) { return convert::QuantizeLinear(c); }
+Values DequantizeLinear(Convert& c) { return convert::DequantizeLinear(c); }
+
+Values QLinearAdd(Convert& c) { return {integers(c, c.add(real(c, 0), real(c, 3)), 6, c.input(0))}; }
+Values QLinearMul(Convert& c) { return {integers(c, c.multiply(real(c, 0), real(c, 3)), 6, c.input(0))}; }
+Values QLinearSigmoid(Convert& c) { return {integers(c, c.emit("sigmoid", {real(c, 0)}), 3, c.input(0))}; }
+Values QLinearLeakyRelu(Convert& c) {
+  Expr y = c.emit("nn.leaky_relu", {real(c, 0)}, {{"alpha", c.real("alpha", 0.01)}});
+  return {integers(c, y, 3, c.input(0))};
+}
+
+Values QLinearWhere(Convert& c) {
+  return {integers(c, c.emit("where", {c.input(0), real(c, 1), real(c, 4)}), 7, c.input(1))};
+}
+
+// Scale and zero point of the result, then data, scale and zero point of each part.
+Values QLinearConcat(Convert& c) {
+  ir::Exprs parts;
+  for (size_t i = 2; i + 1 < c.inputs(); i += 3) parts.push_back(real(c, i));
+  if (parts.empty() || !parts[0]) return c.bad("it has no parts");
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(parts[0]));
+  if (!axis) return {};
+  return {integers(c, c.concatenate(parts, *axis), 0, c.input(2))};
+}
+
+Values QLinearReduceMean(Convert& c) {
+  Expr x = real(c, 0);
+  std::optional<Ints> axes = c.axes(c.ints("axes"), c.rank(x));
+  if (!axes) return {};
+  for (int64_t i = 0; c.ints("axes").empty() && i < c.rank(x); ++i) axes->push_back(i);
+  return {integers(c, c.reduce("mean", x, *axes, c.integer("keepdims", 1) != 0), 3, c.input(0))};
+}
+
+Values QLinearSoftmax(Convert& c) {
+  Expr x = real(c, 0);
+  std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
+  if (!axis) return {};
+  if (c.integer("opset", 13) < 13 && *axis != c.rank(x) - 1)
+    return c.unsupported("opset is {}: a softmax over all axes from {} on", c.integer("opset", 13), *axis);
+  return {integers(c, c.emit("nn.softmax", {x}, {{"axis", *axis}}), 3, c.input(0))};
+}
+
+Values QLinearGlobalAveragePool(Convert& c) {
+  Expr x = real(c, 0);
+  if (!c.expect_rank(x, 3, 32, "the data")) return {};
+  const int64_t first = c.integer("channels_last", 0) ? 1 : 2;
+  Ints axes;
+  for (int64_t i = first; i < c.rank(x) - 2 + first; ++i) axes.push_back(i);
+  return {integers(c, c.reduce("mean", x, axes, true), 3, c.input(0))};
+}
+
+Values QLinearAveragePool(Convert& c) {
+  const bool last = c.integer("channels_last", 0) != 0;
+  Expr x = real(c, 0);
+  Values y = average_pool(c, last ? channels_first(c, x) : x);
+  if (y.empty()) return y;
+  return {integers(c, last ? channels_last(c, y[0].expr) : y[0].expr, 3, c.input(0))};
+}
+
+// alpha * A B + C, C in units of the scales of A and B; a real where there is no scale of the result.
+Values QGemm(Convert& c) {
+  auto factor = [&](size_t i, const char* attribute) {
+    Expr e = centred(c, c.input(i), optional(c, i + 2), i == 0 ? 0 : c.integer("transB", 0) ? 0 : 1);
+    return c.integer(attribute, 0) ? c.transpose(e, {1, 0}) : e;
+  };
+  if (!c.expect_rank(c.input(0), 2, 2, "A") || !c.expect_rank(c.input(3), 2, 2, "B")) return {};
+  Expr sums = c.emit("nn.matmul", {factor(0, "transA"), factor(3, "transB")});
+  if (c.has(6)) sums = c.add(sums, c.input(6));
+  Expr scale = c.multiply(c.multiply(c.input(1), c.input(4)), c.real("alpha", 1));
+  Expr y = c.multiply(c.cast(sums, c.dtype(scale)), scale);
+  return {c.has(7) ? integers(c, y, 7, c.input(0)) : y};
+}
+
+// A B of integers of 16 bits, as int32.
+Values MatMulInteger16(Convert& c) {
+  return {matrix_product(c, c.cast(c.input(0), DType::int32()), c.cast(c.input(1), DType::int32()))};
+}
+
+namespace {
+
+// (A - its zero) (B - its zero) times both scales, plus a bias.
+Expr real_product(Convert& c, const Expr& a, const Expr& a_zero, const Expr& a_scale, const Expr& b, const Expr& b_zero,
+                  const Expr& b_scale, const Expr& bias) {
+  Expr sums = matrix_product(c, centred(c, a, a_zero, c.rank(a) - 2), centred(c, b, b_zero, c.rank(b) - 1));
+  Expr y = c.multiply(c.cast(sums, c.dtype(b_scale)), c.multiply(a_scale, b_scale));
+  return bias ? c.add(y, bias) : y;
+}
+
+}  // namespace
+
+Values MatMulIntegerToFloat(Convert& c) {
+  Expr a_scale = c.input(2);
+  if (c.rank(a_scale) == 1 && !is_int(c.shape(a_scale)[0], 1)) a_scale = c.expand(a_scale, 1);
+  return {real_product(c, c.input(0), optional(c, 4), a_scale, c.input(1), optional(c, 5), c.input(3), optional(c, 6))};
+}
+
+Values DynamicQuantizeMatMul(Convert& c) {
+  DynamicallyQuantised a = dynamically_quantised(c, c.input(0));
+  return {real_product(c, a.values, a.zero, a.scale, c.input(1), optional(c, 3), c.input(2), optional(c, 4))};
+}
+
+// A times the transpose of N rows of weights, in blocks of `block_size` with a scale each; their integers stay packed in
+// the model.
+Values MatMulNBits(Convert& c) {
+  const int64_t k = c.integer("K", 0), n = c.integer("N", 0), bits = c.integer("bits", 4),
+                block = c.integer("block_size", 0);
+  if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("bits is {}; 2, 4 and 8 can be imported", bits);
+  if (c.has(4)) return c.unsupported("groups by index (g_idx)");
+  if (c.integer("weight_prepacked", 0)) return c.unsupported("weights that are packed for one device");
+  if (k < 1 || n < 1 || block < 16 || k > INT32_MAX || n > INT32_MAX || block > INT32_MAX)
+    return c.bad("K is {}, N {}, block_size {}", k, n, block);
+  const int64_t blocks = (k + block - 1) / block;
+  const DType dtype = c.dtype(c.input(0));
+  const ir::Dims each{scalar::imm(n), scalar::imm(blocks), scalar::imm(1)};
+  Expr weight = c.reshape(c.input(1), {scalar::imm(n), scalar::imm(blocks), scalar::imm(block * bits / 8)});
+  Expr zero = c.scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype);
+  if (c.has(3)) {
+    zero = c.input(3);
+    if (c.dtype(zero) == DType::uint8()) {
+      zero = unpacked(c, c.reshape(zero, {scalar::imm(n), scalar::imm((blocks * bits + 7) / 8)}), bits);
+      zero = c.slice(zero, 1, 0, blocks);
+    }
+    zero = c.reshape(c.cast(zero, dtype), each);
+  }
+  weight = c.multiply(c.subtract(c.cast(unpacked(c, weight, bits), dtype), zero), c.reshape(c.input(2), each));
+  weight = c.reshape(weight, {scalar::imm(n), scalar::imm(blocks * block)});
+  if (blocks * block != k) weight = c.slice(weight, 1, 0, k);
+  ir::Dims shape = c.shape(c.input(0));
+  if (shape.empty() || !weight) return c.bad("A is {}", ir::str(c.input(0)->type));
+  scalar::Expr rows = scalar::imm(1);
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows = rows * shape[i];
+  Expr y = c.emit("nn.dense", {c.reshape(c.input(0), {scalar::simplify(rows), shape.back()}), weight});
+  if (c.has(5)) y = c.add(y, c.input(5));
+  shape.back() = scalar::imm(n);
+  return {c.reshape(y, shape)};
+}
+
+}  // namespace relay::onnx::microsoft

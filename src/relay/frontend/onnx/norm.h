@@ -1,0 +1,11 @@
+// What normalisations share.
+#pragma once
+
+#include "relay/frontend/onnx/convert.h"
+
+namespace relay::onnx {
+
+// (x - mean) / sqrt(variance + epsilon) over `axes`.
+ir::Expr standardised(Convert& c, const ir::Expr& x, const ir::Ints& axes, double epsilon);
+
+}  // namespace relay::onnx
