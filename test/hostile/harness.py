@@ -160,6 +160,10 @@ def surroundings(changes=None):
     return {name: value for name, value in env.items() if value is not None}
 
 
+# What the system refuses is refused, not reported: the program has to cope with it.
+SANITIZED = {"ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=16384"}
+
+
 def command(run, program, sanitized):
     limits = ["prlimit", "--core=0", *run.limits]
     if not sanitized:
@@ -213,7 +217,7 @@ def run_variant(kind, index, count, seed, program=None, sanitized=False):
             stdout=run.stdout or subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=run.cwd or folder,
-            env=surroundings(run.environment),
+            env=surroundings({**(run.environment or {}), **(SANITIZED if sanitized else {})}),
             start_new_session=True,
         )
         try:

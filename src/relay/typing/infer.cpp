@@ -178,39 +178,6 @@ Type Inference::checked_size(Type type, const Span& span) {
   return unifier_.error_type();
 }
 
-Status Inference::valid_sizes(const Type& type) {
-  if (const TupleType* tuple = as<TupleType>(type)) {
-    for (const Type& field : tuple->fields) RELAY_RETURN_IF_ERROR(valid_sizes(field));
-    return ok();
-  }
-  const TensorType* tensor = as<TensorType>(type);
-  if (!tensor) return ok();
-  auto refused = [](DiagnosticKind kind, std::string what, const char* help) {
-    return Diagnostic{kind, std::move(what), {}, {}, {}, help};
-  };
-  if (tensor->shape.size() > most_dimensions)
-    return refused(DiagnosticKind::limit_exceeded,
-                   format("a tensor of {} dimensions, and {} is the limit", tensor->shape.size(), most_dimensions),
-                   "put dimensions together: reshape");
-  int64_t elements = 1;
-  for (const Dim& d : tensor->shape) {
-    if (scalar::is_int(d) && d->ivalue > 0) {
-      if (elements > most_elements / d->ivalue)
-        return refused(DiagnosticKind::limit_exceeded,
-                       format("the sizes of a tensor have the product {} * {} or more, and {} elements are the limit",
-                              elements, d->ivalue, most_elements),
-                       "make the sizes, or the attributes that they come from, smaller");
-      elements *= d->ivalue;
-    }
-    if (scalar::is_int(d) ? d->ivalue >= 0 : scalar::is_any(d) || !scalar::free_vars(d).empty()) continue;
-    return refused(DiagnosticKind::constraint,
-                   format("a dimension would be {}, which is {}", scalar::str(d),
-                          scalar::is_int(d) ? "below zero" : "no size that 64 bits hold"),
-                   "change the sizes or attributes that it is made from");
-  }
-  return ok();
-}
-
 // --- the walk --------------------------------------------------------------------------------------------------------
 
 bool Inference::need(const Expr& child) {

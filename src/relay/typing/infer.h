@@ -58,7 +58,6 @@ class Inference {
   void set(const ir::ExprNode* e, Type type);
   void check_annotation(const Type& type, const Span& span);
   Type checked_size(Type type, const Span& span);
-  static Status valid_sizes(const Type& type);  // of a tensor, or of a tuple's tensors
 
   // --- calls -------------------------------------------------------------------------------------------------------
   void finish_call(const ir::Call* call);

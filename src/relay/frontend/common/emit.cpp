@@ -1,6 +1,7 @@
 #include "relay/frontend/common/emit.h"
 
 #include "relay/op/registry.h"
+#include "relay/typing/typing.h"
 
 namespace relay::frontend {
 
@@ -18,6 +19,7 @@ Result<Expr> emit_call(const char* name, ir::Exprs args, const EmitAttrs& attrs,
   for (const Expr& a : args) types.push_back(a->type);
   RELAY_ASSIGN(Expr made, op::call(name, std::move(args), attrs, place));
   RELAY_ASSIGN(ir::Type type, def->infer(ir::as<ir::Call>(made)->attrs, types));
+  RELAY_RETURN_IF_ERROR(typing::valid_sizes(type));
   made->type = type;
   return made;
 }

@@ -102,7 +102,14 @@ Type ImportState::input_type(const TensorInfo& input, const Span& place) {
       shape.push_back(dim.value || dim.name.empty() ? sizes_.fresh(format("d{}_{}", params_.size(), axis))
                                                     : sizes_.named(dim.name));
   }
-  return ir::tensor_type(std::move(shape), *input.dtype);
+  Type type = ir::tensor_type(std::move(shape), *input.dtype);
+  if (Status valid = typing::valid_sizes(type); !valid) {
+    Diagnostic d = valid.errors()[0];
+    d.message = format("input '{}': {}", input.name, d.message), d.span = place;
+    report(std::move(d));
+    return {};
+  }
+  return type;
 }
 
 Expr ImportState::add_parameter(std::string name, const Type& type, const Span& place) {

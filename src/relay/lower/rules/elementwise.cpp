@@ -123,7 +123,7 @@ static Walk walk_of(GroupPlan& plan, const te::Tensor& e) {
   w.parallel.assign(w.order.size(), false);
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0; --i) {
     w.parallel[i] = inner >= least && i != w.vector;
-    inner = std::min(inner * extent_or(*find_axis(*e, w.order[i]), 64), least);
+    inner = std::min(inner * std::min(extent_or(*find_axis(*e, w.order[i]), 64), least), least);
   }
   return w;
 }
