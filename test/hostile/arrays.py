@@ -187,7 +187,7 @@ kinds(
             [
                 (
                     v.one_of(
-                        ["../../x.npy", "/etc/x.npy", "x\x1b[2J.npy", "", ".npy", "x" * 10_000 + ".npy", "x\u202e.npy"]
+                        ["../../x.npy", "/etc/x.npy", "x\x1b[2J.npy", "/", ".npy", "x" * 10_000 + ".npy", "x\u202e.npy"]
                     ),
                     GOOD,
                 )

@@ -103,7 +103,7 @@ BEHIND = [  # kind, what it attacks, what must be answered
     ("no-segments", "a program of nothing", refused(INVALID)),
     ("segment-twice", "a graph of two segments", either("R0402 R0405")),
     ("function-parameters", "more parameters than registers", refused(INVALID)),
-    ("function-registers", "4 billion registers, or none", refused(INVALID)),
+    ("function-registers", "4 billion registers, or none, or more than are used", either(INVALID)),
     ("function-empty", "a function without code", refused(INVALID)),
     ("function-runs-off", "code that runs off its end", refused(INVALID)),
     ("call-index", "a call of a function that does not exist", refused(INVALID)),
@@ -116,7 +116,8 @@ BEHIND = [  # kind, what it attacks, what must be answered
     ("switch-target", "a switch to nowhere", refused(INVALID)),
     ("constructor-tag", "a constructor that its type does not have", refused(INVALID)),
     ("constructor-arity", "a constructor of 4 billion fields", refused(INVALID)),
-    ("field-index", "a field that no value has", refused("R0402 R0405 R0601")),
+    # Found when the instruction runs, which machine code has in its place.
+    ("field-index", "a field that no value has", either("R0402 R0405 R0601")),
     ("constant-index", "a constant that does not exist", refused(INVALID)),
     ("data-cyclic", "a function that calls itself before all else", refused("R0402 R0405 R0603")),
     ("signature-inputs", "fewer inputs than the first function has parameters", refused(INVALID)),

@@ -180,6 +180,7 @@ REPEATED = re.compile(rf"([^\s])\1{{{ECHO}}}")
 
 def wrong_with(kind, run, status, out, err):
     """What is wrong with how a run ended, or nothing."""
+    err = b"".join(line for line in err.splitlines(True) if b"AddressSanitizer failed to allocate" not in line)
     said = err.decode(errors="replace")
     if status < 0 or status >= 128:
         name = signal.Signals(-status if status < 0 else status - 128).name

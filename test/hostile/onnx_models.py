@@ -282,7 +282,7 @@ kinds(
                 [info("y0", None)],
             ),
         )
-        if (n := v.size(100, 2_000))
+        if (n := v.size(100, 20_000))
         else None
     ),
 )

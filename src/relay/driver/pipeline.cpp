@@ -11,6 +11,7 @@ static Pipeline o0() {
               "infer_type",            // everything below wants types
               "simplify_inference",    // batch_norm and dropout have no kernels: what they compute at inference has
               "to_graph_normal_form",  // let-bound values become shared nodes: the dataflow that lowering reads
+              "limit_width",           // kernels of thousands of operands become trees of small ones
               "size_results",          // sizes that depend on values are computed first
               "fuse_ops",              // each operator alone
           },
@@ -25,6 +26,7 @@ static Pipeline o1() {
               "to_graph_normal_form",
               "propagate_constants",  // weights that functions hand on are constants where they are used
               "fold_constant",        // what depends on weights only is computed now
+              "limit_width",          // kernels of thousands of operands become trees of small ones
               "dead_code",            // and what nothing uses, never
               "size_results",         // sizes that depend on values are computed first
               "fuse_ops",             // chains of operators become one kernel each
@@ -44,6 +46,7 @@ static Pipeline o2() {
               "fold_scale_axis",          // scales of outputs go into weights
               "transposed_to_conv2d",     // transposed convolutions with a stride become ordinary ones
               "fold_constant",            // the rewrites above leave arithmetic on weights: computed now
+              "limit_width",              // kernels of thousands of operands become trees of small ones
               "common_subexpr",           // what is computed twice is computed once
               "dead_code",                // and what nothing uses, never
               "size_results",             // sizes that depend on values are computed first

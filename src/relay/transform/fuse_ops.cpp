@@ -163,7 +163,10 @@ class Fuser {
         for_each_operand(
             *call, [&](const Expr& a) { connect(a, n, e, indices && a == *indices ? Fusion::Opaque : node.kind); });
         for (const Expr& a : call->args)
-          if (a->kind == ExprKind::Tuple) connect_tuple(a, n);
+          if (const Tuple* t = as<Tuple>(a)) {
+            connect_tuple(a, n);
+            node.size = std::max(1, static_cast<int>(t->elements.size() / 2));  // as many as would combine them
+          }
       } else if (e->kind != ExprKind::Tuple) {
         for_each_open_child(e, [&](const Expr& c) { escape(c); });
       }

@@ -20,9 +20,9 @@ const std::vector<PassInfo>& all_passes() {
 
 // What `options` may name.
 static const std::vector<std::string>& option_names() {
-  static const std::vector<std::string> names = {"dead_code.inline_once", "eta_expand.constructor",
-                                                 "eta_expand.global_var", "fold_constant.max_elements",
-                                                 "fuse_ops.max_group",    "fuse_ops.reduce_epilogue"};
+  static const std::vector<std::string> names = {
+      "dead_code.inline_once", "eta_expand.constructor",   "eta_expand.global_var", "fold_constant.max_elements",
+      "fuse_ops.max_group",    "fuse_ops.reduce_epilogue", "limit_width.max_width"};
   return names;
 }
 

@@ -6,7 +6,9 @@
 
 namespace relay::onnx {
 
-static constexpr int64_t newest_opset = 25;
+static constexpr int64_t newest_opset = 28;
+// About two come in a year: beyond this it is a damaged number, and not a model of a few years later.
+static constexpr int64_t newest_possible = newest_opset + 20;
 
 std::string node_label(const Node& node) {
   std::string op = node.domain.empty() ? std::string(node.op) : format("{}.{}", node.domain, node.op);
@@ -56,6 +58,13 @@ void Importer::check_versions(const Span& place) {
             {},
             {},
             "export the model again: exporters write it"});
+  if (int64_t version = opset("", 0); version > newest_possible)
+    report({DiagnosticKind::bad_model,
+            format("the model uses opset {}, but the newest that is known is {}", version, newest_opset),
+            place,
+            {},
+            {},
+            "export the model again, with the opset that its operators are of (opset_import)"});
   for (const auto& [domain, version] : model_.opsets)
     if (version < 1)
       report({DiagnosticKind::bad_model,

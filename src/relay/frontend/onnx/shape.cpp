@@ -176,12 +176,12 @@ Values Transpose(Convert& c) {
   const int64_t rank = known ? static_cast<int64_t>(known->shape.size()) : c.rank(x);
   Ints reversed;
   for (int64_t i = rank; i-- > 0;) reversed.push_back(i);
-  std::optional<Ints> perm = c.axes(c.ints("perm", reversed), rank);
-  if (!perm) return {};
-  if (static_cast<int64_t>(perm->size()) != rank)
-    return c.bad("perm [{}] does not name every one of {} axes", join(*perm, ", "), rank);
-  if (known) return {transposed(*known, *perm)};
-  return {c.transpose(x, *perm)};
+  const Ints perm = c.ints("perm", reversed);
+  Ints sorted = perm;  // axes are not counted from the end here
+  std::sort(sorted.rbegin(), sorted.rend());
+  if (sorted != reversed) return c.bad("perm [{}] does not name every one of {} axes once", join(perm, ", "), rank);
+  if (known) return {transposed(*known, perm)};
+  return {c.transpose(x, perm)};
 }
 
 // --- more elements ---------------------------------------------------------------------------------------------------
