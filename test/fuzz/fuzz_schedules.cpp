@@ -2,7 +2,7 @@
 //
 //   relay_fuzz_schedules --cases 2000             2,000 cases from seed 1; exit status 1 and the case's seed on a difference
 //   relay_fuzz_schedules --seed 77 --cases 1 -v   one case again, with its te, schedule and loops
-//   relay_fuzz_schedules --batched --cases 500    the same for several calls at once (lower/batch.h), against one call after the other
+//   relay_fuzz_schedules --batched --cases 500    the same for several calls at once (lower/plan/batch.h), against one call after the other
 //   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
 //
 // This one test covers placing, rings, tails, masks, borders, vectors and parallel splits together. Values are small
@@ -18,9 +18,9 @@
 #include "random_schedule.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/eval/te.h"
-#include "relay/lower/batch.h"
-#include "relay/lower/border.h"
-#include "relay/lower/nest.h"
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/plan/batch.h"
+#include "relay/lower/plan/border.h"
 #include "relay/target/x86/x86.h"
 
 using namespace relay;

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "relay/base/text.h"
-#include "relay/lower/strassen.h"
-#include "relay/lower/winograd.h"
+#include "relay/lower/algorithms/strassen.h"
+#include "relay/lower/algorithms/winograd.h"
 #include "relay/scalar/simplify.h"
 #include "relay/te/te.h"
 

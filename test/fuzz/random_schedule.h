@@ -2,8 +2,8 @@
 #pragma once
 
 #include "random_program.h"
-#include "relay/lower/nest.h"
-#include "relay/lower/rules.h"
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::fuzz {

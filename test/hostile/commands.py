@@ -132,7 +132,7 @@ kinds(
 kinds(
     "stdin",
     "a model from standard input that never ends, or is nothing",
-    refused("R0401 R0504"),
+    refused("R0401 R0402 R0504"),
     lambda v: Run(["run", v.one_of(["-", "/dev/stdin", "/proc/self/fd/0"])], stdin=b"\0" * v.one_of([0, 100])),
 )
 kinds("no-arguments", "nothing at all", silent(), lambda v: Run([], wrapper=shell('"$@"; [ $? = 2 ]')))

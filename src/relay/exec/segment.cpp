@@ -8,7 +8,7 @@
 
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
-#include "relay/lower/parts.h"
+#include "relay/lower/plan/parts.h"
 #include "relay/runtime/program_builder.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/memory.h"

@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/lower/border.h"
-#include "relay/lower/parts.h"
-#include "relay/lower/plan_graph.h"
+#include "relay/lower/plan/border.h"
+#include "relay/lower/plan/parts.h"
+#include "relay/lower/plan/plan_graph.h"
 #include "relay/lower/schedule_group.h"
 #include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"

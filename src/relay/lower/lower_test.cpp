@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "relay/lower/nest.h"
-#include "relay/lower/rules.h"
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/op/registry.h"
 
 namespace relay::lower {

@@ -1,9 +1,9 @@
 // What single rules choose, and that it computes the right thing.
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 #include <gtest/gtest.h>
 
-#include "relay/lower/nest.h"
+#include "relay/lower/nest/nest.h"
 
 namespace relay::lower {
 namespace {

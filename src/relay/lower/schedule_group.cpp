@@ -98,21 +98,7 @@ class Attempts {
   const LowerOptions& options_;
 };
 
-std::string names(const RuleSet& rules) {
-  std::string out;
-  for (Rule rule : rules) out += format("{}'{}'", out.empty() ? "" : ", ", name(rule));
-  return out;
-}
-
 }  // namespace
-
-std::string str(const Refusal& refusal) {
-  return format(
-      "{} is computed without the schedule rule {}, and slower than it could be: what the rule made cannot be built "
-      "({}). "
-      "This is a mistake in Relay, not in your program",
-      refusal.group, names(refusal.without), refusal.reason);
-}
 
 Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<OutputLayout>& outputs,
                                       const std::string& name, const LowerOptions& options) {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "relay/lower/lower.h"
-#include "relay/lower/nest.h"
-#include "relay/lower/rules.h"
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 

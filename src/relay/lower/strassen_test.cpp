@@ -1,12 +1,12 @@
 // Strassen's product: its matrices, and what is rewritten. That kernels compute the same is tested by
 // test/python/test_numerics.py and by the fuzzer.
-#include "relay/lower/strassen.h"
+#include "relay/lower/algorithms/strassen.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "relay/lower/group.h"
+#include "relay/lower/group/group.h"
 
 namespace relay::lower {
 namespace {

@@ -1,12 +1,12 @@
 // Winograd's convolution: its matrices, what is rewritten, and kernels against the direct sum.
-#include "relay/lower/winograd.h"
+#include "relay/lower/algorithms/winograd.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "relay/lower/nest.h"
-#include "relay/lower/rules.h"
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

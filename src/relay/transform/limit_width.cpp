@@ -5,7 +5,7 @@
 //
 // A kernel of n operands has n addresses and n conditions at once, and what compilers do with those takes time that
 // grows faster than n; 64 compile as fast as two do. Inner concatenations are computed where the outer one's result
-// lies (lower/parts.h), so nothing is copied twice.
+// lies (lower/plan/parts.h), so nothing is copied twice.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"

@@ -200,7 +200,7 @@ TEST(OnnxConvert, Shapes) {
   EXPECT_EQ(imported("Flatten", 9, {in("2,3,4")}, {integer("axis", 3)}), "reshape : " + f32("24, 1"));
   EXPECT_EQ(imported("Transpose", 9, {in("2,3,4")}), "transpose : " + f32("4, 3, 2"));
   EXPECT_EQ(imported("Transpose", 9, {in("2,3,4")}, {integers("perm", {0, 0, 1})}),
-            "Transpose that makes 'o0': axes [0, 0, 1] name one axis twice");
+            "Transpose that makes 'o0': perm [0, 0, 1] does not name every one of 3 axes once");
   EXPECT_EQ(imported("Expand", 9, {in("3,1"), list({2, 1, 4})}), "broadcast_to : " + f32("2, 3, 4"));
   EXPECT_EQ(imported("Tile", 9, {in("2,3"), list({2, 1})}), "tile : " + f32("4, 3"));
   EXPECT_EQ(imported("Concat", 9, {in("2,3"), in("2,4")}, {integer("axis", -1)}), "concatenate : " + f32("2, 7"));

@@ -1,4 +1,4 @@
-// Attention (lower/attention.h). The tasks are blocks of rows of each batch; their scores stay in cache:
+// Attention (lower/algorithms/attention.h). The tasks are blocks of rows of each batch; their scores stay in cache:
 //
 //   keys packed for the register tile                    (a kernel of its own: each block of rows reads them)
 //   for each block of rows                               (the tasks)
@@ -9,7 +9,7 @@
 //     results
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 

@@ -4,14 +4,14 @@
 // alive. The right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it
 // is constant, else panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
 //
-// Of images stored by channels (lower/planar.h) the right factor is the data: lanes run along their rows.
+// Of images stored by channels (lower/algorithms/planar.h) the right factor is the data: lanes run along their rows.
 //
 // A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule
 // takes the others.
 #include <algorithm>
 #include <cmath>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 

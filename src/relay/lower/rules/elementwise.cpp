@@ -17,7 +17,7 @@
 // an image), these are copied first, turned around, so that no vector is gathered element by element.
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

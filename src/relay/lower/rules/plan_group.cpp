@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 

@@ -9,7 +9,7 @@
 // rows (inner_product_rule).
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -8,7 +8,7 @@
 //     out[m, k] = e[m, k] * scale[m]
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -1,4 +1,4 @@
-// Groups that were joined (lower/sliding.h), scheduled row by row. The other rules have made a kernel of each; here
+// Groups that were joined (lower/plan/sliding.h), scheduled row by row. The other rules have made a kernel of each; here
 // they move into the loop over the rows of the last one:
 //
 //   for each block of rows                     (a task)
@@ -7,11 +7,9 @@
 //         for each few channels: a row of the first product, then its copy between zeros
 //       a row of the depthwise convolution     from the ring
 //       a row of the last product              register tiles, as ever
-#include "relay/lower/sliding.h"
-
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 
@@ -23,6 +21,11 @@ static std::optional<int> row_loop(const te::TensorNode& stage, const StageSched
     if (s.loops[i].axis != stage.axes[0].var->name) return std::nullopt;
   }
   return std::nullopt;
+}
+
+int64_t rows_a_task(int64_t rows, const TargetDesc& target) {
+  const int64_t tasks = std::max(2, target.cores);
+  return (rows + tasks - 1) / tasks;
 }
 
 bool sliding_rule(GroupPlan& plan) {

@@ -1,7 +1,7 @@
 // Sums (or maxima, minima, products) over windows, first along columns and then along rows: neighbours share columns.
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

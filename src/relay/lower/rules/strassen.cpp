@@ -1,4 +1,4 @@
-// A product in Strassen's form (lower/strassen.h). The sums of the data are a kernel of their own, which products of
+// A product in Strassen's form (lower/algorithms/strassen.h). The sums of the data are a kernel of their own, which products of
 // the same data share; then
 //
 //   for each pair of blocks of columns            (the tasks)
@@ -11,7 +11,7 @@
 // scheduled in the same way.
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
 

@@ -1,4 +1,4 @@
-// A convolution in Winograd's form (lower/winograd.h). Blocks of tiles are the outer loops of the epilogue; inside,
+// A convolution in Winograd's form (lower/algorithms/winograd.h). Blocks of tiles are the outer loops of the epilogue; inside,
 // everything stays in L2:
 //
 //   for each block of tiles                           (the tasks)
@@ -13,7 +13,7 @@
 // program is built.
 #include <algorithm>
 
-#include "relay/lower/rules.h"
+#include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -1,0 +1,249 @@
+#include "relay/lower/algorithms/strassen.h"
+
+#include <algorithm>
+#include <array>
+
+#include "relay/lower/group/facts.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+using te::Axis;
+
+const Matrix& weight_sums() {
+  static const Matrix sums{{1, -1, -1, 1}, {-1, 1, 0, 0}, {1, -1, 0, 1}, {0, -1, 0, 1}};
+  return sums;
+}
+const std::vector<int64_t>& quarter_order() {
+  static const std::vector<int64_t> order{0, 2, 3, 1};
+  return order;
+}
+const QuarterProducts& strassen_products() {
+  static const QuarterProducts products{
+      .left = {{0, 0, 0, 1}, {0, 0, 1, 1}, {-1, 0, 1, 1}, {1, 0, -1, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, -1, -1}},
+      .out = {{0, 0, 0, 0, 1, 1, 0}, {0, 1, 1, 0, 1, 0, 1}, {-1, 0, 1, 1, 1, 0, 0}, {0, 1, 1, 1, 1, 0, 0}},
+      .of_sums = 4};
+  return products;
+}
+const QuarterProducts& direct_products() {
+  static const QuarterProducts products{
+      .left = {{1, 0, 0, 0},
+               {0, 1, 0, 0},
+               {0, 1, 0, 0},
+               {1, 0, 0, 0},
+               {0, 0, 1, 0},
+               {0, 0, 0, 1},
+               {0, 0, 0, 1},
+               {0, 0, 1, 0}},
+      .out = {{1, 1, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 1, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 1, 0, 0}, {0, 0, 0, 0, 0, 0, 1, 1}},
+      .of_sums = 0};
+  return products;
+}
+
+namespace {
+
+struct Product {
+  te::Tensor sum;
+  Expr data, weight;    // the loads
+  size_t m = 0, n = 0;  // axes of the result; the others have one element
+  Expr k;
+  int64_t rows = 0, columns = 0, terms = 0;
+};
+
+std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>& constants) {
+  if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->reduce_axes.size() != 1 ||
+      sum->body->kind != scalar::Kind::Binary || sum->body->binary != scalar::BinaryOp::Mul)
+    return std::nullopt;
+  Product out;
+  out.sum = sum, out.data = sum->body->args[0], out.weight = sum->body->args[1], out.k = sum->reduce_axes[0].var;
+  for (const Expr& load : {out.data, out.weight})
+    if (load->kind != scalar::Kind::Load) return std::nullopt;
+  if (!constants.count(out.weight->source->name)) std::swap(out.data, out.weight);
+  if (!constants.count(out.weight->source->name)) return std::nullopt;
+  // Each index is an axis, alone, or belongs to an axis of one element.
+  auto count = [](const Expr& load, const Expr& var) { return std::count(load->args.begin(), load->args.end(), var); };
+  if (count(out.data, out.k) != 1 || count(out.weight, out.k) != 1 || out.weight->args.size() != 2) return std::nullopt;
+  int found = 0;
+  for (size_t d = 0; d < sum->axes.size(); ++d) {
+    const Axis& a = sum->axes[d];
+    if (scalar::is_int(a.extent, 1)) continue;
+    if (count(out.data, a.var) == 1 && count(out.weight, a.var) == 0)
+      out.m = d, found += 1;
+    else if (count(out.data, a.var) == 0 && count(out.weight, a.var) == 1)
+      out.n = d, found += 10;
+    else
+      return std::nullopt;
+  }
+  if (found != 11 || out.n + 1 != sum->axes.size()) return std::nullopt;
+  for (const Expr& i : out.data->args)
+    if (!scalar::is_int(i) && i != out.k &&
+        std::none_of(sum->axes.begin(), sum->axes.end(), [&](const Axis& a) { return a.var == i; }))
+      return std::nullopt;
+  out.rows = extent_or(sum->axes[out.m], 0), out.columns = extent_or(sum->axes[out.n], 0);
+  out.terms = extent_or(sum->reduce_axes[0], 0);
+  return out;
+}
+
+// Cycles. Direct: multiply-adds at the measured share of the peak. Strassen: seven eighths of them; a vector of the
+// data's sums takes about 8 instructions, of the results' (a store and a load for each product, ten sums) about 24.
+double direct_cycles(const Product& p, const TargetDesc& t) {
+  const double lanes = t.vector_bytes / 4.0;
+  return static_cast<double>(p.rows * p.terms * p.columns) / lanes / t.fma_per_cycle / 0.93;
+}
+double strassen_cycles(const Product& p, const TargetDesc& t) {
+  const double lanes = t.vector_bytes / 4.0, rows = static_cast<double>((p.rows + 1) / 2),
+               terms = static_cast<double>(p.terms / 2), columns = static_cast<double>(p.columns / 2);
+  return 7 * rows * terms * columns / lanes / t.fma_per_cycle / 0.91 + rows * terms / lanes * 8 +
+         rows * columns / lanes * 24;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Product& given, int64_t block)
+      : given_(given), block_(block), rows_(imm((given.rows + 1) / 2)), terms_(given.terms / 2) {
+    pairs_ = imm(given.columns / (2 * block)), columns_ = imm(block);
+  }
+
+  te::Tensor quarters() const {
+    const auto [p, b, k, r] = weight_axes();
+    Exprs quarters;
+    for (int64_t half = 0; half < 2; ++half)
+      for (int64_t j = 0; j < 2; ++j)
+        quarters.push_back(load(given_.weight, given_.sum->axes[given_.n].var,
+                                b.var * (2 * block_) + j * block_ + r.var, k.var + half * terms_));
+    Matrix one_each;
+    for (int64_t quarter : quarter_order()) one_each.emplace_back(4)[static_cast<size_t>(quarter)] = 1;
+    return new_stage(name("quarters"), {p, b, k, r}, transformed(one_each, p.var, quarters));
+  }
+
+  te::Tensor sums(const te::Tensor& quarters) const {
+    const auto [p, b, k, r] = weight_axes();
+    Exprs values(4);
+    for (int64_t at = 0; at < 4; ++at)
+      values[static_cast<size_t>(quarter_order()[static_cast<size_t>(at)])] =
+          (*quarters)({imm(at), b.var, k.var, r.var});
+    return new_stage(name("weight"), {p, b, k, r}, transformed(weight_sums(), p.var, values));
+  }
+
+  te::Tensor left(const QuarterProducts& products) const {
+    const Axis p = each(products), t = new_axis("t", rows_), k = new_axis("k", imm(terms_));
+    Exprs quarters;
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t half = 0; half < 2; ++half) {
+        Expr row = t.var * 2 + i, value = load(given_.data, given_.sum->axes[given_.m].var, row, k.var + half * terms_);
+        // Of an odd number of rows the last one has no neighbour.
+        if (i == 1 && given_.rows % 2)
+          value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
+        quarters.push_back(value);
+      }
+    return new_stage(name("left"), {p, t, k}, transformed(products.left, p.var, quarters));
+  }
+
+  te::Tensor result(const QuarterProducts& products, const te::Tensor& left, const te::Tensor& quarters,
+                    const te::Tensor& sums) const {
+    const int64_t count = static_cast<int64_t>(products.left.size()), of_sums = products.of_sums;
+    const Axis t = new_axis("t", rows_), i = new_axis("i", imm(2)), j = new_axis("j", imm(2)),
+               b = new_axis("b", pairs_), r = new_axis("r", columns_);
+    Exprs values;
+    auto read = [&](const te::Tensor& product, int64_t products_of_it) {
+      for (int64_t p = 0; p < products_of_it; ++p) values.push_back((*product)({imm(p), t.var, b.var, r.var}));
+    };
+    if (of_sums > 0) read(multiply("sums_product", of_sums, left, 0, sums), of_sums);
+    read(multiply("product", count - of_sums, left, of_sums, quarters), count - of_sums);
+    const te::Tensor tiles =
+        new_stage(name("tiles"), {t, i, j, b, r}, transformed(products.out, i.var * 2 + j.var, values));
+    te::TensorNode node = *given_.sum;  // its own axes, so that readers stay as they are
+    node.combiner = te::Combiner::None, node.reduce_axes.clear();
+    const Expr &m = node.axes[given_.m].var, &n = node.axes[given_.n].var;
+    node.body = (*tiles)({floordiv(m, imm(2)), floormod(m, imm(2)), floormod(floordiv(n, columns_), imm(2)),
+                          floordiv(n, imm(2 * block_)), floormod(n, columns_)});
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+
+  Strassen names(const QuarterProducts& products) const {
+    Strassen out{.block = block_, .left = name("left"), .tiles = name("tiles"), .result = given_.sum->name};
+    if (products.of_sums > 0) out.parts.push_back({name("sums_product"), name("weight")});
+    out.parts.push_back({name("product"), name("quarters")});
+    return out;
+  }
+
+ private:
+  std::string name(const char* part) const { return format("{}_{}", given_.sum->name, part); }
+  Expr load(const Expr& given, const Expr& own, const Expr& at, const Expr& k) const {
+    std::vector<scalar::Binding> bindings{{given_.k, k}};
+    for (const Axis& a : given_.sum->axes) bindings.push_back({a.var, a.var == own ? at : imm(0)});
+    return scalar::substitute(given, bindings);
+  }
+  static Axis each(const QuarterProducts& products) {
+    return new_axis("p", imm(static_cast<int64_t>(products.left.size())));
+  }
+
+  std::array<Axis, 4> weight_axes() const {
+    return {new_axis("p", imm(4)), new_axis("b", pairs_), new_axis("k", imm(terms_)), new_axis("r", columns_)};
+  }
+
+  // Of so many sums of data, from `first` on, by the parts of `weight` in turn.
+  te::Tensor multiply(const char* part, int64_t count, const te::Tensor& left, int64_t first,
+                      const te::Tensor& weight) const {
+    const Axis p = new_axis("p", imm(count)), t = new_axis("t", rows_), b = new_axis("b", pairs_),
+               r = new_axis("r", columns_), k = new_axis("k", imm(terms_));
+    te::TensorNode node;
+    node.name = name(part), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.axes = {p, t, b, r}, node.reduce_axes = {k};
+    for (const Axis& a : node.axes) node.shape.push_back(a.extent);
+    const Expr of = scalar::simplify(p.var + first), slot = count > 4 ? floormod(p.var, imm(4)) : p.var;
+    node.body = (*left)({of, t.var, k.var}) * (*weight)({slot, b.var, k.var, r.var});
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+
+  const Product& given_;
+  int64_t block_;
+  Expr rows_, pairs_, columns_;
+  int64_t terms_;
+};
+
+}  // namespace
+
+Layout layout_of_weight() {
+  Layout layout;
+  layout.dims = {{1}, {0}, {2}, {3}};
+  return layout;
+}
+Layout layout_of_left(const te::TensorNode& left) {
+  Layout layout = Layout::row_major(3);
+  layout.gap = gap_behind(left.shape.back(), DType::float32());
+  return layout;
+}
+
+std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                              const TargetDesc& target, bool with_direct, bool always) {
+  const te::Tensor sum = only_reduction(outputs);
+  if (!sum) return std::nullopt;
+  std::optional<Product> product = match(sum, constants);
+  if (!product || product->rows < 2 || product->terms < 2 || product->terms % 2) return std::nullopt;
+  // Two vectors of columns in a register tile, as contractions have them.
+  const int64_t block = 2 * std::max(1, target.vector_bytes / 4);
+  if (product->columns < 2 * block || product->columns % (2 * block)) return std::nullopt;
+  if (!always && strassen_cycles(*product, target) > 0.95 * direct_cycles(*product, target)) return std::nullopt;
+  const Rewriter rewriter(*product, block);
+  StrassenForms forms;
+  forms.seven_names = rewriter.names(strassen_products()), forms.direct_names = rewriter.names(direct_products());
+  forms.data = te::Tensor(dynamic_cast<const te::TensorNode*>(product->data->source.get()));
+  auto operand = [](const te::Tensor& value) {
+    return StrassenOperand{te::placeholder(value->name, value->shape, DType::float32()), value};
+  };
+  forms.quarters = operand(rewriter.quarters());
+  forms.sums = operand(rewriter.sums(forms.quarters.param));
+  forms.left = operand(rewriter.left(strassen_products()));
+  auto form = [&](const QuarterProducts& products, const te::Tensor& left) {
+    return te::replace(outputs, {{sum, rewriter.result(products, left, forms.quarters.param, forms.sums.param)}});
+  };
+  forms.seven = form(strassen_products(), forms.left.param);
+  if (with_direct) forms.direct = form(direct_products(), rewriter.left(direct_products()));
+  return forms;
+}
+
+}  // namespace relay::lower

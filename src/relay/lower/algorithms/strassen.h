@@ -1,0 +1,73 @@
+// Strassen's product, one level: two matrices in quarters, multiplied by seven products of quarters instead of eight.
+//
+//   [ C00 C01 ]   [ A00 A01 ] [ B00 B01 ]      product[p] = (left[p] . A) (right[p] . B), p < 7;  C = out . product
+//   [ C10 C11 ] = [ A10 A11 ] [ B10 B11 ]
+//
+// In Winograd's variant (15 sums; four of them, of the weights, are made when the program is loaded, and lie apart from
+// the quarters themselves, which a file holds). Rows 2 t and 2 t + 1 of A, and neighbouring blocks of columns of B, are
+// what quarters are made of, so that a tile of the result lies together; of the sum, the halves. A rewrite from tensor
+// expressions to tensor expressions as winograd.h is; rules/strassen.cpp schedules it. The error is about twice that of
+// direct sums: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 23.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "relay/base/target_desc.h"
+#include "relay/lower/algorithms/bilinear.h"
+#include "relay/lower/schedule/layout.h"
+
+namespace relay::lower {
+
+// product[p] = (left[p] . A) (weight_sums()[p] . B) of the first `of_sums` products; the p-th of the others reads the
+// quarter quarter_order()[p % 4] of B.  C = out . product. Rows of four quarters 00, 01, 10, 11.
+struct QuarterProducts {
+  Matrix left, out;
+  int64_t of_sums = 0;
+};
+// Strassen's seven read the four sums and three of the quarters. The direct form's eight read the quarters: it sums
+// nothing that the product as written does not sum, and shares the stored weights.
+const Matrix& weight_sums();
+const std::vector<int64_t>& quarter_order();
+const QuarterProducts& strassen_products();
+const QuarterProducts& direct_products();
+
+// The stages that stand for one product, by name, in the order of computation; axes in brackets. p: which of the
+// products; t: pair of rows; b: pair of blocks of columns; r: column of a block.
+struct Strassen {
+  // What is multiplied by one array of weights: [p, t, b, r], summed over k.
+  struct Part {
+    std::string product, weight;
+  };
+  int64_t block = 0;          // columns of a block
+  std::string weight{};       // [p, b, k, r]: quarters of the weights, or sums of them, if the group makes one of these
+  std::string left;           // [p, t, k]: sums of quarters of the data
+  std::vector<Part> parts{};  // none: the group makes one of the two above only
+  std::string tiles{};        // [t, i, j, b, r]: two rows of two blocks
+  std::string result{};       // the product's own name and axes
+};
+
+// What a form reads that a group of its own computes.
+struct StrassenOperand {
+  te::Tensor param, value;
+};
+// A group's product in both forms. They read the quarters of the weights from a parameter; seven products read sums of
+// them and the sums of the data from others, of which products of the same data share the last.
+struct StrassenForms {
+  te::Tensor data;                       // what the product reads
+  StrassenOperand quarters, sums, left;  // the sums are made of the quarters' parameter
+  te::Tensors seven, direct;             // outputs of the group
+  Strassen seven_names, direct_names;
+};
+
+// How they lie in memory: the weights [b][p][k][r], so that a task reads them in one stream; of the data row by row.
+Layout layout_of_weight();
+Layout layout_of_left(const te::TensorNode& left);
+
+// Nothing if the group is left as it is: the estimate for `target` says that it does not pay, or the structure is
+// another than one reduction along one axis, a contraction of float32 with constant weights, sizes known, and only
+// pointwise work behind it. `with_direct`: store what the direct form needs. `always`: without an estimate.
+std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                              const TargetDesc& target, bool with_direct, bool always = false);
+
+}  // namespace relay::lower

@@ -1,0 +1,470 @@
+#include "relay/lower/algorithms/winograd.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "relay/lower/algorithms/bilinear.h"
+#include "relay/lower/group/facts.h"
+#include "relay/lower/group/group.h"
+#include "relay/lower/schedule/nonzero.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+using scalar::fimm;
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+using te::Axis;
+using Side = Winograd::Side;
+
+// --- the matrices ----------------------------------------------------------------------------------------------------
+
+// The product of (x - a) over the points but one, lowest power first.
+static std::vector<double> product_of_roots(const std::vector<double>& points, size_t without) {
+  std::vector<double> c{1};
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (i == without) continue;
+    c.push_back(0);
+    for (size_t k = c.size(); k-- > 0;) c[k] = (k ? c[k - 1] : 0) - points[i] * c[k];
+  }
+  return c;
+}
+
+// Evaluation at the points and at infinity; G carries the divisions of the interpolation.
+static WinogradMatrices cook_toom(const std::vector<double>& points, Winograd::Side side) {
+  const size_t n = static_cast<size_t>(side.points()), finite = points.size();
+  auto powers = [](double point, int64_t count, double divisor) {
+    std::vector<double> row;
+    for (int64_t k = 0; k < count; ++k) row.push_back(std::pow(point, static_cast<double>(k)) / divisor);
+    return row;
+  };
+  WinogradMatrices out;
+  out.output.resize(static_cast<size_t>(side.m));
+  for (size_t i = 0; i < finite; ++i) {
+    std::vector<double> row = product_of_roots(points, i);
+    row.resize(n);
+    out.input.push_back(row);
+    double divisor = 1;
+    for (size_t j = 0; j < finite; ++j)
+      if (j != i) divisor *= points[i] - points[j];
+    out.weight.push_back(powers(points[i], side.r, divisor));
+    const std::vector<double> column = powers(points[i], side.m, 1);
+    for (size_t k = 0; k < column.size(); ++k) out.output[k].push_back(column[k]);
+  }
+  std::vector<double> last(static_cast<size_t>(side.r));
+  last.back() = 1;
+  out.input.push_back(product_of_roots(points, finite));
+  out.weight.push_back(last);
+  for (std::vector<double>& row : out.output) row.push_back(&row == &out.output.back() ? 1 : 0);
+  return out;
+}
+
+WinogradMatrices winograd_matrices(Winograd::Side side) {
+  switch (side.points()) {
+    case 1: return cook_toom({}, side);
+    case 4: return cook_toom({0, 1, -1}, side);
+    case 6: return cook_toom({0, 0.625, -0.625, 1.5, -1.5}, side);
+    default:
+      RELAY_CHECK(side.points() == 8, "no points for {} outputs of {} taps", side.m, side.r);
+      return cook_toom({0, 0.5, -0.5, 1, -1, 2, -2}, side);
+  }
+}
+
+// --- the convolution that is replaced --------------------------------------------------------------------------------
+
+namespace {
+
+// Which dimension is which.
+struct Convolution {
+  te::Tensor sum;
+  Expr data, weight;  // the loads
+  size_t n, o, y, x;  // axes of the result
+  size_t data_n, data_c, data_y, data_x;
+  Expr c, ky, kx;  // reduction variables
+  int64_t channels, outputs, height, width, taps_y, taps_x;
+  int64_t apart_y = 1, apart_x = 1;  // from tap to tap
+};
+
+std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& var) {
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (axes[d].var == var) return d;
+  return std::nullopt;
+}
+
+int64_t known(const std::vector<Axis>& axes, const Expr& var) {
+  std::optional<size_t> d = position(axes, var);
+  return d ? extent_or(axes[*d], 0) : 0;
+}
+
+std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::string>& constants) {
+  if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->axes.size() != 4 ||
+      sum->reduce_axes.size() != 3 || sum->body->kind != scalar::Kind::Binary ||
+      sum->body->binary != scalar::BinaryOp::Mul)
+    return std::nullopt;
+  auto is_load = [](const Expr& e) { return e->kind == scalar::Kind::Load && e->args.size() == 4; };
+  Convolution conv;
+  conv.sum = sum, conv.data = sum->body->args[0], conv.weight = sum->body->args[1];
+  if (!is_load(conv.data) || !is_load(conv.weight)) return std::nullopt;
+  if (!constants.count(conv.weight->source->name)) std::swap(conv.data, conv.weight);
+  if (!constants.count(conv.weight->source->name)) return std::nullopt;
+
+  // The data: [n, c, y + ky, x + kx] in some order. A window is a data axis plus a reduction axis.
+  Exprs vars;
+  for (const Axis& a : sum->axes) vars.push_back(a.var);
+  for (const Axis& a : sum->reduce_axes) vars.push_back(a.var);
+  int windows = 0, plain = 0, reduced = 0;
+  for (size_t d = 0; d < 4; ++d) {
+    std::optional<scalar::Affine> index = scalar::as_affine(conv.data->args[d], vars);
+    if (!index || !scalar::is_int(index->rest, 0)) return std::nullopt;
+    Expr own, k;
+    int64_t apart = 1;
+    for (size_t v = 0; v < vars.size(); ++v) {
+      if (index->coefficients[v] == 0) continue;
+      Expr& slot = v < sum->axes.size() ? own : k;
+      const int64_t step = index->coefficients[v];
+      if (step < 1 || (step > 1 && v < sum->axes.size()) || slot) return std::nullopt;
+      slot = vars[v];
+      if (v >= sum->axes.size()) apart = step;
+    }
+    if (own && k) {
+      int64_t taps = known(sum->reduce_axes, k);
+      if (windows == 0)
+        conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d, conv.taps_y = taps, conv.apart_y = apart;
+      if (windows == 1)
+        conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d, conv.taps_x = taps, conv.apart_x = apart;
+      ++windows;
+    } else if (own) {
+      conv.n = *position(sum->axes, own), conv.data_n = d, ++plain;
+    } else if (k && apart == 1) {
+      conv.c = k, conv.data_c = d, ++reduced;
+    }
+  }
+  if (windows != 2 || plain != 1 || reduced != 1) return std::nullopt;
+  conv.o = 6 - conv.n - conv.y - conv.x;
+
+  // The weight: c, ky, kx and the axis that is left, each alone in a dimension.
+  Exprs wanted{sum->axes[conv.o].var, conv.c, conv.ky, conv.kx};
+  for (const Expr& v : wanted)
+    if (std::count(conv.weight->args.begin(), conv.weight->args.end(), v) != 1) return std::nullopt;
+
+  conv.channels = known(sum->reduce_axes, conv.c);
+  conv.outputs = extent_or(sum->axes[conv.o], 0);
+  conv.height = extent_or(sum->axes[conv.y], 0), conv.width = extent_or(sum->axes[conv.x], 0);
+  if (conv.channels == 0 || conv.outputs == 0 || conv.height == 0 || conv.width == 0) return std::nullopt;
+  return conv;
+}
+
+// --- whether it pays -------------------------------------------------------------------------------------------------
+
+// The part of the taps that the direct sum multiplies: it leaves out those in the padding where they are many.
+double read_taps(const Convolution& c) {
+  double part = 1;
+  for (size_t d : {c.y, c.x}) {
+    const te::Axis& axis = c.sum->axes[d];
+    std::set<std::string> sums;
+    part *= mean_part(taps_inside(*c.sum, axis.var->name, sums), extent_or(axis, 1));
+  }
+  part *= 1.1;  // a tile's rows read what one of them needs
+  return part < 0.85 ? part : 1;
+}
+
+// Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they
+// lie.
+double direct_ns(const Convolution& c, const TargetDesc& t) {
+  double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
+  double macs = static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) *
+                std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
+  return read_taps(c) * macs / rate / 0.85;
+}
+
+double streamed_ns(double bytes, const TargetDesc& t) {
+  if (bytes < static_cast<double>(t.l2_bytes) / 2) return 0;
+  return bytes / (bytes < static_cast<double>(t.l3_bytes) * 3 / 4 ? t.l3_gbps : t.dram_gbps);
+}
+
+double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
+  double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
+  double positions = static_cast<double>(y.points() * x.points());
+  double tiles = static_cast<double>(y.tiles(c.height) * x.tiles(c.width));
+  double in = static_cast<double>(c.channels), out = std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
+  double multiply = tiles * positions * in * out / rate / 0.8;
+  double directions = (y.r > 1) + (x.r > 1);
+  double transforms = tiles * positions * 4 * directions * (in + out) / rate;
+  double apart = y.apart * x.apart == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * 8 / t.l3_gbps;
+  return multiply + transforms + apart + streamed_ns(positions * in * out * 4, t);
+}
+
+// --- the stages ------------------------------------------------------------------------------------------------------
+
+class Rewriter {
+ public:
+  Rewriter(const Convolution& conv, Side y, Side x)
+      : conv_(conv), y_(y), x_(x), along_y_(winograd_matrices(y)), along_x_(winograd_matrices(x)) {
+    names_.y = y, names_.x = x, names_.channels = static_cast<int>(conv.data_c);
+    tiles_y_ = imm(y.tiles(conv.height)), tiles_x_ = imm(x.tiles(conv.width));
+    channels_ = imm(conv.channels), outputs_ = imm(conv.outputs), batch_ = conv.sum->axes[conv.n].extent;
+    points_y_ = imm(y.points()), points_x_ = imm(x.points());
+  }
+
+  te::Tensor result() {
+    te::Tensor tiles = output_transform(product(input_transform(whole_tiles()), weight_transform()));
+    te::TensorNode node = *conv_.sum;  // its own axes, so that readers stay as they are
+    node.combiner = te::Combiner::None, node.reduce_axes.clear();
+    const Expr &n = node.axes[conv_.n].var, &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var,
+               &o = node.axes[conv_.o].var;
+    auto in_tiles = [&](const Expr& row, const Expr& column) {
+      return (*tiles)({n, floordiv(row, imm(y_.m)), floordiv(column, imm(x_.m)), floormod(row, imm(y_.m)),
+                       floormod(column, imm(x_.m)), o});
+    };
+    if (y_.apart * x_.apart == 1) {
+      node.body = in_tiles(y, x);
+      names_.result = node.name;
+      return te::Tensor(new te::TensorNode(std::move(node)));
+    }
+    te::TensorNode side = node;
+    side.name = names_.result = name("side_by_side");
+    auto grow = [&](size_t d, Side s, const Expr& tiles_along) {
+      const std::string axis = side.axes[d].var->name;
+      side.axes[d] = new_axis(axis.c_str(), scalar::simplify(tiles_along * s.m));
+      side.shape[d] = side.axes[d].extent;
+    };
+    grow(conv_.y, y_, tiles_y_), grow(conv_.x, x_, tiles_x_);
+    side.body = in_tiles(side.axes[conv_.y].var, side.axes[conv_.x].var);
+    const te::Tensor all(new te::TensorNode(std::move(side)));
+    Exprs at;
+    for (const Axis& a : node.axes) at.push_back(a.var);
+    at[conv_.y] = in_side_by_side(y, y_, conv_.height), at[conv_.x] = in_side_by_side(x, x_, conv_.width);
+    node.body = (*all)(at);
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+  const Winograd& names() const { return names_; }
+
+ private:
+  std::string name(const char* part) const { return format("{}_{}", conv_.sum->name, part); }
+
+  // Where result `at` of a direction lies when the images that lie in one another lie side by side, each in whole
+  // tiles.
+  static Expr in_side_by_side(const Expr& at, Side s, int64_t extent) {
+    if (s.apart == 1) return at;
+    return floormod(at, imm(s.apart)) * (s.tiles_of_one(extent) * s.m) + floordiv(at, imm(s.apart));
+  }
+
+  // The row of data that tile `t` of a direction reads first; the others follow `apart` from each other.
+  static Expr first_row(const Expr& t, Side s, int64_t extent) {
+    if (s.apart == 1) return t * s.m;
+    const Expr of_one = imm(s.tiles_of_one(extent));
+    return floormod(t, of_one) * (s.m * s.apart) + floordiv(t, of_one);
+  }
+
+  // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so
+  // that the border of the array behind it can replace it.
+  te::Tensor whole_tiles() {
+    te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
+    Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1) * y_.apart),
+         width = scalar::simplify(tiles_x_ * x_.m + (x_.r - 1) * x_.apart);
+    Expr given_height = scalar::simplify(data->shape[conv_.data_y]),
+         given_width = scalar::simplify(data->shape[conv_.data_x]);
+    std::optional<Guarded> guard = guarded(*data);
+    if (guard && guard->otherwise != 0) guard.reset();
+    if (guard) names_.padded = data->name;
+    names_.data = guard ? te::Tensor(dynamic_cast<const te::TensorNode*>(guard->value->source.get())) : data;
+    if (scalar::equal(height, given_height) && scalar::equal(width, given_width)) return data;
+    std::vector<Axis> axes;
+    Exprs at;
+    std::vector<scalar::Binding> renamed;
+    for (size_t d = 0; d < 4; ++d) {
+      Expr extent = d == conv_.data_y ? height : d == conv_.data_x ? width : data->shape[d];
+      axes.push_back(new_axis(d == conv_.data_y   ? "y"
+                              : d == conv_.data_x ? "x"
+                              : d == conv_.data_c ? "c"
+                                                  : "n",
+                              extent));
+      at.push_back(axes[d].var);
+      if (guard) renamed.push_back({data->axes[d].var, axes[d].var});
+    }
+    Expr inside =
+        scalar::logical_and(scalar::lt(at[conv_.data_y], given_height), scalar::lt(at[conv_.data_x], given_width));
+    if (guard) inside = scalar::logical_and(scalar::substitute(guard->condition, renamed), inside);
+    Expr value = guard ? scalar::substitute(guard->value, renamed) : scalar::load(data, at);
+    names_.padded = guard ? data->name : name("padded");
+    return new_stage(names_.padded, axes, scalar::select(inside, value, fimm(0)));
+  }
+
+  te::Tensor input_transform(const te::Tensor& data) {
+    Axis p = new_axis("p", points_y_), n = new_axis("n", batch_), ty = new_axis("ty", tiles_y_),
+         tx = new_axis("tx", tiles_x_), j = new_axis("j", points_x_), c = new_axis("c", channels_);
+    Exprs column;
+    for (int64_t i = 0; i < y_.points(); ++i) {
+      Exprs at(4);
+      at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
+      at[conv_.data_y] = first_row(ty.var, y_, conv_.height) + i * y_.apart;
+      at[conv_.data_x] = first_row(tx.var, x_, conv_.width) + j.var * x_.apart;
+      column.push_back(scalar::load(data, at));
+    }
+    names_.rows = name("rows");
+    te::Tensor rows = new_stage(names_.rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
+    Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), n2 = new_axis("n", batch_),
+         ty2 = new_axis("ty", tiles_y_), tx2 = new_axis("tx", tiles_x_), c2 = new_axis("c", channels_);
+    Exprs row;
+    for (int64_t i = 0; i < x_.points(); ++i)
+      row.push_back((*rows)({p2.var, n2.var, ty2.var, tx2.var, imm(i), c2.var}));
+    names_.input = name("input");
+    return new_stage(names_.input, {p2, q, n2, ty2, tx2, c2}, transformed(along_x_.input, q.var, row));
+  }
+
+  te::Tensor weight_transform() {
+    Axis p = new_axis("p", points_y_), kx = new_axis("kx", imm(x_.r)), c = new_axis("c", channels_),
+         o = new_axis("o", outputs_);
+    const Expr& own_o = conv_.sum->axes[conv_.o].var;
+    Exprs taps;
+    for (int64_t ky = 0; ky < y_.r; ++ky)
+      taps.push_back(scalar::substitute(conv_.weight,
+                                        {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}}));
+    names_.half = name("half");
+    te::Tensor half = new_stage(names_.half, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
+    Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), c2 = new_axis("c", channels_),
+         o2 = new_axis("o", outputs_);
+    Exprs row;
+    for (int64_t k = 0; k < x_.r; ++k) row.push_back((*half)({p2.var, imm(k), c2.var, o2.var}));
+    names_.weight = name("weight");
+    return new_stage(names_.weight, {p2, q, c2, o2}, transformed(along_x_.weight, q.var, row));
+  }
+
+  te::Tensor product(const te::Tensor& input, const te::Tensor& weight) {
+    Axis p = new_axis("p", points_y_), q = new_axis("q", points_x_), n = new_axis("n", batch_),
+         ty = new_axis("ty", tiles_y_), tx = new_axis("tx", tiles_x_), o = new_axis("o", outputs_),
+         c = new_axis("c", channels_);
+    te::TensorNode node;
+    node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.axes = {p, q, n, ty, tx, o}, node.reduce_axes = {c};
+    for (const Axis& a : node.axes) node.shape.push_back(a.extent);
+    node.body = (*input)({p.var, q.var, n.var, ty.var, tx.var, c.var}) * (*weight)({p.var, q.var, c.var, o.var});
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
+
+  te::Tensor output_transform(const te::Tensor& product) {
+    Axis n = new_axis("n", batch_), ty = new_axis("ty", tiles_y_), tx = new_axis("tx", tiles_x_),
+         i = new_axis("i", imm(y_.m)), q = new_axis("q", points_x_), o = new_axis("o", outputs_);
+    Exprs column;
+    for (int64_t p = 0; p < y_.points(); ++p)
+      column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
+    names_.columns = name("columns");
+    te::Tensor columns = new_stage(names_.columns, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
+    Axis n2 = new_axis("n", batch_), ty2 = new_axis("ty", tiles_y_), tx2 = new_axis("tx", tiles_x_),
+         i2 = new_axis("i", imm(y_.m)), j = new_axis("j", imm(x_.m)), o2 = new_axis("o", outputs_);
+    Exprs row;
+    for (int64_t k = 0; k < x_.points(); ++k)
+      row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
+    names_.tiles = name("tiles");
+    return new_stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(along_x_.output, j.var, row));
+  }
+
+  const Convolution& conv_;
+  Side y_, x_;
+  WinogradMatrices along_y_, along_x_;
+  Winograd names_;
+  Expr tiles_y_, tiles_x_, channels_, outputs_, batch_, points_y_, points_x_;
+};
+
+}  // namespace
+
+te::Tensor largest_values(const te::Tensor& data, bool images) {
+  const Exprs& shape = data->shape;
+  auto largest = [&](const Exprs& rows, const Exprs& along,
+                     const std::function<Exprs(const Exprs&, const Exprs&)>& at) {
+    return te::reduce("largest", rows, along, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) {
+      return scalar::unary(scalar::UnaryOp::Abs, (*data)(at(i, r)));
+    });
+  };
+  if (!images)
+    return largest(Exprs(shape.begin(), shape.end() - 1), {shape.back()}, [](Exprs i, const Exprs& r) {
+      i.push_back(r[0]);
+      return i;
+    });
+  if (scalar::is_int(shape[2], 1))
+    return largest({shape[0], shape[3]}, {shape[2], shape[1]},
+                   [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], r[0], i[1]}; });
+  return largest({shape[0], shape[2]}, {shape[3], shape[1]},
+                 [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], i[1], r[0]}; });
+}
+
+// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the
+// logarithm, and those of infinity and NaN are above all others.
+UsualValues usual_values(const te::Tensor& largest, bool images) {
+  const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
+              rows = images ? Exprs{largest->shape[1]} : largest->shape;
+  const DType i32 = DType::int32(), f32 = DType::float32();
+  const double unit = std::ldexp(1, 23);
+  auto over_rows = [&](const char* name, te::Combiner combiner, const std::function<Expr(Expr bits)>& value) {
+    return te::reduce(name, wholes, rows, combiner, [&](const Exprs& i, const Exprs& r) {
+      Expr bits = scalar::reinterpret(i32, (*largest)(images ? Exprs{i[0], r[0]} : r));
+      return value(scalar::binary(scalar::BinaryOp::BitAnd, bits, imm(std::numeric_limits<int32_t>::max(), i32)));
+    });
+  };
+  const te::Tensor most = over_rows("most", te::Combiner::Max, [](Expr bits) { return bits; });
+  const te::Tensor sum = over_rows("sum", te::Combiner::Sum, [&](Expr bits) { return scalar::cast(f32, bits); });
+  const te::Tensor count = over_rows("count", te::Combiner::Sum,
+                                     [&](Expr bits) { return scalar::cast(f32, scalar::ne(bits, imm(0, i32))); });
+  const te::Tensor apart = te::compute("apart", wholes, [&](const Exprs& i) {
+    const Expr top = scalar::cast(f32, (*most)(i));
+    const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
+    const Expr sticks_out = scalar::lt((*sum)(i)-top, (top - fimm(unit * std::log2(most_ratio))) * others);
+    const auto bits_of_most_value = static_cast<int64_t>(unit * (127 + std::log2(most_value)));
+    return scalar::logical_or(scalar::le(imm(bits_of_most_value, i32), (*most)(i)), sticks_out);
+  });
+  const te::Tensor any = te::reduce("any", {imm(1)}, wholes, te::Combiner::Max,
+                                    [&](const Exprs&, const Exprs& r) { return scalar::cast(i32, (*apart)(r)); });
+  auto flag = [&](const char* name, scalar::BinaryOp op) {
+    return te::compute(name, any->shape, [&](const Exprs& i) { return scalar::binary(op, (*any)(i), imm(0, i32)); });
+  };
+  return {flag("usual", scalar::BinaryOp::Eq), flag("unusual", scalar::BinaryOp::Ne)};
+}
+
+// The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have
+// a window the transforms' errors multiply: then no more than six points.
+static std::vector<std::pair<Side, Side>> forms(const Convolution& conv, int64_t m) {
+  auto along = [&](int64_t taps, int64_t apart, int64_t other) -> std::vector<Side> {
+    if (taps == 1) return {{1, 1}};
+    if (taps == 3) return m ? std::vector<Side>{{m, 3, apart}} : std::vector<Side>{{2, 3, apart}, {4, 3, apart}};
+    if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, apart}};
+    return {};
+  };
+  std::vector<std::pair<Side, Side>> out;
+  if (conv.taps_y * conv.taps_x == 1) return out;
+  for (Side y : along(conv.taps_y, conv.apart_y, conv.taps_x))
+    for (Side x : along(conv.taps_x, conv.apart_x, conv.taps_y)) out.push_back({y, x});
+  return out;
+}
+
+// The fastest form. Nothing: the direct sum.
+static std::optional<std::pair<Side, Side>> choose(const Convolution& conv, const TargetDesc& target, int64_t m) {
+  // Few channels leave lanes empty, or the transforms outweigh what is saved.
+  const int64_t lanes = target.vector_bytes / 4;
+  if (m == 0 && (conv.channels < lanes || conv.outputs < lanes)) return std::nullopt;
+  // Not within the estimate's error.
+  double best_ns = m ? std::numeric_limits<double>::infinity() : 0.85 * direct_ns(conv, target);
+  std::optional<std::pair<Side, Side>> best;
+  for (const std::pair<Side, Side>& form : forms(conv, m)) {
+    double ns = winograd_ns(conv, form.first, form.second, target);
+    if (ns < best_ns) best_ns = ns, best = form;
+  }
+  return best;
+}
+
+std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
+                                         const TargetDesc& target, int64_t m) {
+  const te::Tensor sum = only_reduction(outputs);
+  if (!sum) return std::nullopt;
+  std::optional<Convolution> conv = match(sum, constants);
+  if (!conv) return std::nullopt;
+  std::optional<std::pair<Side, Side>> form = choose(*conv, target, m);
+  if (!form) return std::nullopt;
+  Rewriter rewriter(*conv, form->first, form->second);
+  te::Tensor result = rewriter.result();
+  outputs = te::replace(outputs, {{sum, result}});
+  return rewriter.names();
+}
+
+}  // namespace relay::lower

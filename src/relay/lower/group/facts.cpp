@@ -1,0 +1,200 @@
+#include "relay/lower/group/facts.h"
+
+#include <algorithm>
+
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+int64_t extent_or(const te::Axis& axis, int64_t guess) {
+  Expr e = scalar::simplify(axis.extent);
+  return scalar::is_int(e) ? e->ivalue : guess;
+}
+
+bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
+  if (user->is_placeholder() || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size())
+    return false;
+  bool any = false, all = true;
+  scalar::visit(user->body, [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(t.get())) return;
+    any = true;
+    for (size_t d = 0; d < n->args.size(); ++d)
+      all &= n->args[d] == user->axes[d].var ||
+             (scalar::is_int(n->args[d], 0) && scalar::is_int(scalar::simplify(t->shape[d]), 1));
+  });
+  for (size_t d = 0; all && d < t->shape.size(); ++d)
+    all = scalar::prove_equal(user->axes[d].extent, t->shape[d]).value_or(false);
+  return any && all;
+}
+
+Consumers consumers_of(const te::Tensors& stages) {
+  Consumers out;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t)) out[in.get()].push_back(t);
+  return out;
+}
+
+te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
+  constexpr int64_t most_reads = 16;
+  const te::Tensors stages = te::topological(outputs);
+  const Consumers consumers = consumers_of(stages);
+  te::Tensors region{t};
+  std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all between inlined
+  WrittenSize written;
+  size_t ends = 1;  // the longest part of the region that nothing leaves but at its last stage
+  for (const te::Tensor& stage : stages) {
+    if (stage->is_placeholder() || reads.count(stage.get())) continue;
+    int64_t count = 0;
+    bool pointwise = stage->combiner == te::Combiner::None && !taken.count(stage->name) && !guarded(*stage);
+    for (const te::Tensor& in : te::inputs(stage)) {
+      const auto it = reads.find(in.get());
+      if (it == reads.end()) continue;
+      pointwise = pointwise && reads_pointwise(stage, in);
+      count += it->second;
+    }
+    if (count > 0 && count <= most_reads && pointwise && written.add(*stage) <= most_written)
+      region.push_back(stage), reads[stage.get()] = count;
+  }
+  // Nothing leaves before stage `end` if every reader of the earlier ones is among those up to it.
+  std::unordered_map<const te::TensorNode*, size_t> position;
+  for (size_t i = 0; i < region.size(); ++i) position[region[i].get()] = i;
+  size_t reach = 0;  // no end before this one
+  for (size_t i = 0; i < region.size(); ++i) {
+    if (reach <= i) ends = i + 1;
+    if (std::find(outputs.begin(), outputs.end(), region[i]) != outputs.end()) break;
+    const auto readers = consumers.find(region[i].get());
+    if (readers == consumers.end()) break;
+    for (const te::Tensor& reader : readers->second) {
+      const auto it = position.find(reader.get());
+      reach = it == position.end() ? region.size() : std::max(reach, it->second);
+    }
+    if (reach == region.size()) break;
+  }
+  region.resize(ends);
+  return region;
+}
+
+te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
+  return pointwise_region(outputs, t, taken).back();
+}
+
+static LoadFact fact_of_load(const Expr& load, const Exprs& vars) {
+  LoadFact fact;
+  fact.tensor = te::Tensor(dynamic_cast<const te::TensorNode*>(load->source.get()));
+  fact.load = load;
+  for (const Expr& index : load->args) {
+    for (const Expr& v : scalar::free_vars(index))
+      for (const Expr& axis : vars)
+        if (v == axis) fact.axes.insert(axis->name);
+    std::optional<scalar::Affine> affine = scalar::as_affine(index, vars);
+    if (!affine) {
+      fact.coefficients.push_back(std::nullopt);
+      continue;
+    }
+    std::map<std::string, int64_t> coefficients;
+    for (size_t v = 0; v < vars.size(); ++v)
+      if (affine->coefficients[v]) coefficients[vars[v]->name] = affine->coefficients[v];
+    fact.coefficients.push_back(coefficients);
+  }
+  return fact;
+}
+
+static std::vector<LoadFact> loads_in(const Expr& e, const Exprs& vars) {
+  std::vector<LoadFact> out;
+  scalar::visit(e, [&](const Expr& n) {
+    if (n->kind == scalar::Kind::Load && dynamic_cast<const te::TensorNode*>(n->source.get()))
+      out.push_back(fact_of_load(n, vars));
+  });
+  return out;
+}
+
+// The constant c of axis // c, if that is all that these loads have of the axis; 0: it is not.
+static int64_t group_of(const std::vector<LoadFact>& loads, const Expr& axis) {
+  int64_t group = 0;
+  for (const LoadFact& l : loads)
+    for (const Expr& index : l.load->args) {
+      int64_t c = 0;
+      const Expr without = scalar::rewrite(index, [&](const Expr& e) {
+        if (e->kind != scalar::Kind::Binary || e->binary != scalar::BinaryOp::FloorDiv || e->args[0] != axis ||
+            !scalar::is_int(e->args[1]))
+          return e;
+        c = e->args[1]->ivalue;
+        return scalar::imm(0);
+      });
+      const Exprs left = scalar::free_vars(without);
+      if (std::find(left.begin(), left.end(), axis) != left.end() || (c && group && c != group)) return 0;
+      if (c) group = c;
+    }
+  return group;
+}
+
+// The load of the first group.
+static Expr first_group(const Expr& load, const Expr& axis) {
+  return scalar::simplify(scalar::rewrite(load, [&](const Expr& e) {
+    return e->kind == scalar::Kind::Binary && e->binary == scalar::BinaryOp::FloorDiv && e->args[0] == axis
+               ? scalar::imm(0)
+               : e;
+  }));
+}
+
+StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
+  StageFacts facts;
+  facts.stage = stage;
+  facts.reduction = stage->combiner != te::Combiner::None;
+  Exprs vars;
+  for (const te::Axis& a : stage->axes) vars.push_back(a.var);
+  for (const te::Axis& a : stage->reduce_axes) vars.push_back(a.var);
+  const Expr& body = bodies.body(*stage);
+  facts.loads = loads_in(body, vars);
+  for (const LoadFact& l : facts.loads)
+    for (const auto& dim : l.coefficients) {
+      bool data = false, reduced = false;
+      if (dim)
+        for (const auto& [axis, c] : *dim) (is_reduce_axis(*stage, axis) ? reduced : data) = true;
+      facts.window |= data && reduced;
+    }
+  Expr product = body;
+  while (product->kind == scalar::Kind::Cast) product = product->args[0];
+  if (stage->combiner == te::Combiner::Sum && product->kind == scalar::Kind::Binary &&
+      product->binary == scalar::BinaryOp::Mul) {
+    facts.left_loads = loads_in(product->args[0], vars);
+    facts.right_loads = loads_in(product->args[1], vars);
+    for (const LoadFact& l : facts.left_loads) facts.left.insert(l.axes.begin(), l.axes.end());
+    for (const LoadFact& l : facts.right_loads) facts.right.insert(l.axes.begin(), l.axes.end());
+    facts.contraction = !facts.left_loads.empty() && !facts.right_loads.empty();
+    for (const te::Axis& a : stage->axes) {
+      const int64_t left = group_of(facts.left_loads, a.var), right = group_of(facts.right_loads, a.var);
+      if (left <= 1 && right <= 1) continue;
+      facts.grouped = a.var->name, facts.group = std::max(left, right);
+      (left > 1 ? facts.left : facts.right).erase(a.var->name);
+      for (LoadFact& l : left > 1 ? facts.left_loads : facts.right_loads)
+        l = fact_of_load(first_group(l.load, a.var), vars);
+    }
+  }
+  return facts;
+}
+
+te::Tensor only_reduction(const te::Tensors& outputs) {
+  if (outputs.size() != 1) return {};
+  te::Tensor found;
+  for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
+    if (found) return {};
+    found = t;
+  }
+  return found && pointwise_end(outputs, found, {}) == outputs[0] ? found : te::Tensor();
+}
+
+std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs) {
+  const te::Tensor found = only_reduction(outputs);
+  if (!found) return std::nullopt;
+  const te::Tensors stages = te::topological(outputs);
+  Schedule places;
+  for (const te::Tensor& t : stages)
+    if (!t->is_placeholder()) places.stages[t->name].place = t == found ? Place::Root : Place::Inline;
+  if (!WrittenSize::is_small(stages, places)) return std::nullopt;
+  return facts_of(found, expand(found, places));
+}
+
+}  // namespace relay::lower

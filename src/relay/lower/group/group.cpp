@@ -1,0 +1,305 @@
+#include "relay/lower/group/group.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/op.h"
+
+namespace relay::lower {
+
+static std::string identifier(std::string_view name) {
+  std::string out;
+  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return out;
+}
+
+// The tensors in a type, left to right.
+static void flatten(const ir::Type& type, std::vector<const ir::TensorType*>& out) {
+  if (const ir::TensorType* t = ir::as<ir::TensorType>(type))
+    out.push_back(t);
+  else if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
+    for (const ir::Type& f : t->fields) flatten(f, out);
+}
+
+static te::Tensors placeholders(const ir::Type& type, const std::string& name) {
+  std::vector<const ir::TensorType*> tensors;
+  flatten(type, tensors);
+  te::Tensors out;
+  for (const ir::TensorType* t : tensors) out.push_back(te::placeholder(name, t->shape, t->dtype));
+  return out;
+}
+
+static te::Tensors constant_tensors(const ir::Constant& c, GroupTe& group) {
+  const Tensor& v = c.value;
+  Exprs shape;
+  for (int64_t e : v.shape()) shape.push_back(scalar::imm(e));
+  if (v.elements() == 1) {
+    Expr value = v.dtype().is_float() ? scalar::fimm(v.at(0), v.dtype()) : scalar::imm(v.int_at(0), v.dtype());
+    return {te::compute("constant", shape, [&](const Exprs&) { return value; })};
+  }
+  te::Tensor p = te::placeholder("constant", shape, v.dtype());
+  group.constants.push_back({p, v});
+  return {p};
+}
+
+static te::Tensor renamed_placeholder(const te::Tensor& p, const std::string& name) {
+  return te::placeholder(name, p->shape, p->dtype);
+}
+
+namespace {
+// Builds the te of one group; keeps the tensors of each expression.
+class Translator {
+ public:
+  explicit Translator(GroupTe& group) : group_(group) {}
+
+  void bind(const ir::Expr& e, te::Tensors tensors) { values_[e.get()] = std::move(tensors); }
+
+  Status run(const ir::Expr& body) {
+    Diagnostics errors;
+    ir::visit(body, [&](const ir::Expr& e) {
+      if (!errors.empty() || values_.count(e.get())) return;
+      if (Status s = translate(e); !s) errors = s.errors();
+    });
+    if (!errors.empty()) return errors;
+    return ok();
+  }
+  const te::Tensors& of(const ir::Expr& e) const { return values_.at(e.get()); }
+
+  Result<te::Tensors> apply(const ir::Call& call, const te::Tensors& inputs) {
+    const ir::Op* op = ir::as<ir::Op>(call.callee);
+    RELAY_CHECK(call.type != nullptr, "a call of {} reaches lowering without a type", op->name);
+    if (op->def->checked) add_check(call, *op->def, inputs);
+    name_ += (name_.empty() ? "" : "_") + identifier(op->name);
+    te::Tensors outputs = op->def->compute(call.attrs, inputs, call.type);
+    auto given = [&](const te::Tensor& t) { return std::find(inputs.begin(), inputs.end(), t) != inputs.end(); };
+    for (const te::Tensor& t : te::topological(outputs, given))
+      if (t->before) return te::scan_in_operator(*t);
+    return outputs;
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  // Operators with checked indices have no tuples among their inputs: te are as many as arguments.
+  void add_check(const ir::Call& call, const op::OpDef& def, const te::Tensors& inputs) {
+    ir::Types types;
+    for (const te::Tensor& t : inputs) types.push_back(ir::tensor_type(t->shape, t->dtype));
+    const std::optional<op::CheckedIndices> checked = def.checked(call.attrs, types);
+    if (!checked) return;
+    CheckedTe made{{def.name, call.span, checked->extents, checked->axes}, inputs[checked->input]};
+    if (const ir::Constant* c = ir::as<ir::Constant>(call.args[checked->input]))
+      made.value = c->value, made.indices = te::Tensor();
+    group_.checks.push_back(std::move(made));
+  }
+
+  Status translate(const ir::Expr& e) {
+    if (const ir::Constant* c = ir::as<ir::Constant>(e)) {
+      values_[e.get()] = constant_tensors(*c, group_);
+    } else if (const ir::Tuple* t = ir::as<ir::Tuple>(e)) {
+      te::Tensors all;
+      for (const ir::Expr& f : t->elements) all.insert(all.end(), of(f).begin(), of(f).end());
+      values_[e.get()] = all;
+    } else if (const ir::TupleGetItem* g = ir::as<ir::TupleGetItem>(e)) {
+      const ir::TupleType* type = ir::as<ir::TupleType>(g->tuple->type);
+      RELAY_CHECK(type, "a projection reaches lowering without a type");
+      size_t begin = 0;
+      std::vector<const ir::TensorType*> before, own;
+      for (int64_t i = 0; i < g->index; ++i) flatten(type->fields[i], before);
+      flatten(type->fields[g->index], own);
+      begin = before.size();
+      const te::Tensors& all = of(g->tuple);
+      values_[e.get()] = te::Tensors(all.begin() + begin, all.begin() + begin + own.size());
+    } else if (const ir::Call* c = ir::as<ir::Call>(e); c && ir::as<ir::Op>(c->callee)) {
+      te::Tensors inputs;
+      for (const ir::Expr& a : c->args) inputs.insert(inputs.end(), of(a).begin(), of(a).end());
+      RELAY_ASSIGN(values_[e.get()], apply(*c, inputs));
+    } else if (!ir::as<ir::Op>(e)) {
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("a fused group holds a {}, which has no tensor expression", ir::name(e->kind)),
+                        e->span,
+                        {},
+                        {},
+                        "run the passes in the default order"};
+    }
+    return ok();
+  }
+
+  GroupTe& group_;
+  std::string name_;
+  std::unordered_map<const ir::ExprNode*, te::Tensors> values_;
+};
+}  // namespace
+
+// What the parameter is called by the first operator that uses it: "data", "weight".
+static std::string parameter_name(const ir::Var& var, const ir::Expr& body) {
+  std::string name;
+  ir::visit(body, [&](const ir::Expr& e) {
+    const ir::Call* c = ir::as<ir::Call>(e);
+    const ir::Op* op = c ? ir::as<ir::Op>(c->callee) : nullptr;
+    if (!op || !name.empty()) return;
+    for (size_t i = 0; i < c->args.size(); ++i)
+      if (c->args[i].get() == &var) name = i < op->def->inputs.size() ? op->def->inputs[i].name : "data";
+  });
+  return name.empty() ? "data" : name;
+}
+
+Result<GroupTe> group_of(const ir::Call& call) {
+  GroupTe group;
+  Translator translator(group);
+  if (const ir::Function* f = ir::as<ir::Function>(call.callee)) {
+    for (size_t i = 0; i < f->params.size(); ++i) {
+      const ir::VarRef& p = f->params[i];
+      te::Tensors tensors = placeholders(call.args[i]->type, parameter_name(*p, f->body));
+      group.params.insert(group.params.end(), tensors.begin(), tensors.end());
+      translator.bind(p, tensors);
+    }
+    RELAY_RETURN_IF_ERROR(translator.run(f->body));
+    group.outputs = translator.of(f->body);
+  } else {
+    const ir::Op* op = ir::as<ir::Op>(call.callee);
+    if (!op)
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("a call of a {} cannot be lowered to a kernel", ir::name(call.callee->kind)),
+                        call.span,
+                        {},
+                        {},
+                        "use the debug executor for programs with functions as values"};
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      te::Tensors tensors =
+          placeholders(call.args[i]->type, i < op->def->inputs.size() ? op->def->inputs[i].name : "data");
+      group.params.insert(group.params.end(), tensors.begin(), tensors.end());
+    }
+    RELAY_ASSIGN(group.outputs, translator.apply(call, group.params));
+  }
+  group.name = short_name((ir::as<ir::Function>(call.callee) ? "fused_" : "") + translator.name());
+  make_names_unique(group);
+  return group;
+}
+
+std::string short_name(std::string name) {
+  if (name.size() <= 120) return name;
+  return name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(name)));
+}
+
+// Parameters and constants first, then the stages above them.
+void make_names_unique(GroupTe& group) {
+  std::vector<std::pair<te::Tensor, te::Tensor>> fresh;
+  std::set<std::string> used;
+  std::unordered_map<std::string, int> last;
+  auto rename = [&](te::Tensor& p) {
+    std::string name = p->name;
+    while (!used.insert(name).second) name = format("{}_{}", p->name, ++last[p->name]);
+    te::Tensor q = renamed_placeholder(p, name);
+    fresh.push_back({p, q});
+    p = q;
+  };
+  for (te::Tensor& p : group.params) rename(p);
+  for (auto& [p, value] : group.constants) rename(p);
+  // What is checked stays the same tensors as what is computed with.
+  te::Tensors all = group.outputs;
+  for (const CheckedTe& c : group.checks)
+    if (c.indices) all.push_back(c.indices);
+  all = unique_names(te::replace(all, fresh));
+  auto next = all.begin() + static_cast<int64_t>(group.outputs.size());
+  for (CheckedTe& c : group.checks)
+    if (c.indices) c.indices = *next++;
+  group.outputs.assign(all.begin(), all.begin() + static_cast<int64_t>(group.outputs.size()));
+}
+
+// A copy of a stage under another name, with its own axes renamed where they clash.
+static te::Tensor named(const te::Tensor& stage, const std::string& name, const te::Tensor& before,
+                        const std::vector<scalar::Binding>& axes_map, std::vector<te::Axis> axes,
+                        std::vector<te::Axis> reduce_axes, Expr body) {
+  te::TensorNode node = *stage;
+  node.name = name, node.before = before;
+  node.axes = std::move(axes), node.reduce_axes = std::move(reduce_axes);
+  for (te::Axis& a : node.reduce_axes) a.extent = scalar::substitute(a.extent, axes_map);
+  node.body = scalar::substitute(body, axes_map);
+  return te::Tensor(new te::TensorNode(std::move(node)));
+}
+
+te::Tensors unique_names(const te::Tensors& outputs) {
+  std::unordered_map<const te::TensorNode*, te::Tensor> done;
+  std::map<std::string, int> used;
+  for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_placeholder()) {
+      used[t->name]++;
+      done[t.get()] = t;
+    }
+  }
+  for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_placeholder()) continue;
+    std::string name = identifier(t->name);
+    while (used.count(name)) name = format("{}_{}", identifier(t->name), used[identifier(t->name)]++);
+    used[name]++;
+    std::map<std::string, int> axis_names;
+    std::vector<scalar::Binding> axes_map;
+    auto rename = [&](std::vector<te::Axis> axes) {
+      for (te::Axis& a : axes) {
+        std::string axis = identifier(a.var->name);
+        if (int n = axis_names[axis]++) axis += format("_{}", n);
+        Expr var = scalar::var(axis);
+        axes_map.push_back({a.var, var});
+        a.var = var;
+      }
+      return axes;
+    };
+    std::vector<te::Axis> axes = rename(t->axes), reduce_axes = rename(t->reduce_axes);
+    const te::Tensor before = t->before ? te::placeholder(name, t->shape, t->dtype) : te::Tensor();
+    Expr body = scalar::rewrite(t->body, [&](const Expr& n) -> Expr {
+      if (n->kind != scalar::Kind::Load) return n;
+      const te::TensorNode* source = dynamic_cast<const te::TensorNode*>(n->source.get());
+      if (source && source == t->before.get()) return scalar::load(before, n->args);
+      return source ? scalar::load(done.at(source), n->args) : n;
+    });
+    done[t.get()] = named(t, name, before, axes_map, axes, reduce_axes, body);
+  }
+  te::Tensors out;
+  for (const te::Tensor& t : outputs) out.push_back(done.at(t.get()));
+  return out;
+}
+
+te::Tensor copy_stage(const te::Tensor& from, const std::string& name) {
+  te::TensorNode node;
+  node.name = name, node.dtype = from->dtype, node.shape = from->shape;
+  Exprs at;
+  for (size_t d = 0; d < from->shape.size(); ++d) {
+    Expr var = scalar::var(from->is_placeholder() ? format("i{}", d) : from->axes[d].var->name);
+    node.axes.push_back({var, from->shape[d]});
+    at.push_back(var);
+  }
+  node.body = scalar::load(from, at);
+  return te::Tensor(new te::TensorNode(std::move(node)));
+}
+
+te::Tensors redirect(const te::Tensors& outputs, const te::Tensor& from, const te::Tensor& to) {
+  std::unordered_map<const te::TensorNode*, te::Tensor> done;
+  te::Tensors roots = outputs;
+  roots.push_back(to);
+  for (const te::Tensor& t : te::topological(roots)) {
+    if (t->is_placeholder() || t == to) {
+      done[t.get()] = t;
+      continue;
+    }
+    Expr body = scalar::rewrite(t->body, [&](const Expr& n) -> Expr {
+      if (n->kind != scalar::Kind::Load) return n;
+      const te::TensorNode* source = dynamic_cast<const te::TensorNode*>(n->source.get());
+      if (!source) return n;
+      // What `to` is made of keeps its own inputs; only stages outside of it are redirected.
+      te::Tensor next = source == from.get() ? to : done.count(source) ? done.at(source) : te::Tensor(source);
+      return next.get() == source ? n : scalar::load(next, n->args);
+    });
+    if (body == t->body) {
+      done[t.get()] = t;
+      continue;
+    }
+    te::TensorNode node = *t;
+    node.body = body;
+    done[t.get()] = te::Tensor(new te::TensorNode(std::move(node)));
+  }
+  te::Tensors out;
+  for (const te::Tensor& t : outputs) out.push_back(t == from ? to : done.at(t.get()));
+  return out;
+}
+
+}  // namespace relay::lower

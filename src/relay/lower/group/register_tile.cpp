@@ -1,0 +1,69 @@
+#include "relay/lower/group/register_tile.h"
+
+#include <algorithm>
+
+namespace relay::lower {
+
+// What a step of a tile of `rows` x `nb` takes, in vector multiply-adds: at least the latency of the chain of each
+// accumulator, and the loads, of which a cycle does as many as of multiply-adds; plus the loads of the weights.
+static double tile_cost(int64_t rows, int nb, double latency) {
+  return std::max({static_cast<double>(rows * nb), static_cast<double>(rows + nb), latency}) + 0.5 * nb + 1;
+}
+
+// The part of the taps that tiles of `t` rows read: the sum over the whole ones, and of what is left.
+struct Cover {
+  double whole = 0, rest = 0;
+  int64_t left = 0;
+};
+
+static Cover cover(const TileRows& rows, int64_t t) {
+  Cover out{static_cast<double>(rows.extent / t), 1, rows.extent % t};
+  if (!rows.taps) return out;
+  out.whole = 0;
+  for (int64_t i = 0; i < rows.extent / t; ++i) out.whole += rows.taps(i * t, t);
+  out.rest = rows.taps(rows.extent - out.left, out.left);
+  return out;
+}
+
+// Tiles of `t` along x, of `other_rows` rows each.
+static double cover_cost(const Cover& x, int64_t t, int64_t other_rows, int nb, double latency) {
+  double cost = x.whole * tile_cost(t * other_rows, nb, latency);
+  if (x.left) cost += x.rest * tile_cost(x.left * other_rows, nb, latency);
+  return cost;
+}
+
+RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y) {
+  const int registers = target.vector_registers;
+  const double latency = 4 * target.fma_per_cycle;
+  const int64_t n_vectors = (n_extent + lanes - 1) / lanes;
+  RegisterTile best;
+  for (int nb = 1; nb <= max_nb; ++nb) {
+    if (nb > 1 && (nb - 1) * lanes >= n_extent) break;
+    int64_t max_rows = (registers - 1 - nb) / nb;
+    if (max_rows < 1) break;
+    auto over_n = [&](auto cost_of) {  // whole blocks of nb vectors and what is left
+      double c = static_cast<double>(n_vectors / nb) * cost_of(nb);
+      if (int64_t rest = n_vectors % nb) c += cost_of(static_cast<int>(rest));
+      return c;
+    };
+    for (int64_t tx = 1; tx <= std::min(x.extent, max_rows); ++tx) {
+      if (!x.is_static && tx > 8) break;
+      const bool extends = tx == x.extent || (x.taps && y.taps);
+      int64_t most_y = extends && y.is_static ? max_rows / tx : 1;
+      const Cover along_x = cover(x, tx);
+      for (int64_t ty = 1; ty <= std::min(y.extent, most_y); ++ty) {
+        const Cover along_y = cover(y, ty);
+        double cost = over_n([&](int blocks) {
+          double whole = along_y.whole * cover_cost(along_x, tx, ty, blocks, latency);
+          if (!along_y.left) return whole;
+          return whole + along_y.rest * cover_cost(along_x, tx, along_y.left, blocks, latency);
+        });
+        if (nb == 1 && x.extent * y.extent > 1) cost *= 1.08;  // every multiply-add carries a broadcast of its own
+        if (cost < best.cost * 0.999) best = {nb, tx, ty, cost};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,25 @@
+// Which register tile a contraction uses: rows of the left factor times vectors of the right one, all sums in
+// registers.
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/lower/schedule/nonzero.h"
+
+namespace relay::lower {
+
+// The register tile of a contraction: rows along x and perhaps y times `nb` vectors of N.
+struct RegisterTile {
+  int nb = 1;
+  int64_t tx = 1, ty = 1;
+  double cost = 1e300;  // cycles of all tiles for one step of the reduction
+};
+struct TileRows {
+  int64_t extent = 1;
+  bool is_static = true;
+  PartOfTaps taps{};  // of a window that these rows read; empty: all
+};
+// The best tile for n_extent x (y x x) results. y extends the tile only where it holds all of x, or where taps are left
+// out. Of rows whose extent is not constant a tile holds at most 8.
+RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
+
+}  // namespace relay::lower

@@ -1,0 +1,120 @@
+// What is computed at one point of the loops: loads of tensors become loads of buffers, with the masks that tails need.
+#include "relay/lower/nest/nest_builder.h"
+
+namespace relay::lower {
+
+using scalar::Binding;
+using scalar::floormod;
+using scalar::imm;
+using scalar::lt;
+
+bool depends_on(const Expr& e, const Expr& variable) {
+  bool found = false;
+  scalar::visit(e, [&](const Expr& n) { found |= n == variable; });
+  return found;
+}
+
+loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges, bool init) {
+  std::vector<Binding> bindings;
+  Exprs at;
+  for (const te::Axis& a : stage->axes) {
+    const Range& r = ranges.at(a.var.get());
+    if (!scalar::is_int(r.extent, 1))
+      refuse(format("end its loops with {}/1", a.var->name),
+             "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name,
+             scalar::str(r.extent));
+    at.push_back(r.min);
+    bindings.push_back({a.var, r.min});
+  }
+  for (const te::Axis& a : stage->reduce_axes) {
+    if (init) break;
+    const Range& r = ranges.at(a.var.get());
+    if (!scalar::is_int(r.extent, 1))
+      refuse(format("end its loops with {}/1", a.var->name),
+             "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name,
+             scalar::str(r.extent));
+    bindings.push_back({a.var, r.min});
+  }
+  auto [buffer, indices] = address(*stage, at);
+  Expr value;
+  if (init) {
+    value = te::identity(stage->combiner, stage->dtype);
+  } else {
+    value = resolve(decided(scalar::substitute(bodies_.body(*stage), bindings)));
+    if (stage->combiner != te::Combiner::None) value = te::combine(stage->combiner, read(buffer, indices), value);
+  }
+  loop::Stmt element = store(buffer, indices, value);
+  for (const te::Axis& a : stage->axes)  // of an unrolled tile whose last rows may not exist
+    if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
+  return element;
+}
+
+Expr KernelBuilder::decided(const Expr& body) {
+  return scalar::rewrite(body, [&](const Expr& e) -> Expr {
+    if (e->kind != scalar::Kind::Select) return e;
+    bool on_values = false;
+    scalar::visit(e->args[0], [&](const Expr& n) { on_values |= n->kind == scalar::Kind::Load; });
+    const std::optional<bool> known = on_values ? std::nullopt : scalar::prove(e->args[0], bounds_);
+    return known ? e->args[*known ? 1 : 2] : e;
+  });
+}
+
+loop::Stmt KernelBuilder::store(const loop::BufferRef& buffer, const Exprs& indices, const Expr& value) {
+  bool all_lanes = buffer->scope == loop::Scope::Register;  // lanes past the end exist and are never read
+  return loop::store(buffer, indices, value, all_lanes ? Expr{} : mask_);
+}
+
+Expr KernelBuilder::read(const loop::BufferRef& buffer, const Exprs& indices, bool padded) {
+  Expr value = scalar::load(buffer, indices);
+  if (!mask_ || padded) return value;
+  bool per_lane = false;
+  for (const Expr& i : indices) per_lane |= depends_on(i, lane_);
+  // In registers, lanes past the end exist along the last dimension.
+  if (buffer->scope == loop::Scope::Register && !indices.empty() && depends_on(indices.back(), lane_)) return value;
+  return per_lane ? scalar::select(mask_, value, imm(0, value->dtype)) : value;
+}
+
+std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tensor, const Exprs& at) {
+  auto scan = scans_.find(&tensor);
+  const TensorNode& t = scan == scans_.end() ? tensor : *scan->second;
+  Exprs indices;
+  if (auto it = locals_.find(&t); it != locals_.end()) {
+    const Local& local = it->second;
+    for (int d : local.order)
+      indices.push_back(
+          scalar::simplify(d == local.ring_dim ? floormod(at[d], local.ring_size) : at[d] - local.origin[d], bounds_));
+    return {local.buffer, indices};
+  }
+  auto it = params_.find(&t);
+  if (it == params_.end() && is_at(t))
+    refuse(format("place '{}' at the root", t.name),
+           "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t.name, of(t).level,
+           of(t).consumer, root_->name);
+  RELAY_CHECK(it != params_.end(), "stage '{}' is not a parameter of the kernel of '{}'", t.name, root_->name);
+  for (const Expr& i : layouts_.at(t.name).physical_indices(at)) indices.push_back(scalar::simplify(i, bounds_));
+  return {it->second, indices};
+}
+
+Expr KernelBuilder::resolve(const Expr& e) {
+  return scalar::rewrite(e, [&](const Expr& n) -> Expr {
+    if (n->kind != scalar::Kind::Load) return n;
+    const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
+    if (!t) return n;
+    auto [buffer, indices] = address(*t, n->args);
+    // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there, if the vector
+    // begins at a multiple of the lanes: then it stays in its block.
+    bool padded = false;
+    if (auto it = layouts_.find(t->name);
+        it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
+      const LayoutDim& last = it->second.dims.back();
+      Expr begin = scalar::simplify(scalar::substitute(indices.back(), {{lane_, imm(0)}}), bounds_);
+      padded = last.inner && last.block % lanes_ == 0 &&
+               scalar::is_int(scalar::simplify(floormod(begin, imm(lanes_)), bounds_), 0) &&
+               scalar::equal(scalar::simplify(indices.back() - begin, bounds_), lane_);
+      for (size_t i = 0; i + 1 < indices.size(); ++i) padded &= !depends_on(indices[i], lane_);
+    }
+    return read(buffer, indices, padded);
+  });
+}
+
+}  // namespace relay::lower

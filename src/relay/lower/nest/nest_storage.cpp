@@ -1,0 +1,203 @@
+// Stages placed in the loops of others: which part is computed when, into which buffer.
+#include <algorithm>
+#include <bit>
+
+#include "relay/lower/nest/nest_builder.h"
+
+namespace relay::lower {
+
+using scalar::imm;
+
+static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
+
+std::string KernelBuilder::of_fold_at(const te::Tensor& stage, size_t level) const {
+  for (const te::Tensor& t : stages_)
+    if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) && !of(*t).fold.empty())
+      return of(*t).fold;
+  return "";
+}
+
+loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, const Ranges& ranges,
+                                      function_ref<loop::Stmt()> rest) {
+  // Rings opened here: stages that slide in the loop that comes next keep their buffer across its iterations.
+  std::vector<loop::BufferRef> rings;
+  for (const te::Tensor& t : stages_) {
+    if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 ||
+        of(*t).fold.empty())
+      continue;
+    rings.push_back(open_ring(t, stage, level, ranges));
+  }
+  loop::Stmts before;
+  if (!of(*stage).early.empty()) before = fetch_early(stage, level, ranges);
+  std::vector<loop::BufferRef> buffers;
+  for (const te::Tensor& t : stages_) {  // topological: producers first
+    if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;
+    if (lane_)
+      refuse("place it before the vector loop",
+             "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
+    if (of(*t).fold.empty())
+      buffers.push_back(place(t, stage, level, ranges, before));
+    else
+      slide(t, stage, level, ranges, before);
+  }
+  before.push_back(rest());
+  loop::Stmt body = loop::block(std::move(before));
+  for (size_t i = buffers.size(); i-- > 0;) body = loop::alloc(buffers[i], body);
+  for (size_t i = rings.size(); i-- > 0;) body = loop::alloc(rings[i], body);
+  return body;
+}
+
+loop::BufferRef KernelBuilder::new_buffer(const te::Tensor& t, const Region& region, Local& local, int ring_dim,
+                                          int64_t ring_size) {
+  const StageSchedule& s = of(*t);
+  loop::Buffer b;
+  b.name = t->name, b.dtype = t->dtype;
+  b.scope = s.storage == Storage::Registers ? loop::Scope::Register
+            : s.storage == Storage::Stack   ? loop::Scope::Stack
+                                            : loop::Scope::Scratch;
+  int vector_dim = -1;
+  for (const Loop& l : s.loops)
+    if (l.kind == LoopKind::Vector)
+      for (size_t d = 0; d < t->axes.size(); ++d)
+        if (t->axes[d].var->name == l.axis) vector_dim = static_cast<int>(d);
+  for (size_t d = 0; d < t->axes.size(); ++d)
+    if (static_cast<int>(d) != vector_dim) local.order.push_back(static_cast<int>(d));
+  if (vector_dim >= 0) local.order.push_back(vector_dim);
+  int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, t->dtype.bytes()));
+  for (int d : local.order) {
+    Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
+    // The most that it can be.
+    if (std::optional<int64_t> most = scalar::interval(extent, bounds_).max; most && *most <= int64_t{1} << 24)
+      extent = imm(std::max<int64_t>(*most, 0));
+    if (!scalar::is_int(extent))
+      refuse("place it at the root, or inside a loop that leaves a constant extent",
+             "local storage of stage '{}' would have the extent {} along '{}', which has no constant bound", t->name,
+             scalar::str(extent), t->axes[d].var->name);
+    b.shape.push_back(
+        d == vector_dim ? imm(round_up(extent->ivalue,
+                                       std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue)))))
+                        : extent);
+  }
+  // Rows that lie 1024 bytes apart would meet in a few sets of the L1 cache.
+  constexpr int64_t apart = 1024, line = 64;
+  int64_t rows = 1;
+  for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
+  if (s.storage != Storage::Registers && !b.shape.empty() && rows >= 4 &&
+      b.shape.back()->ivalue * b.dtype.bytes() % apart == 0)
+    b.shape.back() = imm(b.shape.back()->ivalue + line / b.dtype.bytes());
+  for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
+  local.ring_dim = ring_dim, local.ring_size = ring_size;
+  loop::BufferRef made(new loop::Buffer(std::move(b)));
+  if (planted() == Mutation::AliasBuffers && made->scope != loop::Scope::Register) {
+    int64_t size = 1;
+    for (const Expr& e : made->shape) size *= e->ivalue;
+    for (const auto& [other, other_local] : locals_) {
+      int64_t other_size = 1;
+      for (const Expr& e : other_local.buffer->shape) other_size *= e->ivalue;
+      if (other_local.buffer->dtype == made->dtype && other_local.buffer->shape.size() == made->shape.size() &&
+          other_size >= size && other != t.get() && other_local.buffer->scope == made->scope)
+        made = other_local.buffer;
+    }
+  }
+  local.buffer = made;
+  return made;
+}
+
+loop::BufferRef KernelBuilder::place(const te::Tensor& t, const te::Tensor& consumer, size_t level,
+                                     const Ranges& ranges, loop::Stmts& before) {
+  Region region = regions_.required(t, consumer, level, ranges);
+  if (planted() == Mutation::RegionShort && of(*t).storage != Storage::Registers)
+    for (Range& r : region.dims)
+      if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
+        Local full;
+        loop::BufferRef buffer = new_buffer(t, region, full, -1, 0);
+        r.extent = imm(r.extent->ivalue - 1);
+        locals_[t.get()] = full;
+        before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
+        return buffer;
+      }
+  Local local;
+  loop::BufferRef buffer = new_buffer(t, region, local, -1, 0);
+  locals_[t.get()] = local;
+  Ranges needed = regions_.region_ranges(t, region);
+  bool nothing = std::any_of(t->axes.begin(), t->axes.end(), [&](const te::Axis& a) {
+    return scalar::is_int(needed.at(a.var.get()).extent, 0);  // its reader's guard keeps it from all of it
+  });
+  if (!nothing) before.push_back(loops(t, 0, needed));
+  return buffer;
+}
+
+int KernelBuilder::fold_dim(const te::Tensor& t) const {
+  for (size_t d = 0; d < t->axes.size(); ++d)
+    if (t->axes[d].var->name == of(*t).fold) return static_cast<int>(d);
+  refuse("", "stage '{}' folds along '{}', which is not one of its axes", t->name, of(*t).fold);
+}
+
+loop::BufferRef KernelBuilder::open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level,
+                                         const Ranges& ranges) {
+  const StageSchedule& s = of(*consumer);
+  if (level >= s.loops.size() || (s.loops[level].kind != LoopKind::Serial && s.loops[level].kind != LoopKind::Peeled))
+    refuse("fold along a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name, level,
+           consumer->name);
+  const te::Axis* axis = find_axis(*consumer, s.loops[level].axis);
+  Ranges one = ranges;
+  const Range all = regions_.left_of(*axis, *consumer, ranges);
+  if (t->before && !(scalar::is_int(all.min, 0) && scalar::prove_equal(all.extent, axis->extent).value_or(false)))
+    refuse("place it in a loop over all its steps",
+           "stage '{}' is a scan, and loop {} of '{}' does not walk over its steps", t->name, level, consumer->name);
+  const Expr first = scalar::var("first");
+  bounds_.set_range(first, all.min, all.extent);
+  one[axis->var.get()].extent = imm(s.loops[level].step);
+  one[axis->var.get()].min = first;
+  Region region = regions_.required(t, consumer, level + 1, one);
+  int d = fold_dim(t);
+  for (const Loop& l : of(*t).loops)
+    if (l.kind == LoopKind::Vector && l.axis == of(*t).fold)
+      refuse("run the lanes along another axis, or place it without fold",
+             "stage '{}' folds along '{}', and its lanes run along it too: they would wrap around the ring", t->name,
+             l.axis);
+  if (!scalar::is_int(region.dims[d].extent))
+    refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name,
+           scalar::str(region.dims[d].extent));
+  int64_t size = region.dims[d].extent->ivalue;
+  if (planted() == Mutation::RingShort && size > 1) --size;
+  Local local;
+  loop::BufferRef buffer = new_buffer(t, region, local, d, size);
+  local.loops_around = open_.size();
+  locals_[t.get()] = local;
+  return buffer;
+}
+
+void KernelBuilder::slide(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
+                          loop::Stmts& before) {
+  if (!locals_.count(t.get()))
+    refuse("", "stage '{}' folds, but loop {} of '{}' has no iterations to slide over", t->name, level, consumer->name);
+  Region region = regions_.required(t, consumer, level, ranges);
+  Local& local = locals_[t.get()];
+  for (size_t d = 0; d < t->axes.size(); ++d)
+    if (static_cast<int>(d) != local.ring_dim) local.origin[d] = region.dims[d].min;
+  Range& rows = region.dims[local.ring_dim];
+  if (t->before) {
+    const te::Axis* step = find_axis(*consumer, of(*consumer).loops[level - 1].axis);
+    const Expr now = regions_.region_ranges(t, region).at(t->axes[local.ring_dim].var.get()).min;
+    if (!step || !scalar::prove_equal(now, ranges.at(step->var.get()).min, bounds_).value_or(false))
+      refuse("place it in a loop over its steps, one by one",
+             "stage '{}' is a scan, and '{}' does not walk over its steps", t->name, consumer->name);
+  }
+  // A loop of one iteration is not there, and the ring is empty in each iteration of the loops around it.
+  if (!t->before && open_.size() > local.loops_around && depends_on(rows.min, open_.back())) {
+    Expr v = open_.back();
+    Expr before_min = scalar::substitute(rows.min, {{v, v - 1}});
+    if (!scalar::prove(scalar::le(before_min, rows.min), bounds_).value_or(false))
+      refuse("place it without fold", "stage '{}' folds along '{}', but '{}' does not walk forwards over it", t->name,
+             of(*t).fold, consumer->name);
+    Expr end = rows.min + rows.extent;
+    Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
+    Expr begin =
+        scalar::select(scalar::eq(v, imm(0)), rows.min, scalar::simplify(scalar::max(rows.min, previous_end), bounds_));
+    rows = {begin, scalar::simplify(end - begin, bounds_), rows.limit, rows.guarded};
+  }
+  before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
+}
+
+}  // namespace relay::lower

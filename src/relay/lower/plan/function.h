@@ -1,0 +1,103 @@
+// A lowered function: arrays, kernels and the steps that call them.
+#pragma once
+
+#include <optional>
+
+#include "relay/ir/expr.h"
+#include "relay/loop/loop.h"
+#include "relay/lower/group/index_check.h"
+#include "relay/lower/schedule/layout.h"
+#include "relay/lower/schedule/schedule_rule.h"
+#include "relay/op/conditions.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+// Of a function that is lowered for many calls at once (batch.h): whether an array has a row for each call, and how.
+enum class Rows : uint8_t {
+  None,   // it is the same for all calls
+  First,  // in the place of a first dimension of one element
+  Added,  // as a dimension in front
+};
+
+// Where an array lies in another, a temporary: `begin` elements into its dimension `dim`.
+struct Part {
+  int whole = -1;
+  size_t dim = 0;
+  int64_t begin = 0;
+};
+
+// An array of the lowered function. `shape` is the logical shape, over shape variables.
+struct Array {
+  enum class Kind : uint8_t { Input, Output, Constant, Temporary };
+  Kind kind = Kind::Temporary;
+  std::string name;
+  Exprs shape;
+  DType dtype;
+  Layout layout;
+  int index = -1;  // Input: of the parameter; Output: of the result
+  Rows rows = Rows::None;
+  Tensor value;  // Constant: the logical value (exec packs it into `layout`)
+  // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is:
+  // then `alias` is that array and no kernel writes this one.
+  int alias = -1;
+  // It has no storage of its own. What is behind its elements in that of the whole is a border in its layout (parts.h).
+  std::optional<Part> part{};
+};
+
+// The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
+struct SymbolicFlops {
+  double each = 0;
+  Expr times;
+};
+
+// One kernel call, or a check.
+struct Step {
+  int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
+  std::vector<int> args;           // arrays, in the order of the kernel's params
+  std::vector<int> reads, writes;  // which of them, or what stores them
+  std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
+  int group = -1;                  // of LoweredFunction::groups
+  int when = -1;                   // an array: the call happens only if it has a byte that is not zero
+  double flops = 0;                // as of Group, of the stages that this kernel computes
+  std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
+  std::optional<IndexCheck> check{};            // of args[0]
+  bool constant = false;                        // depends on constants only: run once when the program is built
+};
+
+// One fused group, for --emit and for people.
+struct Group {
+  std::string name;      // "fused_nn_conv2d_add_nn_relu"
+  te::Tensors stages;    // topological, placeholders included
+  std::string schedule;  // text, as the rule made it or as given
+  std::string rule;      // the rule that made it, and why
+  // Multiply-adds count two, exp and its kind as their polynomials; of the stages whose sizes are all known.
+  double flops = 0;
+};
+
+// A schedule of the rules that could not be built. The group, or all that took the same form, is computed without them.
+struct Refusal {
+  std::string group;
+  RuleSet without;
+  std::string reason;
+};
+std::string names(const RuleSet& rules);  // 'prefetch', 'rows'
+std::string str(const Refusal& refusal);  // a sentence for people
+
+struct LoweredFunction {
+  std::string name;
+  Exprs shape_vars;  // in order of first use in the inputs' shapes
+  std::vector<ir::Type> input_types;
+  std::vector<std::string> input_names;
+  ir::Type output_type;
+  std::vector<Array> arrays;
+  std::vector<loop::Kernel> kernels;  // equal ones once
+  std::vector<Step> steps;            // in execution order
+  std::vector<Group> groups;
+  std::vector<Refusal> refusals{};
+  // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are
+  // known.
+  std::vector<op::Condition> conditions{};
+};
+
+}  // namespace relay::lower

@@ -1,0 +1,93 @@
+#include "relay/lower/plan/join.h"
+
+#include <algorithm>
+
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+Uses::Uses(const GraphPlan& plan) {
+  auto reads = [&](int array, std::optional<size_t> group) {
+    auto [it, first] = readers_.try_emplace(array, group);
+    if (!first && it->second != group) it->second.reset();
+  };
+  for (size_t g = 0; g < plan.groups.size(); ++g) {
+    for (int p : plan.groups[g].params) reads(p, g);
+    if (plan.groups[g].when >= 0) reads(plan.groups[g].when, std::nullopt);
+    for (int o : plan.groups[g].outputs) writers_[o] = g;
+  }
+  for (size_t a = 0; a < plan.arrays.size(); ++a) {
+    if (plan.arrays[a].kind != Array::Kind::Temporary) reads(static_cast<int>(a), std::nullopt);
+    if (plan.arrays[a].alias >= 0) reads(plan.arrays[a].alias, std::nullopt);
+  }
+}
+
+std::optional<size_t> Uses::writer(int array) const {
+  auto it = writers_.find(array);
+  return it == writers_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<size_t> Uses::only_reader(int array) const {
+  auto it = readers_.find(array);
+  return it == readers_.end() ? std::nullopt : it->second;
+}
+
+PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) {
+  PlannedGroup out = consumer;
+  out.te.name =
+      short_name(producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0));
+  out.te.params.clear(), out.params.clear();
+  std::vector<std::pair<te::Tensor, te::Tensor>> now;
+  for (size_t p = 0; p < consumer.params.size(); ++p) {
+    if (consumer.params[p] == producer.outputs[0])
+      now.push_back({consumer.te.params[p], producer.te.outputs[0]});
+    else
+      out.te.params.push_back(consumer.te.params[p]), out.params.push_back(consumer.params[p]);
+  }
+  out.te.outputs = te::replace(consumer.te.outputs, now);
+  auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(out.te.params, producer.te.params), append(out.params, producer.params);
+  append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
+  make_names_unique(out.te);
+  return out;
+}
+
+PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs) {
+  PlannedGroup out;
+  out.te.name = std::move(name), out.te.outputs = outputs;
+  const te::Tensors used = te::topological(out.te.outputs);
+  auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
+  for (size_t p = 0; p < g.params.size(); ++p)
+    if (is_used(g.te.params[p])) out.te.params.push_back(g.te.params[p]), out.params.push_back(g.params[p]);
+  for (size_t c = 0; c < g.constants.size(); ++c)
+    if (is_used(g.te.constants[c].first))
+      out.te.constants.push_back(g.te.constants[c]), out.constants.push_back(g.constants[c]);
+  return out;
+}
+
+int add_array(GraphPlan& plan, Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
+  Array a;
+  a.kind = kind, a.name = std::move(name), a.dtype = dtype;
+  for (const Expr& e : shape) a.shape.push_back(scalar::simplify(e));
+  a.layout = Layout::row_major(static_cast<int>(shape.size()));
+  plan.arrays.push_back(std::move(a));
+  return static_cast<int>(plan.arrays.size()) - 1;
+}
+
+PlannedGroup copy_group(const GraphPlan& plan, std::string name, int from, int to) {
+  const te::Tensor p = te::placeholder("data", plan.arrays[from].shape, plan.arrays[from].dtype);
+  PlannedGroup copy;
+  copy.te.name = std::move(name), copy.te.params = {p};
+  copy.te.outputs = unique_names({copy_stage(p, "copy")});
+  copy.params = {from}, copy.outputs = {to};
+  return copy;
+}
+
+void remove_groups(GraphPlan& plan, const std::vector<bool>& gone) {
+  std::vector<PlannedGroup> left;
+  for (size_t g = 0; g < gone.size(); ++g)
+    if (!gone[g]) left.push_back(std::move(plan.groups[g]));
+  plan.groups = std::move(left);
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,299 @@
+#include "relay/lower/plan/parts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "relay/lower/group/facts.h"
+#include "relay/lower/plan/join.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+using scalar::Kind;
+
+std::optional<Concatenation> concatenation(const te::Tensors& outputs) {
+  if (outputs.size() != 1 || outputs[0]->is_placeholder() || outputs[0]->combiner != te::Combiner::None)
+    return std::nullopt;
+  const te::TensorNode& stage = *outputs[0];
+  Concatenation c;
+  int64_t begin = 0;
+  for (Expr e = stage.body;; e = e->args[2]) {
+    const bool last = e->kind == Kind::Load;
+    const Expr load = e->kind == Kind::Select ? e->args[1] : e;
+    if (load->kind != Kind::Load || load->args.size() != stage.axes.size()) return std::nullopt;
+    const te::Tensor input(dynamic_cast<const te::TensorNode*>(load->source.get()));
+    if (!input || !input->is_placeholder() || input->dtype != stage.dtype) return std::nullopt;
+    if (!last && e->args[0]->kind != Kind::Binary) return std::nullopt;
+    if (!last && c.parts.empty())  // select(axis < end, ..)
+      while (c.dim < stage.axes.size() && stage.axes[c.dim].var != e->args[0]->args[0]) ++c.dim;
+    if (c.dim >= stage.axes.size()) return std::nullopt;
+    const Expr &axis = stage.axes[c.dim].var, extent = scalar::simplify(input->shape[c.dim]);
+    if (!scalar::is_int(extent)) return std::nullopt;
+    for (size_t d = 0; d < load->args.size(); ++d)
+      if (!scalar::equal(scalar::simplify(load->args[d]),
+                         d == c.dim ? scalar::simplify(axis - begin) : stage.axes[d].var) ||
+          (d != c.dim && !scalar::prove_equal(input->shape[d], stage.shape[d]).value_or(false)))
+        return std::nullopt;
+    c.parts.push_back({input, begin});
+    begin += extent->ivalue;
+    if (!last && !scalar::equal(e->args[0], scalar::lt(axis, scalar::imm(begin)))) return std::nullopt;
+    if (last) break;
+  }
+  if (c.parts.size() < 2 || !scalar::prove_equal(stage.shape[c.dim], scalar::imm(begin)).value_or(false))
+    return std::nullopt;
+  return c;
+}
+
+int stored_in(const std::vector<Array>& arrays, int array) {
+  while (arrays[array].part) array = arrays[array].part->whole;
+  return array;
+}
+
+Layout layout_of_part(const std::vector<Array>& arrays, int array) {
+  const Array &a = arrays[array], &whole = arrays[stored_in(arrays, array)];
+  Layout layout = whole.layout;
+  if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
+  for (const Array* p = &a; p->part; p = &arrays[p->part->whole]) {
+    const size_t d = p->part->dim;
+    const Expr rest = scalar::simplify(arrays[p->part->whole].shape[d] - p->shape[d]);
+    layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
+  }
+  return layout;
+}
+
+Expr begin_of_part(const std::vector<Array>& arrays, int array) {
+  const Array& whole = arrays[stored_in(arrays, array)];
+  const Exprs extents = whole.layout.physical_shape(whole.shape);
+  Expr bytes = scalar::imm(0);
+  for (const Array* p = &arrays[array]; p->part; p = &arrays[p->part->whole]) {
+    Expr step = scalar::imm(p->part->begin * whole.dtype.bytes());
+    for (size_t at = extents.size(); at-- > 0 && whole.layout.dims[at].dim != static_cast<int>(p->part->dim);)
+      step = step * extents[at];
+    bytes = bytes + step;
+  }
+  return scalar::simplify(bytes);
+}
+
+namespace {
+
+class Joiner {
+ public:
+  explicit Joiner(GraphPlan& plan) : plan_(plan), lives_(plan.arrays.size()), alive_(plan.groups.size(), 0) {
+    for (size_t g = 0; g < plan_.groups.size(); ++g) {
+      auto mention = [&](int array) { lives_[array].first = std::min(lives_[array].first, g), lives_[array].last = g; };
+      for (const std::vector<int>* arrays : {&plan_.groups[g].params, &plan_.groups[g].outputs})
+        for (int array : *arrays) mention(array);
+      if (plan_.groups[g].when >= 0) mention(plan_.groups[g].when);
+      // What depends on constants only is computed once, when the program is built.
+      bool varies = false;
+      for (int p : plan_.groups[g].params) varies |= plan_.arrays[p].kind == Array::Kind::Input || lives_[p].varies;
+      for (int o : plan_.groups[g].outputs) lives_[o].written = true, lives_[o].varies |= varies;
+    }
+    for (const Array& a : plan_.arrays)
+      if (a.alias >= 0) lives_[a.alias].returned = true;
+    std::vector<int64_t> change(plan_.groups.size() + 1, 0);
+    for (size_t a = 0; a < lives_.size(); ++a) {
+      const Life& life = lives_[a];
+      if (plan_.arrays[a].kind == Array::Kind::Temporary && life.written)
+        change[life.first] += bytes(static_cast<int>(a)), change[life.last + 1] -= bytes(static_cast<int>(a));
+    }
+    for (size_t g = 0; g < alive_.size(); ++g) alive_[g] = change[g] + (g ? alive_[g - 1] : 0);
+    if (!alive_.empty()) most_ = *std::max_element(alive_.begin(), alive_.end());
+  }
+
+  // From the last to the first, so that what is itself a part lies in its whole already.
+  void run() {
+    std::vector<std::vector<PlannedGroup>> instead(plan_.groups.size());
+    std::vector<bool> gone(plan_.groups.size(), false);
+    for (size_t g = plan_.groups.size(); g-- > 0;)
+      if (std::optional<Concatenation> c = concatenation(plan_.groups[g].te.outputs)) gone[g] = join(g, *c, instead[g]);
+    for (size_t g = 0; g < plan_.groups.size(); ++g)
+      if (!gone[g]) put_in_place(plan_.groups[g], g);
+    std::vector<PlannedGroup> groups;
+    for (size_t g = 0; g < gone.size(); ++g) {
+      if (!gone[g]) groups.push_back(std::move(plan_.groups[g]));
+      for (PlannedGroup& copy : instead[g]) groups.push_back(std::move(copy));
+    }
+    plan_.groups = std::move(groups);
+  }
+
+ private:
+  // Of an array: the groups that mention it first and last.
+  struct Life {
+    size_t first = SIZE_MAX, last = 0;
+    bool written = false, varies = false, returned = false;
+  };
+
+  int64_t bytes(int array) const {
+    int64_t bytes = plan_.arrays[array].dtype.bytes();
+    for (const Expr& e : plan_.arrays[array].shape) bytes *= scalar::is_int(e) ? e->ivalue : 1;
+    return bytes;
+  }
+
+  // Bytes of a part that lie side by side in the whole. Sizes that are known at run time only count as many.
+  int64_t run_bytes(int array, size_t dim) const {
+    const Array& a = plan_.arrays[array];
+    int64_t bytes = a.dtype.bytes();
+    for (size_t p = a.layout.dims.size(); p-- > 0;) {
+      const Expr& extent = a.shape[static_cast<size_t>(a.layout.dims[p].dim)];
+      bytes *= scalar::is_int(extent) ? extent->ivalue : 64;
+      if (a.layout.dims[p].dim == static_cast<int>(dim)) break;
+    }
+    return bytes;
+  }
+
+  static bool is_blocked(const Layout& layout) {
+    return std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block != 0; });
+  }
+
+  bool can_be_part(int array, int whole, size_t dim) const {
+    const Array &a = plan_.arrays[array], &w = plan_.arrays[whole];
+    constexpr int64_t least_bytes = 64;  // of shorter runs, who reads the part reads mostly other parts
+    return a.kind == Array::Kind::Temporary && lives_[array].written && lives_[array].varies &&
+           !lives_[array].returned && !a.part && a.layout == Layout{.dims = w.layout.dims} &&
+           run_bytes(array, dim) >= least_bytes;
+  }
+
+  // Makes the concatenation `g` go away, but for copies of what cannot be a part.
+  bool join(size_t g, const Concatenation& c, std::vector<PlannedGroup>& copies) {
+    const PlannedGroup& group = plan_.groups[g];
+    const int whole = group.outputs[0];
+    const Array& w = plan_.arrays[whole];
+    if (!scalar::is_int(w.shape[c.dim])) return false;
+    if (w.kind != Array::Kind::Temporary || is_blocked(w.layout) || lives_[whole].first < g) return false;
+    // By place in the concatenation; of an array that stands in it twice, one.
+    std::vector<int> parts(c.parts.size(), -1);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const size_t p = static_cast<size_t>(std::find(group.te.params.begin(), group.te.params.end(), c.parts[i].input) -
+                                           group.te.params.begin());
+      if (p == group.te.params.size()) continue;  // a constant
+      const int array = group.params[p];
+      if (can_be_part(array, whole, c.dim) && std::find(parts.begin(), parts.end(), array) == parts.end())
+        parts[i] = array;
+    }
+    // The earliest are left out until the whole fits into what is alive while they are made.
+    while (!fits(parts, whole)) {
+      int* earliest = nullptr;
+      for (int& p : parts)
+        if (p >= 0 && (!earliest || lives_[p].first < lives_[*earliest].first)) earliest = &p;
+      if (!earliest) return false;
+      *earliest = -1;
+    }
+    if (std::all_of(parts.begin(), parts.end(), [](int p) { return p < 0; })) return false;
+    take(parts, whole);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const te::Tensor input = c.parts[i].input;
+      if (parts[i] < 0) parts[i] = copied(group, input, whole, copies);
+      plan_.arrays[parts[i]].part = Part{whole, c.dim, c.parts[i].begin};
+    }
+    return true;
+  }
+
+  Life extended(Life life, const std::vector<int>& parts) const {
+    for (int p : parts)
+      if (p >= 0) life.first = std::min(life.first, lives_[p].first), life.last = std::max(life.last, lives_[p].last);
+    return life;
+  }
+
+  // What stores the whole lives as long as all its parts, and these have no storage: the change of the bytes alive at
+  // each group from the first on that mentions one of them.
+  std::vector<int64_t> changes(const std::vector<int>& parts, int whole) const {
+    const int stored = stored_in(plan_.arrays, whole);
+    const Life now = lives_[stored], then = extended(now, parts);
+    std::vector<int64_t> change(then.last - then.first + 2, 0);
+    auto add = [&](size_t first, size_t end, int64_t bytes) {
+      change[first - then.first] += bytes, change[end - then.first] -= bytes;
+    };
+    add(then.first, now.first, bytes(stored));
+    add(now.last + 1, then.last + 1, bytes(stored));
+    for (int p : parts)
+      if (p >= 0) add(lives_[p].first, lives_[p].last + 1, -bytes(p));
+    std::partial_sum(change.begin(), change.end(), change.begin());
+    return change;
+  }
+
+  bool fits(const std::vector<int>& parts, int whole) const {
+    constexpr size_t longest = 1000;  // groups that all parts live in
+    const Life life = extended(lives_[stored_in(plan_.arrays, whole)], parts);
+    if (life.last - life.first > longest) return false;
+    const std::vector<int64_t> change = changes(parts, whole);
+    for (size_t at = life.first; at <= life.last; ++at)
+      if (change[at - life.first] > 0 && alive_[at] + change[at - life.first] > most_) return false;
+    return true;
+  }
+
+  void take(const std::vector<int>& parts, int whole) {
+    Life& life = lives_[stored_in(plan_.arrays, whole)];
+    const Life then = extended(life, parts);
+    const std::vector<int64_t> change = changes(parts, whole);
+    for (size_t at = then.first; at <= then.last; ++at) alive_[at] += change[at - then.first];
+    life = then;
+  }
+
+  // A group that copies `input` to its place: its array, a part of the whole.
+  int copied(const PlannedGroup& concatenation, const te::Tensor& input, int whole, std::vector<PlannedGroup>& copies) {
+    Array a = plan_.arrays[whole];
+    a.kind = Array::Kind::Temporary, a.index = -1, a.shape = input->shape, a.layout = Layout{.dims = a.layout.dims};
+    for (Expr& e : a.shape) e = scalar::simplify(e);
+    const int made = static_cast<int>(plan_.arrays.size());
+    plan_.arrays.push_back(std::move(a));
+    PlannedGroup copy = part_of(concatenation, "copy", unique_names({copy_stage(input, "copy")}));
+    copy.outputs = {made}, copy.prefers_channels_last = concatenation.prefers_channels_last;
+    copies.push_back(std::move(copy));
+    return made;
+  }
+
+  // The parameter of which the result has its elements, one for one, and nothing else of it; an array, or -1.
+  int read_by_elements(const PlannedGroup& g) const {
+    if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
+    for (size_t p = 0; p < g.params.size(); ++p) {
+      if (!can_give_place(g.params[p], g.outputs[0])) continue;
+      const te::Tensors stages = te::topological(g.te.outputs);
+      std::set<const te::TensorNode*> made_of{g.te.params[p].get()};
+      bool by_elements = true;
+      for (const te::Tensor& t : stages) {
+        if (t->is_placeholder()) continue;
+        for (const te::Tensor& in : te::inputs(t))
+          if (made_of.count(in.get())) by_elements &= reads_pointwise(t, in), made_of.insert(t.get());
+      }
+      const int stored = stored_in(plan_.arrays, g.params[p]);
+      const bool once = 1 == std::count_if(g.params.begin(), g.params.end(),
+                                           [&](int q) { return stored_in(plan_.arrays, q) == stored; });
+      if (by_elements && once && made_of.count(g.te.outputs[0].get())) return g.params[p];
+    }
+    return -1;
+  }
+
+  bool can_give_place(int array, int result) const {
+    const Array &a = plan_.arrays[array], &r = plan_.arrays[result];
+    const Life& of_result = lives_[result];
+    const bool all = !a.part || in_place_.count(array);  // not one of several parts
+    return all && !r.part && r.kind == Array::Kind::Temporary && a.dtype == r.dtype && !a.shape.empty() &&
+           a.layout == r.layout && plan_.arrays[stored_in(plan_.arrays, array)].kind == Array::Kind::Temporary &&
+           lives_[array].varies && !lives_[array].returned && !of_result.returned &&
+           lives_[stored_in(plan_.arrays, array)].last == of_result.first;
+  }
+
+  void put_in_place(const PlannedGroup& g, size_t at) {
+    const int array = read_by_elements(g);
+    if (array < 0 || lives_[g.outputs[0]].first != at) return;
+    const int stored = stored_in(plan_.arrays, array);  // at once, so that long chains are no long way
+    plan_.arrays[g.outputs[0]].part = Part{stored, 0, 0};
+    in_place_.insert(g.outputs[0]);
+    Life& life = lives_[stored];
+    life.last = std::max(life.last, lives_[g.outputs[0]].last);
+  }
+
+  GraphPlan& plan_;
+  std::set<int> in_place_;      // arrays that lie where what they are made of did
+  std::vector<Life> lives_;     // of each array
+  std::vector<int64_t> alive_;  // bytes of temporaries at each group
+  int64_t most_ = 0;
+};
+
+}  // namespace
+
+void join_parts(GraphPlan& plan) { Joiner(plan).run(); }
+
+}  // namespace relay::lower

@@ -1,0 +1,43 @@
+// Arrays that lie in others. What a concatenation reads is computed where the result lies, and nothing is left to copy.
+//
+//   whole[n, c, y, x] = select(c < 61, a[n, c, y, x], b[n, c - 61, y, x])
+//
+// a and b become parts of the whole (Array::part): kernels that write or read them are told where in its storage they
+// begin, and that their rows are as far apart. What cannot be a part, because the function's caller or another
+// concatenation has it, is copied to its place.
+//
+//   y[n, c] = tanh(x[n, c])
+//
+// Where nothing reads x afterwards, y lies in its place: each element is read before it is written, and by nobody else.
+#pragma once
+
+#include <optional>
+
+#include "relay/lower/plan/plan_graph.h"
+
+namespace relay::lower {
+
+// One stage that has its inputs, placeholders, one behind the other along dimension `dim`, and nothing else.
+struct Concatenation {
+  struct Part {
+    te::Tensor input;
+    int64_t begin = 0;
+  };
+  size_t dim = 0;
+  std::vector<Part> parts;
+};
+std::optional<Concatenation> concatenation(const te::Tensors& outputs);
+
+// Does so with the concatenations of a plan where the whole may be stored from the first part on without more being
+// alive at one time than at most now, and with results that are made element by element. After orders of dimensions are
+// chosen and before borders are.
+void join_parts(GraphPlan& plan);
+
+// The array that stores this one: itself, or what it is a part of.
+int stored_in(const std::vector<Array>& arrays, int array);
+// Of an array that is stored in another, whose layout is given: where it begins, in bytes, and its layout from there
+// on, in which the rest of the other is a border behind it.
+Expr begin_of_part(const std::vector<Array>& arrays, int array);
+Layout layout_of_part(const std::vector<Array>& arrays, int array);
+
+}  // namespace relay::lower

@@ -1,0 +1,586 @@
+#include "relay/lower/plan/plan_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "relay/ir/rewrite.h"
+#include "relay/lower/algorithms/planar.h"
+#include "relay/lower/group/facts.h"
+#include "relay/lower/plan/batch.h"
+#include "relay/lower/plan/check_indices.h"
+#include "relay/lower/plan/join.h"
+#include "relay/lower/plan/join_attention.h"
+#include "relay/lower/plan/parts.h"
+#include "relay/lower/plan/sliding.h"
+#include "relay/scalar/simplify.h"
+#include "relay/tensor/memory.h"
+
+namespace relay::lower {
+
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const LowerOptions& options) : options_(options) {}
+  Result<GraphPlan> run(const ir::FunctionRef& function) {
+    for (size_t i = 0; i < function->params.size(); ++i)
+      RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
+    ir::Expr body = function->body;
+    while (const ir::Let* let = ir::as<ir::Let>(body)) {
+      RELAY_RETURN_IF_ERROR(visit(let->value));
+      values_[let->var.get()] = values_.at(let->value.get());
+      body = let->body;
+    }
+    RELAY_RETURN_IF_ERROR(visit(body));
+    add_outputs(values_.at(body.get()));
+    if (!options_.calls && !options_.without.count(Rule::Attention)) join_attention(plan_, options_.target);
+    choose_order();
+    save_multiplications();
+    if (!options_.without.count(Rule::Sliding)) join_sliding(plan_, options_.target);
+    split_outputs();
+    join_parts(plan_);
+    choose_borders();
+    choose_gaps();
+    lay_out_parts();
+    copy_checked_indices(plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  int new_array(Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
+    return add_array(plan_, kind, std::move(name), shape, dtype);
+  }
+
+  Status add_input(const ir::VarRef& param, int index) {
+    ir::Type type = param->type ? param->type : param->annotation;
+    const ir::TensorType* t = ir::as<ir::TensorType>(type);
+    if (!t)
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("parameter %{} has the type {}; compiled functions take tensors", param->name,
+                               type ? ir::str(type) : "?"),
+                        param->span,
+                        {},
+                        {},
+                        "pass the tensors one by one, or use the debug executor"};
+    const Exprs shape = options_.calls ? with_rows(t->shape, options_.calls) : t->shape;
+    int id = new_array(Array::Kind::Input, param->name, shape, t->dtype);
+    plan_.arrays[id].index = index;
+    if (options_.calls) plan_.arrays[id].rows = rows_for(t->shape);
+    values_[param.get()] = {id};
+    return ok();
+  }
+
+  Status visit(const ir::Expr& root) {
+    // Post-order, each shared node once; the bodies of primitive functions belong to their groups and are not entered.
+    std::vector<std::pair<ir::Expr, bool>> work{{root, false}};
+    while (!work.empty()) {
+      auto [e, expanded] = work.back();
+      work.pop_back();
+      if (values_.count(e.get())) continue;
+      if (!expanded && !ir::as<ir::Function>(e)) {
+        work.push_back({e, true});
+        size_t first = work.size();
+        ir::for_each_child(e, [&](const ir::Expr& child) { work.push_back({child, false}); });
+        std::reverse(work.begin() + static_cast<int64_t>(first), work.end());
+        continue;
+      }
+      RELAY_RETURN_IF_ERROR(add(e));
+    }
+    return ok();
+  }
+
+  Status add(const ir::Expr& e) {
+    if (const ir::Constant* c = ir::as<ir::Constant>(e)) {
+      Exprs shape;
+      for (int64_t x : c->value.shape()) shape.push_back(scalar::imm(x));
+      int id = new_array(Array::Kind::Constant, format("constant_{}", constants_++), shape, c->value.dtype());
+      plan_.arrays[id].value = c->value;
+      values_[e.get()] = {id};
+    } else if (const ir::Tuple* t = ir::as<ir::Tuple>(e)) {
+      std::vector<int> all;
+      for (const ir::Expr& f : t->elements)
+        all.insert(all.end(), values_.at(f.get()).begin(), values_.at(f.get()).end());
+      values_[e.get()] = all;
+    } else if (const ir::TupleGetItem* g = ir::as<ir::TupleGetItem>(e)) {
+      const std::vector<int>& all = values_.at(g->tuple.get());
+      const ir::TupleType* type = ir::as<ir::TupleType>(g->tuple->type);
+      if (!type || type->fields.size() != all.size())
+        return Diagnostic{DiagnosticKind::not_supported,
+                          "nested tuples between kernels cannot be compiled",
+                          e->span,
+                          {},
+                          {},
+                          "flatten the tuple"};
+      values_[e.get()] = {all[g->index]};
+    } else if (const ir::Call* c = ir::as<ir::Call>(e)) {
+      return add_group(*c);
+    } else if (ir::as<ir::Op>(e) || ir::as<ir::Function>(e)) {
+      values_[e.get()] = {};  // a callee; its call is the group
+    } else if (const ir::Var* v = ir::as<ir::Var>(e)) {
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("%{} is bound inside an expression that cannot be compiled", v->name),
+                        e->span,
+                        {},
+                        {},
+                        "use the debug executor"};
+    } else {
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("{} expressions cannot be compiled to kernels", ir::name(e->kind)),
+                        e->span,
+                        {},
+                        {},
+                        "use the debug executor (--executor debug)"};
+    }
+    return ok();
+  }
+
+  Status add_group(const ir::Call& call) {
+    PlannedGroup g;
+    RELAY_ASSIGN(g.te, group_of(call));
+    for (const ir::Expr& a : call.args)
+      g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
+    for (const auto& [placeholder, value] : g.te.constants) {
+      int id =
+          new_array(Array::Kind::Constant, format("constant_{}", constants_++), placeholder->shape, placeholder->dtype);
+      plan_.arrays[id].value = value;
+      g.constants.push_back(id);
+    }
+    // What is checked is computed as the outputs are.
+    for (const CheckedTe& c : g.te.checks)
+      if (c.indices) g.te.outputs.push_back(c.indices);
+    te::Tensors outputs = g.te.outputs;
+    std::vector<bool> varies;
+    for (int p : g.params) varies.push_back(plan_.arrays[p].rows != Rows::None);
+    if (options_.calls) varies = batch(g.te, varies, options_.calls);
+    size_t results = outputs.size();
+    for (const CheckedTe& c : g.te.checks) results -= c.indices ? 1 : 0;
+    te::Tensors indices(g.te.outputs.begin() + static_cast<int64_t>(results), g.te.outputs.end());
+    std::vector<Rows> rows;
+    for (size_t o = results; o < outputs.size(); ++o)
+      rows.push_back(options_.calls && varies[o] ? rows_for(outputs[o]->shape) : Rows::None);
+    add_index_checks(plan_, g, indices, rows);
+    g.te.outputs.resize(results), g.te.checks.clear();
+    for (size_t o = 0; o < results; ++o) {
+      const te::Tensor& t = g.te.outputs[o];
+      g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, t->shape, t->dtype));
+      if (options_.calls && varies[o]) plan_.arrays[g.outputs[o]].rows = rows_for(outputs[o]->shape);
+    }
+    // A small result that depends on nothing, such as zeros, is computed when the program is built.
+    if (g.params.empty())
+      for (int o : g.outputs)
+        if (is_small(plan_.arrays[o])) computed_ahead_.insert(o);
+    values_[&call] = g.outputs;
+    plan_.groups.push_back(std::move(g));
+    return ok();
+  }
+
+  void add_outputs(const std::vector<int>& results) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      Array& a = plan_.arrays[results[i]];
+      if (a.kind == Array::Kind::Temporary && !computed_ahead_.count(results[i])) {
+        a.kind = Array::Kind::Output, a.index = static_cast<int>(i);
+      } else {
+        int id = new_array(Array::Kind::Output, format("output_{}", i), a.shape, a.dtype);
+        plan_.arrays[id].index = static_cast<int>(i), plan_.arrays[id].alias = results[i];
+        plan_.arrays[id].rows = plan_.arrays[results[i]].rows;
+      }
+    }
+  }
+
+  static bool is_small(const Array& a) {
+    int64_t bytes = a.dtype.bytes();
+    for (const Expr& e : a.shape)
+      if (!scalar::is_int(e) || e->ivalue > 4096 || (bytes *= e->ivalue) > 4096) return false;
+    return true;
+  }
+
+  // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
+  // Channels are dimension 1, or the last one where dimension 1 has a window.
+  enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
+  static Images images_of(const PlannedGroup& g) {
+    if (g.attention) return Images::No;  // blocks of keys look like windows
+    Schedule none;
+    te::Tensors stages = te::topological(g.te.outputs);
+    for (const te::Tensor& t : stages)
+      if (!t->is_placeholder()) {
+        StageSchedule s;
+        if (t->combiner != te::Combiner::None) s.place = Place::Root;
+        none.stages[t->name] = s;
+      }
+    for (const te::Tensor& t : stages) {
+      if (t->is_placeholder() || t->combiner == te::Combiner::None || t->axes.size() < 2) continue;
+      Exprs vars;
+      for (const te::Axis& a : t->axes) vars.push_back(a.var);
+      for (const te::Axis& a : t->reduce_axes) vars.push_back(a.var);
+      Images found = Images::No;
+      scalar::visit(t->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
+        size_t spatial_reduced = 0;
+        bool first = false, window = false, last = false;
+        for (size_t d = 1; d < n->args.size(); ++d) {
+          bool data = false, reduced = false;
+          for (const Expr& v : scalar::free_vars(n->args[d])) (is_reduce_axis(*t, v->name) ? reduced : data) = true;
+          last = data && reduced;
+          (d == 1 ? first : window) |= last;
+          spatial_reduced += d > 1 && reduced && !data;
+        }
+        bool all = n->args.size() >= 4 && spatial_reduced + 2 == n->args.size();
+        if (first && !last)
+          found = Images::ChannelsLast;
+        else if (window || (all && t->axes.size() >= 2))
+          found = Images::ChannelsFirst;
+      });
+      if (found != Images::No) return found;
+    }
+    return Images::No;
+  }
+
+  // Every same-rank load reads dimension d by axis d only: storage order does not matter to it.
+  static bool keeps_dimensions(const PlannedGroup& g) {
+    for (const te::Tensor& t : te::topological(g.te.outputs)) {
+      if (t->is_placeholder()) continue;
+      bool keeps = true;
+      scalar::visit(t->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
+        if (n->args.size() != t->axes.size()) keeps = false;
+        for (size_t d = 0; keeps && d < n->args.size(); ++d)
+          for (const Expr& v : scalar::free_vars(n->args[d]))
+            for (size_t a = 0; a < t->axes.size(); ++a) keeps &= !(t->axes[a].var == v) || a == d;
+      });
+      if (!keeps) return false;
+    }
+    return true;
+  }
+
+  // Every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other
+  // dimensions: a depth_to_space of interleaved images, which lanes along rows would gather.
+  static bool keeps_channels(const PlannedGroup& g) {
+    constexpr int64_t least = 8;  // with fewer, most lanes are empty
+    for (const te::Tensor& t : te::topological(g.te.outputs)) {
+      if (t->is_placeholder()) continue;
+      if (t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
+      const Expr channel = t->axes[1].var;
+      bool keeps = true;
+      scalar::visit(t->body, [&](const Expr& n) {
+        if (n->kind != scalar::Kind::Load || n->args.size() != t->axes.size()) return;
+        for (size_t d = 0; d < n->args.size(); ++d) {
+          const std::optional<scalar::Affine> index = scalar::as_affine(n->args[d], {channel});
+          keeps &= index && index->coefficients[0] == (d == 1 ? 1 : 0);
+        }
+      });
+      if (!keeps) return false;
+    }
+    return true;
+  }
+
+  bool channels_last(int array) const {
+    return plan_.arrays[array].layout.dims ==
+               Layout::channels_last(static_cast<int>(plan_.arrays[array].shape.size())).dims &&
+           plan_.arrays[array].shape.size() >= 3;
+  }
+  void set_channels_last(int array) {
+    Array& a = plan_.arrays[array];
+    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3 && !planar_.count(array))
+      a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
+  }
+
+  bool stays_planar(const PlannedGroup& g) const {
+    if (options_.calls) return false;
+    auto by_channels = [&](const te::Tensor& t) {
+      for (size_t p = 0; p < g.params.size(); ++p)
+        if (g.te.params[p] == t)
+          return plan_.arrays[g.params[p]].kind == Array::Kind::Input || planar_.count(g.params[p]) > 0;
+      return false;
+    };
+    auto constant = [&](const te::Tensor& t) {
+      bool found = false;
+      each_array(g, [&](const te::Tensor& of, const Array& a) { found |= of == t && a.kind == Array::Kind::Constant; });
+      return found;
+    };
+    return prefers_planar(g.te.outputs, options_.target, by_channels, constant);
+  }
+
+  void choose_order() {
+    for (PlannedGroup& g : plan_.groups) {
+      if (g.check) continue;
+      const Images images = images_of(g);
+      g.on_images = images != Images::No;
+      if (images == Images::ChannelsLast) continue;  // stored so as it is
+      if (images == Images::ChannelsFirst && stays_planar(g)) {
+        g.planar = true;
+        planar_.insert(g.outputs[0]);
+        continue;
+      }
+      g.prefers_channels_last = g.on_images;
+      bool follows = false;
+      if (!g.prefers_channels_last && (keeps_dimensions(g) || keeps_channels(g)))
+        for (int p : g.params) follows |= channels_last(p);
+      if (g.prefers_channels_last || follows) {
+        g.prefers_channels_last = true;
+        for (int o : g.outputs) set_channels_last(o);
+      }
+      if (g.on_images)
+        for (int p : g.params) set_channels_last(p);
+    }
+  }
+
+  // After choose_order(), which looks for windows; before choose_borders(), since whole tiles read further.
+  // Not for many calls at once: whether the other form runs is decided for the whole array, and one call must not see
+  // another.
+  void save_multiplications() {
+    if (options_.calls) return;
+    std::vector<PlannedGroup> groups;
+    const bool checked = options_.numerics == Numerics::Fp32;
+    for (PlannedGroup& g : plan_.groups) {
+      if (g.check || g.planar || options_.without.count(g.on_images ? Rule::Winograd : Rule::Strassen)) {
+        groups.push_back(std::move(g));
+        continue;
+      }
+      PlannedGroup direct = g;
+      const te::Tensor data = g.on_images ? with_winograd(g) : with_strassen(g, direct, groups);
+      if (data && checked) std::tie(g.when, direct.when) = usual_and_unusual(direct, data, groups);
+      groups.push_back(std::move(g));
+      if (!data || !checked) continue;
+      direct.te.name += "_direct";
+      groups.push_back(std::move(direct));
+    }
+    plan_.groups = std::move(groups);
+  }
+
+  // What the rewritten convolution reads; null if the group is left as it is.
+  te::Tensor with_winograd(PlannedGroup& g) const {
+    const te::Tensors direct = g.te.outputs;
+    g.winograd = rewrite_winograd(g.te.outputs, float_constants(g), options_.target);
+    if (!g.winograd) return {};
+    if (!has_large_weights(g)) return g.winograd->data;
+    g.te.outputs = direct, g.winograd.reset();
+    return {};
+  }
+
+  // The same of a product. The quarters of its weights, which both forms read, the sums of them, and those of its data,
+  // which other products of the same read too, are groups of their own, which go to `groups`.
+  te::Tensor with_strassen(PlannedGroup& g, PlannedGroup& direct, std::vector<PlannedGroup>& groups) {
+    std::optional<StrassenForms> forms =
+        rewrite_strassen(g.te.outputs, float_constants(g), options_.target, options_.numerics == Numerics::Fp32);
+    if (!forms || has_large_weights(g)) return {};
+    auto only = [](std::string weight, std::string left) {
+      return Strassen{.weight = std::move(weight), .left = std::move(left)};
+    };
+    const auto& [quarters, sums, left] = std::tie(forms->quarters, forms->sums, forms->left);
+    auto with = [](PlannedGroup group, const StrassenOperand& operand, int array) {
+      group.te.params.push_back(operand.param), group.params.push_back(array);
+      return group;
+    };
+    const int quarters_of =
+        sums_of(g, "_quarters", quarters.value, layout_of_weight(), only(quarters.value->name, ""), groups);
+    const int sums_at = sums_of(with(g, quarters, quarters_of), "_weights", sums.value, layout_of_weight(),
+                                only(sums.value->name, ""), groups);
+    const int data = sums_of(g, "_sums", left.value, layout_of_left(*left.value), only("", left.value->name), groups);
+    auto reads = [&](const te::Tensors& outputs, const Strassen& names) {
+      PlannedGroup out = part_of(g, g.te.name, outputs);
+      out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
+      out.strassen = names;
+      return with(std::move(out), quarters, quarters_of);
+    };
+    if (!forms->direct.empty()) direct = reads(forms->direct, forms->direct_names);
+    g = with(with(reads(forms->seven, forms->seven_names), sums, sums_at), left, data);
+    return forms->data;
+  }
+
+  // The array of `sums` of what a group reads; the group that computes it, unless another one does, goes to `groups`.
+  int sums_of(const PlannedGroup& g, const char* suffix, const te::Tensor& sums, const Layout& layout,
+              const Strassen& names, std::vector<PlannedGroup>& groups) {
+    PlannedGroup out = part_of(g, g.te.name + suffix, {sums});
+    std::vector<int> read = out.params;
+    read.insert(read.end(), out.constants.begin(), out.constants.end());
+    auto [known, fresh] = sums_.try_emplace({read, te::str(te::topological({sums}))}, -1);
+    if (!fresh) return known->second;
+    known->second = new_array(Array::Kind::Temporary, format("{}.{}", g.te.name, suffix + 1), sums->shape, sums->dtype);
+    plan_.arrays[known->second].layout = layout;
+    out.outputs = {known->second};
+    out.strassen = names;
+    groups.push_back(std::move(out));
+    return known->second;
+  }
+
+  std::set<std::string> float_constants(const PlannedGroup& g) const {
+    std::set<std::string> out;
+    each_array(g, [&](const te::Tensor& t, const Array& a) {
+      if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) out.insert(t->name);
+    });
+    return out;
+  }
+
+  // Weights so large that sums of them may overflow, or NaN.
+  bool has_large_weights(const PlannedGroup& g) const {
+    bool large = false;
+    each_array(g, [&](const te::Tensor&, const Array& a) {
+      if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
+      double sums[8] = {};  // apart, so that they are vectors
+      const float* values = static_cast<const float*>(a.value.data());
+      const int64_t count = a.value.elements();
+      for (int64_t i = 0; i + 8 <= count; i += 8)
+        for (int64_t j = 0; j < 8; ++j) sums[j] += std::abs(values[i + j]);
+      for (int64_t i = count / 8 * 8; i < count; ++i) sums[0] += std::abs(values[i]);
+      large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
+      drop_pages(values, a.value.bytes());
+    });
+    return large;
+  }
+
+  template <class Visit>
+  void each_array(const PlannedGroup& g, Visit visit) const {
+    for (size_t p = 0; p < g.params.size(); ++p) visit(g.te.params[p], plan_.arrays[g.params[p]]);
+    for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan_.arrays[g.constants[c]]);
+  }
+
+  // The arrays of flags for the data of a rewritten group: where it runs, and where its direct form does, never both.
+  // The groups that make them, unless others did, go to `groups`.
+  std::pair<int, int> usual_and_unusual(const PlannedGroup& g, const te::Tensor& data,
+                                        std::vector<PlannedGroup>& groups) {
+    const te::Tensor rows = largest_values(data, g.on_images);
+    PlannedGroup look = part_of(g, "largest_values", unique_names({rows}));
+    const int read = data->is_placeholder() ? look.params[0] : -1;
+    if (auto known = checked_.find(read); known != checked_.end()) return known->second;
+    const int largest = new_array(Array::Kind::Temporary, "largest", rows->shape, rows->dtype);
+    look.outputs = {largest};
+    groups.push_back(std::move(look));
+
+    const te::Tensor given = te::placeholder("largest", rows->shape, rows->dtype);
+    const UsualValues flags = usual_values(given, g.on_images);
+    const int usual = new_array(Array::Kind::Temporary, "usual", flags.usual->shape, flags.usual->dtype);
+    const int unusual = new_array(Array::Kind::Temporary, "unusual", flags.unusual->shape, flags.unusual->dtype);
+    PlannedGroup decide;
+    decide.te.name = "usual_values", decide.te.params = {given};
+    decide.te.outputs = unique_names({flags.usual, flags.unusual});
+    decide.params = {largest}, decide.outputs = {usual, unusual};
+    groups.push_back(std::move(decide));
+    if (read >= 0) checked_[read] = {usual, unusual};
+    return {usual, unusual};
+  }
+
+  // A reader's wish: the border of dimension d that its padding reaches.
+  struct Wish {
+    size_t group;
+    std::string stage;
+    std::vector<int64_t> low, high;
+    double value;
+  };
+
+  void choose_borders() {
+    std::unordered_map<int, std::vector<Wish>> wishes;
+    for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
+      const PlannedGroup& g = plan_.groups[gi];
+      for (const te::Tensor& t : te::topological(g.te.outputs)) {
+        std::optional<Guarded> guard = guarded(*t);
+        if (!guard) continue;
+        for (size_t p = 0; p < g.params.size(); ++p) {
+          if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
+          // One that wants another order copies, and pads what it copies.
+          const int array = g.params[p];
+          if ((planar_.count(array) > 0) != g.planar) continue;
+          std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p]);
+          if (w && !reaches_other_parts(array, *w)) wishes[stored_in(plan_.arrays, array)].push_back(*w);
+        }
+      }
+    }
+    for (auto& [array, all] : wishes) {
+      Array& a = plan_.arrays[array];
+      if (a.kind != Array::Kind::Temporary) continue;
+      // The value that most readers want; the others keep their guards.
+      double value = all[0].value;
+      a.layout.low.assign(a.shape.size(), 0), a.layout.high.assign(a.shape.size(), 0), a.layout.border_value = value;
+      for (const Wish& w : all) {
+        if (w.value != value) continue;
+        for (size_t d = 0; d < a.shape.size(); ++d) {
+          a.layout.low[d] = std::max(a.layout.low[d], w.low[d]);
+          a.layout.high[d] = std::max(a.layout.high[d], w.high[d]);
+        }
+        plan_.groups[w.group].from_border.insert(w.stage);
+      }
+      if (!a.layout.has_border()) a.layout.low.clear(), a.layout.high.clear();
+    }
+  }
+
+  // Where a part would have its border another one lies.
+  bool reaches_other_parts(int array, const Wish& w) const {
+    for (const Array* a = &plan_.arrays[array]; a->part; a = &plan_.arrays[a->part->whole])
+      if (w.low[a->part->dim] || w.high[a->part->dim]) return true;
+    return false;
+  }
+
+  void choose_gaps() {
+    for (const PlannedGroup& g : plan_.groups) {
+      if (!g.prefers_channels_last) continue;
+      for (int p : g.params) {
+        const int stored = stored_in(plan_.arrays, p);
+        Array& a = plan_.arrays[stored];
+        if (a.kind == Array::Kind::Temporary && channels_last(stored)) a.layout.gap = gap_behind(a.shape[1], a.dtype);
+      }
+    }
+  }
+
+  void lay_out_parts() {
+    for (size_t a = 0; a < plan_.arrays.size(); ++a)
+      if (plan_.arrays[a].part) plan_.arrays[a].layout = layout_of_part(plan_.arrays, static_cast<int>(a));
+  }
+
+  // padded[.., i, ..] = select(in range, data[.., i - low, ..], value), with constant borders.
+  std::optional<Wish> wish(size_t group, const te::TensorNode& padded, const Guarded& guard,
+                           const te::TensorNode& data) const {
+    Wish w{group, padded.name, {}, {}, guard.otherwise};
+    if (padded.axes.size() != data.shape.size()) return std::nullopt;
+    for (size_t d = 0; d < data.shape.size(); ++d) {
+      Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
+      if (!scalar::is_int(low)) return std::nullopt;
+      Expr high = scalar::simplify(padded.axes[d].extent - data.shape[d] - low);
+      if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > 64 || high->ivalue > 64)
+        return std::nullopt;
+      w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);
+    }
+    return w;
+  }
+
+  // A function's output is row-major; a group that prefers channels-last writes a temporary, and a copy follows.
+  void split_outputs() {
+    for (size_t gi = 0, n = plan_.groups.size(); gi < n; ++gi) {
+      if (!plan_.groups[gi].prefers_channels_last) continue;
+      for (size_t o = 0; o < plan_.groups[gi].outputs.size(); ++o) {
+        int array = plan_.groups[gi].outputs[o];
+        const Array& a = plan_.arrays[array];
+        if (a.kind != Array::Kind::Output || a.shape.size() < 3) continue;
+        bool one_channel = scalar::is_int(a.shape[1], 1), one_pixel = true;
+        for (size_t d = 2; d < a.shape.size(); ++d) one_pixel &= scalar::is_int(a.shape[d], 1);
+        if (one_channel || one_pixel) continue;
+        int temporary = new_array(Array::Kind::Temporary, a.name, a.shape, a.dtype);
+        set_channels_last(temporary);
+        for (PlannedGroup& g : plan_.groups) {
+          std::replace(g.params.begin(), g.params.end(), array, temporary);
+          std::replace(g.outputs.begin(), g.outputs.end(), array, temporary);
+        }
+        plan_.groups.push_back(copy_group(plan_, "to_row_major", temporary, array));
+      }
+    }
+  }
+
+  const LowerOptions& options_;
+  GraphPlan plan_;
+  std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
+  std::set<int> planar_;                                  // arrays of images that stay stored by channels
+  std::set<int> computed_ahead_;                          // results that are constants
+  std::unordered_map<int, std::pair<int, int>> checked_;  // arrays that were checked: the flags usual and unusual
+  using Sums = std::pair<std::vector<int>, std::string>;  // the arrays that are read, and the sums as text
+  std::map<Sums, int> sums_;                              // for Strassen's form: the arrays that hold them
+  int constants_ = 0;
+};
+
+}  // namespace
+
+Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options) {
+  return Planner(options).run(function);
+}
+
+}  // namespace relay::lower

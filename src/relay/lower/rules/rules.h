@@ -1,0 +1,175 @@
+// Schedule rules: from the facts of a group to a schedule. A rule fills in data; it never writes loops. One file a rule
+// in rules/; plan_group() in rules/plan_group.cpp chooses between them.
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/lower/algorithms/attention.h"
+#include "relay/lower/algorithms/strassen.h"
+#include "relay/lower/algorithms/winograd.h"
+#include "relay/lower/group/facts.h"
+#include "relay/lower/group/group.h"
+#include "relay/lower/group/register_tile.h"
+#include "relay/lower/schedule/nonzero.h"
+#include "relay/lower/schedule/schedule_rule.h"
+
+namespace relay::lower {
+
+// A group on its way to a schedule. Rules may add stages (copies, partial results).
+struct GroupPlan {
+  te::Tensors outputs;
+  std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
+  std::map<std::string, Tensor> values;   // of constants
+  std::set<std::string> from_border;      // padding stages whose input has the border that they need
+  std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
+  std::optional<Strassen> strassen;       // the stages of a product that was rewritten
+  bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
+  bool slides = false;                    // joined of groups to be computed row by row
+  bool planar = false;                    // a convolution over images stored by channels: lanes along their rows
+  std::optional<Attention> attention;     // the stages of attention, in its form by blocks of rows
+  std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
+  std::map<std::string, Layout> stored_layouts;  // of constants that another group has packed
+  Schedule schedule;
+  const TargetDesc* target = nullptr;
+  RuleSet without;  // rules that must not be used: what they made could not be built
+  RuleSet used;     // those that made the schedule
+
+  te::Tensors stages() const { return te::topological(outputs); }
+  // The body of a stage, with what is inlined into it.
+  Expanded expanded(const te::Tensor& stage) const { return expand(stage, schedule); }
+  te::Tensor stage(const std::string& name) const;  // there is one
+  int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
+  const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
+  void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }
+};
+
+// Fills in plan.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
+void plan_group(GroupPlan& plan);
+// The same without any rule: every stage is an array of its own, computed element by element. Slow, and always
+// possible.
+void plan_plain(GroupPlan& plan);
+
+// --- the rules; each schedules the named stages ----------------------------------------------------------------------
+// A reduction `r` computed in registers under its pointwise epilogue `e` (a root). Contractions with an axis of their
+// own on one side: register tiles of MR rows x NB vectors, the right factor packed.
+bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Anything reduced over with a vector axis that is not reduced: depthwise convolution, pooling, global means.
+bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Products of rows with rows where one side has few of them (a matrix times a vector): several sums at once, lanes
+// along the rows.
+bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Reductions along the contiguous axis: lanes of partial results (adds stages), then their sum.
+void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm. False if
+// the group is not of that form.
+bool rows_rule(GroupPlan& plan);
+// A convolution in Winograd's form and its epilogue: transforms and products of a block of tiles stay in cache.
+void winograd_rule(GroupPlan& plan);
+// A product in Strassen's form and its epilogue.
+void strassen_rule(GroupPlan& plan);
+// Groups that were joined, after the other rules have scheduled each: they move into the last one's loop over rows.
+// False, and nothing done, if that has another form.
+bool sliding_rule(GroupPlan& plan);
+// Rows of the last stage's results that a task of such a kernel computes.
+int64_t rows_a_task(int64_t rows, const TargetDesc& target);
+// Attention in the form of attention.h: a block of rows goes through all stages in cache.
+void attention_rule(GroupPlan& plan);
+// A root without a reduction: elementwise work and data movement.
+void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
+
+// Splits the long sum `r`, scheduled on registers under its consumer, into sums of about `terms` that are added on the
+// stack:
+//
+//   r_part[m, n, ko] = sum(ki < 128) a[m, ko * 128 + ki] * b[..]      on registers
+//   r[m, n] = sum(ko) r_part[m, n, ko]
+//
+// Of several loops over the sum, the outer ones stay outside of the parts: factors are read in the same order as by one
+// sum.
+//
+//   r_part[y, x, o, ky, kx] = sum(c < 128) a[y + ky, x + kx, c] * w[o, ky, kx, c]
+//
+// The rounding error of a sum of K terms grows with sqrt(K); so it grows with sqrt(128) + sqrt(K / 128). Costs an
+// addition for every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as
+// it is.
+void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
+
+// Splits `r`, scheduled on registers under its consumer for `rows` of `places` neighbouring windows along x, into one
+// along the columns of these windows and one along their rows, where that takes fewer operations:
+//
+//   r_columns[y, x, c] = sum(ky) a[y + ky, x, c]
+//   r[y, x, c] = sum(kx) r_columns[y, x + kx, c]
+//
+// Eight windows of 3 x 3 take 54 additions instead of 72, of 13 x 13 364 instead of 1352. Adds a stage and replaces r
+// in the outputs. Returns the name of the stage that reads the data: r's own where all is left as it was.
+std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
+
+// Sums over axes that lie side by side in memory become sums over one.
+void merge_sums(GroupPlan& plan);
+
+// A reduction along a row in lanes: partial results, combined by halves (row_reduction.cpp).
+struct LaneParts {
+  te::Tensor acc;  // null when the reduction is too short for lanes
+  te::Tensors halves;
+  te::Tensor result;
+};
+// The reduction axis along which the loads are contiguous; -1: none.
+int contiguous_axis(GroupPlan& plan, const StageFacts& facts);
+// Splits `r` where that pays and replaces it in the plan's outputs; `chains` vectors of partial results, or as many as
+// suit it.
+LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains);
+LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts);
+// Places them inside `level` loops of stage `consumer`; of the axes in `tile`, whose unrolled loops in the consumer
+// come next, partial results of all are computed together. By names: redirecting changes the nodes, not the names.
+void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
+                 const std::set<std::string>& tile = {});
+
+// What the right factor of a contraction is read from, if that can be copied block by block while the kernel runs: not
+// a constant, each of its dimensions one axis.
+struct PanelSource {
+  te::Tensor tensor;
+  Expr load;      // in the body of the reduction
+  int n_dim = 0;  // of the tensor
+  int k_dim = 0;  // of the tensor: the one along which it is contiguous; n_dim if that is N
+};
+std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
+                                        const std::vector<LoadFact>& loads);
+// Where `rows` rows along x of the left factor meet in few sets of the cache: a stage that copies them, and its name;
+// inlined for now, and r, under its name, reads it. "" where they do not.
+std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<LoadFact>& loads, const std::string& x,
+                     int64_t rows);
+// Places it inside of a part of the long sum `sum`; false if that was not split.
+bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum);
+// Afterwards: the parts of the sum outside of the rows, so that what is copied, and the part of the right factor, serve
+// a block of rows x several register tiles of N (each of `block` elements) from cache.
+void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, const std::vector<std::string>& rows,
+                int64_t block);
+// Copies it inside `level` loops of stage `consumer`, so that lanes run along N; replaces r, under its name, in the
+// outputs.
+void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer, int level);
+
+// --- shared by rules -------------------------------------------------------------------------------------------------
+// The axes of a stage in the order of its storage, outermost first.
+std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout);
+// The axis of `to` that stands where `axis` stands in `from`, as an epilogue's do in its reduction; "": there is none.
+std::string same_axis(const te::TensorNode& from, const std::string& axis, const te::TensorNode& to);
+// Constants that a stage reads are packed so that neighbours along `axis` lie side by side.
+void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::string& axis);
+// The dimension whose neighbours are stored side by side: the last one of more than one element. -1: none.
+int contiguous_dim(const te::TensorNode& t, const Layout& layout);
+// Has functions that become polynomials.
+bool is_expensive(const Expr& body);
+// While `sum`, or a part of it, is computed on registers, what it reads of `weight` one `step` further along `axis` is
+// fetched, if weights come from where that pays.
+void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
+                         int64_t step);
+// While `stage` is computed, what it reads of `array` (or, if that is itself, where it is stored) one `step` further
+// along `axis` is fetched, if the array is larger than that part of L2. A sum's loop along which it is stored is cut
+// into whole cache lines.
+void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
+                      int64_t step, int part_of_l2 = 2);
+// Before a tile of `result` is computed, its place and what it reads besides the sum are fetched, where these do not
+// stay in L2.
+void fetch_early(GroupPlan& plan, const std::string& result);
+// Loops that end an axis: `o/16:unroll o/1:vector`.
+void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
+
+}  // namespace relay::lower

@@ -1,0 +1,65 @@
+// The bodies of a group's stages with all inlined stages substituted: what is left are loads of placeholders, of roots
+// and of stages placed in loops.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "relay/lower/schedule/schedule.h"
+
+namespace relay::lower {
+
+// Of a load under selects: the variables in their conditions.
+using Guards = std::unordered_map<const scalar::Node*, std::unordered_set<const scalar::Node*>>;
+
+class Expanded {
+ public:
+  // In terms of the stage's own axes, simplified.
+  const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
+  // The loads of tensor `t` in it.
+  const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
+  // True if a select whose condition is about a variable of `index` decides whether the load happens: the index may
+  // then lie outside of the tensor.
+  bool is_guarded(const Expr& load, const Expr& index) const;
+  // The tensors it loads, each once, in order of first use.
+  const te::Tensors& loads_of(const te::TensorNode& stage) const { return tensors_.at(&stage); }
+
+ private:
+  friend Expanded expand(const te::Tensors& stages, const Schedule& schedule);
+  std::unordered_map<const te::TensorNode*, Expr> bodies_;
+  std::unordered_map<const te::TensorNode*, te::Tensors> tensors_;
+  std::unordered_map<const te::TensorNode*, std::unordered_map<const te::TensorNode*, Exprs>> loads_;
+  Guards guarded_;
+};
+
+// `stages` topological. A stage without a schedule counts as a root.
+Expanded expand(const te::Tensors& stages, const Schedule& schedule);
+// Of one stage only.
+Expanded expand(const te::Tensor& stage, const Schedule& schedule);
+
+// How many nodes a body has when all that it reads is written out wherever it is used: doubled by every stage of a
+// chain that uses one value twice. Beyond `most_written` a stage is stored, so that the time to compile a chain grows
+// with its length.
+constexpr int64_t most_written = 2000;
+class WrittenSize {
+ public:
+  // In topological order, after the stages that t reads; those unknown here count as stored.
+  int64_t add(const te::TensorNode& t);
+  void set(const te::TensorNode& t, int64_t size) { sizes_[&t] = size; }
+  // With what the schedule inlines, no body of `stages` (topological) is larger than that.
+  static bool is_small(const te::Tensors& stages, const Schedule& schedule);
+
+ private:
+  std::unordered_map<const scalar::Source*, int64_t> sizes_;
+};
+
+// The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that
+// form.
+struct Guarded {
+  Expr condition, value;
+  double otherwise = 0;
+};
+std::optional<Guarded> guarded(const te::TensorNode& stage);
+
+}  // namespace relay::lower

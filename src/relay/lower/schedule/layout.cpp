@@ -1,0 +1,178 @@
+#include "relay/lower/schedule/layout.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace relay::lower {
+
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+
+Layout Layout::row_major(int rank) {
+  Layout l;
+  for (int d = 0; d < rank; ++d) l.dims.push_back({d});
+  return l;
+}
+
+Layout Layout::channels_last(int rank) {
+  if (rank < 3) return row_major(rank);
+  Layout l;
+  l.dims.push_back({0});
+  for (int d = 2; d < rank; ++d) l.dims.push_back({d});
+  l.dims.push_back({1});
+  return l;
+}
+
+bool Layout::has_border() const {
+  for (int64_t v : low)
+    if (v) return true;
+  for (int64_t v : high)
+    if (v) return true;
+  return false;
+}
+
+bool Layout::is_row_major() const {
+  return dims == row_major(static_cast<int>(dims.size())).dims && !has_border() && gap == 0;
+}
+
+static int64_t at(const std::vector<int64_t>& v, int d) { return v.empty() ? 0 : v[d]; }
+
+Exprs Layout::physical_shape(const Exprs& logical) const {
+  Exprs shape;
+  for (const LayoutDim& l : dims) {
+    Expr extent = logical[l.dim] + (at(low, l.dim) + at(high, l.dim));
+    if (l.block == 0)
+      shape.push_back(extent);
+    else if (l.inner)
+      shape.push_back(imm(l.block));
+    else
+      shape.push_back(floordiv(extent + (l.block - 1), l.block));
+  }
+  if (gap) shape.back() = shape.back() + gap;
+  return shape;
+}
+
+Exprs Layout::physical_indices(const Exprs& indices) const {
+  Exprs out;
+  for (const LayoutDim& l : dims) {
+    Expr i = indices[l.dim] + at(low, l.dim);
+    if (l.block == 0)
+      out.push_back(i);
+    else if (l.inner)
+      out.push_back(floormod(i, l.block));
+    else
+      out.push_back(floordiv(i, l.block));
+  }
+  return out;
+}
+
+int64_t gap_behind(const Expr& elements, DType dtype) {
+  constexpr int64_t meet = 2048, line = 64;
+  return scalar::is_int(elements) && elements->ivalue * dtype.bytes() % meet == 0 ? line / dtype.bytes() : 0;
+}
+
+std::string Layout::str() const {
+  std::string out;
+  for (const LayoutDim& l : dims) {
+    out += (out.empty() ? "" : ",") + std::to_string(l.dim);
+    if (l.block) out += (l.inner ? "%" : "/") + std::to_string(l.block);
+  }
+  if (has_border()) {
+    out += " border";
+    for (size_t d = 0; d < low.size(); ++d)
+      if (low[d] || high[d]) out += format(" {}:{}+{}", d, low[d], high[d]);
+    if (border_value != 0) out += format(" value {}", border_value);
+  }
+  if (gap) out += format(" gap {}", gap);
+  return out;
+}
+
+// For each logical dimension, the physical stride (in elements) of a step of `block` and within a block. Walking the
+// logical array in row-major order and adding up strides visits the physical array.
+namespace {
+struct Walk {
+  std::vector<std::vector<int64_t>>
+      offset;  // offset[d][i]: what logical index i of dimension d adds to the physical offset
+  int64_t physical_elements = 1;
+};
+
+Walk plan_walk(const Layout& layout, const Shape& logical) {
+  Walk walk;
+  size_t n = layout.dims.size();
+  std::vector<int64_t> extent(n), stride(n, 1);
+  for (size_t p = 0; p < n; ++p) {
+    const LayoutDim& l = layout.dims[p];
+    int64_t e = logical[l.dim] + at(layout.low, l.dim) + at(layout.high, l.dim);
+    extent[p] = l.block == 0 ? e : l.inner ? l.block : (e + l.block - 1) / l.block;
+  }
+  if (n) extent[n - 1] += layout.gap;
+  for (size_t p = n; p-- > 1;) stride[p - 1] = stride[p] * extent[p];
+  walk.physical_elements = n ? stride[0] * extent[0] : 1;
+  walk.offset.resize(logical.size());
+  for (size_t d = 0; d < logical.size(); ++d) walk.offset[d].assign(logical[d], 0);
+  for (size_t p = 0; p < n; ++p) {
+    const LayoutDim& l = layout.dims[p];
+    for (int64_t i = 0; i < logical[l.dim]; ++i) {
+      int64_t v = i + at(layout.low, l.dim);
+      walk.offset[l.dim][i] += stride[p] * (l.block == 0 ? v : l.inner ? v % l.block : v / l.block);
+    }
+  }
+  return walk;
+}
+
+// Calls copy(logical element, physical element) for each element, in row-major logical order.
+template <class F>
+void for_each_element(const Walk& walk, const Shape& logical, F copy) {
+  int rank = static_cast<int>(logical.size());
+  int64_t total = std::accumulate(logical.begin(), logical.end(), int64_t{1}, std::multiplies<>());
+  std::vector<int64_t> index(rank, 0);
+  int64_t inner = rank ? logical[rank - 1] : 1;
+  for (int64_t flat = 0; flat < total; flat += inner) {
+    int64_t base = 0;
+    for (int d = 0; d + 1 < rank; ++d) base += walk.offset[d][index[d]];
+    for (int64_t i = 0; i < inner; ++i) copy(flat + i, base + (rank ? walk.offset[rank - 1][i] : 0));
+    for (int d = rank - 2; d >= 0 && ++index[d] == logical[d]; --d) index[d] = 0;
+  }
+}
+}  // namespace
+
+template <class Word>
+static void pack_words(const Tensor& logical, const Walk& walk, Tensor& out) {
+  const Word* from = static_cast<const Word*>(logical.data());
+  Word* to = static_cast<Word*>(out.mutable_data());
+  for_each_element(walk, logical.shape(), [&](int64_t l, int64_t p) { to[p] = from[l]; });
+}
+
+Tensor pack(const Tensor& logical, const Layout& layout) {
+  if (layout.is_row_major()) return logical;
+  Exprs extents;
+  for (int64_t e : logical.shape()) extents.push_back(imm(e));
+  Shape physical;
+  for (const Expr& e : layout.physical_shape(extents)) physical.push_back(e->ivalue);
+  Walk walk = plan_walk(layout, logical.shape());
+  Tensor out = walk.physical_elements == logical.elements()
+                   ? Tensor::empty(physical, logical.dtype())
+                   : Tensor::full(physical, logical.dtype(), layout.border_value);
+  switch (logical.dtype().bytes()) {
+    case 1: pack_words<uint8_t>(logical, walk, out); break;
+    case 2: pack_words<uint16_t>(logical, walk, out); break;
+    case 4: pack_words<uint32_t>(logical, walk, out); break;
+    default: pack_words<uint64_t>(logical, walk, out); break;
+  }
+  return out;
+}
+
+Tensor unpack(const Tensor& physical, const Layout& layout, const Shape& logical_shape) {
+  if (layout.is_row_major()) return physical.reshaped(logical_shape);
+  Tensor out = Tensor::empty(logical_shape, physical.dtype());
+  Walk walk = plan_walk(layout, logical_shape);
+  size_t bytes = physical.dtype().bytes();
+  const char* from = static_cast<const char*>(physical.data());
+  char* to = static_cast<char*>(out.mutable_data());
+  for_each_element(walk, logical_shape,
+                   [&](int64_t l, int64_t p) { std::memcpy(to + l * bytes, from + p * bytes, bytes); });
+  return out;
+}
+
+}  // namespace relay::lower

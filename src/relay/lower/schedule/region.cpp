@@ -1,0 +1,247 @@
+#include "relay/lower/schedule/region.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace relay::lower {
+
+using scalar::floordiv;
+using scalar::floormod;
+using scalar::imm;
+using te::TensorNode;
+
+const StageSchedule& Regions::of(const TensorNode& stage) const {
+  auto it = schedule_.stages.find(stage.name);
+  if (it == schedule_.stages.end())
+    refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
+  return it->second;
+}
+Ranges Regions::full_ranges(const TensorNode& stage) const {
+  Ranges ranges;
+  for (const te::Axis& a : stage.axes) ranges[a.var.get()] = {imm(0), scalar::simplify(a.extent)};
+  for (const te::Axis& a : stage.reduce_axes) ranges[a.var.get()] = {imm(0), scalar::simplify(a.extent)};
+  return ranges;
+}
+
+// The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A
+// limited range stays as it is when lanes run along it, since the mask cuts it at the limit, or when it is unrolled in
+// the end: then a condition does.
+Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) const {
+  const te::Axis& axis = t.axes[d];
+  if (!range.limit && !range.guarded) return range;
+  Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
+  bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
+  if (range.limit && (low || !range.guarded)) {
+    LoopKind last = LoopKind::Serial;
+    for (const Loop& l : of(t).loops)
+      if (l.axis == axis.var->name) last = l.kind;
+    if (last == LoopKind::Vector || last == LoopKind::Unroll) return range;
+  }
+  bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
+  if (low && high) return {range.min, range.extent};
+  Expr from = low ? range.min : scalar::simplify(scalar::max(range.min, imm(0)), bounds_);
+  Expr to = high ? end : scalar::simplify(scalar::min(end, shape), bounds_);
+  return {from, scalar::simplify(scalar::max(to - from, imm(0)), bounds_)};
+}
+
+Region Regions::read_by(const TensorNode& stage, const TensorNode& t, const Ranges& ranges) const {
+  Region region;
+  for (const Expr& load : bodies_.loads(stage, t)) merge(region, access(load, stage, ranges, t), t);
+  return region;
+}
+
+Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const {
+  Region region;
+  bool any = false;
+  auto need = [&](const te::Tensor& user, const Ranges& user_ranges) {
+    any = true;
+    merge(region, read_by(*user, *t, user_ranges), *t);
+  };
+  for (const te::Tensor& user : stages_) {
+    if (user->is_placeholder() || bodies_.loads(*user, *t).empty()) continue;
+    if (user == consumer) {
+      need(user, ranges);
+    } else if (is_inside(user, consumer, level)) {
+      need(user, region_ranges(user, required(user, consumer, level, ranges)));
+    } else if (of(*user).place != Place::Inline) {
+      refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
+             "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level,
+             consumer->name, user->name);
+    }
+  }
+  if (!any) refuse("inline it", "stage '{}' is placed at '{}', which does not use it", t->name, consumer->name);
+  return region;
+}
+
+// True if `stage` is computed within loops >= level of `consumer` (perhaps through other placed stages).
+bool Regions::is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const {
+  const TensorNode* s = stage.get();
+  for (size_t steps = 0; steps <= stages_.size(); ++steps) {
+    const StageSchedule& sched = of(*s);
+    if (sched.place != Place::At) return false;
+    if (sched.consumer == consumer->name) return sched.level >= static_cast<int>(level);
+    const TensorNode* next = nullptr;
+    for (const te::Tensor& t : stages_)
+      if (t->name == sched.consumer) next = t.get();
+    if (!next || next->is_placeholder()) return false;
+    s = next;
+  }
+  refuse("", "stage '{}' is placed inside itself", stage->name);
+}
+
+Range Regions::left_of(const te::Axis& axis, const TensorNode& stage, const Ranges& ranges) const {
+  Range range = ranges.at(axis.var.get());
+  std::vector<scalar::Binding> now;
+  for (const Expr& v : scalar::free_vars(range.extent))
+    for (const te::Axis& a : stage.axes) {
+      if (a.var != v) continue;
+      const Range& other = ranges.at(v.get());
+      if (!scalar::is_int(other.extent, 1))
+        refuse(format("end its loops over {} first", v->name),
+               "the extent {} of axis '{}' of stage '{}' depends on '{}'", scalar::str(range.extent), axis.var->name,
+               stage.name, v->name);
+      now.push_back({v, other.min});
+    }
+  if (!now.empty()) range.extent = scalar::simplify(scalar::substitute(range.extent, now), bounds_);
+  return range;
+}
+
+// The box of t that one load touches while the user's axes run over their ranges.
+Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& ranges, const TensorNode& t) const {
+  Exprs vars;
+  std::vector<const te::Axis*> axes;
+  for (const std::vector<te::Axis>* of_user : {&user.axes, &user.reduce_axes})
+    for (const te::Axis& a : *of_user) vars.push_back(a.var), axes.push_back(&a);
+  Region region;
+  for (size_t d = 0; d < t.shape.size(); ++d) {
+    Range whole{imm(0), scalar::simplify(t.shape[d])};
+    // floordiv(i, m) runs from floordiv(first i, m) to floordiv(last i, m); floormod(i, m) from floormod(first i, m)
+    // on, if all i lie between two multiples of m.
+    const Expr& index = load->args[d];
+    const bool divided = index->kind == scalar::Kind::Binary && scalar::is_int(index->args[1]) &&
+                         index->args[1]->ivalue > 0 &&
+                         (index->binary == scalar::BinaryOp::FloorDiv || index->binary == scalar::BinaryOp::FloorMod);
+    std::optional<scalar::Affine> affine = scalar::as_affine(divided ? index->args[0] : index, vars);
+    if (!affine) {
+      region.dims.push_back(whole);
+      continue;
+    }
+    Expr min = affine->rest, extent = imm(1);
+    bool limited = false,
+         below = false;  // lanes past the limit of a range that is walked backwards lie before the first
+    for (size_t v = 0; v < vars.size(); ++v) {
+      int64_t c = affine->coefficients[v];
+      if (c == 0) continue;
+      const Range r = left_of(*axes[v], user, ranges);
+      (c > 0 ? limited : below) |= static_cast<bool>(r.limit);
+      min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
+      extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
+    }
+    if (divided) {
+      Expr first = scalar::simplify(floordiv(min, index->args[1]), bounds_),
+           last = scalar::simplify(floordiv(min + extent - 1, index->args[1]), bounds_);
+      if (index->binary == scalar::BinaryOp::FloorDiv) {
+        extent = last - first + 1;
+        min = first;
+      } else if (scalar::prove_equal(first, last, bounds_).value_or(false)) {
+        min = floormod(min, index->args[1]);
+      } else {
+        region.dims.push_back(whole);
+        continue;
+      }
+    }
+    extent = scalar::simplify(extent, bounds_);
+    if (scalar::is_int(extent) && extent->ivalue < 0) extent = imm(0);  // of an empty range nothing is read
+    // What an axis as long as the dimension reads is there, guarded or not.
+    bool exists = false;
+    for (const te::Axis* a : axes) exists |= index == a->var && scalar::equal(a->extent, t.shape[d]);
+    region.dims.push_back({scalar::simplify(min, bounds_), extent, limited ? scalar::simplify(t.shape[d]) : Expr{},
+                           below || (!exists && bodies_.is_guarded(load, index))});
+  }
+  return region;
+}
+
+void Regions::merge(Region& into, Region more, const TensorNode& t) const {
+  if (into.dims.empty()) {
+    into = std::move(more);
+    return;
+  }
+  for (size_t d = 0; d < into.dims.size(); ++d) {
+    Range &a = into.dims[d], &b = more.dims[d];
+    Expr shift = scalar::simplify(b.min - a.min, bounds_);
+    if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
+      int64_t low = std::min<int64_t>(0, shift->ivalue),
+              high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
+      a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit,
+           a.guarded || b.guarded};
+    } else if (scalar::is_int(shift, 0)) {
+      if (!scalar::equal(a.extent, b.extent)) a.extent = scalar::simplify(scalar::max(a.extent, b.extent), bounds_);
+      a.limit = a.limit ? a.limit : b.limit, a.guarded |= b.guarded;
+    } else {
+      a = {imm(0), scalar::simplify(t.shape[d])};
+    }
+  }
+}
+
+Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
+  Ranges r = full_ranges(*t);
+  for (size_t d = 0; d < t->axes.size(); ++d) {
+    const Range& dim = region.dims[d];
+    const bool step =
+        t->before && t->axes[d].var->name == of(*t).fold;  // the last one; those before have been computed
+    r[t->axes[d].var.get()] =
+        step ? Range{scalar::simplify(dim.min + dim.extent - 1, bounds_), imm(1)} : within(dim, *t, d);
+  }
+  return r;
+}
+
+// A scan keeps the step before in its ring; what it loads of itself is one step back along the axis that it folds
+// along.
+static void check_scan(const TensorNode& scan, const StageSchedule& s) {
+  bool follows = s.place == Place::At && !s.fold.empty();
+  scalar::visit(scan.body, [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(scan.before.get()))
+      return;
+    for (size_t d = 0; d < n->args.size(); ++d) {
+      const Expr& var = scan.axes[d].var;
+      follows &= scalar::equal(scalar::simplify(n->args[d]), var->name == s.fold ? scalar::simplify(var - 1) : var);
+    }
+  });
+  if (!follows)
+    refuse("place it at a loop of its reader, with 'fold' along the axis of its steps",
+           "stage '{}' is a scan: a step of it needs the one before", scan.name);
+}
+
+// What can be said of a schedule before any loop is built.
+void check_places(const te::Tensors& stages, const Schedule& schedule) {
+  auto schedule_of = [&](const std::string& name) -> const StageSchedule* {
+    auto it = schedule.stages.find(name);
+    return it == schedule.stages.end() ? nullptr : &it->second;
+  };
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder()) continue;
+    const StageSchedule* s = schedule_of(t->name);
+    if (!s) refuse(format("add 'stage {}: inline' or another place", t->name), "stage '{}' has no schedule", t->name);
+    if (s->place == Place::Inline && t->combiner != te::Combiner::None)
+      refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined",
+             t->name);
+    if (s->from_border && !guarded(*t))
+      refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
+    if (!s->ahead.empty() && innermost_serial(*t, *s) < 0)
+      refuse("leave 'ahead' out", "stage '{}' has no serial loop in which '{}' could be fetched", t->name,
+             s->ahead.front().array);
+    if (t->before) check_scan(*t, *s);
+    if (s->place != Place::At) continue;
+    const StageSchedule* c = schedule_of(s->consumer);
+    if (!c || c->place == Place::Inline)
+      refuse("name the stage that it is inlined into",
+             "stage '{}' is placed at '{}', which is inlined and has no loops", t->name, s->consumer);
+    if (s->level > static_cast<int>(c->loops.size()))
+      refuse(format("{} is the innermost place", c->loops.size()),
+             "stage '{}' is placed inside {} loops of '{}', which has {}", t->name, s->level, s->consumer,
+             c->loops.size());
+  }
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,72 @@
+// What a stage placed inside another's loops must compute: interval analysis of the index maps.
+//
+//   for y in 0..14 { for x in 0..4 { C[y, x * 14 .. + 14] } }      C reads P[y * 2 + k, x * 28 + l], k, l < 3
+//   inside both loops P is needed at [y * 2, + 3), [x * 28, + 29)
+#pragma once
+
+#include <unordered_map>
+
+#include "relay/lower/schedule/expand.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+// What is left of an axis inside the loops opened so far: [min, min + extent). With a `limit`, extent is a constant
+// that may reach beyond it: lanes at and past the limit must not be stored. With `guarded`, a part of a required region
+// may lie outside of the stage, because its reader has a guard.
+struct Range {
+  Expr min, extent;
+  Expr limit = {};
+  bool guarded = false;
+};
+using Ranges = std::unordered_map<const scalar::Node*, Range>;  // by axis variable
+
+struct Region {
+  std::vector<Range> dims;  // one a dimension of the stage
+};
+
+// A schedule that cannot be built; build_kernels turns it into its diagnostic.
+struct IllegalSchedule {
+  Diagnostic diagnostic;
+};
+template <class... Args>
+[[noreturn]] void refuse(std::string help, fmt::format_string<Args...> text, Args&&... args) {
+  throw IllegalSchedule{
+      {DiagnosticKind::illegal_schedule, format(text, std::forward<Args>(args)...), {}, {}, {}, std::move(help)}};
+}
+
+// `bounds` is what is known of the loop variables, kept by the builder.
+class Regions {
+ public:
+  Regions(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies, const scalar::Bounds& bounds)
+      : stages_(stages), schedule_(schedule), bodies_(bodies), bounds_(bounds) {}
+
+  const StageSchedule& of(const te::TensorNode& stage) const;
+  // All of every axis.
+  Ranges full_ranges(const te::TensorNode& stage) const;
+  // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the
+  // axes.
+  Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const;
+  // What a stage itself reads of t in these ranges.
+  Region read_by(const te::TensorNode& stage, const te::TensorNode& t, const Ranges& ranges) const;
+  // The ranges of t's axes that compute a region: the part of it that exists.
+  Ranges region_ranges(const te::Tensor& t, const Region& region) const;
+  // What is left of `axis` of `stage`: of a ragged one, where the axes that its extent depends on stand now.
+  Range left_of(const te::Axis& axis, const te::TensorNode& stage, const Ranges& ranges) const;
+
+ private:
+  Range within(const Range& range, const te::TensorNode& t, size_t d) const;
+  bool is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const;
+  Region access(const Expr& load, const te::TensorNode& user, const Ranges& ranges, const te::TensorNode& t) const;
+  void merge(Region& into, Region more, const te::TensorNode& t) const;
+
+  const te::Tensors& stages_;
+  const Schedule& schedule_;
+  const Expanded& bodies_;
+  const scalar::Bounds& bounds_;
+};
+
+// What can be said of a schedule before any loop is built; throws IllegalSchedule.
+void check_places(const te::Tensors& stages, const Schedule& schedule);
+
+}  // namespace relay::lower
