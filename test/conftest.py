@@ -27,7 +27,7 @@ def aimed_at(target, compile_native):
         try:
             return compile_native(*given)
         except Exception as error:
-            if given != list(args) and re.search(r"error\[R0602\]: the artifact is for", str(error)):
+            if given != list(args) and re.search(r"error\[R0602\]: the model is compiled for", str(error)):
                 pytest.skip(f"compiled only: this machine does not run code for {target}")
             raise
 

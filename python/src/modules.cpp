@@ -93,7 +93,7 @@ static nb::object get_item(const PyModule& self, nb::handle key) {
 static Ref<const ir::GlobalVar> global_var(const PyModule& self, const std::string& name) {
   auto it = self.module.functions.find(name);
   if (it == self.module.functions.end())
-    throw nb::value_error(printable(format("the module has no function @{}", shortened(name))).c_str());
+    throw nb::value_error(printable(format("the module does not define the function @{}", shortened(name))).c_str());
   Ref<const ir::GlobalVar> var = make<ir::GlobalVar>(name);
   var->type = it->second->type;
   return var;

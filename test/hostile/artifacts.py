@@ -60,8 +60,9 @@ def put(at, value, size=8):
     return change
 
 
-RUN_ONLY = ("check-fails", "data-cyclic", "branch-on-value", "field-of-tensor", "field-index", "escapes", "kernel-name",
-            "array-negative", "array-overflow", "binding-offset", "array-bytes", "array-bytes-small")  # fmt: skip
+RUN_ONLY = ("step-tasks-many", "check-fails", "data-cyclic", "branch-on-value", "field-of-tensor", "field-index",
+            "escapes", "kernel-name", "array-negative", "array-overflow", "binding-offset", "array-bytes",
+            "array-bytes-small")  # fmt: skip
 INVALID = "R0402 R0405"
 BEHIND = [  # kind, what it attacks, what must be answered
     ("input-index", "an input that is no array", refused(INVALID, "array")),
@@ -72,6 +73,7 @@ BEHIND = [  # kind, what it attacks, what must be answered
     ("step-operands", "a step whose operands lie beyond the pool", refused(INVALID)),
     ("step-sizes", "a step whose sizes lie beyond the pool", refused(INVALID)),
     ("step-tasks", "a step whose number of tasks is no size", refused(INVALID)),
+    ("step-tasks-many", "a step of 2^40 tasks on arrays of a few bytes", refused("R0402", "tasks")),
     ("array-constant", "an array of a constant that does not exist", refused(INVALID)),
     ("array-input", "an array of an input that does not exist", refused(INVALID)),
     ("array-rank", "an array of 1,000 dimensions", refused(INVALID)),

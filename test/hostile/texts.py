@@ -26,7 +26,7 @@ kinds(
     "if-tower",
     "nested if: recursion of parser, typing, lowering",
     fine("1"),
-    lambda v: v.program(main(tower("if (%c) { ", "1", " } else { 2 }", v.size(N, M // 20)), "%c: bool")),
+    lambda v: v.program(main(tower("if (%c) { ", "1", " } else { 2 }", v.size(N, M // 4)), "%c: bool")),
 )
 kinds(
     "if-conditions",
@@ -132,6 +132,18 @@ kinds(
     ),
 )
 kinds(
+    "dimension-variables",
+    "a dimension that is a sum of 10^4 variables, which no input tells: named in few words",
+    refused("R0304"),
+    lambda v: v.program(main("nn.relu(%x)", tensor("+".join(f"n{i}" for i in range(v.size(2, 10_000)))))),
+)
+kinds(
+    "dimension-sum",
+    "a dimension that is a sum of 10^4 terms",
+    fine(),
+    lambda v: v.program(main("nn.relu(%x)", tensor("+".join(["n"] * v.size(2, 10_000))))),
+)
+kinds(
     "pattern-depth",
     "tuples in a pattern",
     refused("R0105"),
@@ -210,31 +222,30 @@ kinds(
 )
 kinds(
     "concatenate-inputs",
-    "a concatenation of 1,000 inputs",
+    "a concatenation of 5,000 inputs",
     fine(),
     lambda v: v.program(
         main(
             f"concatenate(({','.join(f'%x{i}' for i in range(n))}), axis=0)",
             ", ".join(tensor("2, 2", f"x{i}") for i in range(n)),
         )
-        if (n := v.size(200, 1_000))
+        if (n := v.size(200, 5_000))
         else ""
     ),
 )
 kinds(
     "concatenate-one",
-    "a concatenation of 1,000 times one input",
+    "a concatenation of 5,000 times one input",
     fine(),
-    lambda v: v.program(main(f"concatenate(({','.join(['%x'] * v.size(200, 1_000))}), axis=0)", tensor("2, 2"))),
+    lambda v: v.program(main(f"concatenate(({','.join(['%x'] * v.size(200, 5_000))}), axis=0)", tensor("2, 2"))),
 )
 kinds(
     "split-outputs",
-    "a split into 2,000 outputs",
+    "a split into 20,000 outputs",
     fine(),
     lambda v: v.program(
-        main(f"split(%x, indices_or_sections={n}, axis=0)", tensor(f"{n}, 2")) if (n := v.size(200, 2_000)) else ""
+        main(f"split(%x, indices_or_sections={n}, axis=0)", tensor(f"{n}, 2")) if (n := v.size(200, 20_000)) else ""
     ),
-    long=True,
 )
 kinds(
     "split-sections",

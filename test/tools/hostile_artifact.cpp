@@ -70,6 +70,14 @@ const std::map<std::string, Change>& changes() {
       {"step-operands", [](Program& p) { any(segment(p).steps).args = {far(), far()}; }},
       {"step-sizes", [](Program& p) { any(segment(p).steps).sizes = {far(), 7}; }},
       {"step-tasks", [](Program& p) { any(segment(p).steps).tasks = far(); }},
+      {"step-tasks-many",
+       [](Program& p) {
+         Segment& s = segment(p);
+         Step& step = any(s.steps);
+         if (step.kind != Step::Kind::Kernel) throw NothingToChange{};
+         static const int64_t counts[] = {int64_t{1} << 46, int64_t{1} << 40, INT64_MAX, 100'000'000'000};
+         s.sizes.at(step.tasks) = SizeExpr::constant(counts[seeded() % std::size(counts)]);
+       }},
       {"array-constant", [](Program& p) { array(p, Array::Kind::Constant).index = far(); }},
       {"array-input", [](Program& p) { array(p, Array::Kind::Input).index = far(); }},
       {"array-rank", [](Program& p) { any(segment(p).arrays).shape.resize(1000, SizeExpr::constant(1)); }},

@@ -153,7 +153,7 @@ class Splitter {
   }
 
   // What the rest of the segment reads of these calls and of what they are computed from. What depends on no argument,
-  // it computes itself. Empty if something is no tensor.
+  // it computes itself. Empty if something is not a tensor.
   Exprs results_of(const Exprs& heavy) const {
     NodeSet varying, part;
     const Exprs all = nodes_below({body_}, {});

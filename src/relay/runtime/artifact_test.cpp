@@ -310,7 +310,7 @@ TEST(Artifact, RefusesAnotherMachine) {
   if (text.find("amx_fp16") == std::string::npos) {
     Status lacking = check_machine({"granite", "x86_64-unknown-linux-gnu", "", {"+avx2", "+amx-fp16"}});
     ASSERT_FALSE(lacking);
-    EXPECT_EQ(lacking.errors()[0].message, "the artifact is for granite, and this machine lacks amx-fp16");
+    EXPECT_EQ(lacking.errors()[0].message, "the model is compiled for granite, and this machine lacks amx-fp16");
   }
 #endif
 }

@@ -176,12 +176,12 @@ relay_status relay_model_run(relay_model* model, const relay_tensor* inputs, siz
     for (size_t i = 0; i < input_count; ++i) {
       in.push_back(from_c(inputs[i]));
       if (!in.back() && inputs[i].data != nullptr)
-        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of input {} is not lawful", i));
+        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of input {} is not valid", i));
     }
     for (size_t i = 0; i < output_count; ++i) {
       out.push_back(outputs[i].data ? from_c(outputs[i]) : Tensor());
       if (!out.back() && outputs[i].data != nullptr)
-        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of output {} is not lawful", i));
+        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of output {} is not valid", i));
     }
     Status status = model->executable->run_into(in, out);
     if (!status) return fail(status.errors());
@@ -215,7 +215,7 @@ relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)
     if (tensor == nullptr || value == nullptr) return null_pointer();
     Tensor view = from_c(*tensor);
     if (!view && !(view.rank() > 0 && view.elements() == 0))
-      return fail(RELAY_BAD_ARGUMENT, "the shape, dtype or data of the tensor is not lawful");
+      return fail(RELAY_BAD_ARGUMENT, "the shape, dtype or data of the tensor is not valid");
     if (release == nullptr) {
       Tensor copy = Tensor::empty(view.shape(), view.dtype());
       if (view.bytes() > 0) std::memcpy(copy.mutable_data(), view.data(), view.bytes());

@@ -186,7 +186,7 @@ Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> inpu
       std::optional<int64_t> value = evaluate(e, variables);
       if (known && (!value || *value < 0))
         return Diagnostic{DiagnosticKind::wrong_input,
-                          format("dimension `{}` has no lawful value for these inputs", str(e, s.variables)),
+                          format("dimension `{}` has no valid value for these inputs", str(e, s.variables)),
                           {},
                           {},
                           {},

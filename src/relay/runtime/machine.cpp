@@ -92,13 +92,13 @@ static const std::set<std::string>& cpu_flags() {
 Status check_machine(const ArtifactTarget& target) {
   std::string architecture = target.triple.substr(0, target.triple.find('-'));
   if (!architecture.empty() && architecture != this_architecture)
-    return Diagnostic{
-        DiagnosticKind::incompatible_artifact,
-        format("the artifact is for {} ({}), and this machine is {}", architecture, target.name, this_architecture),
-        {},
-        {},
-        {},
-        "compile the model on this machine, or with a --target for it"};
+    return Diagnostic{DiagnosticKind::incompatible_artifact,
+                      format("the model is compiled for {} ({}), and this machine is {}", architecture, target.name,
+                             this_architecture),
+                      {},
+                      {},
+                      {},
+                      "compile the model on this machine, or with a --target for it"};
   std::vector<std::string> missing;
   for (const std::string& feature : target.features) {
     std::string_view name = starts_with(feature, "+") ? std::string_view(feature).substr(1) : std::string_view(feature);
@@ -110,7 +110,7 @@ Status check_machine(const ArtifactTarget& target) {
   }
   if (missing.empty()) return ok();
   Diagnostic d{DiagnosticKind::incompatible_artifact,
-               format("the artifact is for {}, and this machine lacks {}", target.name, join(missing, ", "))};
+               format("the model is compiled for {}, and this machine lacks {}", target.name, join(missing, ", "))};
   d.help = "compile the model for this machine, or for a target with fewer features";
   return d;
 }

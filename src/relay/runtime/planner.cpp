@@ -91,11 +91,28 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
   return lives;
 }
 
+int64_t add_tasks(int64_t most, const Shape& shape, DType dtype, int64_t bytes) {
+  constexpr int64_t most_of_empty = int64_t{1} << 32;  // of arrays without elements, whose tasks do nothing
+  bool empty = false;
+  int64_t rows = 1;
+  for (int64_t d : shape)
+    if (d <= 0)
+      empty = true;
+    else if (__builtin_mul_overflow(rows, d, &rows) || rows > Limits::array_bytes)
+      rows = Limits::array_bytes;
+  rows = empty ? std::min(rows, most_of_empty) : rows * dtype.bytes();
+  return most + std::max(rows, std::min(bytes, Limits::array_bytes));
+}
+
+std::string too_many_tasks(int64_t tasks, int64_t most) {
+  return format("a kernel has {} tasks, but its arrays account for {} at most", tasks, most);
+}
+
 Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t> variables) {
   Plan p;
   p.variables = std::move(variables);
   auto no_value = [&](const SizeExpr& e, const char* what) {
-    Diagnostic d{DiagnosticKind::wrong_input, format("segment `{}`: {} `{}` has no lawful value for these inputs",
+    Diagnostic d{DiagnosticKind::wrong_input, format("segment `{}`: {} `{}` has no valid value for these inputs",
                                                      f.name, what, str(e, f.variables))};
     for (size_t v = 0; v < f.variables.size(); ++v)
       d.notes.push_back(format("`{}` is {}", f.variables[v], p.variables[v]));
@@ -135,6 +152,20 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
   for (const Step& in : f.steps) {
     if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen)
       p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
+    if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen) {
+      int64_t most = 1;
+      for (uint32_t i = 0; i < in.args.count; ++i) {
+        const uint32_t array = f.operands[in.args.begin + i];
+        most = add_tasks(most, p.shapes[array], f.arrays[array].dtype, p.bytes[array]);
+      }
+      if (p.sizes[in.tasks] > most)
+        return Diagnostic{DiagnosticKind::corrupt_file,
+                          format("segment `{}`: {}", f.name, too_many_tasks(p.sizes[in.tasks], most)),
+                          {},
+                          {},
+                          {},
+                          "compile the model again"};
+    }
     if (in.kind == Step::Kind::CheckIndices) {
       const uint32_t indices = f.operands[in.args.begin];
       if (p.bytes[indices] != *element_count(p.shapes[indices]) * f.arrays[indices].dtype.bytes())

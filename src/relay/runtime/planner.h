@@ -39,7 +39,14 @@ struct Plan {
   int64_t lower_bound = 0;    // no plan can need less
   int64_t scratch_bytes = 0;  // the largest of its kernels
 };
-// `program` is valid. Fails with wrong_input or out_of_memory when a size is negative, too large or has no value.
+// How many tasks a kernel may have: one for each byte of its arrays, and one more; an array without elements counts as
+// its other dimensions do. From those of the arrays before (1: none) and an array. More would do nothing, for very
+// long.
+int64_t add_tasks(int64_t most, const Shape& shape, DType dtype, int64_t bytes);
+std::string too_many_tasks(int64_t tasks, int64_t most);
+
+// `program` is valid. Fails with wrong_input or out_of_memory when a size is negative, too large or has no value,
+// and with corrupt_file when a kernel has more tasks than its arrays account for.
 Result<Plan> plan(const Program& program, const Segment& segment, std::vector<int64_t> variables);
 
 }  // namespace relay::runtime

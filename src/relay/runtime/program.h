@@ -223,7 +223,7 @@ struct Port {
   bool is_tensor = false;
   DType dtype{};                     // of a tensor, and ...
   std::vector<SizeExpr> shape{};     // ... over Signature::variables
-  std::optional<ObjectKind> kind{};  // of an input that is no tensor: refuse others (none: the type is a parameter)
+  std::optional<ObjectKind> kind{};  // of an input that is not a tensor: refuse others (none: the type is a parameter)
   uint32_t data_type = 0;            // of data: which of Program::types
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/runtime/planner.h"
 #include "relay/runtime/program.h"
 
 namespace relay::runtime {
@@ -30,6 +31,7 @@ class Validator {
       if (!failed_) segment(s);
     for (const DataType& type : program_.types)
       if (!failed_) data_type(type);
+    most_fields_ = most_fields();
     for (const Function& f : program_.functions)
       if (!failed_) function(f);
     if (!program_.functions.empty() && !failed_) signature(program_.signature);
@@ -52,15 +54,17 @@ class Validator {
       fail(DiagnosticKind::limit_exceeded, format("it has {} {}, more than the limit of {}", count, what, most));
   }
   void text(const std::string& s, const char* what) {
-    check(!s.empty(), format("{} is empty", what));
+    if (s.empty()) fail(DiagnosticKind::corrupt_file, format("{} is empty", what));
     limit(s.size(), Limits::text, "bytes in a name");
   }
   void size(const SizeExpr& e, size_t variables, const char* what) {
     limit(e.words.size(), Limits::words, "words in a size");
-    check(is_well_formed(e, variables), format("{} is not a well-formed expression", what));
+    if (!is_well_formed(e, variables))
+      fail(DiagnosticKind::corrupt_file, format("{} is not a well-formed expression", what));
   }
   void range(Range r, size_t most, const char* what) {
-    check(r.begin <= most && r.count <= most - r.begin, format("{} {}+{} of {}", what, r.begin, r.count, most));
+    if (r.begin > most || r.count > most - r.begin)
+      fail(DiagnosticKind::corrupt_file, format("{} {}+{} of {}", what, r.begin, r.count, most));
   }
 
   // Each constant without data is made once, of what is there by then.
@@ -77,7 +81,6 @@ class Validator {
       check(p.kernel < program_.kernels.size(), "a preparation's kernel does not exist");
       check(p.result < p.args.size() && p.args.size() <= Limits::rank && p.sizes.size() <= Limits::variables,
             "a preparation writes nothing");
-      check(p.tasks >= 0 && p.tasks <= Limits::array_bytes, "a preparation's task count is out of range");
       for (size_t i = 0; i < p.args.size() && !failed_; ++i) {
         check(p.args[i] < there.size(), "a constant that is prepared does not exist");
         if (!failed_)
@@ -87,6 +90,8 @@ class Validator {
       there[p.args[p.result]] = true;
       size_t read = 0;
       for (size_t i = 0; i < p.args.size(); ++i) read += i == p.result ? 0 : program_.constants[p.args[i]].bytes();
+      check(p.tasks >= 0 && static_cast<uint64_t>(p.tasks) <= 1 + read + program_.constants[p.args[p.result]].bytes(),
+            "a preparation's task count is out of range");
       check(program_.constants[p.args[p.result]].bytes() / Preparation::most_growth <= read,
             "a preparation makes too much of little");
     }
@@ -184,7 +189,7 @@ class Validator {
       check(b.variable < variables.size() && b.input < inputs, "a shape variable is bound from nothing");
       if (failed_) return bound;
       check(b.dim < rank(b.input), "a shape variable is bound from a missing dimension");
-      check(b.factor != 0 && b.factor != -1, "a shape variable's factor is not lawful");
+      check(b.factor != 0 && b.factor != -1, "a shape variable's factor is 0 or -1");
       bound[b.variable] = true;
     }
     for (const std::string& name : variables) text(name, "a shape variable's name");
@@ -212,7 +217,7 @@ class Validator {
       case Step::Kind::Kernel:
         check(step.kernel < program_.kernels.size(), "a kernel does not exist");
         check(step.tasks < f.sizes.size(), "a task count does not exist");
-        return;
+        return tasks(f, step);
       case Step::Kind::CheckIndices: return index_check(f, step);
       case Step::Kind::Copy:
         check(step.args.count == 2, "a copy needs two arrays");
@@ -222,6 +227,23 @@ class Validator {
         return;
     }
     check(false, "a step is unknown");
+  }
+
+  // Where all sizes are known; plan() looks at the others.
+  void tasks(const Segment& f, const Step& step) {
+    if (failed_) return;
+    const std::optional<int64_t> count = f.sizes[step.tasks].as_constant();
+    int64_t most = 1;
+    for (uint32_t i = 0; i < step.args.count; ++i) {
+      const Array& a = f.arrays[f.operands[step.args.begin + i]];
+      const std::optional<int64_t> bytes = a.bytes.as_constant();
+      Shape shape;
+      for (const SizeExpr& e : a.shape)
+        if (const std::optional<int64_t> extent = e.as_constant()) shape.push_back(*extent);
+      if (!count || !bytes || shape.size() != a.shape.size()) return;
+      most = add_tasks(most, shape, a.dtype, *bytes);
+    }
+    if (count && *count > most) fail(DiagnosticKind::corrupt_file, too_many_tasks(*count, most));
   }
 
   void index_check(const Segment& f, const Step& step) {
@@ -287,6 +309,22 @@ class Validator {
     check(port.kind != ObjectKind::Data || port.data_type < program_.types.size(), "a port's data type does not exist");
     check(parse_dtype(port.dtype.str()) == port.dtype, "a port's element type is unknown");
     for (const SizeExpr& e : port.shape) size(e, variables, "a dimension");
+  }
+
+  // Of the tuples and data that functions make. What comes from outside may have as many as there may be: an input
+  // that is not a tensor, an argument of a closure that is returned.
+  size_t most_fields() const {
+    size_t most = 0;
+    bool from_outside = false;
+    for (const Port& port : program_.signature.inputs) from_outside |= !port.is_tensor;
+    for (const DataType& type : program_.types)
+      for (const Constructor& c : type.constructors) most = std::max<size_t>(most, c.arity);
+    for (const Function& f : program_.functions)
+      for (const Instruction& in : f.code) {
+        if (in.op == Op::MakeTuple) most = std::max<size_t>(most, in.args.count);
+        from_outside |= in.op == Op::MakeClosure;
+      }
+    return from_outside ? Limits::fields : most;
   }
 
   void function(const Function& f) {
@@ -358,8 +396,8 @@ class Validator {
       case Op::WriteReference: return args(2);
       case Op::Drop: check(in.args.count == 1 && f.operands[in.args.begin].last, "a drop is not the last use"); return;
       case Op::Fail: check(in.index < f.messages.size(), "a message does not exist"); return args(0);
+      case Op::GetField: check(in.index < most_fields_, "no value has such a field"); return args(1);
       case Op::Move:
-      case Op::GetField:
       case Op::MakeTensor:
       case Op::MakeReference:
       case Op::ReadReference:
@@ -428,6 +466,7 @@ class Validator {
 
   const Program& program_;
   std::string where_;
+  size_t most_fields_ = 0;
   std::optional<Diagnostic> failed_;
 };
 

@@ -117,7 +117,7 @@ class Checker {
   void unknown_global(const GlobalVar& g) {
     std::vector<std::string> names;
     for (const auto& [name, function] : module_->functions) names.push_back(name);
-    fail(DiagnosticKind::unknown_global, format("the module has no function @{}", g.name), g.span,
+    fail(DiagnosticKind::unknown_global, format("the module does not define the function @{}", g.name), g.span,
          "define it in the module");
     if (std::optional<std::string> near = nearest(g.name, names); near && !errors.empty())
       errors.back().help = format("did you mean @{}?", *near);

@@ -32,7 +32,7 @@ Status valid_sizes(const Type& type) {
     if (scalar::is_int(d) ? d->ivalue >= 0 : scalar::is_any(d) || !scalar::free_vars(d).empty()) continue;
     return refused(DiagnosticKind::constraint,
                    format("a dimension would be {}, which is {}", scalar::str(d),
-                          scalar::is_int(d) ? "below zero" : "no size that 64 bits hold"),
+                          scalar::is_int(d) ? "below zero" : "more than 64 bits hold"),
                    "change the sizes or attributes that it is made from");
   }
   return ok();

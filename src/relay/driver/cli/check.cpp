@@ -175,7 +175,8 @@ void add_check(CLI::App& app, Chosen& chosen) {
       add_verb(app, "check", "Say what stands in the way of a model, all of it at once",
                "  relay check model.onnx\n  relay check model.onnx --json | jq .problems\n"
                "Exit status: 0 when nothing stands in the way, 3 when the model is right and Relay cannot\n"
-               "do it (yet), 1 when the model is malformed or another thing is wrong.");
+               "do it (yet), 1 when the model is malformed or another thing is wrong. A text without @main is a\n"
+               "library: it is read and typed, the last line says so, and the exit status is 0.");
   std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);

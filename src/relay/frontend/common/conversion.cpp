@@ -59,7 +59,10 @@ KnownRef Conversion::known(size_t i) const {
 std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
   KnownRef k = known(i);
   if (k && !k->dtype.is_float() && k->shape.size() <= 1) return k->values;
-  if (k)
+  const ir::Constant* c = k || !has(i) ? nullptr : ir::as<ir::Constant>(inputs_[i].expr);
+  if (c && c->value.elements() > max_known)
+    over_limit("{} has {} elements, and {} are the limit", what, c->value.elements(), max_known);
+  else if (k)
     bad("{} should be a list of integers, but is {} of rank {}", what, k->dtype.str(), k->shape.size());
   else
     report(DiagnosticKind::unsupported_operator,

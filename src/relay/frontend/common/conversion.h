@@ -140,6 +140,12 @@ class Conversion {
     return report(DiagnosticKind::bad_model, format(what, std::forward<Args>(args)...),
                   "export the model again: this node contradicts what its operator takes");
   }
+  // The node is valid, and asks for more than there may be.
+  template <class... Args>
+  Failure over_limit(fmt::format_string<Args...> what, Args&&... args) {
+    return report(DiagnosticKind::limit_exceeded, format(what, std::forward<Args>(args)...),
+                  "use fewer dimensions, or shorter lists of sizes");
+  }
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }  // the problem has been reported
   // What the converter gave, if it did not fail; a result that the node names and that is not there is reported.

@@ -1,5 +1,5 @@
 // The sizes of a model's inputs that are not numbers: one shape variable for each name, and one of its own for each
-// size that has no name.
+// size without a name.
 #pragma once
 
 #include <map>

@@ -162,7 +162,7 @@ Values Unsqueeze(Convert& c) {
   if (!axes) return {};
   std::sort(axes->begin(), axes->end());
   for (int64_t axis : *axes) to.insert(to.begin() + axis, scalar::imm(1));
-  if (to.size() > max_rank) return c.bad("the result has more than {} axes", max_rank);
+  if (to.size() > max_rank) return c.over_limit("the result has {} axes, and {} are the limit", to.size(), max_rank);
   return reshaped_value(c, to, [&] {
     Expr x = c.input(0);
     for (int64_t axis : *axes) x = c.emit("expand_dims", {x}, {{"axis", axis}, {"num_newaxis", int64_t{1}}});
@@ -202,7 +202,7 @@ Values Expand(Convert& c) {
   if (!wanted) return {};
   Dims from = shape_of_input(c), to = *wanted;
   size_t rank = std::max(from.size(), to.size());
-  if (rank > max_rank) return c.bad("the result has more than {} axes", max_rank);
+  if (rank > max_rank) return c.over_limit("the result has {} axes, and {} are the limit", rank, max_rank);
   from.insert(from.begin(), rank - from.size(), scalar::imm(1));
   to.insert(to.begin(), rank - to.size(), scalar::imm(1));
   for (size_t i = 0; i < rank; ++i) {
@@ -340,7 +340,9 @@ Values ConstantOfShape(Convert& c) {
     if (is_int(d)) extents.push_back(d->ivalue);
   }
   std::optional<int64_t> count = element_count(extents);
-  if (!count || shape->size() > max_rank) return c.bad("the shape is too large");
+  if (shape->size() > max_rank)
+    return c.over_limit("the result has {} axes, and {} are the limit", shape->size(), max_rank);
+  if (!count) return c.bad("the shape is too large");
   if (extents.size() == shape->size() && *count <= max_known) {
     Tensor full = Tensor::empty(extents, value.dtype());
     for (int64_t i = 0; i < *count; ++i)

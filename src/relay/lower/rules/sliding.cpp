@@ -1,5 +1,5 @@
-// Groups that were joined (lower/plan/sliding.h), scheduled row by row. The other rules have made a kernel of each; here
-// they move into the loop over the rows of the last one:
+// Groups that were joined (lower/plan/sliding.h), scheduled row by row. The other rules have made a kernel of each;
+// here they move into the loop over the rows of the last one:
 //
 //   for each block of rows                     (a task)
 //     for y

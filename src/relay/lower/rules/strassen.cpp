@@ -1,5 +1,5 @@
-// A product in Strassen's form (lower/algorithms/strassen.h). The sums of the data are a kernel of their own, which products of
-// the same data share; then
+// A product in Strassen's form (lower/algorithms/strassen.h). The sums of the data are a kernel of their own, which
+// products of the same data share; then
 //
 //   for each pair of blocks of columns            (the tasks)
 //     product[p][pairs of rows][block]            one register-tiled contraction for each: those of sums of weights,

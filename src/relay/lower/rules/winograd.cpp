@@ -1,5 +1,5 @@
-// A convolution in Winograd's form (lower/algorithms/winograd.h). Blocks of tiles are the outer loops of the epilogue; inside,
-// everything stays in L2:
+// A convolution in Winograd's form (lower/algorithms/winograd.h). Blocks of tiles are the outer loops of the epilogue;
+// inside, everything stays in L2:
 //
 //   for each block of tiles                           (the tasks)
 //     input[points][tiles][C]                         transformed data

@@ -1,4 +1,5 @@
-// Attention as ONNX Runtime's optimiser writes it: with projections, biases, masks of lengths, and keys of earlier calls.
+// Attention as ONNX Runtime's optimiser writes it: with projections, biases, masks of lengths, and keys of earlier
+// calls.
 #include <cmath>
 
 #include "relay/frontend/onnx/heads.h"
@@ -12,8 +13,8 @@ using ir::Expr;
 
 namespace {
 
-// 0 where a key counts, mask_filter_value where it is padding; over (N, 1, 1, L) or (N, 1, S, L). The mask is of lengths
-// (N), of ends and then begins (2 N), or has 0 for padding: (N, L), (N, S, L).
+// 0 where a key counts, mask_filter_value where it is padding; over (N, 1, 1, L) or (N, 1, S, L). The mask is of
+// lengths (N), of ends and then begins (2 N), or has 0 for padding: (N, L), (N, S, L).
 Expr padding_of(Convert& c, const Expr& mask, const Expr& scores) {
   const Dims &s = c.shape(scores), &m = c.shape(mask);
   const DType dtype = c.dtype(scores);

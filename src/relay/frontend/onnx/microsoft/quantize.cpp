@@ -158,8 +158,8 @@ Values DynamicQuantizeMatMul(Convert& c) {
   return {real_product(c, a.values, a.zero, a.scale, c.input(1), optional(c, 3), c.input(2), optional(c, 4))};
 }
 
-// A times the transpose of N rows of weights, in blocks of `block_size` with a scale each; their integers stay packed in
-// the model.
+// A times the transpose of N rows of weights, in blocks of `block_size` with a scale each; their integers stay packed
+// in the model.
 Values MatMulNBits(Convert& c) {
   const int64_t k = c.integer("K", 0), n = c.integer("N", 0), bits = c.integer("bits", 4),
                 block = c.integer("block_size", 0);
