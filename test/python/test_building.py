@@ -38,6 +38,31 @@ def test_operators_take_attributes_by_position():
     assert relay.nn is relay.op.nn and relay.image.resize2d is relay.op.image.resize2d
 
 
+def test_operators_have_the_signatures_of_relay():
+    """Positional order, defaults, and numbers or lists where a tensor may stand."""
+    x = relay.var("x", shape=(4, 6))
+    value = np.arange(24, dtype=np.float32).reshape(4, 6)
+    assert (run(relay.trilu(x, 1), value) == np.triu(value, 1)).all()
+    assert (run(relay.collapse_sum_to(x, [6]), value) == value.sum(0)).all()
+    changed = run(relay.strided_set(x, relay.const(np.zeros((2, 6), np.float32)), [1], [3]), value)
+    assert (changed[1:3] == 0).all() and (changed[0] == value[0]).all()
+    below = run(relay.matrix_set_diag(x, relay.const(np.zeros(3, np.float32)), k=-1), value)
+    assert (below == np.where(np.eye(4, 6, -1), 0, value)).all()
+    with pytest.raises(ValueError, match="align must be"):
+        relay.matrix_set_diag(x, x, align="MIDDLE")
+    rows, columns = relay.meshgrid([relay.const([1.0, 2.0]), relay.const([3.0, 4.0, 5.0])])
+    assert (relay.evaluate(relay.module(rows + columns), []) == [[4, 5, 6], [5, 6, 7]]).all()
+    data, weight = relay.var("d", shape=(1, 2, 5, 5)), relay.var("w", shape=(2, 3, 3, 3))
+    turned = relay.nn.conv2d_transpose(data, weight, (2, 2), (1, 1), (1, 1), 3, (3, 3), 1, "NCHW", "IOHW", "", (1, 1))
+    assert relay.transform.InferType()(relay.module(turned))["main"].ret_type.concrete_shape == (1, 3, 10, 10)
+    lines = relay.var("s", shape=(1, 2, 6))
+    assert (run(relay.nn.global_max_pool1d(lines), value[None, :2])[0, :, 0] == value[:2, 5]).all()
+    row = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
+    image = relay.var("i", shape=(1, 1, 1, 4))
+    wide = relay.image.resize2d(image, (1, 8), None, "NCHW", "nearest_neighbor", "asymmetric")
+    assert (run(wide, row).ravel() == [0, 0, 1, 1, 2, 2, 3, 3]).all()
+
+
 def test_the_stub_says_what_there_is():
     from relay.op.stub import stub
 

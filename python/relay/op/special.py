@@ -3,6 +3,8 @@ results (then a TupleWrapper), or made of several operators."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _core
 from .._core import Expr
 from ..expr import TupleWrapper, const
@@ -77,9 +79,26 @@ def _argmin(data, axis=None, keepdims=False, exclude=False, select_last_index=Fa
     return _call("argmin", [data], axis=axis, **attributes)
 
 
-def _adaptive_avg_pool2d(data, output_size=None, layout="NCHW", out_layout=""):
-    size = [] if output_size is None else output_size
-    return _call("nn.adaptive_avg_pool2d", [data], output_size=size, layout=layout, out_layout=out_layout)
+def _adaptive_pool(kind: str, letters: str):
+    """nn.adaptive_max_pool2d and its like: output_size may be None."""
+    name = f"nn.adaptive_{kind}_pool{len(letters)}d"
+
+    def pool(data, output_size=None, layout="NC" + letters, out_layout=""):
+        size = [] if output_size is None else output_size
+        return _call(name, [data], output_size=size, layout=layout, out_layout=out_layout)
+
+    pool.__doc__ = None
+    return pool
+
+
+def _global_pool(kind: str, letters: str):
+    name = f"nn.adaptive_{kind}_pool{len(letters)}d"
+
+    def pool(data, layout="NC" + letters, out_layout=""):
+        return _call(name, [data], output_size=[1], layout=layout, out_layout=out_layout)
+
+    pool.__doc__ = f"{name} with one place."
+    return pool
 
 
 def _mean(data, axis=None, keepdims=False, exclude=False):
@@ -163,41 +182,146 @@ def _lrn(data, size=5, axis=1, bias=2, alpha=0.00001, beta=0.75):
     return _call("nn.lrn", [data], size=size, axis=axis, bias=bias, alpha=alpha, beta=beta)
 
 
-def _conv2d_transpose(
+def _conv_transpose(letters: str):
+    """nn.conv2d_transpose and its like: the order of Relay's Python functions."""
+    name, ones, zeros = f"nn.conv{len(letters)}d_transpose", (1,) * len(letters), (0,) * len(letters)
+
+    def conv_transpose(
+        data,
+        weight,
+        strides=ones,
+        padding=zeros,
+        dilation=ones,
+        channels=None,
+        kernel_size=None,
+        groups=1,
+        data_layout="NC" + letters,
+        kernel_layout="IO" + letters,
+        out_layout="",
+        output_padding=zeros,
+        out_dtype=None,
+    ):
+        attributes = dict(strides=strides, padding=padding, dilation=dilation, channels=channels)
+        attributes |= dict(kernel_size=kernel_size, groups=groups, data_layout=data_layout, kernel_layout=kernel_layout)
+        attributes |= dict(out_layout=out_layout, output_padding=output_padding, out_dtype=out_dtype)
+        return _call(name, [data, weight], **attributes)
+
+    conv_transpose.__doc__ = None
+    return conv_transpose
+
+
+def _conv2d_backward_weight(
+    grad,
     data,
-    weight,
     strides=(1, 1),
     padding=(0, 0),
     dilation=(1, 1),
+    groups=1,
     channels=None,
     kernel_size=None,
-    groups=1,
+    grad_layout="NCHW",
     data_layout="NCHW",
-    kernel_layout="IOHW",
-    out_layout="",
-    output_padding=(0, 0),
+    kernel_layout="OIHW",
     out_dtype=None,
 ):
-    attributes = {k: v for k, v in locals().items() if k not in ("data", "weight")}
-    return _call("nn.conv2d_transpose", [data, weight], **attributes)
+    """Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's, kernel_layout the
+    data's, out_layout the result's."""
+    attributes = dict(strides=strides, padding=padding, dilation=dilation, groups=groups, channels=channels)
+    attributes |= dict(kernel_size=kernel_size, data_layout=grad_layout, kernel_layout=data_layout)
+    return _call("nn.conv2d_backward_weight", [grad, data], **attributes, out_layout=kernel_layout, out_dtype=out_dtype)
 
 
-def _resize2d(
-    data,
-    size,
-    roi=None,
-    layout="NCHW",
-    method="linear",
-    coordinate_transformation_mode="half_pixel",
-    rounding_method="round",
-    cubic_alpha=-0.5,
-    cubic_exclude=0,
-    extrapolation_value=0.0,
-    out_dtype=None,
-):
-    attributes = {k: v for k, v in locals().items() if k != "data"}
-    attributes["roi"] = roi or []
-    return _call("image.resize2d", [data], **attributes)
+def _resize(letters: str):
+    """image.resize2d and its like: roi may be None, and rounding_method is empty by default."""
+    name = f"image.resize{len(letters)}d"
+
+    def resize(
+        data,
+        size,
+        roi=None,
+        layout="NC" + letters,
+        method="linear",
+        coordinate_transformation_mode="half_pixel",
+        rounding_method="",
+        cubic_alpha=-0.5,
+        cubic_exclude=0,
+        extrapolation_value=0.0,
+        out_dtype=None,
+    ):
+        """rounding_method is "" by default here, and "round" in the text form."""
+        attributes = dict(size=size, roi=roi or [], layout=layout, method=method, rounding_method=rounding_method)
+        attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, cubic_alpha=cubic_alpha)
+        attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value, out_dtype=out_dtype)
+        return _call(name, [data], **attributes)
+
+    return resize
+
+
+def _mirror_pad(data, pad_width, mode="SYMMETRIC"):
+    return _call("nn.mirror_pad", [data], pad_width=pad_width, mode=mode)
+
+
+def _l2_normalize(data, eps, axis=None):
+    return _call("nn.l2_normalize", [data], eps=eps, axis=axis or [])
+
+
+def _cross_entropy(predictions, targets):
+    return _call("nn.cross_entropy", [predictions, targets])
+
+
+def _cross_entropy_with_logits(predictions, targets):
+    return _call("nn.cross_entropy_with_logits", [predictions, targets])
+
+
+def _space_to_batch_nd(data, block_shape, paddings, pad_value=0):
+    return _call("nn.space_to_batch_nd", [data], block_shape=block_shape, paddings=paddings, pad_value=pad_value)
+
+
+def _batch_to_space_nd(data, block_shape, crops):
+    return _call("nn.batch_to_space_nd", [data], block_shape=block_shape, crops=crops)
+
+
+def _list(value, dtype: str) -> Expr:
+    """A list of integers as a constant."""
+    return const(np.asarray(value, dtype)) if isinstance(value, (list, tuple)) else value
+
+
+def _collapse_sum_to(data, shape):
+    """The shape is a list of integers, or an expression."""
+    return _call("collapse_sum_to", [data, _list(shape, "int32")])
+
+
+def _unravel_index(indices, shape):
+    return _call("unravel_index", [indices, _list(shape, "int32")])
+
+
+def _matrix_set_diag(data, diagonal, k=0, align="RIGHT_LEFT"):
+    """k is one diagonal or the lowest and the highest; align says how shorter ones lie, above and below the main one."""
+    low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
+    above, _, below = align.partition("_")
+    if above not in ("LEFT", "RIGHT") or below not in ("LEFT", "RIGHT"):
+        raise ValueError(f"align must be LEFT_LEFT, LEFT_RIGHT, RIGHT_LEFT or RIGHT_RIGHT, but is {align}")
+    attributes = {"super_diag_right_align": above == "RIGHT", "sub_diag_right_align": below == "RIGHT"}
+    return _call("matrix_set_diag", [data, diagonal], k1=low, k2=high, **attributes)
+
+
+def _meshgrid(data, indexing="ij"):
+    """A tuple, one field for each vector."""
+    data = list(data)
+    return TupleWrapper(_call("meshgrid", [_core.Tuple(data)], indexing=indexing), len(data))
+
+
+def _strided_set(data, v, begin, end, strides=None):
+    """begin, end and strides are lists of integers or expressions; strides are 1 by default."""
+    if strides is None:
+        count = len(begin) if isinstance(begin, (list, tuple)) else int(begin.checked_type.shape[0])
+        strides = [1] * count
+    return _call("strided_set", [data, v, *(_list(x, "int32") for x in (begin, end, strides))])
+
+
+def _trilu(data, k, upper=True):
+    """k is an integer or an expression."""
+    return _call("trilu", [data, const(k, "int32") if isinstance(k, int) else k], upper=upper)
 
 
 FUNCTIONS = {
@@ -207,24 +331,50 @@ FUNCTIONS = {
     "argsort": _argsort,
     "full": _full,
     "gather": _gather,
-    "image.resize2d": _resize2d,
+    "collapse_sum_to": _collapse_sum_to,
+    "image.resize1d": _resize("W"),
+    "image.resize2d": _resize("HW"),
+    "image.resize3d": _resize("DHW"),
     "logsumexp": _logsumexp,
+    "matrix_set_diag": _matrix_set_diag,
     "mean_std": _mean_std,
     "mean_variance": _mean_variance,
-    "nn.adaptive_avg_pool2d": _adaptive_avg_pool2d,
+    "meshgrid": _meshgrid,
+    "nn.adaptive_avg_pool1d": _adaptive_pool("avg", "W"),
+    "nn.adaptive_avg_pool2d": _adaptive_pool("avg", "HW"),
+    "nn.adaptive_avg_pool3d": _adaptive_pool("avg", "DHW"),
+    "nn.adaptive_max_pool1d": _adaptive_pool("max", "W"),
+    "nn.adaptive_max_pool2d": _adaptive_pool("max", "HW"),
+    "nn.adaptive_max_pool3d": _adaptive_pool("max", "DHW"),
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
-    "nn.conv2d_transpose": _conv2d_transpose,
+    "nn.batch_to_space_nd": _batch_to_space_nd,
+    "nn.conv1d_transpose": _conv_transpose("W"),
+    "nn.conv2d_backward_weight": _conv2d_backward_weight,
+    "nn.conv2d_transpose": _conv_transpose("HW"),
+    "nn.conv3d_transpose": _conv_transpose("DHW"),
+    "nn.cross_entropy": _cross_entropy,
+    "nn.cross_entropy_with_logits": _cross_entropy_with_logits,
     "nn.dropout": _dropout,
     "nn.dropout_raw": _dropout_raw,
+    "nn.global_avg_pool1d": _global_pool("avg", "W"),
+    "nn.global_avg_pool3d": _global_pool("avg", "DHW"),
+    "nn.global_max_pool1d": _global_pool("max", "W"),
+    "nn.global_max_pool3d": _global_pool("max", "DHW"),
+    "nn.l2_normalize": _l2_normalize,
     "nn.leaky_relu": _leaky_relu,
     "nn.lrn": _lrn,
+    "nn.mirror_pad": _mirror_pad,
     "nn.pad": _pad,
+    "nn.space_to_batch_nd": _space_to_batch_nd,
     "sort": _sort,
     "split": _split,
     "std": _std,
+    "strided_set": _strided_set,
     "strided_slice": _strided_slice,
     "take": _take,
     "topk": _topk,
+    "trilu": _trilu,
+    "unravel_index": _unravel_index,
     "variance": _variance,
 }

@@ -1,5 +1,6 @@
 // nn.pad: out[i] = data[i - before] inside of data, and outside
 //   constant: pad_val    edge: the nearest element    reflect: data mirrored at its first and last element
+// A negative number cuts so many elements off.
 #include <algorithm>
 
 #include "relay/op/common.h"
@@ -11,18 +12,21 @@ struct PadAttrs {
   IntLists pad_width;
   std::string pad_mode = "constant";
   static constexpr auto fields =
-      std::tuple{required_field("pad_width", &PadAttrs::pad_width, "For each axis, how many before and after it."),
+      std::tuple{required_field("pad_width", &PadAttrs::pad_width,
+                                "For each axis, how many before and after it; negative: cut off."),
                  field("pad_mode", &PadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
 };
 
 Result<Type> infer(const PadAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* value, tensor_input(in, 1, "pad_val"));
-  // (C1) pad_width is a pair for each axis, of zeros or more.
-  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(),
-                           [](const Ints& p) { return p.size() == 2 && p[0] >= 0 && p[1] >= 0; });
+  // (C1) pad_width is a pair for each axis.
+  constexpr int64_t most = int64_t{1} << 40;
+  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(), [](const Ints& p) {
+    return p.size() == 2 && std::min(p[0], p[1]) >= -most && std::max(p[0], p[1]) <= most;
+  });
   if (!pairs || static_cast<int64_t>(a.pad_width.size()) != rank(data))
-    return constraint("C1", "pad_width must be {} pairs of non-negative numbers, one for each axis of data {}",
+    return constraint("C1", "pad_width must be {} pairs of numbers from -2^40 to 2^40, one for each axis of data {}",
                       rank(data), text(data->shape));
   // (C2) pad_val is one value of data's type.
   if (!scalar::is_int(product(value->shape), 1))
@@ -33,12 +37,16 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
     return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
   Dims out;
   for (size_t d = 0; d < data->shape.size(); ++d) {
-    int64_t most = std::max(a.pad_width[d][0], a.pad_width[d][1]);
-    if (a.pad_mode == "reflect" && most > 0 && (most == INT64_MAX || !at_least(data->shape[d], dim(most + 1))))
-      return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), most);
-    if (a.pad_mode == "edge" && most > 0 && !at_least(data->shape[d], dim(1)))
+    int64_t longest = std::max(a.pad_width[d][0], a.pad_width[d][1]);
+    if (a.pad_mode == "reflect" && longest > 0 && !at_least(data->shape[d], dim(longest + 1)))
+      return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), longest);
+    if (a.pad_mode == "edge" && longest > 0 && !at_least(data->shape[d], dim(1)))
       return constraint("C3", "axis {} of data {} has no element to repeat", d, text(data->shape));
     out.push_back(data->shape[d] + a.pad_width[d][0] + a.pad_width[d][1]);
+    // (C4) No more is cut off than there is.
+    if (std::min(a.pad_width[d][0], a.pad_width[d][1]) < 0 && !at_least(scalar::simplify(out.back()), dim(0)))
+      return constraint("C4", "pad_width {} cuts more off axis {} than data {} has", text(a.pad_width[d]), d,
+                        text(data->shape));
   }
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
@@ -80,13 +88,18 @@ OpDef nn_pad() {
                     {.inputs = {"(2, 5, 4)", "()"},
                      .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"reflect\"",
                      .symbolic = {"(n, h, 4)", "()"}},
-                    {.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[0, 0], [0, 0]]"}},
+                    {.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[0, 0], [0, 0]]"},
+                    {.inputs = {"(5, 6)", "()"},
+                     .attrs = "pad_width=[[-1, 2], [-2, -1]]",
+                     .symbolic = {"(n, m)", "()"}},
+                    {.inputs = {"(5, 6)", "()"}, .attrs = "pad_width=[[-1, 2], [1, -2]], pad_mode=\"edge\""}},
        .rejects = {{{"(3, 4)", "()"}, "pad_width=[[1, 1]]", "C1"},
                    {{"(3, 4)", "(2,)"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "() int32"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "()"}, "pad_width=[[1, 1], [1, 1]], pad_mode=\"wrap\"", "C3"},
                    {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"},
-                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C3"}}},
+                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C1"},
+                   {{"(3, 4)", "()"}, "pad_width=[[-2, -2], [0, 0]]", "C4"}}},
       "PadAttrs");
 }
 
