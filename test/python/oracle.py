@@ -479,6 +479,28 @@ def strided_set(data, v, begin, end, strides):
     return torch.as_tensor(out)
 
 
+def unique(data, ordered, counted):
+    values, first, inverse, counts = (
+        torch.as_tensor(a) for a in np.unique(data.numpy(), return_index=True, return_inverse=True, return_counts=True)
+    )
+    if not ordered:
+        by_place = torch.argsort(first)
+        values, first, counts = values[by_place], first[by_place], counts[by_place]
+        inverse = torch.argsort(by_place)[inverse]
+    filled = [F.pad(t, (0, len(data) - len(t))) for t in (values, first, counts)]
+    results = [filled[0], filled[1], inverse, torch.tensor([len(values)])]
+    return results + filled[2:] if counted else results
+
+
+def sparse_to_dense(indices, values, default, shape):
+    out = torch.full(tuple(shape), default.item(), dtype=values.dtype)
+    places = indices.reshape(-1, len(shape)).tolist()
+    for place, value in zip(places, values.expand(len(places)), strict=True):
+        if all(0 <= k < n for k, n in zip(place, shape, strict=True)):
+            out[tuple(place)] = value
+    return out
+
+
 def evaluate(oracle, inputs, attrs, output_shape):
     """The value of an oracle."""
     names = dict(globals(), np=np, scipy=scipy, torch=torch, F=F, output_shape=output_shape)

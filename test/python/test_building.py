@@ -63,6 +63,35 @@ def test_operators_have_the_signatures_of_relay():
     assert (run(wide, row).ravel() == [0, 0, 1, 1, 2, 2, 3, 3]).all()
 
 
+def test_shapes_are_lists_or_expressions():
+    """A list, or a constant, is an attribute; what is computed is an input of the dyn. operator."""
+    x, k = relay.var("x", shape=(2, 3)), relay.var("k", shape=(2,), dtype="int64")
+    value, two = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([3, 2])
+    cases = [
+        (lambda s: relay.reshape(x, s), value.reshape(3, 2)),
+        (lambda s: relay.tile(x, s), np.tile(value, (3, 2))),
+        (lambda s: relay.zeros(s), np.zeros((3, 2))),
+        (lambda s: relay.ones(s), np.ones((3, 2))),
+        (lambda s: relay.broadcast_to(relay.const(5.0), s), np.full((3, 2), 5)),
+        (lambda s: relay.strided_slice(x, [0, 0], s, [1, 1]), value[:3, :2]),
+        (lambda s: relay.sparse_to_dense(relay.const([[1, 1]]), s, relay.const([4.0])), [[0, 0], [0, 4], [0, 0]]),
+    ]
+    for build, want in cases:
+        static, computed = build([3, 2]), build(k)
+        assert computed.op.name == f"dyn.{static.op.name}" and build(relay.const([3, 2])).op.name == static.op.name
+        function = relay.Function([x, k], relay.Tuple([computed, relay.sum(x)]))
+        assert (relay.evaluate(relay.IRModule.from_expr(function), [value, two])[0] == want).all()
+    with pytest.raises(ValueError, match="axes can be given only"):
+        relay.strided_slice(x, k, [1, 1], axes=[0, 1])
+    with pytest.raises(ValueError, match="allowzero can be given only"):
+        relay.reshape(x, k, allowzero=True)
+    values, _, _, count = relay.unique(relay.const([3, 1, 3]))
+    assert list(relay.evaluate(relay.module(values), [])) == [1, 3, 0]
+    assert relay.evaluate(relay.module(count), [])[0] == 2
+    frames = relay.stft(relay.var("s", shape=(8,)), 4, 2)
+    np.testing.assert_allclose(run(frames, np.ones(8, np.float32))[0, :, 0], [4, 4, 4], rtol=1e-6)
+
+
 def test_the_stub_says_what_there_is():
     from relay.op.stub import stub
 

@@ -36,6 +36,45 @@ def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
     axis (list of ints or None): The axes to reduce; None or empty: all.
     keepdims (bool): Whether reduced axes stay, with extent 1.
     exclude (bool): Whether the axes not named are reduced instead."""
+class annotation:
+    @staticmethod
+    def bitpack_end(data: Expr | TupleWrapper) -> Expr:
+        """The end of what is computed on packed bits.
+
+        data: any shape"""
+    @staticmethod
+    def bitpack_start(data: Expr | TupleWrapper) -> Expr:
+        """The begin of what is computed on packed bits.
+
+        data: any shape"""
+    @staticmethod
+    def cast_hint(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
+        """Says which element type data could have.
+
+        data: any shape
+        dtype (dtype, required): The element type that data could have."""
+    @staticmethod
+    def checkpoint(data: Expr | TupleWrapper) -> Expr:
+        """What a gradient should compute again, not keep.
+
+        data: any shape"""
+    @staticmethod
+    def compiler_begin(data: Expr | TupleWrapper, compiler: str) -> Expr:
+        """An input of what another compiler is meant to compute.
+
+        data: any shape
+        compiler (string, required): The name of the compiler that is meant."""
+    @staticmethod
+    def compiler_end(data: Expr | TupleWrapper, compiler: str) -> Expr:
+        """A result of what another compiler is meant to compute.
+
+        data: any shape
+        compiler (string, required): The name of the compiler that is meant."""
+    @staticmethod
+    def stop_fusion(data: Expr | TupleWrapper) -> Expr:
+        """Keeps the operators on both sides out of one kernel.
+
+        data: any shape"""
 def any(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """Whether any element holds.
 
@@ -117,12 +156,14 @@ def bitwise_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
-def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]) -> Any:
     """Repeats data along axes of extent 1 to reach a shape.
 
     data: a shape that broadcasts to the result's
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): Not used; None."""
+    dtype (dtype or None): Not used; None.
+
+    shape is a list, or an expression: then dyn.broadcast_to."""
 def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWrapper) -> Expr:
     """Repeats data along axes of extent 1 to reach another tensor's shape.
 
@@ -197,6 +238,14 @@ def cumsum(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None
     axis (int or None): The axis to go along; None: the flattened data.
     dtype (dtype or None): The element type of the result; None: of the data.
     exclusive (bool): Whether an element's own value is left out."""
+def dft(re_data: Expr | TupleWrapper, im_data: Expr | TupleWrapper, inverse: bool = False) -> Any:
+    """The discrete Fourier transform along the last axis.
+
+    re_data: real parts, (.., N)
+    im_data: imaginary parts, the same shape
+    inverse (bool): Whether the inverse is computed.
+
+    (real parts, imaginary parts)"""
 def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs / rhs; integers are rounded towards zero.
 
@@ -210,12 +259,38 @@ class dyn:
         data: a shape that broadcasts to the result's
         shape: (rank,) integers: the result's shape"""
     @staticmethod
+    def expand_dims(data: Expr | TupleWrapper, axis: Expr | TupleWrapper, num_newaxis: int = 1) -> Expr:
+        """Inserts axes of extent 1 at a place that a tensor says.
+
+        data: any shape
+        axis: one integer: where the new axes stand in the result
+        num_newaxis (int): How many new axes there are."""
+    @staticmethod
     def full(fill_value: Expr | TupleWrapper, shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """A tensor of one value, of a shape that is known only when the program runs.
 
         fill_value: ()
         shape: (rank,) integers: the result's shape
         dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+    class nn:
+        @staticmethod
+        def pad(data: Expr | TupleWrapper, pad_width: Expr | TupleWrapper, pad_val: Expr | TupleWrapper, pad_mode: str = 'constant') -> Expr:
+            """Adds elements around a tensor, as many as another tensor says.
+
+            data: any shape
+            pad_width: (rank, 2) integers: before and after each axis
+            pad_val: one value
+            pad_mode (string): "constant", "edge" or "reflect"."""
+    @staticmethod
+    def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: Expr | TupleWrapper, axis: int = -1, dtype: str | None = None) -> Expr:
+        """Marks one place of a new axis for each index; its extent is known only when the program runs.
+
+        indices: integers, any shape
+        on_value: the value at the place
+        off_value: the value elsewhere
+        depth: one integer: the extent of the new axis
+        axis (int): Where the new axis stands; -1: at the end.
+        dtype (dtype or None): The element type of the result; None: of on_value."""
     @staticmethod
     def ones(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Ones, of a shape that is known only when the program runs.
@@ -228,6 +303,35 @@ class dyn:
 
         data: any shape
         newshape: (rank,) integers; 0 keeps an extent, -1 is what is left over"""
+    @staticmethod
+    def sparse_to_dense(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper, output_shape: Expr | TupleWrapper) -> Expr:
+        """A tensor of one value, others at some places, of a shape that is known only when the program runs.
+
+        sparse_indices: integers: (n, rank), of a vector also (n,) or ()
+        sparse_values: (n,), or one for all
+        default_value: the value elsewhere
+        output_shape: (rank,) integers: the result's shape"""
+    @staticmethod
+    def squeeze(data: Expr | TupleWrapper, axes: Expr | TupleWrapper) -> Expr:
+        """Drops the axes of extent 1 that a tensor names.
+
+        data: any shape
+        axes: (count,) integers"""
+    @staticmethod
+    def strided_slice(data: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper, slice_mode: str = 'end') -> Expr:
+        """Takes every stride-th element of a range along each axis; the range is given by tensors.
+
+        data: any shape
+        begin: (axes,) integers
+        end: (axes,) integers
+        strides: (axes,) integers, not zero
+        slice_mode (string): "end", or "size": end holds extents."""
+    @staticmethod
+    def tile(data: Expr | TupleWrapper, reps: Expr | TupleWrapper) -> Expr:
+        """Repeats the whole tensor along each axis, as often as a tensor says.
+
+        data: any shape
+        reps: integers, aligned at the last axis"""
     @staticmethod
     def zeros(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Zeros, of a shape that is known only when the program runs.
@@ -252,12 +356,14 @@ def exp(data: Expr | TupleWrapper) -> Expr:
     """e to the power of data.
 
     data: any shape"""
-def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> Expr:
+def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> Any:
     """Inserts axes of extent 1.
 
     data: any shape
     axis (int, required): Where the new axes stand in the result; -1: at the end.
-    num_newaxis (int): How many there are."""
+    num_newaxis (int): How many there are.
+
+    axis is a number, or an expression: then dyn.expand_dims."""
 def fast_erf(data: Expr | TupleWrapper) -> Expr:
     """The error function; no less exact than erf.
 
@@ -270,6 +376,22 @@ def fast_tanh(data: Expr | TupleWrapper) -> Expr:
     """Hyperbolic tangent; no less exact than tanh.
 
     data: any shape"""
+def fixed_point_multiply(data: Expr | TupleWrapper, multiplier: int, shift: int) -> Expr:
+    """Multiplies by a number that is given as an integer and a power of two.
+
+    data: int32, any shape
+    multiplier (int, required): A factor, in units of 2^-31.
+    shift (int, required): A power of two; negative: moved down."""
+def fixed_point_multiply_per_axis(x: Expr | TupleWrapper, y: Expr | TupleWrapper, lshift: Expr | TupleWrapper, rshift: Expr | TupleWrapper, is_lshift_required: bool = False, is_rshift_required: bool = False, axes: int | Sequence[int] = []) -> Expr:
+    """Multiplies by numbers along some axes that are given as integers and powers of two.
+
+    x: int32, any shape
+    y: int32, a factor for each index at the axes, in units of 2^-31
+    lshift: int32, the shape of y: bits that x is moved up
+    rshift: int32, the shape of y: bits that the product is moved down
+    is_lshift_required (bool): Whether lshift is used.
+    is_rshift_required (bool): Whether rshift is used.
+    axes (list of ints): The axes of x that the factors go along."""
 def floor(data: Expr | TupleWrapper) -> Expr:
     """The greatest integer that is not greater.
 
@@ -1145,7 +1267,7 @@ def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
-def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int = 1, axis: int = -1, dtype: str | None = None) -> Expr:
+def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int, axis: int = -1, dtype: str | None = None) -> Any:
     """Marks one place of a new axis for each index.
 
     indices: integers, any shape
@@ -1153,12 +1275,16 @@ def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_val
     off_value: the value elsewhere
     depth (int): The extent of the new axis.
     axis (int): Where the new axis stands; -1: at the end.
-    dtype (dtype or None): The element type of the result; None: of on_value."""
-def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+    dtype (dtype or None): The element type of the result; None: of on_value.
+
+    depth is a number, or an expression: then dyn.one_hot."""
+def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Any:
     """Ones.
 
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
+
+    shape is a list, or an expression: then dyn.ones."""
 def ones_like(data: Expr | TupleWrapper) -> Expr:
     """Ones in the shape and type of data.
 
@@ -1186,12 +1312,14 @@ def repeat(data: Expr | TupleWrapper, repeats: int, axis: int | None = None) -> 
     data: any shape
     repeats (int, required): How often.
     axis (int or None): Along which axis; None: of the flattened data."""
-def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Expr:
+def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Any:
     """Gives the elements, in row-major order, another shape.
 
     data: any shape
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
-    allowzero (bool): Whether 0 means an extent of zero."""
+    allowzero (bool): Whether 0 means an extent of zero.
+
+    newshape is a list, or an expression: then dyn.reshape."""
 def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper) -> Expr:
     """Gives the elements the shape of another tensor.
 
@@ -1237,6 +1365,13 @@ def scatter_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates:
     indices: integers, (M, ..)
     updates: a slice of data for each place
     mode (string): "update", "add", "mul", "min" or "max"."""
+def searchsorted(sorted_sequence: Expr | TupleWrapper, values: Expr | TupleWrapper, right: bool = False, dtype: str | None = 'int32') -> Expr:
+    """Where values would stand in sorted sequences.
+
+    sorted_sequence: ascending along the last axis, (n,) or (.., n)
+    values: any shape, or (.., m)
+    right (bool): Whether equal elements stand before the value.
+    dtype (dtype): The element type of the result."""
 def sequence_mask(data: Expr | TupleWrapper, valid_length: Expr | TupleWrapper, mask_value: float = 0.0, axis: int = 0) -> Expr:
     """Sets what stands behind the end of sequences to one value.
 
@@ -1285,6 +1420,15 @@ def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> A
     axis (int): The axis that is sorted.
     is_ascend (bool): Whether the least comes first.
     dtype (dtype or None): The element type of places; None: int32."""
+def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Sequence[int | str | Dim], sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper = 0) -> Any:
+    """A tensor of one value, others at some places.
+
+    sparse_indices: integers: (n, rank), of a vector also (n,) or ()
+    sparse_values: (n,), or one for all
+    default_value: the value elsewhere
+    output_shape (list of dimensions, required): The shape of the result.
+
+    output_shape is a list, or an expression: then dyn.sparse_to_dense."""
 def split(data: Expr | TupleWrapper, indices_or_sections: int | Sequence[int], axis: int = 0) -> Any:
     """Cuts a tensor along an axis. Gives a tuple.
 
@@ -1295,11 +1439,13 @@ def sqrt(data: Expr | TupleWrapper) -> Expr:
     """Square root.
 
     data: any shape"""
-def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) -> Expr:
+def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) -> Any:
     """Drops axes of extent 1.
 
     data: any shape
-    axis (list of ints or None): The axes to drop; None: all of extent 1."""
+    axis (list of ints or None): The axes to drop; None: all of extent 1.
+
+    axis is a list, None, or an expression: then dyn.squeeze."""
 def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along a new axis.
 
@@ -1307,6 +1453,18 @@ def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     axis (int): Where the new axis stands in the result."""
 def std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
     """The square root of the variance."""
+def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_length: int = None, window: Expr | TupleWrapper = None, normalized: bool = False, onesided: bool = True) -> Any:
+    """The Fourier transforms of a signal's windows.
+
+    data: (samples,) or (batch, samples)
+    window: (n_fft,)
+    n_fft (int): N, the number of samples in a transform.
+    hop_length (int): Samples from one transform to the next; not positive: n_fft // 4.
+    win_length (int): Length of the window, n_fft; not positive: n_fft.
+    normalized (bool): Whether the result is divided by the square root of n_fft.
+    onesided (bool): Whether only the first n_fft // 2 + 1 frequencies are computed.
+
+    The window is all ones by default."""
 def strided_set(data: Expr | TupleWrapper, v: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper = None) -> Any:
     """Replaces every stride-th element of a range along each axis.
 
@@ -1325,7 +1483,9 @@ def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: in
     end (list of ints, required): The index behind the last, or with slice_mode "size" the extent.
     strides (list of ints): The step along each; one for all, or empty: 1.
     slice_mode (string): "end" or "size".
-    axes (list of ints or None): The sliced axes; None: the first ones."""
+    axes (list of ints or None): The sliced axes; None: the first ones.
+
+    begin, end and strides are lists, or one is an expression: then dyn.strided_slice."""
 def subtract(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs - rhs.
 
@@ -1358,11 +1518,13 @@ def tensor_of_shape(shape: Expr | TupleWrapper) -> Expr:
     """A bool tensor, all False, of a shape that is known only when the program runs.
 
     shape: (rank,) int64: the sizes"""
-def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Expr:
+def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
     """Repeats the whole tensor along each axis.
 
     data: any shape
-    reps (list of ints, required): How often along each axis, aligned at the last one."""
+    reps (list of ints, required): How often along each axis, aligned at the last one.
+
+    reps is a list, or an expression: then dyn.tile."""
 def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
     """The greatest (least) k elements along an axis in order, and their places.
 
@@ -1399,6 +1561,14 @@ def trunc_mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def unique(data: Expr | TupleWrapper, is_sorted: Any = True, return_counts: bool = False) -> Any:
+    """The different elements of a vector, and where they stand.
+
+    data: (n,)
+    sorted (bool): Whether the result is ascending.
+    return_counts (bool): Whether counts is among the results.
+
+    (unique, indices, inverse_indices, num_unique), and counts"""
 def unravel_index(indices: Any, shape: Expr | TupleWrapper) -> Any:
     """The indices of elements that are numbered in row-major order.
 
@@ -1451,11 +1621,13 @@ def where(condition: Expr | TupleWrapper, x: Expr | TupleWrapper, y: Expr | Tupl
     condition: bool, any shape
     x: a shape that broadcasts
     y: a shape that broadcasts"""
-def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Any:
     """Zeros.
 
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
+
+    shape is a list, or an expression: then dyn.zeros."""
 def zeros_like(data: Expr | TupleWrapper) -> Expr:
     """Zeros in the shape and type of data.
 

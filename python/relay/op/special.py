@@ -46,7 +46,111 @@ def _gather(data, axis, indices):
     return _call("gather", [data, indices], axis=axis)
 
 
+def _is_computed(*values) -> bool:
+    """Whether one of them is known only when the program runs."""
+    return any(isinstance(value, Expr) and not isinstance(value, _core.Constant) for value in values)
+
+
+def _known(value):
+    """A constant is its values."""
+    return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
+
+
+def _reshape(data, newshape, allowzero=False):
+    """newshape is a list, or an expression: then dyn.reshape."""
+    if _is_computed(newshape):
+        if allowzero:
+            raise ValueError(
+                "allowzero can be given only where newshape is a list: in a computed one 0 keeps data's extent"
+            )
+        return _call("dyn.reshape", [data, newshape])
+    return _call("reshape", [data], newshape=_known(newshape), allowzero=allowzero)
+
+
+def _broadcast_to(data, shape):
+    """shape is a list, or an expression: then dyn.broadcast_to."""
+    if _is_computed(shape):
+        return _call("dyn.broadcast_to", [data, shape])
+    return _call("broadcast_to", [data], shape=_known(shape))
+
+
+def _tile(data, reps):
+    """reps is a list, or an expression: then dyn.tile."""
+    return _call("dyn.tile", [data, reps]) if _is_computed(reps) else _call("tile", [data], reps=_known(reps))
+
+
+def _squeeze(data, axis=None):
+    """axis is a list, None, or an expression: then dyn.squeeze."""
+    return _call("dyn.squeeze", [data, axis]) if _is_computed(axis) else _call("squeeze", [data], axis=_known(axis))
+
+
+def _expand_dims(data, axis, num_newaxis=1):
+    """axis is a number, or an expression: then dyn.expand_dims."""
+    if _is_computed(axis):
+        return _call("dyn.expand_dims", [data, axis], num_newaxis=num_newaxis)
+    return _call("expand_dims", [data], axis=_known(axis), num_newaxis=num_newaxis)
+
+
+def _filled(name: str):
+    def filled(shape, dtype=None):
+        if _is_computed(shape):
+            return _call(f"dyn.{name}", [shape], dtype=dtype)
+        return _call(name, [], shape=_known(shape), dtype=dtype)
+
+    filled.__doc__ = f"shape is a list, or an expression: then dyn.{name}."
+    return filled
+
+
+def _one_hot(indices, on_value, off_value, depth, axis=-1, dtype=None):
+    """depth is a number, or an expression: then dyn.one_hot."""
+    operands = [indices, on_value, off_value]
+    if _is_computed(depth):
+        return _call("dyn.one_hot", [*operands, depth], axis=axis, dtype=dtype)
+    return _call("one_hot", operands, depth=_known(depth), axis=axis, dtype=dtype)
+
+
+def _sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0):
+    """output_shape is a list, or an expression: then dyn.sparse_to_dense."""
+    default = _number(default_value, _dtype_of(sparse_values, "float32"))
+    operands = [sparse_indices, sparse_values, default]
+    if _is_computed(output_shape):
+        return _call("dyn.sparse_to_dense", [*operands, output_shape])
+    return _call("sparse_to_dense", operands, output_shape=_known(output_shape))
+
+
+def _dft(re_data, im_data, inverse=False):
+    """(real parts, imaginary parts)"""
+    return TupleWrapper(_call("dft", [re_data, im_data], inverse=inverse), 2)
+
+
+def _stft(data, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=True):
+    """The window is all ones by default."""
+    window = const(np.ones(n_fft, _dtype_of(data, "float32"))) if window is None else window
+    attributes = {"n_fft": n_fft, "hop_length": hop_length or -1, "win_length": win_length or -1}
+    return _call("stft", [data, window], **attributes, normalized=normalized, onesided=onesided)
+
+
+def _unique(data, is_sorted=True, return_counts=False):
+    """(unique, indices, inverse_indices, num_unique), and counts"""
+    call = _call("unique", [data], sorted=is_sorted, return_counts=return_counts)
+    return TupleWrapper(call, 5 if return_counts else 4)
+
+
 def _strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
+    """begin, end and strides are lists, or one is an expression: then dyn.strided_slice."""
+    if _is_computed(begin, end, strides):
+        if axes is not None:
+            raise ValueError(
+                "axes can be given only where begin, end and strides are lists: computed ones are of the first axes"
+            )
+        lists = [x for x in (begin, end, strides) if isinstance(x, (list, tuple))]
+        strides = [1] * len(lists[0]) if strides is None and lists else strides
+        if strides is None:
+            raise ValueError("strides must be given where begin and end are computed")
+        return _call(
+            "dyn.strided_slice", [data, *(_list(x, "int64") for x in (begin, end, strides))], slice_mode=slice_mode
+        )
+    begin, end, strides = _known(begin), _known(end), _known(strides)
     return _call("strided_slice", [data], begin=begin, end=end, strides=strides or [], axes=axes, slice_mode=slice_mode)
 
 
@@ -331,7 +435,10 @@ FUNCTIONS = {
     "argsort": _argsort,
     "full": _full,
     "gather": _gather,
+    "broadcast_to": _broadcast_to,
     "collapse_sum_to": _collapse_sum_to,
+    "dft": _dft,
+    "expand_dims": _expand_dims,
     "image.resize1d": _resize("W"),
     "image.resize2d": _resize("HW"),
     "image.resize3d": _resize("DHW"),
@@ -367,14 +474,23 @@ FUNCTIONS = {
     "nn.mirror_pad": _mirror_pad,
     "nn.pad": _pad,
     "nn.space_to_batch_nd": _space_to_batch_nd,
+    "one_hot": _one_hot,
+    "ones": _filled("ones"),
+    "reshape": _reshape,
     "sort": _sort,
+    "sparse_to_dense": _sparse_to_dense,
     "split": _split,
+    "squeeze": _squeeze,
     "std": _std,
+    "stft": _stft,
     "strided_set": _strided_set,
     "strided_slice": _strided_slice,
     "take": _take,
+    "tile": _tile,
     "topk": _topk,
     "trilu": _trilu,
+    "unique": _unique,
     "unravel_index": _unravel_index,
     "variance": _variance,
+    "zeros": _filled("zeros"),
 }

@@ -1,6 +1,7 @@
 // nn.pad: out[i] = data[i - before] inside of data, and outside
 //   constant: pad_val    edge: the nearest element    reflect: data mirrored at its first and last element
 // A negative number cuts so many elements off.
+// dyn.nn.pad: the same, pad_width a tensor.
 #include <algorithm>
 
 #include "relay/op/common.h"
@@ -70,6 +71,55 @@ te::Tensors compute(const PadAttrs& a, const te::Tensors& in, const Type& out) {
   })};
 }
 
+struct DynPadAttrs {
+  std::string pad_mode = "constant";
+  static constexpr auto fields =
+      std::tuple{field("pad_mode", &DynPadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
+};
+
+Result<Type> infer_dynamic(const DynPadAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* width, tensor_input(in, 1, "pad_width"));
+  RELAY_ASSIGN(const TensorType* value, tensor_input(in, 2, "pad_val"));
+  // (C1) pad_width is a pair of integers for each axis.
+  if (!width->dtype.is_int() || !agree(width->shape, Dims{dim(rank(data)), dim(2)}))
+    return constraint("C1", "pad_width must be integers ({}, 2), but is {}", rank(data), ir::str(in[1]));
+  // (C2) pad_val is one value of data's type.
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", value, 0, "pad_val"));
+  RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", value, "pad_val"));
+  // (C3) The mode is one of three.
+  if (a.pad_mode != "constant" && a.pad_mode != "edge" && a.pad_mode != "reflect")
+    return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
+  return ir::tensor_type(Dims(data->shape.size(), scalar::any_dim()), data->dtype);
+}
+
+Expr width_at(const te::Tensor& width, const Expr& d, int64_t side) {
+  return cast(DType::int64(), (*width)({d, dim(side)}));
+}
+
+te::Tensor dynamic_shape(const DynPadAttrs&, const te::Tensors& in) {
+  const Exprs& data = in[0]->shape;
+  return te::compute("shape", {dim(static_cast<int64_t>(data.size()))}, [&](const Exprs& i) {
+    Expr own = data.empty() ? dim(0) : data.back();
+    for (size_t d = data.size(); d-- > 1;) own = select(eq(i[0], dim(static_cast<int64_t>(d - 1))), data[d - 1], own);
+    return own + width_at(in[1], i[0], 0) + width_at(in[1], i[0], 1);
+  });
+}
+
+te::Tensors compute_dynamic(const DynPadAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  return {te::compute("padded", shape_of(out), [&](Exprs i) {
+    Expr inside = imm(1, DType::boolean());
+    for (size_t d = 0; d < i.size(); ++d) {
+      Expr at = i[d] - width_at(in[1], dim(static_cast<int64_t>(d)), 0), last = data->shape[d] - 1;
+      inside = logical_and(inside, logical_and(le(dim(0), at), le(at, last)));
+      if (a.pad_mode == "reflect") at = last - unary(UnaryOp::Abs, last - unary(UnaryOp::Abs, at));
+      i[d] = max(min(at, last), dim(0));
+    }
+    return a.pad_mode == "constant" ? select(inside, (*data)(i), (*in[2])({})) : (*data)(i);
+  })};
+}
+
 }  // namespace
 
 OpDef nn_pad() {
@@ -101,6 +151,29 @@ OpDef nn_pad() {
                    {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C1"},
                    {{"(3, 4)", "()"}, "pad_width=[[-2, -2], [0, 0]]", "C4"}}},
       "PadAttrs");
+}
+
+OpDef dyn_nn_pad() {
+  return define<DynPadAttrs>(
+      {.name = "dyn.nn.pad",
+       .doc = "Adds elements around a tensor, as many as another tensor says.",
+       .inputs = {{"data", "any shape"},
+                  {"pad_width", "(rank, 2) integers: before and after each axis"},
+                  {"pad_val", "one value"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_dynamic,
+       .compute = compute_dynamic,
+       .shape = dynamic_shape,
+       .oracle = "pad(data, pad_width.tolist(), pad_mode, pad_val)",
+       .examples = {{.inputs = {"(3, 4)", "(2, 2) int64", "()"}, .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .low = -1, .high = 2},
+                    {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .attrs = "pad_mode=\"edge\"", .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .attrs = "pad_mode=\"reflect\"", .low = 0, .high = 3}},
+       .rejects = {{{"(3, 4)", "(2,) int32", "()"}, "", "C1"},
+                   {{"(3, 4)", "(2, 2)", "()"}, "", "C1"},
+                   {{"(3, 4)", "(2, 2) int32", "() int32"}, "", "C2"},
+                   {{"(3, 4)", "(2, 2) int32", "()"}, "pad_mode=\"wrap\"", "C3"}}},
+      "DynPadAttrs");
 }
 
 }  // namespace relay::ops
