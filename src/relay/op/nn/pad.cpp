@@ -21,14 +21,13 @@ struct PadAttrs {
 Result<Type> infer(const PadAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* value, tensor_input(in, 1, "pad_val"));
-  // (C1) pad_width is a pair for each axis.
-  constexpr int64_t most = int64_t{1} << 40;
-  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(), [](const Ints& p) {
-    return p.size() == 2 && std::min(p[0], p[1]) >= -most && std::max(p[0], p[1]) <= most;
-  });
+  // (C1) pad_width is a pair for each axis; what is cut off is a number that sums hold.
+  constexpr int64_t least = -(int64_t{1} << 40);
+  bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(),
+                           [](const Ints& p) { return p.size() == 2 && std::min(p[0], p[1]) >= least; });
   if (!pairs || static_cast<int64_t>(a.pad_width.size()) != rank(data))
-    return constraint("C1", "pad_width must be {} pairs of numbers from -2^40 to 2^40, one for each axis of data {}",
-                      rank(data), text(data->shape));
+    return constraint("C1", "pad_width must be {} of numbers from -2^40 on, one for each axis of data {}",
+                      plural(rank(data), "pair", "pairs"), text(data->shape));
   // (C2) pad_val is one value of data's type.
   if (!scalar::is_int(product(value->shape), 1))
     return constraint("C2", "pad_val must be a scalar, but has shape {}", text(value->shape));
@@ -39,7 +38,7 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
   Dims out;
   for (size_t d = 0; d < data->shape.size(); ++d) {
     int64_t longest = std::max(a.pad_width[d][0], a.pad_width[d][1]);
-    if (a.pad_mode == "reflect" && longest > 0 && !at_least(data->shape[d], dim(longest + 1)))
+    if (a.pad_mode == "reflect" && longest > 0 && (longest == INT64_MAX || !at_least(data->shape[d], dim(longest + 1))))
       return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), longest);
     if (a.pad_mode == "edge" && longest > 0 && !at_least(data->shape[d], dim(1)))
       return constraint("C3", "axis {} of data {} has no element to repeat", d, text(data->shape));
@@ -148,7 +147,7 @@ OpDef nn_pad() {
                    {{"(3, 4)", "() int32"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "()"}, "pad_width=[[1, 1], [1, 1]], pad_mode=\"wrap\"", "C3"},
                    {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"},
-                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C1"},
+                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C3"},
                    {{"(3, 4)", "()"}, "pad_width=[[-2, -2], [0, 0]]", "C4"}}},
       "PadAttrs");
 }
