@@ -5,6 +5,7 @@ An oracle is a Python expression over the operator's inputs and attributes; eval
 
 import itertools
 import math
+import re
 
 import numpy as np
 import scipy
@@ -147,9 +148,10 @@ def topk(data, k, axis, ret_type, is_ascend):
 
 
 def pad(data, pad_width, mode, value):
-    if mode == "constant":
-        return torch.as_tensor(np.pad(data.numpy(), pad_width, mode, constant_values=value.item()))
-    return torch.as_tensor(np.pad(data.numpy(), pad_width, mode))
+    more = {"constant_values": value.item()} if mode == "constant" else {}
+    wide = np.pad(data.numpy(), np.maximum(pad_width, 0), mode, **more)
+    cut = tuple(slice(max(-b, 0), n - max(-a, 0)) for (b, a), n in zip(pad_width, wide.shape, strict=True))
+    return torch.as_tensor(wide[cut].copy())
 
 
 def depth_to_space(data, b, mode):
@@ -177,14 +179,16 @@ def place_in_image(mode, x, n, out, begin, end):
 
 
 def resize(data, size, method, mode, rounding, alpha=-0.5, exclude=0, roi=(), extrapolation=0.0):
-    """Resizing of NCHW data: a matrix along each axis. Rounded places are shifted by 1e-9 against rounding errors."""
-    matrices, inside = [], []
-    for d, out in enumerate(pair(size)):
+    """Resizing of data (N, C, ..): a matrix along each axis. Rounded places are shifted by 1e-9 against rounding errors."""
+    rounding = rounding or ("round" if mode == "align_corners" else "floor")
+    axes = data.ndim - 2
+    result, inside = data.double(), torch.tensor(True)
+    for d, out in enumerate(pair(size, axes)):
         n = data.shape[2 + d]
         m = np.zeros((out, n))
         ok = np.ones(out, bool)
         for x in range(out):
-            begin, end = (roi[d], roi[d + 2]) if roi else (0.0, 1.0)
+            begin, end = (roi[d], roi[d + axes]) if roi else (0.0, 1.0)
             at = place_in_image(mode, x, n, out, begin, end)
             if mode == "tf_crop_and_resize":
                 ok[x] = -1e-6 <= at <= n - 1 + 1e-6
@@ -211,10 +215,9 @@ def resize(data, size, method, mode, rounding, alpha=-0.5, exclude=0, roi=(), ex
                         taps = {k: w / sum(taps.values()) for k, w in taps.items()}
             for k, w in taps.items():
                 m[x, min(max(k, 0), n - 1)] += w
-        matrices.append(torch.as_tensor(m))
-        inside.append(torch.as_tensor(ok))
-    result = torch.einsum("nchw,yh,xw->ncyx", data.double(), *matrices)
-    return torch.where(inside[0][:, None] & inside[1], result, extrapolation)
+        result = (result.movedim(2 + d, -1) @ torch.as_tensor(m).T).movedim(-1, 2 + d)
+        inside = inside & along(torch.as_tensor(ok), d, axes)
+    return torch.where(inside, result, extrapolation)
 
 
 def scattered(data, places, values, mode):
@@ -282,6 +285,219 @@ def roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligne
                 out[n, :, i, j] = sum(sum(p) for p in points) / sample_ratio**2
             else:
                 out[n, :, i, j] = torch.stack([torch.stack(p).amax(0) for p in points]).amax(0)
+    return out
+
+
+def dilated(x, strides, value):
+    out = torch.full([(n - 1) * s + 1 for n, s in zip(x.shape, strides, strict=True)], value, dtype=x.dtype)
+    out[tuple(slice(None, None, s) for s in strides)] = x
+    return out
+
+
+def space_to_batch(data, block, paddings, value):
+    """Slices with steps, one for each place of a block."""
+    rest = [(0, 0)] * (data.ndim - 1 - len(block))
+    wide = np.pad(data.numpy(), [(0, 0), *map(tuple, paddings), *rest], constant_values=value)
+    offsets = itertools.product(*map(range, block))
+    parts = [wide[(slice(None), *(slice(o, None, b) for o, b in zip(k, block, strict=True)))] for k in offsets]
+    return torch.as_tensor(np.concatenate(parts))
+
+
+def batch_to_space(data, block, crops):
+    batch = len(data) // math.prod(block)
+    spatial = [n * b for n, b in zip(data.shape[1:], block, strict=False)]
+    out = torch.empty(batch, *spatial, *data.shape[1 + len(block) :], dtype=data.dtype)
+    for k, offset in enumerate(itertools.product(*map(range, block))):
+        places = (slice(None), *(slice(o, None, b) for o, b in zip(offset, block, strict=True)))
+        out[places] = data[k * batch : (k + 1) * batch]
+    return out[(slice(None), *(slice(c[0], n - c[1]) for c, n in zip(crops, spatial, strict=True)))]
+
+
+def pool_gradient(pool, grad, data, layout, out_layout):
+    x = order(data.double(), layout, "NCHW").detach().requires_grad_()
+    pool(x).backward(order(grad.double(), out_layout or layout, "NCHW"))
+    return order(x.grad, "NCHW", layout)
+
+
+def conv2d_weight_gradient(grad, data, size, strides, padding, dilation, groups, layout):
+    weight = torch.zeros(grad.shape[1], data.shape[1] // groups, *pair(size), dtype=torch.float64, requires_grad=True)
+    wide = F.pad(data.double(), sides(padding))
+    F.conv2d(wide, weight, None, pair(strides), 0, pair(dilation), groups).backward(grad.double())
+    return order(weight.grad, "OIHW", layout)
+
+
+def bilinear(image, y, x):
+    """image[.., y, x] between pixels, 0 outside of them."""
+    total, height, width = 0, *image.shape[-2:]
+    for j, k in itertools.product((math.floor(y), math.floor(y) + 1), (math.floor(x), math.floor(x) + 1)):
+        if 0 <= j < height and 0 <= k < width:
+            total = total + image[..., j, k].double() * (1 - abs(y - j)) * (1 - abs(x - k))
+    return total
+
+
+def deformable_conv2d(data, offset, weight, strides, padding, dilation, offset_groups, groups):
+    (sy, sx), (dy, dx), (left, _, top, _) = pair(strides), pair(dilation), sides(padding)
+    channels, (kh, kw) = data.shape[1] // offset_groups, weight.shape[2:]
+    out_h, out_w = offset.shape[2:]
+    taps = torch.zeros(len(data), data.shape[1], kh, kw, out_h, out_w, dtype=torch.float64)
+    for n, g, j, k, y, x in np.ndindex(len(data), offset_groups, kh, kw, out_h, out_w):
+        oy, ox = offset[n, 2 * ((g * kh + j) * kw + k) :, y, x][:2].double().tolist()
+        at = bilinear(
+            data[n, g * channels : (g + 1) * channels], y * sy + j * dy - top + oy, x * sx + k * dx - left + ox
+        )
+        taps[n, g * channels : (g + 1) * channels, j, k, y, x] = at
+    taps, weight = taps.unflatten(1, (groups, -1)), weight.double().unflatten(0, (groups, -1))
+    return torch.einsum("ngcjkyx,gocjk->ngoyx", taps, weight).flatten(1, 2)
+
+
+def correlation(a, b, size, reach, step, step2, padding, multiply):
+    a, b = (F.pad(t, sides(padding)) for t in (a, b))
+    border = reach + size // 2
+    ys, xs = range(border, a.shape[2] - border, step), range(border, a.shape[3] - border, step)
+    radius = reach // step2
+    moves = [(y * step2, x * step2) for y in range(-radius, radius + 1) for x in range(-radius, radius + 1)]
+    out = torch.zeros(len(a), len(moves), len(ys), len(xs), dtype=a.dtype)
+    near = size // 2
+    for (i, y), (j, x), (q, (dy, dx)) in itertools.product(enumerate(ys), enumerate(xs), enumerate(moves)):
+        u = a[:, :, y - near : y + near + 1, x - near : x + near + 1]
+        v = b[:, :, y + dy - near : y + dy + near + 1, x + dx - near : x + dx + near + 1]
+        out[:, q, i, j] = (u * v if multiply else (u - v).abs()).mean((1, 2, 3))
+    return out
+
+
+def crop_and_resize(data, boxes, images, size, layout, method, outside):
+    out = torch.full((len(boxes), data.shape[1], *size), float(outside), dtype=torch.float64)
+    last = [data.shape[2] - 1, data.shape[3] - 1]
+    for b, y, x in np.ndindex(len(boxes), *size):
+        at = []
+        for d, k in enumerate((y, x)):
+            begin, end = float(boxes[b, d]), float(boxes[b, 2 + d])
+            share = k / (size[d] - 1) if size[d] > 1 else 0.5
+            at.append((begin + share * (end - begin)) * last[d])
+        if all(0 <= v <= n for v, n in zip(at, last, strict=True)):
+            image = data[images[b]]
+            near = [math.floor(v + 0.5) for v in at]
+            out[b, :, y, x] = bilinear(image, *at) if method == "bilinear" else image[:, near[0], near[1]]
+    return order(out, "NCHW", layout)
+
+
+def dilation2d(data, weight, strides, padding, dilations):
+    wide = F.pad(data, sides(padding), value=-math.inf)
+    (sy, sx), (dy, dx), (kh, kw) = pair(strides), pair(dilations), weight.shape[1:]
+    rows = (wide.shape[2] - dy * (kh - 1) - 1) // sy + 1
+    columns = (wide.shape[3] - dx * (kw - 1) - 1) // sx + 1
+    taps = [
+        wide[:, :, j * dy :, k * dx :][:, :, : rows * sy : sy, : columns * sx : sx] + weight[:, j, k, None, None]
+        for j, k in np.ndindex(kh, kw)
+    ]
+    return torch.stack(taps).amax(0)
+
+
+def roi_pool(data, rois, size, scale):
+    out = torch.zeros(len(rois), data.shape[1], *size, dtype=data.dtype)
+    for n, (batch, *corners) in enumerate(rois.tolist()):
+        x1, y1, x2, y2 = (math.copysign(math.floor(abs(c * scale) + 0.5), c) for c in corners)
+        image = data[min(max(int(batch), 0), len(data) - 1)]
+        for i, j in np.ndindex(*size):
+            ranges = []
+            for k, begin, end, extent in ((0, y1, y2, data.shape[2]), (1, x1, x2, data.shape[3])):
+                length, cell = max(end - begin + 1, 1), (i, j)[k]
+                first = begin + cell * length // size[k]
+                behind = begin - (-(cell + 1) * length // size[k])
+                ranges.append((int(min(max(first, 0), extent)), int(min(max(behind, 0), extent))))
+            (top, bottom), (left, right) = ranges
+            if top < bottom and left < right:
+                out[n, :, i, j] = image[:, top:bottom, left:right].amax((1, 2))
+    return out
+
+
+def multibox_prior(data, sizes, ratios, steps, offsets, clip):
+    height, width = data.shape[2:]
+    steps = [s if s > 0 else 1 / n for s, n in zip(steps, (height, width), strict=True)]
+    shapes = [(s * height / width / 2, s / 2) for s in sizes]
+    shapes += [(sizes[0] * height / width * r**0.5 / 2, sizes[0] / r**0.5 / 2) for r in ratios[1:]]
+    boxes = []
+    for y, x in np.ndindex(height, width):
+        cy, cx = (y + offsets[0]) * steps[0], (x + offsets[1]) * steps[1]
+        boxes += [(cx - w, cy - h, cx + w, cy + h) for w, h in shapes]
+    out = torch.tensor([boxes], dtype=torch.float64)
+    return out.clamp(0, 1) if clip else out
+
+
+def reverse_sequence(data, lengths, axis, batch):
+    out = data.clone()
+    for n, length in enumerate(lengths.tolist()):
+        part = out.movedim((batch, axis), (0, 1))[n, : max(length, 0)]
+        part.copy_(data.movedim((batch, axis), (0, 1))[n, : max(length, 0)].flip(0))
+    return out
+
+
+def matrix_set_diag(data, diagonal, k1, k2, right_above, right_below):
+    """Diagonal by diagonal."""
+    out = data.clone()
+    rows, columns = data.shape[-2:]
+    lines = diagonal if k1 != k2 else diagonal.unsqueeze(-2)
+    for k in range(k1, k2 + 1):
+        view = out.diagonal(k, -2, -1)
+        n, most = view.shape[-1], lines.shape[-1]
+        right = right_above if k > 0 else right_below if k < 0 else right_above or right_below
+        view.copy_(lines[..., k2 - k, most - n :] if right else lines[..., k2 - k, :n])
+    return out
+
+
+def layout_axes(layout):
+    """[("C", 0), ("c", 8)] of "C8c"."""
+    return [(letter, int(size or 0)) for size, letter in re.findall(r"(\d*)([A-Za-z])", layout)]
+
+
+def layout_transform(data, source, target):
+    """By way of the plain layout."""
+    axes, wanted = layout_axes(source), layout_axes(target)
+    letters = [letter for letter, _ in axes if letter.isupper()]
+    names = [letter for letter, _ in axes]
+    by_letter = [k for x in letters for k in (x, x.lower()) if k in names]
+    plain = data.permute([names.index(k) for k in by_letter])
+    sizes = {k: n for k, n in zip(by_letter, plain.shape, strict=True)}
+    plain = plain.reshape([sizes[x] * sizes.get(x.lower(), 1) for x in letters])
+    split, names = [], []
+    for d, x in enumerate(letters):
+        block = dict(wanted).get(x.lower(), 0)
+        plain = F.pad(plain, (*[0] * 2 * (plain.ndim - 1 - d), 0, -plain.shape[d] % max(block, 1)))
+        split += [plain.shape[d] // block, block] if block else [plain.shape[d]]
+        names += [x, x.lower()] if block else [x]
+    return plain.reshape(split).permute([names.index(k) for k, _ in wanted])
+
+
+def strided_set(data, v, begin, end, strides):
+    out = data.clone().numpy()
+    index = [
+        range(*slice(int(b), int(e), int(s)).indices(n))
+        for b, e, s, n in zip(begin, end, strides, data.shape, strict=False)
+    ]
+    index = [list(r)[: v.shape[d]] for d, r in enumerate(index)]
+    out[np.ix_(*index)] = v[tuple(slice(len(r)) for r in index)]
+    return torch.as_tensor(out)
+
+
+def unique(data, ordered, counted):
+    values, first, inverse, counts = (
+        torch.as_tensor(a) for a in np.unique(data.numpy(), return_index=True, return_inverse=True, return_counts=True)
+    )
+    if not ordered:
+        by_place = torch.argsort(first)
+        values, first, counts = values[by_place], first[by_place], counts[by_place]
+        inverse = torch.argsort(by_place)[inverse]
+    filled = [F.pad(t, (0, len(data) - len(t))) for t in (values, first, counts)]
+    results = [filled[0], filled[1], inverse, torch.tensor([len(values)])]
+    return results + filled[2:] if counted else results
+
+
+def sparse_to_dense(indices, values, default, shape):
+    out = torch.full(tuple(shape), default.item(), dtype=values.dtype)
+    places = indices.reshape(-1, len(shape)).tolist()
+    for place, value in zip(places, values.expand(len(places)), strict=True):
+        if all(0 <= k < n for k, n in zip(place, shape, strict=True)):
+            out[tuple(place)] = value
     return out
 
 

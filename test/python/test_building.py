@@ -38,6 +38,60 @@ def test_operators_take_attributes_by_position():
     assert relay.nn is relay.op.nn and relay.image.resize2d is relay.op.image.resize2d
 
 
+def test_operators_have_the_signatures_of_relay():
+    """Positional order, defaults, and numbers or lists where a tensor may stand."""
+    x = relay.var("x", shape=(4, 6))
+    value = np.arange(24, dtype=np.float32).reshape(4, 6)
+    assert (run(relay.trilu(x, 1), value) == np.triu(value, 1)).all()
+    assert (run(relay.collapse_sum_to(x, [6]), value) == value.sum(0)).all()
+    changed = run(relay.strided_set(x, relay.const(np.zeros((2, 6), np.float32)), [1], [3]), value)
+    assert (changed[1:3] == 0).all() and (changed[0] == value[0]).all()
+    below = run(relay.matrix_set_diag(x, relay.const(np.zeros(3, np.float32)), k=-1), value)
+    assert (below == np.where(np.eye(4, 6, -1), 0, value)).all()
+    with pytest.raises(ValueError, match="align must be"):
+        relay.matrix_set_diag(x, x, align="MIDDLE")
+    rows, columns = relay.meshgrid([relay.const([1.0, 2.0]), relay.const([3.0, 4.0, 5.0])])
+    assert (relay.evaluate(relay.module(rows + columns), []) == [[4, 5, 6], [5, 6, 7]]).all()
+    data, weight = relay.var("d", shape=(1, 2, 5, 5)), relay.var("w", shape=(2, 3, 3, 3))
+    turned = relay.nn.conv2d_transpose(data, weight, (2, 2), (1, 1), (1, 1), 3, (3, 3), 1, "NCHW", "IOHW", "", (1, 1))
+    assert relay.transform.InferType()(relay.module(turned))["main"].ret_type.concrete_shape == (1, 3, 10, 10)
+    lines = relay.var("s", shape=(1, 2, 6))
+    assert (run(relay.nn.global_max_pool1d(lines), value[None, :2])[0, :, 0] == value[:2, 5]).all()
+    row = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
+    image = relay.var("i", shape=(1, 1, 1, 4))
+    wide = relay.image.resize2d(image, (1, 8), None, "NCHW", "nearest_neighbor", "asymmetric")
+    assert (run(wide, row).ravel() == [0, 0, 1, 1, 2, 2, 3, 3]).all()
+
+
+def test_shapes_are_lists_or_expressions():
+    """A list, or a constant, is an attribute; what is computed is an input of the dyn. operator."""
+    x, k = relay.var("x", shape=(2, 3)), relay.var("k", shape=(2,), dtype="int64")
+    value, two = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([3, 2])
+    cases = [
+        (lambda s: relay.reshape(x, s), value.reshape(3, 2)),
+        (lambda s: relay.tile(x, s), np.tile(value, (3, 2))),
+        (lambda s: relay.zeros(s), np.zeros((3, 2))),
+        (lambda s: relay.ones(s), np.ones((3, 2))),
+        (lambda s: relay.broadcast_to(relay.const(5.0), s), np.full((3, 2), 5)),
+        (lambda s: relay.strided_slice(x, [0, 0], s, [1, 1]), value[:3, :2]),
+        (lambda s: relay.sparse_to_dense(relay.const([[1, 1]]), s, relay.const([4.0])), [[0, 0], [0, 4], [0, 0]]),
+    ]
+    for build, want in cases:
+        static, computed = build([3, 2]), build(k)
+        assert computed.op.name == f"dyn.{static.op.name}" and build(relay.const([3, 2])).op.name == static.op.name
+        function = relay.Function([x, k], relay.Tuple([computed, relay.sum(x)]))
+        assert (relay.evaluate(relay.IRModule.from_expr(function), [value, two])[0] == want).all()
+    with pytest.raises(ValueError, match="axes can be given only"):
+        relay.strided_slice(x, k, [1, 1], axes=[0, 1])
+    with pytest.raises(ValueError, match="allowzero can be given only"):
+        relay.reshape(x, k, allowzero=True)
+    values, _, _, count = relay.unique(relay.const([3, 1, 3]))
+    assert list(relay.evaluate(relay.module(values), [])) == [1, 3, 0]
+    assert relay.evaluate(relay.module(count), [])[0] == 2
+    frames = relay.stft(relay.var("s", shape=(8,)), 4, 2)
+    np.testing.assert_allclose(run(frames, np.ones(8, np.float32))[0, :, 0], [4, 4, 4], rtol=1e-6)
+
+
 def test_the_stub_says_what_there_is():
     from relay.op.stub import stub
 

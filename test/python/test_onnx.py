@@ -207,3 +207,15 @@ def test_three_dimensional_network(tmp_path):
     compiled = relay.compile(str(tmp_path / "net.onnx"))
     np.testing.assert_allclose(compiled(x.numpy()), expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(compiled(x[:1].numpy()), expected[:1], rtol=1e-4, atol=1e-5)
+
+
+def test_an_even_window_of_lrn_reaches_further_behind(tmp_path):
+    make = onnx.helper
+    x, y = (make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 5, 1, 1]) for name in "xy")
+    node = make.make_node("LRN", ["x"], ["y"], size=2, alpha=2.0, beta=1.0, bias=1.0)
+    graph = make.make_graph([node], "lrn", [x], [y])
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 13)]), tmp_path / "lrn.onnx")
+    value = np.arange(1, 6, dtype=np.float32).reshape(1, 5, 1, 1)
+    behind = np.append(value.ravel()[1:], 0)
+    want = value.ravel() / (1 + value.ravel() ** 2 + behind**2)
+    np.testing.assert_allclose(relay.compile(str(tmp_path / "lrn.onnx"))(value).ravel(), want, rtol=1e-5)

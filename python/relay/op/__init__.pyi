@@ -25,6 +25,10 @@ def add(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def adv_index(inputs: Expr | Sequence[Expr]) -> Expr:
+    """Picks slices by a tensor of indices for each of the first axes.
+
+    inputs: a tuple: data, then integers that broadcast (a list of expressions)"""
 def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """Whether all elements hold.
 
@@ -32,6 +36,45 @@ def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
     axis (list of ints or None): The axes to reduce; None or empty: all.
     keepdims (bool): Whether reduced axes stay, with extent 1.
     exclude (bool): Whether the axes not named are reduced instead."""
+class annotation:
+    @staticmethod
+    def bitpack_end(data: Expr | TupleWrapper) -> Expr:
+        """The end of what is computed on packed bits.
+
+        data: any shape"""
+    @staticmethod
+    def bitpack_start(data: Expr | TupleWrapper) -> Expr:
+        """The begin of what is computed on packed bits.
+
+        data: any shape"""
+    @staticmethod
+    def cast_hint(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
+        """Says which element type data could have.
+
+        data: any shape
+        dtype (dtype, required): The element type that data could have."""
+    @staticmethod
+    def checkpoint(data: Expr | TupleWrapper) -> Expr:
+        """What a gradient should compute again, not keep.
+
+        data: any shape"""
+    @staticmethod
+    def compiler_begin(data: Expr | TupleWrapper, compiler: str) -> Expr:
+        """An input of what another compiler is meant to compute.
+
+        data: any shape
+        compiler (string, required): The name of the compiler that is meant."""
+    @staticmethod
+    def compiler_end(data: Expr | TupleWrapper, compiler: str) -> Expr:
+        """A result of what another compiler is meant to compute.
+
+        data: any shape
+        compiler (string, required): The name of the compiler that is meant."""
+    @staticmethod
+    def stop_fusion(data: Expr | TupleWrapper) -> Expr:
+        """Keeps the operators on both sides out of one kernel.
+
+        data: any shape"""
 def any(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """Whether any element holds.
 
@@ -113,12 +156,14 @@ def bitwise_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
-def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]) -> Any:
     """Repeats data along axes of extent 1 to reach a shape.
 
     data: a shape that broadcasts to the result's
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): Not used; None."""
+    dtype (dtype or None): Not used; None.
+
+    shape is a list, or an expression: then dyn.broadcast_to."""
 def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWrapper) -> Expr:
     """Repeats data along axes of extent 1 to reach another tensor's shape.
 
@@ -144,11 +189,29 @@ def clip(data: Expr | TupleWrapper, a_min: float, a_max: float) -> Expr:
     data: any shape
     a_min (float, required): The least value of the result.
     a_max (float, required): The greatest value of the result."""
+def collapse_sum_like(data: Expr | TupleWrapper, collapse_type: Expr | TupleWrapper) -> Expr:
+    """Sums over the axes along which a tensor of another's shape was broadcast.
+
+    data: any shape
+    collapse_type: its shape is that of the result; it broadcasts to data"""
+def collapse_sum_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Any:
+    """Sums over the axes along which a tensor was broadcast, of a shape that is known only when the program runs.
+
+    data: any shape
+    shape: (rank,) integers: the result's shape, which broadcasts to data's
+
+    The shape is a list of integers, or an expression."""
 def concatenate(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along an axis.
 
     data: a tuple of tensors that differ at most along the axis (a list of expressions)
     axis (int): The axis along which they stand."""
+def contrib_reverse_reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Expr:
+    """reshape, its newshape read from right to left.
+
+    data: any shape
+    newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
+    allowzero (bool): Whether 0 means an extent of zero."""
 def copy(data: Expr | TupleWrapper) -> Expr:
     """The same values.
 
@@ -161,13 +224,28 @@ def cosh(data: Expr | TupleWrapper) -> Expr:
     """Hyperbolic cosine.
 
     data: any shape"""
+def cumprod(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Expr:
+    """Running products along an axis.
+
+    data: any shape
+    axis (int or None): The axis to go along; None: the flattened data.
+    dtype (dtype or None): The element type of the result; None: of the data.
+    exclusive (bool): Whether an element's own value is left out."""
 def cumsum(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Expr:
     """Running sums along an axis.
 
     data: any shape
-    axis (int or None): The axis to sum along; None: the flattened data.
+    axis (int or None): The axis to go along; None: the flattened data.
     dtype (dtype or None): The element type of the result; None: of the data.
     exclusive (bool): Whether an element's own value is left out."""
+def dft(re_data: Expr | TupleWrapper, im_data: Expr | TupleWrapper, inverse: bool = False) -> Any:
+    """The discrete Fourier transform along the last axis.
+
+    re_data: real parts, (.., N)
+    im_data: imaginary parts, the same shape
+    inverse (bool): Whether the inverse is computed.
+
+    (real parts, imaginary parts)"""
 def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs / rhs; integers are rounded towards zero.
 
@@ -181,18 +259,90 @@ class dyn:
         data: a shape that broadcasts to the result's
         shape: (rank,) integers: the result's shape"""
     @staticmethod
+    def expand_dims(data: Expr | TupleWrapper, axis: Expr | TupleWrapper, num_newaxis: int = 1) -> Expr:
+        """Inserts axes of extent 1 at a place that a tensor says.
+
+        data: any shape
+        axis: one integer: where the new axes stand in the result
+        num_newaxis (int): How many new axes there are."""
+    @staticmethod
     def full(fill_value: Expr | TupleWrapper, shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """A tensor of one value, of a shape that is known only when the program runs.
 
         fill_value: ()
         shape: (rank,) integers: the result's shape
-        dtype (dtype or None): The element type of the result; None: of fill_value."""
+        dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+    class nn:
+        @staticmethod
+        def pad(data: Expr | TupleWrapper, pad_width: Expr | TupleWrapper, pad_val: Expr | TupleWrapper, pad_mode: str = 'constant') -> Expr:
+            """Adds elements around a tensor, as many as another tensor says.
+
+            data: any shape
+            pad_width: (rank, 2) integers: before and after each axis
+            pad_val: one value
+            pad_mode (string): "constant", "edge" or "reflect"."""
+    @staticmethod
+    def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: Expr | TupleWrapper, axis: int = -1, dtype: str | None = None) -> Expr:
+        """Marks one place of a new axis for each index; its extent is known only when the program runs.
+
+        indices: integers, any shape
+        on_value: the value at the place
+        off_value: the value elsewhere
+        depth: one integer: the extent of the new axis
+        axis (int): Where the new axis stands; -1: at the end.
+        dtype (dtype or None): The element type of the result; None: of on_value."""
+    @staticmethod
+    def ones(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
+        """Ones, of a shape that is known only when the program runs.
+
+        shape: (rank,) integers: the result's shape
+        dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
     @staticmethod
     def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper) -> Expr:
         """The same elements under a shape that is known only when the program runs.
 
         data: any shape
         newshape: (rank,) integers; 0 keeps an extent, -1 is what is left over"""
+    @staticmethod
+    def sparse_to_dense(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper, output_shape: Expr | TupleWrapper) -> Expr:
+        """A tensor of one value, others at some places, of a shape that is known only when the program runs.
+
+        sparse_indices: integers: (n, rank), of a vector also (n,) or ()
+        sparse_values: (n,), or one for all
+        default_value: the value elsewhere
+        output_shape: (rank,) integers: the result's shape"""
+    @staticmethod
+    def squeeze(data: Expr | TupleWrapper, axes: Expr | TupleWrapper) -> Expr:
+        """Drops the axes of extent 1 that a tensor names.
+
+        data: any shape
+        axes: (count,) integers"""
+    @staticmethod
+    def strided_slice(data: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper, slice_mode: str = 'end') -> Expr:
+        """Takes every stride-th element of a range along each axis; the range is given by tensors.
+
+        data: any shape
+        begin: (axes,) integers
+        end: (axes,) integers
+        strides: (axes,) integers, not zero
+        slice_mode (string): "end", or "size": end holds extents."""
+    @staticmethod
+    def tile(data: Expr | TupleWrapper, reps: Expr | TupleWrapper) -> Expr:
+        """Repeats the whole tensor along each axis, as often as a tensor says.
+
+        data: any shape
+        reps: integers, aligned at the last axis"""
+    @staticmethod
+    def zeros(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
+        """Zeros, of a shape that is known only when the program runs.
+
+        shape: (rank,) integers: the result's shape
+        dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+def einsum(data: Expr | Sequence[Expr], equation: str) -> Expr:
+    """A sum of products that is written with a letter for each axis.
+
+    data: a tuple of tensors (a list of expressions)
+    equation (string, required): The letters, as "ij,jk->ik"."""
 def equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs == rhs.
 
@@ -206,12 +356,14 @@ def exp(data: Expr | TupleWrapper) -> Expr:
     """e to the power of data.
 
     data: any shape"""
-def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> Expr:
+def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> Any:
     """Inserts axes of extent 1.
 
     data: any shape
     axis (int, required): Where the new axes stand in the result; -1: at the end.
-    num_newaxis (int): How many there are."""
+    num_newaxis (int): How many there are.
+
+    axis is a number, or an expression: then dyn.expand_dims."""
 def fast_erf(data: Expr | TupleWrapper) -> Expr:
     """The error function; no less exact than erf.
 
@@ -224,6 +376,22 @@ def fast_tanh(data: Expr | TupleWrapper) -> Expr:
     """Hyperbolic tangent; no less exact than tanh.
 
     data: any shape"""
+def fixed_point_multiply(data: Expr | TupleWrapper, multiplier: int, shift: int) -> Expr:
+    """Multiplies by a number that is given as an integer and a power of two.
+
+    data: int32, any shape
+    multiplier (int, required): A factor, in units of 2^-31.
+    shift (int, required): A power of two; negative: moved down."""
+def fixed_point_multiply_per_axis(x: Expr | TupleWrapper, y: Expr | TupleWrapper, lshift: Expr | TupleWrapper, rshift: Expr | TupleWrapper, is_lshift_required: bool = False, is_rshift_required: bool = False, axes: int | Sequence[int] = []) -> Expr:
+    """Multiplies by numbers along some axes that are given as integers and powers of two.
+
+    x: int32, any shape
+    y: int32, a factor for each index at the axes, in units of 2^-31
+    lshift: int32, the shape of y: bits that x is moved up
+    rshift: int32, the shape of y: bits that the product is moved down
+    is_lshift_required (bool): Whether lshift is used.
+    is_rshift_required (bool): Whether rshift is used.
+    axes (list of ints): The axes of x that the factors go along."""
 def floor(data: Expr | TupleWrapper) -> Expr:
     """The greatest integer that is not greater.
 
@@ -274,6 +442,36 @@ def greater_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     rhs: a shape that broadcasts with lhs"""
 class image:
     @staticmethod
+    def affine_grid(data: Expr | TupleWrapper, target_shape: int | Sequence[int | str | Dim]) -> Expr:
+        """The places of a grid, moved by affine maps, as image.grid_sample takes them.
+
+        data: matrices, (N, 2, 3)
+        target_shape (list of dimensions, required): Extents [H, W] of the grid."""
+    @staticmethod
+    def crop_and_resize(data: Expr | TupleWrapper, boxes: Expr | TupleWrapper, box_indices: Expr | TupleWrapper, crop_size: int | Sequence[int | str | Dim], layout: str = 'NCHW', method: str = 'bilinear', extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Expr:
+        """Boxes of images, interpolated to one size.
+
+        data: (N, C, H, W), in the order of layout
+        boxes: (boxes, 4): y1, x1, y2, x2, from 0 to 1
+        box_indices: (boxes,) integers: the image of each
+        crop_size (list of dimensions, required): Extents [H, W] of the result.
+        layout (string): Order of the axes.
+        method (string): "bilinear" or "nearest_neighbor".
+        extrapolation_value (float): The value outside of the image.
+        out_dtype (dtype or None): Element type of the result; None: of data."""
+    @staticmethod
+    def dilation2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilations: int | Sequence[int] = [1, 1], data_layout: str = 'NCHW', kernel_layout: str = 'IHW', out_dtype: str | None = None) -> Expr:
+        """The greatest sum of data and weight under a moving window.
+
+        data: (N, C, H, W), in the order of data_layout
+        weight: (C, KH, KW)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        dilations (list of ints): Distance between two taps of the window along each axis.
+        data_layout (string): Order of the axes of data and result.
+        kernel_layout (string): Order of the weight's axes.
+        out_dtype (dtype or None): Element type of the result; None: of data."""
+    @staticmethod
     def grid_sample(data: Expr | TupleWrapper, grid: Expr | TupleWrapper, method: str = 'bilinear', layout: str = 'NCHW', padding_mode: str = 'zeros', align_corners: bool = True) -> Expr:
         """Reads images, or volumes, at the places of a grid, and interpolates.
 
@@ -284,20 +482,60 @@ class image:
         padding_mode (string): "zeros", "border" or "reflection".
         align_corners (bool): Whether -1 and 1 are the middles of the outermost elements, or else their outer edges."""
     @staticmethod
-    def resize2d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = 'round', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
-        """Resamples images to another size.
+    def resize1d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
+        """Resamples signals to another size.
 
-        data: (N, C, H, W), in the order of layout
-        size (list of dimensions, required): Extents [H, W] of the result.
-        roi (list of floats): For tf_crop_and_resize: the region [y0, x0, y1, x1] of data, from 0 to 1.
+        data: (N, C, W), in the order of layout
+        size (list of dimensions, required): Extents of the result, one for each axis or one for all.
+        roi (list of floats): For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "linear" or "cubic".
         coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
-        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil.
+        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners round, else floor.
         cubic_alpha (float): The parameter of the cubic kernel.
         cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
         extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
-        out_dtype (dtype or None): Element type of the result; None: of data."""
+        out_dtype (dtype or None): Element type of the result; None: of data.
+
+        rounding_method is "" by default here, and "round" in the text form."""
+    @staticmethod
+    def resize2d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
+        """Resamples images to another size.
+
+        data: (N, C, H, W), in the order of layout
+        size (list of dimensions, required): Extents of the result, one for each axis or one for all.
+        roi (list of floats): For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1.
+        layout (string): Order of the axes.
+        method (string): "nearest_neighbor", "linear" or "cubic".
+        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
+        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners round, else floor.
+        cubic_alpha (float): The parameter of the cubic kernel.
+        cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
+        extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
+        out_dtype (dtype or None): Element type of the result; None: of data.
+
+        rounding_method is "" by default here, and "round" in the text form."""
+    @staticmethod
+    def resize3d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCDHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
+        """Resamples volumes to another size.
+
+        data: (N, C, D, H, W), in the order of layout
+        size (list of dimensions, required): Extents of the result, one for each axis or one for all.
+        roi (list of floats): For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1.
+        layout (string): Order of the axes.
+        method (string): "nearest_neighbor", "linear" or "cubic".
+        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
+        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners round, else floor.
+        cubic_alpha (float): The parameter of the cubic kernel.
+        cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
+        extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
+        out_dtype (dtype or None): Element type of the result; None: of data.
+
+        rounding_method is "" by default here, and "round" in the text form."""
+def invert_permutation(data: Expr | TupleWrapper) -> Expr:
+    """The inverse of a permutation.
+
+    data: the numbers from 0 to n - 1 in some order, (n,)"""
 def isfinite(data: Expr | TupleWrapper) -> Expr:
     """Neither infinite nor NaN.
 
@@ -310,6 +548,12 @@ def isnan(data: Expr | TupleWrapper) -> Expr:
     """Not a number.
 
     data: any shape"""
+def layout_transform(data: Expr | TupleWrapper, src_layout: str, dst_layout: str) -> Expr:
+    """Brings data into another order of its axes, some of them in blocks.
+
+    data: any shape that fits src_layout
+    src_layout (string, required): The layout of data, as "NCHW".
+    dst_layout (string, required): That of the result, as "NCHW8c"."""
 def left_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs moved up by rhs bits.
 
@@ -358,6 +602,17 @@ def logical_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     rhs: a shape that broadcasts with lhs"""
 def logsumexp(data: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """log(sum(exp(data))), with the largest value taken out first."""
+def matrix_set_diag(data: Any, diagonal: Expr | TupleWrapper, k: Any = 0, align: Any = 'RIGHT_LEFT') -> Any:
+    """Replaces diagonals of matrices.
+
+    input: matrices, (.., M, N)
+    diagonal: (.., L) for one diagonal, (.., k2 - k1 + 1, L) for several, the highest first
+    k1 (int): The lowest diagonal; 0 is the main one, below it they are negative.
+    k2 (int): The highest diagonal.
+    super_diag_right_align (bool): Whether diagonals above the main one are aligned right.
+    sub_diag_right_align (bool): Whether diagonals below the main one are aligned right.
+
+    k is one diagonal or the lowest and the highest; align says how shorter ones lie, above and below the main one."""
 def max(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """The greatest element.
 
@@ -381,6 +636,13 @@ def mean_std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = 
     """(mean, standard deviation)"""
 def mean_variance(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
     """(mean, variance)"""
+def meshgrid(data: Expr | Sequence[Expr], indexing: str = 'ij') -> Any:
+    """The coordinates of a grid of vectors, one tensor for each axis.
+
+    data: a tuple of vectors (a list of expressions)
+    indexing (string): "ij" or "xy".
+
+    A tuple, one field for each vector."""
 def min(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """The least element.
 
@@ -414,18 +676,85 @@ def negative(data: Expr | TupleWrapper) -> Expr:
     data: any shape"""
 class nn:
     @staticmethod
+    def adaptive_avg_pool1d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCW', out_layout: str = '') -> Any:
+        """The means over as many windows as the result has places.
+
+        data: (N, C, W), in the order of layout
+        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
     def adaptive_avg_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
         """The means over as many windows as the result has places.
 
         data: (N, C, H, W), in the order of layout
-        output_size (list of ints): Extents [H, W] of the result, or one for both; empty: of the data.
+        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def adaptive_avg_pool3d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCDHW', out_layout: str = '') -> Any:
+        """The means over as many windows as the result has places.
+
+        data: (N, C, D, H, W), in the order of layout
+        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def adaptive_max_pool1d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCW', out_layout: str = '') -> Any:
+        """The maxima over as many windows as the result has places.
+
+        data: (N, C, W), in the order of layout
+        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def adaptive_max_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
+        """The maxima over as many windows as the result has places.
+
+        data: (N, C, H, W), in the order of layout
+        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def adaptive_max_pool3d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCDHW', out_layout: str = '') -> Any:
+        """The maxima over as many windows as the result has places.
+
+        data: (N, C, D, H, W), in the order of layout
+        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def avg_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+        """The mean over a moving window.
+
+        data: (N, C, W), in the order of layout
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts.
+        count_include_pad (bool): Whether padding counts in the mean."""
     @staticmethod
     def avg_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
 
         data: (N, C, H, W), in the order of layout
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts.
+        count_include_pad (bool): Whether padding counts in the mean."""
+    @staticmethod
+    def avg_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+        """The gradient of nn.avg_pool2d with respect to its data.
+
+        out_grad: the gradient of the pool's result
+        data: what was pooled
         pool_size (list of ints, required): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
@@ -479,6 +808,13 @@ class nn:
 
         (data, mean, variance)"""
     @staticmethod
+    def batch_to_space_nd(data: Expr | TupleWrapper, block_shape: int | Sequence[int], crops: Sequence[Sequence[int]]) -> Any:
+        """Puts blocks together whose places are batch elements.
+
+        data: (N, spatial.., rest..)
+        block_shape (list of ints): Extents of a block.
+        crops (list of lists of ints, required): For each, how many are cut off before and after."""
+    @staticmethod
     def bias_add(data: Expr | TupleWrapper, bias: Expr | TupleWrapper, axis: int = 1) -> Expr:
         """Adds one value a channel.
 
@@ -502,6 +838,23 @@ class nn:
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
+    def conv1d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCW', kernel_layout: str = 'IOW', out_layout: str = '', output_padding: int | Sequence[int] = (0,), out_dtype: str | None = None) -> Any:
+        """One-dimensional transposed convolution of data with weight.
+
+        data: (N, C, W), in the order of data_layout
+        weight: (C, O / groups, KW), in the order of kernel_layout
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        strides (list of ints): Step of the window in the result along each axis.
+        output_padding (list of ints): Added at the end of each axis of the result.
+        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes; I is the data's channels.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
     def conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional convolution of data with weight.
 
@@ -517,6 +870,25 @@ class nn:
         kernel_layout (string): Order of the weight's axes.
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def conv2d_backward_weight(grad: Expr | TupleWrapper, data: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] = None, grad_layout: Any = 'NCHW', data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_dtype: str | None = None) -> Any:
+        """The gradient of a two-dimensional convolution with respect to its weight.
+
+        grad: the gradient of the result, (N, O, H', W') in the order of data_layout
+        data: (N, C, H, W), in the order of kernel_layout
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: from the gradient.
+        kernel_size (list of ints, required): Extents of the window.
+        data_layout (string): Order of the gradient's axes.
+        kernel_layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes.
+        out_dtype (dtype or None): Element type of the result; None: of the data.
+
+        Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's, kernel_layout the
+            data's, out_layout the result's."""
     @staticmethod
     def conv2d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'IOHW', out_layout: str = '', output_padding: int | Sequence[int] = (0, 0), out_dtype: str | None = None) -> Any:
         """Two-dimensional transposed convolution of data with weight.
@@ -551,7 +923,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
-    def conv3d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, strides: int | Sequence[int] = [1, 1, 1], output_padding: int | Sequence[int] = [0, 0, 0], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, data_layout: str = 'NCDHW', kernel_layout: str = 'IODHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+    def conv3d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1, 1), padding: int | Sequence[int] = (0, 0, 0), dilation: int | Sequence[int] = (1, 1, 1), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCDHW', kernel_layout: str = 'IODHW', out_layout: str = '', output_padding: int | Sequence[int] = (0, 0, 0), out_dtype: str | None = None) -> Any:
         """Three-dimensional transposed convolution of data with weight.
 
         data: (N, C, D, H, W), in the order of data_layout
@@ -568,6 +940,49 @@ class nn:
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
+    def correlation(data1: Expr | TupleWrapper, data2: Expr | TupleWrapper, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, padding: int | Sequence[int] = [0, 0], is_multiply: bool = True, layout: str = 'NCHW') -> Expr:
+        """Compares the surroundings of each place in two arrays, for displacements of the second.
+
+        data1: (N, C, H, W)
+        data2: the shape of data1
+        kernel_size (int): Extent of the surroundings, odd.
+        max_displacement (int): The largest displacement along each axis.
+        stride1 (int): Step of the places in data1.
+        stride2 (int): Step of the displacements.
+        padding (list of ints): Zeros around both: one value, one for each axis, or all befores and then all afters.
+        is_multiply (bool): Whether products are taken, else absolute differences.
+        layout (string): "NCHW"."""
+    @staticmethod
+    def cross_entropy(predictions: Any, targets: Any) -> Any:
+        """Cross entropy of probabilities, its mean over the first axis.
+
+        x: probabilities, (N, ..)
+        y: the shape of x: what they should be"""
+    @staticmethod
+    def cross_entropy_with_logits(predictions: Any, targets: Any) -> Any:
+        """Cross entropy of logarithms of probabilities, its mean over the first axis.
+
+        x: logarithms of probabilities, (N, ..)
+        y: the shape of x: what they should be"""
+    @staticmethod
+    def deformable_conv2d(data: Expr | TupleWrapper, offset: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], deformable_groups: int = 1, groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional convolution whose taps are moved by offsets.
+
+        data: (N, C, H, W)
+        offset: (N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn
+        weight: (O, C / groups, KH, KW)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window.
+        deformable_groups (int): Groups of channels with offsets alike.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): "NCHW".
+        kernel_layout (string): "OIHW".
+        out_layout (string): "NCHW", or empty.
+        out_dtype (dtype or None): Element type of the result; None: of the data."""
+    @staticmethod
     def dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
         """A fully connected layer without bias: data times the transposed weight.
 
@@ -583,6 +998,13 @@ class nn:
         block_size (int): The extent of a block along H and W.
         layout (string): Order of the data's and the result's axes.
         mode (string): Whether channels are block-major (DCR) or channel-major (CRD)."""
+    @staticmethod
+    def dilate(x: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], dilation_value: float = 0.0) -> Expr:
+        """Puts elements of one value between those of data.
+
+        x: any shape
+        strides (list of ints): The distance of data's elements along each axis.
+        dilation_value (float): The value between them."""
     @staticmethod
     def dropout(data: Expr | TupleWrapper, rate: float = 0.5) -> Any:
         """Drops elements at random in training; the identity in inference. Gives (result, mask).
@@ -601,6 +1023,16 @@ class nn:
         data: any shape with at least one axis
         axis (int): The axis along which the results sum to one."""
     @staticmethod
+    def fifo_buffer(data: Expr | TupleWrapper, buffer: Expr | TupleWrapper, axis: int = 0) -> Expr:
+        """Appends data to a queue and drops as much at its front.
+
+        data: what is new
+        buffer: the queue; its shape is that of the result
+        axis (int): The axis of the queue."""
+    @staticmethod
+    def global_avg_pool1d(data: Any, layout: Any = 'NCW', out_layout: Any = '') -> Any:
+        """nn.adaptive_avg_pool1d with one place."""
+    @staticmethod
     def global_avg_pool2d(data: Expr | TupleWrapper, layout: str = 'NCHW', out_layout: str = '') -> Expr:
         """The mean of each channel.
 
@@ -608,12 +1040,33 @@ class nn:
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout."""
     @staticmethod
+    def global_avg_pool3d(data: Any, layout: Any = 'NCDHW', out_layout: Any = '') -> Any:
+        """nn.adaptive_avg_pool3d with one place."""
+    @staticmethod
+    def global_max_pool1d(data: Any, layout: Any = 'NCW', out_layout: Any = '') -> Any:
+        """nn.adaptive_max_pool1d with one place."""
+    @staticmethod
     def global_max_pool2d(data: Expr | TupleWrapper, layout: str = 'NCHW', out_layout: str = '') -> Expr:
         """The maximum of each channel.
 
         data: (N, C, H, W), in the order of layout
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout."""
+    @staticmethod
+    def global_max_pool3d(data: Any, layout: Any = 'NCDHW', out_layout: Any = '') -> Any:
+        """nn.adaptive_max_pool3d with one place."""
+    @staticmethod
+    def group_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, num_groups: int, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
+        """Normalises each group of channels of each batch element, then scales and shifts each channel.
+
+        data: (N, .., C, ..)
+        gamma: (C,)
+        beta: (C,)
+        num_groups (int, required): Number of groups of channels.
+        axis (int): The axis of the channels.
+        epsilon (float): Added to the variance.
+        center (bool): Whether beta is added.
+        scale (bool): Whether the result is multiplied by gamma."""
     @staticmethod
     def instance_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
         """Normalises each channel of each batch element, then scales and shifts it.
@@ -625,6 +1078,13 @@ class nn:
         epsilon (float): Added to the variance.
         center (bool): Whether beta is added.
         scale (bool): Whether the result is multiplied by gamma."""
+    @staticmethod
+    def l2_normalize(data: Expr | TupleWrapper, eps: float, axis: int | Sequence[int] = None) -> Any:
+        """Divides by the Euclidean norm along some axes.
+
+        data: any shape
+        eps (float, required): The least sum of squares that is divided by.
+        axis (list of ints): The axes along which the squares are summed; empty: all."""
     @staticmethod
     def layer_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = -1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
         """Normalises along one axis, then scales and shifts.
@@ -673,10 +1133,35 @@ class nn:
         transpose_a (bool): Whether tensor_a is (.., k, m).
         transpose_b (bool): Whether tensor_b is (n, k)."""
     @staticmethod
+    def max_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+        """The maximum over a moving window.
+
+        data: (N, C, W), in the order of layout
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts."""
+    @staticmethod
     def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
         """The maximum over a moving window.
 
         data: (N, C, H, W), in the order of layout
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts."""
+    @staticmethod
+    def max_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+        """The gradient of nn.max_pool2d with respect to its data.
+
+        out_grad: the gradient of the pool's result
+        data: what was pooled
         pool_size (list of ints, required): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
@@ -697,12 +1182,28 @@ class nn:
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts."""
     @staticmethod
+    def mirror_pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], mode: str = 'SYMMETRIC') -> Any:
+        """Adds elements around a tensor that mirror it.
+
+        data: any shape
+        mode (string): "SYMMETRIC" or "REFLECT".
+        pad_width (list of lists of ints, required): For each axis, how many before and after it."""
+    @staticmethod
+    def nll_loss(predictions: Expr | TupleWrapper, targets: Expr | TupleWrapper, weights: Expr | TupleWrapper, reduction: str = 'mean', ignore_index: int = -100) -> Expr:
+        """The negative log likelihood of targets.
+
+        predictions: logarithms of probabilities, (N, C, ..) or (C,)
+        targets: integers in [0, C), the shape of predictions without C
+        weights: one for each class, (C,)
+        reduction (string): "mean", "sum" or "none".
+        ignore_index (int): The target that counts for nothing."""
+    @staticmethod
     def pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], pad_value: Any = 0, pad_mode: str = 'constant') -> Any:
         """Adds elements around a tensor.
 
         data: any shape
         pad_val: one value
-        pad_width (list of lists of ints, required): For each axis, how many before and after it.
+        pad_width (list of lists of ints, required): For each axis, how many before and after it; negative: cut off.
         pad_mode (string): "constant", "edge" or "reflect".
 
         A number as pad_value is of the type of data where that is known, else float32."""
@@ -725,6 +1226,14 @@ class nn:
         data: any shape with at least one axis
         axis (int): The axis along which the results sum to one."""
     @staticmethod
+    def space_to_batch_nd(data: Expr | TupleWrapper, block_shape: int | Sequence[int], paddings: Sequence[Sequence[int]], pad_value: float = 0) -> Any:
+        """Makes a batch element of each place of the blocks that data falls into.
+
+        data: (N, spatial.., rest..)
+        block_shape (list of ints): Extents of a block.
+        paddings (list of lists of ints, required): For each, how many before and after it.
+        pad_value (float): What is added around data."""
+    @staticmethod
     def space_to_depth(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
         """Moves blocks of space into channels.
 
@@ -742,12 +1251,23 @@ class nn:
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "bilinear" or "bicubic".
         align_corners (bool): Whether the corners of data and result fall together."""
+    @staticmethod
+    def upsampling3d(data: Expr | TupleWrapper, scale_d: float = 1.0, scale_h: float = 1.0, scale_w: float = 1.0, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Expr:
+        """Scales volumes.
+
+        data: (N, C, D, H, W), in the order of layout
+        scale_d (float): The scale along D.
+        scale_h (float): The scale along H.
+        scale_w (float): The scale along W.
+        layout (string): Order of the axes.
+        method (string): "nearest_neighbor" or "trilinear".
+        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric."""
 def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs != rhs.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
-def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int = 1, axis: int = -1, dtype: str | None = None) -> Expr:
+def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int, axis: int = -1, dtype: str | None = None) -> Any:
     """Marks one place of a new axis for each index.
 
     indices: integers, any shape
@@ -755,12 +1275,16 @@ def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_val
     off_value: the value elsewhere
     depth (int): The extent of the new axis.
     axis (int): Where the new axis stands; -1: at the end.
-    dtype (dtype or None): The element type of the result; None: of on_value."""
-def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+    dtype (dtype or None): The element type of the result; None: of on_value.
+
+    depth is a number, or an expression: then dyn.one_hot."""
+def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Any:
     """Ones.
 
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
+
+    shape is a list, or an expression: then dyn.ones."""
 def ones_like(data: Expr | TupleWrapper) -> Expr:
     """Ones in the shape and type of data.
 
@@ -777,18 +1301,25 @@ def prod(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, kee
     axis (list of ints or None): The axes to reduce; None or empty: all.
     keepdims (bool): Whether reduced axes stay, with extent 1.
     exclude (bool): Whether the axes not named are reduced instead."""
+def reinterpret(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
+    """The bits of each element as another type of the same width.
+
+    data: any shape
+    dtype (dtype, required): The new element type."""
 def repeat(data: Expr | TupleWrapper, repeats: int, axis: int | None = None) -> Expr:
     """Repeats each element along an axis.
 
     data: any shape
     repeats (int, required): How often.
     axis (int or None): Along which axis; None: of the flattened data."""
-def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Expr:
+def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Any:
     """Gives the elements, in row-major order, another shape.
 
     data: any shape
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
-    allowzero (bool): Whether 0 means an extent of zero."""
+    allowzero (bool): Whether 0 means an extent of zero.
+
+    newshape is a list, or an expression: then dyn.reshape."""
 def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper) -> Expr:
     """Gives the elements the shape of another tensor.
 
@@ -799,6 +1330,13 @@ def reverse(data: Expr | TupleWrapper, axis: int = 0) -> Expr:
 
     data: any shape
     axis (int): The axis to turn around."""
+def reverse_sequence(data: Expr | TupleWrapper, seq_lengths: Expr | TupleWrapper, seq_axis: int = 1, batch_axis: int = 0) -> Expr:
+    """Turns sequences of different lengths around.
+
+    data: any shape with at least two axes
+    seq_lengths: (batch,) integers
+    seq_axis (int): The axis of the sequences.
+    batch_axis (int): The axis of the batch."""
 def right_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs moved down by rhs bits, keeping the sign.
 
@@ -827,6 +1365,20 @@ def scatter_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates:
     indices: integers, (M, ..)
     updates: a slice of data for each place
     mode (string): "update", "add", "mul", "min" or "max"."""
+def searchsorted(sorted_sequence: Expr | TupleWrapper, values: Expr | TupleWrapper, right: bool = False, dtype: str | None = 'int32') -> Expr:
+    """Where values would stand in sorted sequences.
+
+    sorted_sequence: ascending along the last axis, (n,) or (.., n)
+    values: any shape, or (.., m)
+    right (bool): Whether equal elements stand before the value.
+    dtype (dtype): The element type of the result."""
+def sequence_mask(data: Expr | TupleWrapper, valid_length: Expr | TupleWrapper, mask_value: float = 0.0, axis: int = 0) -> Expr:
+    """Sets what stands behind the end of sequences to one value.
+
+    data: (length, batch, ..) or (batch, length, ..)
+    valid_length: (batch,) integers
+    mask_value (float): The value behind a sequence's end.
+    axis (int): The axis of the sequences, 0 or 1; the other is the batch."""
 def shape_of(data: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
     """The shape of a tensor, as a tensor.
 
@@ -848,6 +1400,19 @@ def sinh(data: Expr | TupleWrapper) -> Expr:
     """Hyperbolic sine.
 
     data: any shape"""
+def slice_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
+    """The front of data, as long as another tensor.
+
+    data: any shape
+    shape_like: a tensor that is nowhere longer
+    axes (list of ints or None): The axes that are cut; None or empty: all."""
+def sliding_window(data: Expr | TupleWrapper, axis: int, window_shape: int | Sequence[int], strides: int | Sequence[int]) -> Expr:
+    """The windows at all places along the last axes.
+
+    data: any shape
+    axis (int, required): The first axis that the window moves along.
+    window_shape (list of ints, required): Extents of the window.
+    strides (list of ints, required): Step of the window along each axis."""
 def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> Any:
     """The elements along an axis in order.
 
@@ -855,6 +1420,15 @@ def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> A
     axis (int): The axis that is sorted.
     is_ascend (bool): Whether the least comes first.
     dtype (dtype or None): The element type of places; None: int32."""
+def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Sequence[int | str | Dim], sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper = 0) -> Any:
+    """A tensor of one value, others at some places.
+
+    sparse_indices: integers: (n, rank), of a vector also (n,) or ()
+    sparse_values: (n,), or one for all
+    default_value: the value elsewhere
+    output_shape (list of dimensions, required): The shape of the result.
+
+    output_shape is a list, or an expression: then dyn.sparse_to_dense."""
 def split(data: Expr | TupleWrapper, indices_or_sections: int | Sequence[int], axis: int = 0) -> Any:
     """Cuts a tensor along an axis. Gives a tuple.
 
@@ -865,11 +1439,13 @@ def sqrt(data: Expr | TupleWrapper) -> Expr:
     """Square root.
 
     data: any shape"""
-def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) -> Expr:
+def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) -> Any:
     """Drops axes of extent 1.
 
     data: any shape
-    axis (list of ints or None): The axes to drop; None: all of extent 1."""
+    axis (list of ints or None): The axes to drop; None: all of extent 1.
+
+    axis is a list, None, or an expression: then dyn.squeeze."""
 def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along a new axis.
 
@@ -877,6 +1453,28 @@ def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     axis (int): Where the new axis stands in the result."""
 def std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
     """The square root of the variance."""
+def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_length: int = None, window: Expr | TupleWrapper = None, normalized: bool = False, onesided: bool = True) -> Any:
+    """The Fourier transforms of a signal's windows.
+
+    data: (samples,) or (batch, samples)
+    window: (n_fft,)
+    n_fft (int): N, the number of samples in a transform.
+    hop_length (int): Samples from one transform to the next; not positive: n_fft // 4.
+    win_length (int): Length of the window, n_fft; not positive: n_fft.
+    normalized (bool): Whether the result is divided by the square root of n_fft.
+    onesided (bool): Whether only the first n_fft // 2 + 1 frequencies are computed.
+
+    The window is all ones by default."""
+def strided_set(data: Expr | TupleWrapper, v: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper = None) -> Any:
+    """Replaces every stride-th element of a range along each axis.
+
+    data: any shape
+    v: the slice's new values
+    begin: (axes,) integers
+    end: (axes,) integers
+    strides: (axes,) integers, not zero
+
+    begin, end and strides are lists of integers or expressions; strides are 1 by default."""
 def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: int | Sequence[int], strides: int | Sequence[int] = None, axes: int | Sequence[int] | None = None, slice_mode: str = 'end') -> Any:
     """Takes every stride-th element of a range along each axis.
 
@@ -885,7 +1483,9 @@ def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: in
     end (list of ints, required): The index behind the last, or with slice_mode "size" the extent.
     strides (list of ints): The step along each; one for all, or empty: 1.
     slice_mode (string): "end" or "size".
-    axes (list of ints or None): The sliced axes; None: the first ones."""
+    axes (list of ints or None): The sliced axes; None: the first ones.
+
+    begin, end and strides are lists, or one is an expression: then dyn.strided_slice."""
 def subtract(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs - rhs.
 
@@ -918,11 +1518,13 @@ def tensor_of_shape(shape: Expr | TupleWrapper) -> Expr:
     """A bool tensor, all False, of a shape that is known only when the program runs.
 
     shape: (rank,) int64: the sizes"""
-def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Expr:
+def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
     """Repeats the whole tensor along each axis.
 
     data: any shape
-    reps (list of ints, required): How often along each axis, aligned at the last one."""
+    reps (list of ints, required): How often along each axis, aligned at the last one.
+
+    reps is a list, or an expression: then dyn.tile."""
 def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
     """The greatest (least) k elements along an axis in order, and their places.
 
@@ -937,12 +1539,14 @@ def transpose(data: Expr | TupleWrapper, axes: int | Sequence[int] | None = None
 
     data: any shape
     axes (list of ints or None): For each axis of the result, the axis of data; None or empty: the reverse order."""
-def trilu(data: Expr | TupleWrapper, k: Expr | TupleWrapper, upper: bool = True) -> Expr:
+def trilu(data: Expr | TupleWrapper, k: Expr | TupleWrapper, upper: bool = True) -> Any:
     """Keeps the upper or lower triangle of matrices.
 
     data: (.., M, N)
     k: the diagonal where the triangle ends; 0: the main one
-    upper (bool): Whether the upper triangle is kept."""
+    upper (bool): Whether the upper triangle is kept.
+
+    k is an integer or an expression."""
 def trunc(data: Expr | TupleWrapper) -> Expr:
     """The integer part.
 
@@ -957,6 +1561,19 @@ def trunc_mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def unique(data: Expr | TupleWrapper, is_sorted: Any = True, return_counts: bool = False) -> Any:
+    """The different elements of a vector, and where they stand.
+
+    data: (n,)
+    sorted (bool): Whether the result is ascending.
+    return_counts (bool): Whether counts is among the results.
+
+    (unique, indices, inverse_indices, num_unique), and counts"""
+def unravel_index(indices: Any, shape: Expr | TupleWrapper) -> Any:
+    """The indices of elements that are numbered in row-major order.
+
+    data: numbers of elements, any shape
+    shape: (rank,) integers: the shape they are of"""
 def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False, with_mean: Any = None) -> Any:
     """The mean squared distance from a mean.
 
@@ -967,6 +1584,16 @@ def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None,
     exclude (bool): Whether the axes not named are reduced instead.
     unbiased (bool): Whether to divide by the count less one."""
 class vision:
+    @staticmethod
+    def multibox_prior(data: Expr | TupleWrapper, sizes: Sequence[float] = [1.0], ratios: Sequence[float] = [1.0], steps: Sequence[float] = [-1.0, -1.0], offsets: Sequence[float] = [0.5, 0.5], clip: bool = False) -> Expr:
+        """Boxes of several sizes and ratios around each pixel.
+
+        data: a feature map, (N, C, H, W); its values are not read
+        sizes (list of floats): Sizes of the boxes.
+        ratios (list of floats): Ratios of width to height; the first is taken for 1.
+        steps (list of floats): Distances [y, x] of pixels; not positive: of data.
+        offsets (list of floats): Where the centre of a pixel is, [y, x].
+        clip (bool): Whether boxes are cut to [0, 1]."""
     @staticmethod
     def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
         """Regions of images, interpolated to one size.
@@ -979,17 +1606,28 @@ class vision:
         layout (string): "NCHW".
         mode (string): "avg" or "max".
         aligned (bool): Whether pixels have their centres at 0.5."""
+    @staticmethod
+    def roi_pool(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, layout: str = 'NCHW') -> Expr:
+        """The maxima of a grid in regions of images.
+
+        data: (N, C, H, W)
+        rois: (regions, 5): batch, x1, y1, x2, y2
+        pooled_size (list of ints, required): Height and width of the result.
+        spatial_scale (float, required): Pixels of data to a unit of regions.
+        layout (string): "NCHW"."""
 def where(condition: Expr | TupleWrapper, x: Expr | TupleWrapper, y: Expr | TupleWrapper) -> Expr:
     """Chooses between the elements of two tensors.
 
     condition: bool, any shape
     x: a shape that broadcasts
     y: a shape that broadcasts"""
-def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Expr:
+def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Any:
     """Zeros.
 
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
+
+    shape is a list, or an expression: then dyn.zeros."""
 def zeros_like(data: Expr | TupleWrapper) -> Expr:
     """Zeros in the shape and type of data.
 

@@ -3,6 +3,8 @@ results (then a TupleWrapper), or made of several operators."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _core
 from .._core import Expr
 from ..expr import TupleWrapper, const
@@ -44,7 +46,111 @@ def _gather(data, axis, indices):
     return _call("gather", [data, indices], axis=axis)
 
 
+def _is_computed(*values) -> bool:
+    """Whether one of them is known only when the program runs."""
+    return any(isinstance(value, Expr) and not isinstance(value, _core.Constant) for value in values)
+
+
+def _known(value):
+    """A constant is its values."""
+    return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
+
+
+def _reshape(data, newshape, allowzero=False):
+    """newshape is a list, or an expression: then dyn.reshape."""
+    if _is_computed(newshape):
+        if allowzero:
+            raise ValueError(
+                "allowzero can be given only where newshape is a list: in a computed one 0 keeps data's extent"
+            )
+        return _call("dyn.reshape", [data, newshape])
+    return _call("reshape", [data], newshape=_known(newshape), allowzero=allowzero)
+
+
+def _broadcast_to(data, shape):
+    """shape is a list, or an expression: then dyn.broadcast_to."""
+    if _is_computed(shape):
+        return _call("dyn.broadcast_to", [data, shape])
+    return _call("broadcast_to", [data], shape=_known(shape))
+
+
+def _tile(data, reps):
+    """reps is a list, or an expression: then dyn.tile."""
+    return _call("dyn.tile", [data, reps]) if _is_computed(reps) else _call("tile", [data], reps=_known(reps))
+
+
+def _squeeze(data, axis=None):
+    """axis is a list, None, or an expression: then dyn.squeeze."""
+    return _call("dyn.squeeze", [data, axis]) if _is_computed(axis) else _call("squeeze", [data], axis=_known(axis))
+
+
+def _expand_dims(data, axis, num_newaxis=1):
+    """axis is a number, or an expression: then dyn.expand_dims."""
+    if _is_computed(axis):
+        return _call("dyn.expand_dims", [data, axis], num_newaxis=num_newaxis)
+    return _call("expand_dims", [data], axis=_known(axis), num_newaxis=num_newaxis)
+
+
+def _filled(name: str):
+    def filled(shape, dtype=None):
+        if _is_computed(shape):
+            return _call(f"dyn.{name}", [shape], dtype=dtype)
+        return _call(name, [], shape=_known(shape), dtype=dtype)
+
+    filled.__doc__ = f"shape is a list, or an expression: then dyn.{name}."
+    return filled
+
+
+def _one_hot(indices, on_value, off_value, depth, axis=-1, dtype=None):
+    """depth is a number, or an expression: then dyn.one_hot."""
+    operands = [indices, on_value, off_value]
+    if _is_computed(depth):
+        return _call("dyn.one_hot", [*operands, depth], axis=axis, dtype=dtype)
+    return _call("one_hot", operands, depth=_known(depth), axis=axis, dtype=dtype)
+
+
+def _sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0):
+    """output_shape is a list, or an expression: then dyn.sparse_to_dense."""
+    default = _number(default_value, _dtype_of(sparse_values, "float32"))
+    operands = [sparse_indices, sparse_values, default]
+    if _is_computed(output_shape):
+        return _call("dyn.sparse_to_dense", [*operands, output_shape])
+    return _call("sparse_to_dense", operands, output_shape=_known(output_shape))
+
+
+def _dft(re_data, im_data, inverse=False):
+    """(real parts, imaginary parts)"""
+    return TupleWrapper(_call("dft", [re_data, im_data], inverse=inverse), 2)
+
+
+def _stft(data, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=True):
+    """The window is all ones by default."""
+    window = const(np.ones(n_fft, _dtype_of(data, "float32"))) if window is None else window
+    attributes = {"n_fft": n_fft, "hop_length": hop_length or -1, "win_length": win_length or -1}
+    return _call("stft", [data, window], **attributes, normalized=normalized, onesided=onesided)
+
+
+def _unique(data, is_sorted=True, return_counts=False):
+    """(unique, indices, inverse_indices, num_unique), and counts"""
+    call = _call("unique", [data], sorted=is_sorted, return_counts=return_counts)
+    return TupleWrapper(call, 5 if return_counts else 4)
+
+
 def _strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
+    """begin, end and strides are lists, or one is an expression: then dyn.strided_slice."""
+    if _is_computed(begin, end, strides):
+        if axes is not None:
+            raise ValueError(
+                "axes can be given only where begin, end and strides are lists: computed ones are of the first axes"
+            )
+        lists = [x for x in (begin, end, strides) if isinstance(x, (list, tuple))]
+        strides = [1] * len(lists[0]) if strides is None and lists else strides
+        if strides is None:
+            raise ValueError("strides must be given where begin and end are computed")
+        return _call(
+            "dyn.strided_slice", [data, *(_list(x, "int64") for x in (begin, end, strides))], slice_mode=slice_mode
+        )
+    begin, end, strides = _known(begin), _known(end), _known(strides)
     return _call("strided_slice", [data], begin=begin, end=end, strides=strides or [], axes=axes, slice_mode=slice_mode)
 
 
@@ -77,9 +183,26 @@ def _argmin(data, axis=None, keepdims=False, exclude=False, select_last_index=Fa
     return _call("argmin", [data], axis=axis, **attributes)
 
 
-def _adaptive_avg_pool2d(data, output_size=None, layout="NCHW", out_layout=""):
-    size = [] if output_size is None else output_size
-    return _call("nn.adaptive_avg_pool2d", [data], output_size=size, layout=layout, out_layout=out_layout)
+def _adaptive_pool(kind: str, letters: str):
+    """nn.adaptive_max_pool2d and its like: output_size may be None."""
+    name = f"nn.adaptive_{kind}_pool{len(letters)}d"
+
+    def pool(data, output_size=None, layout="NC" + letters, out_layout=""):
+        size = [] if output_size is None else output_size
+        return _call(name, [data], output_size=size, layout=layout, out_layout=out_layout)
+
+    pool.__doc__ = None
+    return pool
+
+
+def _global_pool(kind: str, letters: str):
+    name = f"nn.adaptive_{kind}_pool{len(letters)}d"
+
+    def pool(data, layout="NC" + letters, out_layout=""):
+        return _call(name, [data], output_size=[1], layout=layout, out_layout=out_layout)
+
+    pool.__doc__ = f"{name} with one place."
+    return pool
 
 
 def _mean(data, axis=None, keepdims=False, exclude=False):
@@ -163,41 +286,146 @@ def _lrn(data, size=5, axis=1, bias=2, alpha=0.00001, beta=0.75):
     return _call("nn.lrn", [data], size=size, axis=axis, bias=bias, alpha=alpha, beta=beta)
 
 
-def _conv2d_transpose(
+def _conv_transpose(letters: str):
+    """nn.conv2d_transpose and its like: the order of Relay's Python functions."""
+    name, ones, zeros = f"nn.conv{len(letters)}d_transpose", (1,) * len(letters), (0,) * len(letters)
+
+    def conv_transpose(
+        data,
+        weight,
+        strides=ones,
+        padding=zeros,
+        dilation=ones,
+        channels=None,
+        kernel_size=None,
+        groups=1,
+        data_layout="NC" + letters,
+        kernel_layout="IO" + letters,
+        out_layout="",
+        output_padding=zeros,
+        out_dtype=None,
+    ):
+        attributes = dict(strides=strides, padding=padding, dilation=dilation, channels=channels)
+        attributes |= dict(kernel_size=kernel_size, groups=groups, data_layout=data_layout, kernel_layout=kernel_layout)
+        attributes |= dict(out_layout=out_layout, output_padding=output_padding, out_dtype=out_dtype)
+        return _call(name, [data, weight], **attributes)
+
+    conv_transpose.__doc__ = None
+    return conv_transpose
+
+
+def _conv2d_backward_weight(
+    grad,
     data,
-    weight,
     strides=(1, 1),
     padding=(0, 0),
     dilation=(1, 1),
+    groups=1,
     channels=None,
     kernel_size=None,
-    groups=1,
+    grad_layout="NCHW",
     data_layout="NCHW",
-    kernel_layout="IOHW",
-    out_layout="",
-    output_padding=(0, 0),
+    kernel_layout="OIHW",
     out_dtype=None,
 ):
-    attributes = {k: v for k, v in locals().items() if k not in ("data", "weight")}
-    return _call("nn.conv2d_transpose", [data, weight], **attributes)
+    """Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's, kernel_layout the
+    data's, out_layout the result's."""
+    attributes = dict(strides=strides, padding=padding, dilation=dilation, groups=groups, channels=channels)
+    attributes |= dict(kernel_size=kernel_size, data_layout=grad_layout, kernel_layout=data_layout)
+    return _call("nn.conv2d_backward_weight", [grad, data], **attributes, out_layout=kernel_layout, out_dtype=out_dtype)
 
 
-def _resize2d(
-    data,
-    size,
-    roi=None,
-    layout="NCHW",
-    method="linear",
-    coordinate_transformation_mode="half_pixel",
-    rounding_method="round",
-    cubic_alpha=-0.5,
-    cubic_exclude=0,
-    extrapolation_value=0.0,
-    out_dtype=None,
-):
-    attributes = {k: v for k, v in locals().items() if k != "data"}
-    attributes["roi"] = roi or []
-    return _call("image.resize2d", [data], **attributes)
+def _resize(letters: str):
+    """image.resize2d and its like: roi may be None, and rounding_method is empty by default."""
+    name = f"image.resize{len(letters)}d"
+
+    def resize(
+        data,
+        size,
+        roi=None,
+        layout="NC" + letters,
+        method="linear",
+        coordinate_transformation_mode="half_pixel",
+        rounding_method="",
+        cubic_alpha=-0.5,
+        cubic_exclude=0,
+        extrapolation_value=0.0,
+        out_dtype=None,
+    ):
+        """rounding_method is "" by default here, and "round" in the text form."""
+        attributes = dict(size=size, roi=roi or [], layout=layout, method=method, rounding_method=rounding_method)
+        attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, cubic_alpha=cubic_alpha)
+        attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value, out_dtype=out_dtype)
+        return _call(name, [data], **attributes)
+
+    return resize
+
+
+def _mirror_pad(data, pad_width, mode="SYMMETRIC"):
+    return _call("nn.mirror_pad", [data], pad_width=pad_width, mode=mode)
+
+
+def _l2_normalize(data, eps, axis=None):
+    return _call("nn.l2_normalize", [data], eps=eps, axis=axis or [])
+
+
+def _cross_entropy(predictions, targets):
+    return _call("nn.cross_entropy", [predictions, targets])
+
+
+def _cross_entropy_with_logits(predictions, targets):
+    return _call("nn.cross_entropy_with_logits", [predictions, targets])
+
+
+def _space_to_batch_nd(data, block_shape, paddings, pad_value=0):
+    return _call("nn.space_to_batch_nd", [data], block_shape=block_shape, paddings=paddings, pad_value=pad_value)
+
+
+def _batch_to_space_nd(data, block_shape, crops):
+    return _call("nn.batch_to_space_nd", [data], block_shape=block_shape, crops=crops)
+
+
+def _list(value, dtype: str) -> Expr:
+    """A list of integers as a constant."""
+    return const(np.asarray(value, dtype)) if isinstance(value, (list, tuple)) else value
+
+
+def _collapse_sum_to(data, shape):
+    """The shape is a list of integers, or an expression."""
+    return _call("collapse_sum_to", [data, _list(shape, "int32")])
+
+
+def _unravel_index(indices, shape):
+    return _call("unravel_index", [indices, _list(shape, "int32")])
+
+
+def _matrix_set_diag(data, diagonal, k=0, align="RIGHT_LEFT"):
+    """k is one diagonal or the lowest and the highest; align says how shorter ones lie, above and below the main one."""
+    low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
+    above, _, below = align.partition("_")
+    if above not in ("LEFT", "RIGHT") or below not in ("LEFT", "RIGHT"):
+        raise ValueError(f"align must be LEFT_LEFT, LEFT_RIGHT, RIGHT_LEFT or RIGHT_RIGHT, but is {align}")
+    attributes = {"super_diag_right_align": above == "RIGHT", "sub_diag_right_align": below == "RIGHT"}
+    return _call("matrix_set_diag", [data, diagonal], k1=low, k2=high, **attributes)
+
+
+def _meshgrid(data, indexing="ij"):
+    """A tuple, one field for each vector."""
+    data = list(data)
+    return TupleWrapper(_call("meshgrid", [_core.Tuple(data)], indexing=indexing), len(data))
+
+
+def _strided_set(data, v, begin, end, strides=None):
+    """begin, end and strides are lists of integers or expressions; strides are 1 by default."""
+    if strides is None:
+        count = len(begin) if isinstance(begin, (list, tuple)) else int(begin.checked_type.shape[0])
+        strides = [1] * count
+    return _call("strided_set", [data, v, *(_list(x, "int32") for x in (begin, end, strides))])
+
+
+def _trilu(data, k, upper=True):
+    """k is an integer or an expression."""
+    return _call("trilu", [data, const(k, "int32") if isinstance(k, int) else k], upper=upper)
 
 
 FUNCTIONS = {
@@ -207,24 +435,62 @@ FUNCTIONS = {
     "argsort": _argsort,
     "full": _full,
     "gather": _gather,
-    "image.resize2d": _resize2d,
+    "broadcast_to": _broadcast_to,
+    "collapse_sum_to": _collapse_sum_to,
+    "dft": _dft,
+    "expand_dims": _expand_dims,
+    "image.resize1d": _resize("W"),
+    "image.resize2d": _resize("HW"),
+    "image.resize3d": _resize("DHW"),
     "logsumexp": _logsumexp,
+    "matrix_set_diag": _matrix_set_diag,
     "mean_std": _mean_std,
     "mean_variance": _mean_variance,
-    "nn.adaptive_avg_pool2d": _adaptive_avg_pool2d,
+    "meshgrid": _meshgrid,
+    "nn.adaptive_avg_pool1d": _adaptive_pool("avg", "W"),
+    "nn.adaptive_avg_pool2d": _adaptive_pool("avg", "HW"),
+    "nn.adaptive_avg_pool3d": _adaptive_pool("avg", "DHW"),
+    "nn.adaptive_max_pool1d": _adaptive_pool("max", "W"),
+    "nn.adaptive_max_pool2d": _adaptive_pool("max", "HW"),
+    "nn.adaptive_max_pool3d": _adaptive_pool("max", "DHW"),
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
-    "nn.conv2d_transpose": _conv2d_transpose,
+    "nn.batch_to_space_nd": _batch_to_space_nd,
+    "nn.conv1d_transpose": _conv_transpose("W"),
+    "nn.conv2d_backward_weight": _conv2d_backward_weight,
+    "nn.conv2d_transpose": _conv_transpose("HW"),
+    "nn.conv3d_transpose": _conv_transpose("DHW"),
+    "nn.cross_entropy": _cross_entropy,
+    "nn.cross_entropy_with_logits": _cross_entropy_with_logits,
     "nn.dropout": _dropout,
     "nn.dropout_raw": _dropout_raw,
+    "nn.global_avg_pool1d": _global_pool("avg", "W"),
+    "nn.global_avg_pool3d": _global_pool("avg", "DHW"),
+    "nn.global_max_pool1d": _global_pool("max", "W"),
+    "nn.global_max_pool3d": _global_pool("max", "DHW"),
+    "nn.l2_normalize": _l2_normalize,
     "nn.leaky_relu": _leaky_relu,
     "nn.lrn": _lrn,
+    "nn.mirror_pad": _mirror_pad,
     "nn.pad": _pad,
+    "nn.space_to_batch_nd": _space_to_batch_nd,
+    "one_hot": _one_hot,
+    "ones": _filled("ones"),
+    "reshape": _reshape,
     "sort": _sort,
+    "sparse_to_dense": _sparse_to_dense,
     "split": _split,
+    "squeeze": _squeeze,
     "std": _std,
+    "stft": _stft,
+    "strided_set": _strided_set,
     "strided_slice": _strided_slice,
     "take": _take,
+    "tile": _tile,
     "topk": _topk,
+    "trilu": _trilu,
+    "unique": _unique,
+    "unravel_index": _unravel_index,
     "variance": _variance,
+    "zeros": _filled("zeros"),
 }

@@ -29,6 +29,9 @@ static Interval scale(const Interval& a, int64_t k) {
 }
 
 static Interval times(const Interval& a, const Interval& b) {
+  // A range without numbers, of a branch that is never taken, has no sign.
+  auto is_empty = [](const Interval& i) { return i.min && i.max && *i.min > *i.max; };
+  if (is_empty(a) || is_empty(b)) return {};
   if (a.min && a.max && *a.min == *a.max) return scale(b, *a.min);
   if (b.min && b.max && *b.min == *b.max) return scale(a, *b.min);
   if (a.min && a.max && b.min && b.max) {

@@ -140,6 +140,14 @@ TEST(Simplify, Evaluate) {
   EXPECT_EQ(evaluate(floordiv(c.x, c.y), {{c.x, 1}, {c.y, 0}}), std::nullopt);
 }
 
+TEST(Simplify, ARangeWithoutNumbersHasNoSign) {
+  Expr a = var("a"), b = var("b");
+  Bounds bounds;
+  bounds.set(a, Interval{5, -3});  // as of a branch that is never taken
+  Interval range = interval(a * b, bounds);
+  EXPECT_FALSE(range.min || range.max);
+}
+
 TEST(Simplify, OverflowingConstantsAreLeftAlone) {
   Case c;
   Expr big = c.x * (int64_t{1} << 62);

@@ -264,6 +264,7 @@ TEST(OnnxConvert, Normalisations) {
   EXPECT_EQ(imported("LayerNormalization", 17, {in("2,3,4"), weight({3, 4}), weight({3, 4})}, {integer("axis", 1)}),
             "reshape reshape reshape nn.layer_norm reshape : " + f32("2, 3, 4"));
   EXPECT_EQ(imported("LRN", 1, {in("1,4,8,8")}, {integer("size", 3)}), "nn.lrn : " + f32("1, 4, 8, 8"));
+  EXPECT_EQ(imported("LRN", 1, {in("1,4,8,8")}, {integer("size", 4)}), "reverse nn.lrn reverse : " + f32("1, 4, 8, 8"));
   EXPECT_NE(imported("GroupNormalization", 18, {in("1,4,8,8"), weight({2}), weight({2})}, {integer("num_groups", 2)})
                 .find(": " + f32("1, 4, 8, 8")),
             std::string::npos);

@@ -122,13 +122,16 @@ Values RMSNormalization(Convert& c) {
 // The same under the name that ONNX Runtime's optimiser gives it, without a domain of its own.
 Values SimplifiedLayerNormalization(Convert& c) { return RMSNormalization(c); }
 
+// An even window reaches one place further behind than in front, in Relay the other way round.
 Values LRN(Convert& c) {
-  return {c.emit("nn.lrn", {c.input(0)},
-                 {{"size", c.integer("size", 0)},
-                  {"axis", int64_t{1}},
-                  {"bias", c.real("bias", 1)},
-                  {"alpha", c.real("alpha", 1e-4)},
-                  {"beta", c.real("beta", 0.75)}})};
+  const int64_t size = c.integer("size", 0);
+  auto turned = [&](Expr x) { return size % 2 == 0 ? c.emit("reverse", {x}, {{"axis", int64_t{1}}}) : x; };
+  return {turned(c.emit("nn.lrn", {turned(c.input(0))},
+                        {{"size", size},
+                         {"axis", int64_t{1}},
+                         {"bias", c.real("bias", 1)},
+                         {"alpha", c.real("alpha", 1e-4)},
+                         {"beta", c.real("beta", 0.75)}}))};
 }
 
 // In inference nothing is dropped; the mask, if asked for, keeps everything.

@@ -1,4 +1,4 @@
-// dyn.full: out[i] = fill_value, of the shape that the values of `shape` say
+// dyn.full: out[i] = fill_value, of the shape that the values of `shape` say.  dyn.zeros, dyn.ones: 0, 1
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -6,8 +6,8 @@ namespace {
 
 struct DynInitOpAttrs {
   OptDType dtype;
-  static constexpr auto fields =
-      std::tuple{field("dtype", &DynInitOpAttrs::dtype, "The element type of the result; None: of fill_value.")};
+  static constexpr auto fields = std::tuple{
+      field("dtype", &DynInitOpAttrs::dtype, "The element type of the result; None: of fill_value, or float32.")};
 };
 
 Result<Type> infer(const DynInitOpAttrs& a, const Types& in) {
@@ -17,6 +17,36 @@ Result<Type> infer(const DynInitOpAttrs& a, const Types& in) {
   // (C2) The shape is a list of integers of known length.
   RELAY_ASSIGN(size_t rank, shape_input("C2", in, 1, "shape"));
   return ir::tensor_type(Dims(rank, scalar::any_dim()), a.dtype.value_or(value->dtype));
+}
+
+Result<Type> infer_filled(const DynInitOpAttrs& a, const Types& in) {
+  // (C1) The shape is a list of integers of known length.
+  RELAY_ASSIGN(size_t rank, shape_input("C1", in, 0, "shape"));
+  return ir::tensor_type(Dims(rank, scalar::any_dim()), a.dtype.value_or(DType::float32()));
+}
+
+OpDef filled(const char* name, const char* doc, int64_t value, const char* oracle) {
+  return define<DynInitOpAttrs>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"shape", "(rank,) integers: the result's shape"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_filled,
+       .compute =
+           [value](const DynInitOpAttrs&, const te::Tensors&, const Type& out) {
+             return te::Tensors{
+                 te::compute("full", shape_of(out), [&](const Exprs&) { return imm(value, dtype_of(out)); })};
+           },
+       .shape =
+           [](const DynInitOpAttrs&, const te::Tensors& in) {
+             return te::compute("shape", in[0]->shape,
+                                [&](const Exprs& i) { return cast(DType::int64(), (*in[0])(i)); });
+           },
+       .oracle = oracle,
+       .examples = {{.inputs = {"(2,) int32"}, .low = 0, .high = 4, .ulps = 0},
+                    {.inputs = {"(3,) int32"}, .attrs = "dtype=\"int64\"", .low = 0, .high = 3, .ulps = 0}},
+       .rejects = {{{"(2,)"}, "", "C1"}}},
+      "DynInitOpAttrs");
 }
 
 }  // namespace
@@ -44,6 +74,15 @@ OpDef dyn_full() {
                                               {.inputs = {"()", "(3,) int32"}, .low = 0, .high = 3, .ulps = 0}},
                                  .rejects = {{{"(1,)", "(2,) int64"}, "", "C1"}, {{"()", "(2,)"}, "", "C2"}}},
                                 "DynInitOpAttrs");
+}
+
+OpDef dyn_zeros() {
+  return filled("dyn.zeros", "Zeros, of a shape that is known only when the program runs.", 0,
+                "torch.zeros([int(n) for n in shape])");
+}
+OpDef dyn_ones() {
+  return filled("dyn.ones", "Ones, of a shape that is known only when the program runs.", 1,
+                "torch.ones([int(n) for n in shape])");
 }
 
 }  // namespace relay::ops

@@ -130,47 +130,98 @@ Status check(const char* number, const Resize& r) {
     return constraint(number,
                       "rounding_method \"{}\" is none of round, floor, ceil, round_prefer_floor, round_prefer_ceil",
                       r.rounding);
-  if (r.coordinates == "tf_crop_and_resize" && r.roi.size() != 4)
-    return constraint(number, "tf_crop_and_resize needs a roi of 4 numbers, but it has {}", r.roi.size());
+  const size_t corners = 2 * resized_axes(r.layout).size();
+  if (r.coordinates == "tf_crop_and_resize" && r.roi.size() != corners)
+    return constraint(number, "tf_crop_and_resize needs a roi of {} numbers, but it has {}", corners, r.roi.size());
   return ok();
+}
+
+std::vector<size_t> resized_axes(const std::string& layout) {
+  std::vector<size_t> axes;
+  for (char letter : std::string("DHW"))
+    if (layout.find(letter) != std::string::npos) axes.push_back(layout.find(letter));
+  return axes;
 }
 
 te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, const Resize& given) {
   Resize r = given;
-  if (r.rounding.empty()) r.rounding = r.coordinates == "half_pixel" ? "round" : "floor";
-  size_t axes[2] = {r.layout.find('H'), r.layout.find('W')};
+  if (r.rounding.empty()) r.rounding = r.coordinates == "align_corners" ? "round" : "floor";
+  const std::vector<size_t> axes = resized_axes(r.layout);
   return te::compute(name, shape_of(out), [&](const Exprs& i) {
-    std::vector<Tap> along[2];
+    // The product of all axes' taps: where data is read, and the weight (null: all).
+    struct Read {
+      Exprs at;
+      Expr weight;
+    };
+    std::vector<Read> reads = {{i, {}}};
     Expr inside = imm(1, DType::boolean());
-    for (size_t d = 0; d < 2; ++d) {
+    for (size_t d = 0; d < axes.size(); ++d) {
       const Expr& extent = data->shape[axes[d]];
       bool crop = r.coordinates == "tf_crop_and_resize";
       Place p = place_of(r.coordinates, i[axes[d]], extent, shape_of(out)[axes[d]], crop ? r.roi[d] : 0,
-                         crop ? r.roi[d + 2] : 1);
-      along[d] = taps(r, p, extent);
+                         crop ? r.roi[d + axes.size()] : 1);
+      std::vector<Tap> along = taps(r, p, extent);
       if (r.method == "nearest_neighbor")
-        if (Expr plain = plain_nearest(r, i[axes[d]], extent, shape_of(out)[axes[d]])) along[d] = {{plain, {}}};
+        if (Expr plain = plain_nearest(r, i[axes[d]], extent, shape_of(out)[axes[d]])) along = {{plain, {}}};
       if (crop)
         inside = logical_and(inside, logical_and(le(number(0, DType::float32()), p.real),
                                                  le(p.real, scalar::cast(DType::float32(), extent - 1))));
+      std::vector<Read> longer;
+      for (const Read& read : reads)
+        for (const Tap& tap : along) {
+          Read next = read;
+          next.at[axes[d]] = tap.index;
+          next.weight = read.weight && tap.weight ? read.weight * tap.weight : tap.weight;
+          longer.push_back(std::move(next));
+        }
+      reads = std::move(longer);
     }
     Expr value;
-    for (const Tap& y : along[0])
-      for (const Tap& x : along[1]) {
-        Exprs at = i;
-        at[axes[0]] = y.index, at[axes[1]] = x.index;
-        Expr load = (*data)(at);
-        if (!y.weight)
-          value = load;
-        else {
-          Expr term = scalar::cast(DType::float32(), load) * (y.weight * x.weight);
-          value = value ? value + term : term;
-        }
-      }
+    for (const Read& read : reads) {
+      Expr load = (*data)(read.at);
+      Expr term = read.weight ? scalar::cast(DType::float32(), load) * read.weight : load;
+      value = value ? value + term : term;
+    }
     DType dtype = dtype_of(out);
     if (!dtype.is_float() && value->dtype.is_float()) value = unary(UnaryOp::Round, value);
     return scalar::select(inside, scalar::cast(dtype, value), number(r.extrapolation_value, dtype));
   });
+}
+
+Result<Type> infer_resize(size_t axes, const ResizeAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The layout is an order of NC and the axes that are resized, and data has an axis for each letter.
+  RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, "NC" + std::string("DHW").substr(3 - axes)));
+  RELAY_RETURN_IF_ERROR(expect_rank("C1", data, axes + 2, "data"));
+  // (C2) The method and the modes are known ones.
+  RELAY_RETURN_IF_ERROR(check("C2", options(a)));
+  // (C3) The result has a size.
+  if (a.size.size() != 1 && a.size.size() != axes)
+    return constraint("C3", "size must be 1 or {} extents, but is {}", axes, text(a.size));
+  for (const Dim& extent : a.size)
+    if (!at_least(extent, dim(1))) return constraint("C3", "size must be positive, but is {}", text(a.size));
+  Dims out = data->shape;
+  const std::vector<size_t> resized = resized_axes(a.layout);
+  for (size_t d = 0; d < axes; ++d) out[resized[d]] = a.size[a.size.size() == 1 ? 0 : d];
+  return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
+}
+
+Resize options(const ResizeAttrs& a) {
+  return {a.layout,
+          a.method,
+          a.coordinate_transformation_mode,
+          a.rounding_method,
+          a.cubic_alpha,
+          a.cubic_exclude != 0,
+          a.roi,
+          a.extrapolation_value};
+}
+
+std::string resize_oracle(size_t axes) {
+  return format(
+      "order(resize(order(data, layout, 'NC{0}'), size, method, coordinate_transformation_mode, rounding_method, "
+      "cubic_alpha, cubic_exclude, roi, extrapolation_value), 'NC{0}', layout)",
+      std::string("DHW").substr(3 - axes));
 }
 
 }  // namespace relay::op::image

@@ -1,4 +1,4 @@
-// Resampling of the axes H and W, shared by image.resize2d and nn.upsampling.
+// Resampling of the axes D, H and W, shared by image.resize1d to image.resize3d and nn.upsampling.
 //
 // A coordinate of the result is a place in data. All modes but tf_crop_and_resize give a fraction of whole numbers, so
 // the nearest element and the weights of its neighbours are exact, whatever the size; half_pixel, for one, is
@@ -13,15 +13,71 @@ struct Resize {
   std::string layout = "NCHW";
   std::string method = "linear";           // nearest_neighbor, linear, cubic
   std::string coordinates = "half_pixel";  // the coordinate_transformation_mode
-  std::string rounding = "round";          // of nearest_neighbor
+  std::string rounding = "round";          // of nearest_neighbor; "": with align_corners "round", else "floor"
   double cubic_alpha = -0.5;
   bool cubic_exclude = false;      // neighbours outside of data count for nothing
-  std::vector<double> roi;         // of tf_crop_and_resize: [y0, x0, y1, x1], in [0, 1]
+  std::vector<double> roi;         // of tf_crop_and_resize: [y0, x0, y1, x1], in [0, 1]; so for other axes
   double extrapolation_value = 0;  // outside of data, for tf_crop_and_resize
 };
 
+// The places of D, H and W in a layout, in that order.
+std::vector<size_t> resized_axes(const std::string& layout);
 // Constraint `number`: the words are known ones.
 Status check(const char* number, const Resize& r);
 te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, const Resize& r);
+
+struct ResizeAttrs {
+  Dims size;
+  std::vector<double> roi;
+  std::string layout;
+  std::string method = "linear";
+  std::string coordinate_transformation_mode = "half_pixel";
+  std::string rounding_method = "round";
+  double cubic_alpha = -0.5;
+  int64_t cubic_exclude = 0;
+  double extrapolation_value = 0;
+  OptDType out_dtype;
+};
+
+// The attributes with the defaults of so many axes.
+template <size_t axes>
+struct ResizeOf : ResizeAttrs {
+  ResizeOf() { layout = "NC" + std::string("DHW").substr(3 - axes); }
+  static constexpr auto fields = std::tuple{
+      required_field("size", &ResizeOf::size, "Extents of the result, one for each axis or one for all."),
+      field("roi", &ResizeOf::roi,
+            "For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1."),
+      field("layout", &ResizeOf::layout, "Order of the axes."),
+      field("method", &ResizeOf::method, "\"nearest_neighbor\", \"linear\" or \"cubic\"."),
+      field("coordinate_transformation_mode", &ResizeOf::coordinate_transformation_mode,
+            "Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+            "tf_half_pixel_for_nn, tf_crop_and_resize."),
+      field("rounding_method", &ResizeOf::rounding_method,
+            "What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners "
+            "round, else floor."),
+      field("cubic_alpha", &ResizeOf::cubic_alpha, "The parameter of the cubic kernel."),
+      field("cubic_exclude", &ResizeOf::cubic_exclude,
+            "Whether neighbours outside of data count for nothing in \"cubic\"."),
+      field("extrapolation_value", &ResizeOf::extrapolation_value,
+            "The value outside of data, for tf_crop_and_resize."),
+      field("out_dtype", &ResizeOf::out_dtype, "Element type of the result; None: of data.")};
+};
+
+Resize options(const ResizeAttrs& a);
+Result<Type> infer_resize(size_t axes, const ResizeAttrs& a, const Types& in);
+std::string resize_oracle(size_t axes);
+
+// Everything but examples and rejects.
+template <size_t axes>
+OpSpec<ResizeOf<axes>> resize_spec(const char* name, const char* doc, const char* input) {
+  OpSpec<ResizeOf<axes>> spec;
+  spec.name = name, spec.doc = doc, spec.inputs = {{"data", input}}, spec.fusion = Fusion::Injective;
+  spec.infer = [](const ResizeOf<axes>& a, const Types& in) { return infer_resize(axes, a, in); };
+  spec.compute = [](const ResizeOf<axes>& a, const te::Tensors& in, const Type& out) {
+    return te::Tensors{resized(format("resize{}d", axes).c_str(), in[0], out, options(a))};
+  };
+  spec.oracle = resize_oracle(axes);
+  return spec;
+}
 
 }  // namespace relay::op::image

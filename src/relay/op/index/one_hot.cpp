@@ -1,4 +1,5 @@
 // one_hot: out[.., k, ..] = indices[..] == k ? on_value : off_value, k along a new axis of extent depth
+// dyn.one_hot: the same, the depth a tensor
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -42,6 +43,38 @@ te::Tensors compute(const OneHotAttrs& a, const te::Tensors& in, const Type& out
   })};
 }
 
+struct DynOneHotAttrs {
+  int64_t axis = -1;
+  OptDType dtype;
+  static constexpr auto fields =
+      std::tuple{field("axis", &DynOneHotAttrs::axis, "Where the new axis stands; -1: at the end."),
+                 field("dtype", &DynOneHotAttrs::dtype, "The element type of the result; None: of on_value.")};
+};
+
+Result<Type> infer_dynamic(const DynOneHotAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* depth, tensor_input(in, 3, "depth"));
+  // (C4) The depth is one integer.
+  if (!depth->shape.empty() || !depth->dtype.is_int())
+    return constraint("C4", "depth must be one integer, but is {}", ir::str(in[3]));
+  OneHotAttrs fixed;
+  fixed.axis = a.axis, fixed.dtype = a.dtype;
+  RELAY_ASSIGN(Type type, infer(fixed, in));
+  Dims out = shape_of(type);
+  out[static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(out.size())))] = scalar::any_dim();
+  return ir::tensor_type(std::move(out), dtype_of(type));
+}
+
+te::Tensor dynamic_shape(const DynOneHotAttrs& a, const te::Tensors& in) {
+  Exprs sizes = in[0]->shape;
+  const int64_t axis = positive_axis(a.axis, static_cast<int64_t>(sizes.size()) + 1);
+  sizes.insert(sizes.begin() + axis, cast(DType::int64(), (*in[3])({})));
+  return te::compute("shape", {dim(static_cast<int64_t>(sizes.size()))}, [&](const Exprs& i) {
+    Expr value = sizes.back();
+    for (size_t d = sizes.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), sizes[d], value);
+    return value;
+  });
+}
+
 }  // namespace
 
 OpDef one_hot() {
@@ -68,6 +101,37 @@ OpDef one_hot() {
                                           {{"(2,) int32", "(1,)", "()"}, "depth=2", "C2"},
                                           {{"(2,) int32", "()", "()"}, "depth=2, axis=2", "C3"}}},
                              "OneHotAttrs");
+}
+
+OpDef dyn_one_hot() {
+  return define<DynOneHotAttrs>(
+      {.name = "dyn.one_hot",
+       .doc = "Marks one place of a new axis for each index; its extent is known only when the program runs.",
+       .inputs = {{"indices", "integers, any shape"},
+                  {"on_value", "the value at the place"},
+                  {"off_value", "the value elsewhere"},
+                  {"depth", "one integer: the extent of the new axis"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_dynamic,
+       .compute =
+           [](const DynOneHotAttrs& a, const te::Tensors& in, const Type& out) {
+             OneHotAttrs fixed;
+             fixed.axis = a.axis;
+             return compute(fixed, in, out);
+           },
+       .shape = dynamic_shape,
+       .oracle = "one_hot(indices, on_value, off_value, int(depth), axis)",
+       .examples = {{.inputs = {"(5,) int64", "()", "()", "() int32"}, .low = 0, .high = 5},
+                    {.inputs = {"(2, 3) int32", "() int32", "() int32", "() int64"},
+                     .attrs = "axis=1",
+                     .low = 0,
+                     .high = 3,
+                     .ulps = 0}},
+       .rejects = {{{"(2,)", "()", "()", "() int32"}, "", "C1"},
+                   {{"(2,) int32", "(1,)", "()", "() int32"}, "", "C2"},
+                   {{"(2,) int32", "()", "()", "() int32"}, "axis=2", "C3"},
+                   {{"(2,) int32", "()", "()", "(1,) int32"}, "", "C4"}}},
+      "DynOneHotAttrs");
 }
 
 }  // namespace relay::ops

@@ -21,8 +21,9 @@ Result<Type> infer(const LRNAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axis exists.
   RELAY_RETURN_IF_ERROR(normal_axis("C1", a.axis, rank(data)));
-  // (C2) The window is odd and positive.
-  if (a.size < 1 || a.size % 2 == 0) return constraint("C2", "size must be odd and positive, but is {}", a.size);
+  // (C2) The window is positive.
+  if (a.size < 1 || a.size > int64_t{1} << 40)
+    return constraint("C2", "size must be a number from 1 to 2^40, but is {}", a.size);
   // (C3) The elements are floats.
   if (!data->dtype.is_float()) return constraint("C3", "nn.lrn needs floats, but data is {}", data->dtype.str());
   return in[0];
@@ -32,9 +33,9 @@ te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
   const te::Tensor& data = in[0];
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
   DType dtype = accumulator(data->dtype);
-  Ints border(data->shape.size(), 0);
-  border[axis] = a.size / 2;
-  te::Tensor wide = padded(data, border, border, imm(0, data->dtype));
+  Ints before(data->shape.size(), 0), after = before;
+  before[axis] = a.size / 2, after[axis] = (a.size - 1) / 2;  // an even window begins one place further in front
+  te::Tensor wide = padded(data, before, after, imm(0, data->dtype));
   te::Tensor sum = te::reduce("squares", data->shape, {dim(a.size)}, Combiner::Sum, [&](Exprs i, const Exprs& k) {
     i[axis] = i[axis] + k[0];
     Expr x = cast(dtype, (*wide)(i));
@@ -59,9 +60,10 @@ OpDef nn_lrn() {
        .compute = compute,
        .oracle = "F.local_response_norm(data.movedim(axis, 1), size, alpha, beta, bias).movedim(1, axis)",
        .examples = {{.inputs = {"(1, 7, 3, 4)"}, .symbolic = {"(n, 7, h, w)"}},
-                    {.inputs = {"(1, 3, 4, 6)"}, .attrs = "size=3, axis=3, bias=1f, alpha=0.5f, beta=0.5f"}},
+                    {.inputs = {"(1, 3, 4, 6)"}, .attrs = "size=3, axis=3, bias=1f, alpha=0.5f, beta=0.5f"},
+                    {.inputs = {"(1, 7, 3, 4)"}, .attrs = "size=4, alpha=0.5f"}},
        .rejects = {{{"(1, 7, 3, 4)"}, "axis=4", "C1"},
-                   {{"(1, 7, 3, 4)"}, "size=4", "C2"},
+                   {{"(1, 7, 3, 4)"}, "size=0", "C2"},
                    {{"(1, 7, 3, 4) int32"}, "", "C3"}}},
       "LRNAttrs");
 }

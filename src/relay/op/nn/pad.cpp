@@ -1,5 +1,7 @@
 // nn.pad: out[i] = data[i - before] inside of data, and outside
 //   constant: pad_val    edge: the nearest element    reflect: data mirrored at its first and last element
+// A negative number cuts so many elements off.
+// dyn.nn.pad: the same, pad_width a tensor.
 #include <algorithm>
 
 #include "relay/op/common.h"
@@ -11,19 +13,21 @@ struct PadAttrs {
   IntLists pad_width;
   std::string pad_mode = "constant";
   static constexpr auto fields =
-      std::tuple{required_field("pad_width", &PadAttrs::pad_width, "For each axis, how many before and after it."),
+      std::tuple{required_field("pad_width", &PadAttrs::pad_width,
+                                "For each axis, how many before and after it; negative: cut off."),
                  field("pad_mode", &PadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
 };
 
 Result<Type> infer(const PadAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* value, tensor_input(in, 1, "pad_val"));
-  // (C1) pad_width is a pair for each axis, of zeros or more.
+  // (C1) pad_width is a pair for each axis; what is cut off is a number that sums hold.
+  constexpr int64_t least = -(int64_t{1} << 40);
   bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(),
-                           [](const Ints& p) { return p.size() == 2 && p[0] >= 0 && p[1] >= 0; });
+                           [](const Ints& p) { return p.size() == 2 && std::min(p[0], p[1]) >= least; });
   if (!pairs || static_cast<int64_t>(a.pad_width.size()) != rank(data))
-    return constraint("C1", "pad_width must be {} pairs of non-negative numbers, one for each axis of data {}",
-                      rank(data), text(data->shape));
+    return constraint("C1", "pad_width must be {} of numbers from -2^40 on, one for each axis of data {}",
+                      plural(rank(data), "pair", "pairs"), text(data->shape));
   // (C2) pad_val is one value of data's type.
   if (!scalar::is_int(product(value->shape), 1))
     return constraint("C2", "pad_val must be a scalar, but has shape {}", text(value->shape));
@@ -33,12 +37,16 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
     return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
   Dims out;
   for (size_t d = 0; d < data->shape.size(); ++d) {
-    int64_t most = std::max(a.pad_width[d][0], a.pad_width[d][1]);
-    if (a.pad_mode == "reflect" && most > 0 && (most == INT64_MAX || !at_least(data->shape[d], dim(most + 1))))
-      return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), most);
-    if (a.pad_mode == "edge" && most > 0 && !at_least(data->shape[d], dim(1)))
+    int64_t longest = std::max(a.pad_width[d][0], a.pad_width[d][1]);
+    if (a.pad_mode == "reflect" && longest > 0 && (longest == INT64_MAX || !at_least(data->shape[d], dim(longest + 1))))
+      return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), longest);
+    if (a.pad_mode == "edge" && longest > 0 && !at_least(data->shape[d], dim(1)))
       return constraint("C3", "axis {} of data {} has no element to repeat", d, text(data->shape));
     out.push_back(data->shape[d] + a.pad_width[d][0] + a.pad_width[d][1]);
+    // (C4) No more is cut off than there is.
+    if (std::min(a.pad_width[d][0], a.pad_width[d][1]) < 0 && !at_least(scalar::simplify(out.back()), dim(0)))
+      return constraint("C4", "pad_width {} cuts more off axis {} than data {} has", text(a.pad_width[d]), d,
+                        text(data->shape));
   }
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
@@ -62,6 +70,55 @@ te::Tensors compute(const PadAttrs& a, const te::Tensors& in, const Type& out) {
   })};
 }
 
+struct DynPadAttrs {
+  std::string pad_mode = "constant";
+  static constexpr auto fields =
+      std::tuple{field("pad_mode", &DynPadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
+};
+
+Result<Type> infer_dynamic(const DynPadAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* width, tensor_input(in, 1, "pad_width"));
+  RELAY_ASSIGN(const TensorType* value, tensor_input(in, 2, "pad_val"));
+  // (C1) pad_width is a pair of integers for each axis.
+  if (!width->dtype.is_int() || !agree(width->shape, Dims{dim(rank(data)), dim(2)}))
+    return constraint("C1", "pad_width must be integers ({}, 2), but is {}", rank(data), ir::str(in[1]));
+  // (C2) pad_val is one value of data's type.
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", value, 0, "pad_val"));
+  RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", value, "pad_val"));
+  // (C3) The mode is one of three.
+  if (a.pad_mode != "constant" && a.pad_mode != "edge" && a.pad_mode != "reflect")
+    return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
+  return ir::tensor_type(Dims(data->shape.size(), scalar::any_dim()), data->dtype);
+}
+
+Expr width_at(const te::Tensor& width, const Expr& d, int64_t side) {
+  return cast(DType::int64(), (*width)({d, dim(side)}));
+}
+
+te::Tensor dynamic_shape(const DynPadAttrs&, const te::Tensors& in) {
+  const Exprs& data = in[0]->shape;
+  return te::compute("shape", {dim(static_cast<int64_t>(data.size()))}, [&](const Exprs& i) {
+    Expr own = data.empty() ? dim(0) : data.back();
+    for (size_t d = data.size(); d-- > 1;) own = select(eq(i[0], dim(static_cast<int64_t>(d - 1))), data[d - 1], own);
+    return own + width_at(in[1], i[0], 0) + width_at(in[1], i[0], 1);
+  });
+}
+
+te::Tensors compute_dynamic(const DynPadAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  return {te::compute("padded", shape_of(out), [&](Exprs i) {
+    Expr inside = imm(1, DType::boolean());
+    for (size_t d = 0; d < i.size(); ++d) {
+      Expr at = i[d] - width_at(in[1], dim(static_cast<int64_t>(d)), 0), last = data->shape[d] - 1;
+      inside = logical_and(inside, logical_and(le(dim(0), at), le(at, last)));
+      if (a.pad_mode == "reflect") at = last - unary(UnaryOp::Abs, last - unary(UnaryOp::Abs, at));
+      i[d] = max(min(at, last), dim(0));
+    }
+    return a.pad_mode == "constant" ? select(inside, (*data)(i), (*in[2])({})) : (*data)(i);
+  })};
+}
+
 }  // namespace
 
 OpDef nn_pad() {
@@ -80,14 +137,42 @@ OpDef nn_pad() {
                     {.inputs = {"(2, 5, 4)", "()"},
                      .attrs = "pad_width=[[0, 0], [2, 1], [1, 3]], pad_mode=\"reflect\"",
                      .symbolic = {"(n, h, 4)", "()"}},
-                    {.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[0, 0], [0, 0]]"}},
+                    {.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[0, 0], [0, 0]]"},
+                    {.inputs = {"(5, 6)", "()"},
+                     .attrs = "pad_width=[[-1, 2], [-2, -1]]",
+                     .symbolic = {"(n, m)", "()"}},
+                    {.inputs = {"(5, 6)", "()"}, .attrs = "pad_width=[[-1, 2], [1, -2]], pad_mode=\"edge\""}},
        .rejects = {{{"(3, 4)", "()"}, "pad_width=[[1, 1]]", "C1"},
                    {{"(3, 4)", "(2,)"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "() int32"}, "pad_width=[[1, 1], [1, 1]]", "C2"},
                    {{"(3, 4)", "()"}, "pad_width=[[1, 1], [1, 1]], pad_mode=\"wrap\"", "C3"},
                    {{"(3, 4)", "()"}, "pad_width=[[3, 0], [0, 0]], pad_mode=\"reflect\"", "C3"},
-                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C3"}}},
+                   {{"(3, 4)", "()"}, "pad_width=[[9223372036854775807, 0], [0, 0]], pad_mode=\"reflect\"", "C3"},
+                   {{"(3, 4)", "()"}, "pad_width=[[-2, -2], [0, 0]]", "C4"}}},
       "PadAttrs");
+}
+
+OpDef dyn_nn_pad() {
+  return define<DynPadAttrs>(
+      {.name = "dyn.nn.pad",
+       .doc = "Adds elements around a tensor, as many as another tensor says.",
+       .inputs = {{"data", "any shape"},
+                  {"pad_width", "(rank, 2) integers: before and after each axis"},
+                  {"pad_val", "one value"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_dynamic,
+       .compute = compute_dynamic,
+       .shape = dynamic_shape,
+       .oracle = "pad(data, pad_width.tolist(), pad_mode, pad_val)",
+       .examples = {{.inputs = {"(3, 4)", "(2, 2) int64", "()"}, .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .low = -1, .high = 2},
+                    {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .attrs = "pad_mode=\"edge\"", .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .attrs = "pad_mode=\"reflect\"", .low = 0, .high = 3}},
+       .rejects = {{{"(3, 4)", "(2,) int32", "()"}, "", "C1"},
+                   {{"(3, 4)", "(2, 2)", "()"}, "", "C1"},
+                   {{"(3, 4)", "(2, 2) int32", "() int32"}, "", "C2"},
+                   {{"(3, 4)", "(2, 2) int32", "()"}, "pad_mode=\"wrap\"", "C3"}}},
+      "DynPadAttrs");
 }
 
 }  // namespace relay::ops

@@ -91,19 +91,23 @@ static Expr taps(const Expr& place, const Expr& extent, int64_t k, int64_t strid
   return scalar::simplify(min(dim(k), ceil_div(high - start)) - max(dim(0), ceil_div(low - start)));
 }
 
-te::Tensors compute_avg_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out) {
+Expr counted_taps(size_t axes, const PoolAttrs& a, const Exprs& data, const Exprs& i) {
   const WindowAxes at(axes, a.layout, "", a.out_layout);
   const Geometry g(axes, a);
+  Expr count = dim(1);
+  for (size_t d = 0; d < axes; ++d)
+    count = count * taps(i[at.out_s[d]], data[at.s[d]], g.k[d], g.strides[d], g.dilation[d], g.before[d], g.after[d],
+                         a.count_include_pad, a.ceil_mode);
+  return count;
+}
+
+te::Tensors compute_avg_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out) {
   DType dtype = in[0]->dtype.is_float()  ? accumulator(in[0]->dtype)
                 : in[0]->dtype.bits < 32 ? DType::int32()
                                          : in[0]->dtype;
   te::Tensor sum = window("sum", axes, a, in[0], out, Combiner::Sum, dtype);
   return {elementwise(format("avg_pool{}d", axes).c_str(), sum, [&](const Exprs& i) {
-    Expr count = dim(1);
-    for (size_t d = 0; d < axes; ++d)
-      count = count * taps(i[at.out_s[d]], in[0]->shape[at.s[d]], g.k[d], g.strides[d], g.dilation[d], g.before[d],
-                           g.after[d], a.count_include_pad, a.ceil_mode);
-    Expr s = (*sum)(i);
+    Expr count = counted_taps(axes, a, in[0]->shape, i), s = (*sum)(i);
     bool is_float = dtype.is_float();
     if (is_float && scalar::is_int(count))
       return cast(in[0]->dtype, s * number(1.0 / static_cast<double>(count->ivalue), dtype));

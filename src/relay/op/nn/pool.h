@@ -54,6 +54,8 @@ struct AvgPoolOf : PoolOf<axes> {
 
 Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in);
 te::Tensors compute_max_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out);
+// The number of taps that count in the mean of the window that makes element i; `data` is the data's shape.
+Expr counted_taps(size_t axes, const PoolAttrs& a, const Exprs& data, const Exprs& i);
 te::Tensors compute_avg_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out);
 // For OpSpec::oracle; kind: "max" or "avg".
 std::string pool_oracle(size_t axes, const char* kind);

@@ -1,5 +1,7 @@
 // nn.upsampling: images scaled by scale_h and scale_w: out[n, c, y, x] = data at (y / scale_h, x / scale_w),
 // interpolated; with align_corners the corners of both fall together.
+// nn.upsampling3d: the same for volumes, by scale_d, scale_h and scale_w; coordinate_transformation_mode says where a
+// place of the result lies in data (image/resize.h).
 #include <cmath>
 
 #include "relay/op/image/resize.h"
@@ -21,6 +23,23 @@ struct UpSamplingAttrs {
       field("align_corners", &UpSamplingAttrs::align_corners, "Whether the corners of data and result fall together.")};
 };
 
+struct UpSampling3DAttrs {
+  double scale_d = 1;
+  double scale_h = 1;
+  double scale_w = 1;
+  std::string layout = "NCDHW";
+  std::string method = "nearest_neighbor";
+  std::string coordinate_transformation_mode = "half_pixel";
+  static constexpr auto fields =
+      std::tuple{field("scale_d", &UpSampling3DAttrs::scale_d, "The scale along D."),
+                 field("scale_h", &UpSampling3DAttrs::scale_h, "The scale along H."),
+                 field("scale_w", &UpSampling3DAttrs::scale_w, "The scale along W."),
+                 field("layout", &UpSampling3DAttrs::layout, "Order of the axes."),
+                 field("method", &UpSampling3DAttrs::method, "\"nearest_neighbor\" or \"trilinear\"."),
+                 field("coordinate_transformation_mode", &UpSampling3DAttrs::coordinate_transformation_mode,
+                       "Where a place of the result lies in data: half_pixel, align_corners or asymmetric.")};
+};
+
 image::Resize options(const UpSamplingAttrs& a) {
   image::Resize r;
   r.layout = a.layout;
@@ -30,18 +49,29 @@ image::Resize options(const UpSamplingAttrs& a) {
   return r;
 }
 
-Result<Type> infer(const UpSamplingAttrs& a, const Types& in) {
+image::Resize options(const UpSampling3DAttrs& a) {
+  image::Resize r;
+  r.layout = a.layout;
+  r.method = a.method == "trilinear" ? "linear" : a.method;
+  r.coordinates = a.coordinate_transformation_mode;
+  r.rounding = "";
+  return r;
+}
+
+// (C1) The layout is an order of NC and the axes that are scaled, and data has an axis for each letter.
+// (C2) The method is a known one.
+Result<Type> scaled(const image::Resize& r, const std::string& letters, const std::vector<double>& scales,
+                    const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) The layout is an order of NCHW, and data has four axes.
-  RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, "NCHW"));
-  RELAY_RETURN_IF_ERROR(expect_rank("C1", data, 4, "data"));
-  // (C2) The method is a known one.
-  RELAY_RETURN_IF_ERROR(image::check("C2", options(a)));
+  RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", r.layout, letters));
+  RELAY_RETURN_IF_ERROR(expect_rank("C1", data, letters.size(), "data"));
+  RELAY_RETURN_IF_ERROR(image::check("C2", r));
   Dims out = data->shape;
-  for (size_t d = 0; d < 2; ++d) {
+  const std::vector<size_t> axes = image::resized_axes(r.layout);
+  for (size_t d = 0; d < axes.size(); ++d) {
     // (C3) Scales are positive, and whole where the extent is not known.
-    double scale = d == 0 ? a.scale_h : a.scale_w;
-    Dim& extent = out[a.layout.find(d == 0 ? 'H' : 'W')];
+    Dim& extent = out[axes[d]];
+    const double scale = scales[d];
     if (!(scale > 0)) return constraint("C3", "scales must be positive, but one is {}", scale);
     if (scalar::is_int(extent))
       extent = dim(std::llround(static_cast<double>(extent->ivalue) * scale));
@@ -52,6 +82,19 @@ Result<Type> infer(const UpSamplingAttrs& a, const Types& in) {
                         text(data->shape), scale);
   }
   return ir::tensor_type(std::move(out), data->dtype);
+}
+
+Result<Type> infer(const UpSamplingAttrs& a, const Types& in) {
+  return scaled(options(a), "NCHW", {a.scale_h, a.scale_w}, in);
+}
+
+Result<Type> infer_3d(const UpSampling3DAttrs& a, const Types& in) {
+  // (C4) The places are those of one of three modes.
+  const std::string& mode = a.coordinate_transformation_mode;
+  if (mode != "half_pixel" && mode != "align_corners" && mode != "asymmetric")
+    return constraint("C4", "coordinate_transformation_mode \"{}\" is none of half_pixel, align_corners, asymmetric",
+                      mode);
+  return scaled(options(a), "NCDHW", {a.scale_d, a.scale_h, a.scale_w}, in);
 }
 
 te::Tensors compute(const UpSamplingAttrs& a, const te::Tensors& in, const Type& out) {
@@ -86,6 +129,31 @@ OpDef nn_upsampling() {
                    {{"(1, 2, 4, 4)"}, "scale_h=0f", "C3"},
                    {{"(1, 2, h, 4)"}, "scale_h=1.5f", "C3"}}},
       "UpSamplingAttrs");
+}
+
+OpDef nn_upsampling3d() {
+  return define<UpSampling3DAttrs>(
+      {.name = "nn.upsampling3d",
+       .doc = "Scales volumes.",
+       .inputs = {{"data", "(N, C, D, H, W), in the order of layout"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_3d,
+       .compute = [](const UpSampling3DAttrs& a, const te::Tensors& in,
+                     const Type& out) { return te::Tensors{image::resized("upsampling3d", in[0], out, options(a))}; },
+       .oracle =
+           "order(resize(order(data, layout, 'NCDHW'), [output_shape[layout.index(x)] for x in 'DHW'],"
+           " 'linear' if method == 'trilinear' else method, coordinate_transformation_mode, ''), 'NCDHW', layout)",
+       .examples = {{.inputs = {"(1, 3, 2, 3, 4)"},
+                     .attrs = "scale_d=2f, scale_h=2f, scale_w=2f, coordinate_transformation_mode=\"asymmetric\"",
+                     .symbolic = {"(n, 3, d, h, w)"}},
+                    {.inputs = {"(1, 2, 3, 4, 2)"}, .attrs = "scale_d=2f, scale_w=3f, layout=\"NDHWC\""},
+                    {.inputs = {"(1, 2, 3, 4, 2)"},
+                     .attrs = "scale_d=1.5f, scale_h=2f, scale_w=2f, method=\"trilinear\""}},
+       .rejects = {{{"(1, 2, 4, 4)"}, "", "C1"},
+                   {{"(1, 2, 4, 4, 4)"}, "method=\"area\"", "C2"},
+                   {{"(1, 2, 4, 4, 4)"}, "scale_h=0f", "C3"},
+                   {{"(1, 2, 4, 4, 4)"}, "coordinate_transformation_mode=\"tf_crop_and_resize\"", "C4"}}},
+      "UpSampling3DAttrs");
 }
 
 }  // namespace relay::ops

@@ -1,7 +1,8 @@
-// cumsum: out[.., i, ..] = sum(k <= i) data[.., k, ..]; with exclusive k < i. axis None: over the flattened data.
+// cumsum:  out[.., i, ..] = sum(k <= i) data[.., k, ..]; with exclusive k < i. axis None: over the flattened data.
+// cumprod: the product instead.
 //
-// A constant extent is summed in log2(extent) stages, each adding what stands 1, 2, 4, ... places before; a symbolic
-// one by a sum of all elements, those behind i counting zero.
+// A constant extent takes log2(extent) stages, each combining what stands 1, 2, 4, ... places before; a symbolic one a
+// reduction of all elements, those behind i counting nothing.
 #include "relay/op/common.h"
 
 namespace relay::ops {
@@ -12,7 +13,7 @@ struct ScanopAttrs {
   OptDType dtype;
   bool exclusive = false;
   static constexpr auto fields =
-      std::tuple{field("axis", &ScanopAttrs::axis, "The axis to sum along; None: the flattened data."),
+      std::tuple{field("axis", &ScanopAttrs::axis, "The axis to go along; None: the flattened data."),
                  field("dtype", &ScanopAttrs::dtype, "The element type of the result; None: of the data."),
                  field("exclusive", &ScanopAttrs::exclusive, "Whether an element's own value is left out.")};
 };
@@ -23,17 +24,18 @@ Result<Type> infer(const ScanopAttrs& a, const Types& in) {
   if (a.axis) RELAY_RETURN_IF_ERROR(normal_axis("C1", *a.axis, rank(data)));
   // (C2) The elements of the result are numbers.
   DType dtype = a.dtype.value_or(data->dtype);
-  if (dtype.is_bool()) return constraint("C2", "cumsum needs numbers, but the result would be bool");
+  if (dtype.is_bool()) return constraint("C2", "running sums and products need numbers, but the result would be bool");
   return ir::tensor_type(a.axis ? data->shape : Dims{product(data->shape)}, dtype);
 }
 
-te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out) {
+te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out, Combiner combiner) {
   const te::Tensor& data = in[0];
   DType dtype = accumulator(dtype_of(out));
   size_t axis = a.axis ? static_cast<size_t>(positive_axis(*a.axis, static_cast<int64_t>(data->shape.size()))) : 0;
   int64_t own = a.exclusive ? 1 : 0;
-  Expr zero = imm(0, dtype);
-  // The element at an index of the result, before summing.
+  const Expr neutral = te::identity(combiner, dtype);
+  const char* name = combiner == Combiner::Sum ? "cumsum" : "cumprod";
+  // The element at an index of the result, before it is combined.
   auto element = [&](const Exprs& i) {
     if (a.axis) return cast(dtype, (*data)(i));
     Exprs at(data->shape.size());
@@ -48,41 +50,57 @@ te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out
   };
   const Expr& extent = shape_of(out)[axis];
   if (!scalar::is_int(extent)) {
-    te::Tensor sum = te::reduce("cumsum", shape_of(out), {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-      return select(le(r[0] + own, i[axis]), element(moved(i, r[0])), zero);
+    te::Tensor sum = te::reduce(name, shape_of(out), {extent}, combiner, [&](const Exprs& i, const Exprs& r) {
+      return select(le(r[0] + own, i[axis]), element(moved(i, r[0])), neutral);
     });
     return {converted(sum, dtype_of(out))};
   }
-  te::Tensor sum = te::compute("cumsum", shape_of(out), [&](const Exprs& i) {
-    return own ? select(le(dim(1), i[axis]), element(moved(i, i[axis] - 1)), zero) : element(i);
+  te::Tensor sum = te::compute(name, shape_of(out), [&](const Exprs& i) {
+    return own ? select(le(dim(1), i[axis]), element(moved(i, i[axis] - 1)), neutral) : element(i);
   });
   for (int64_t step = 1; step < extent->ivalue; step *= 2) {
     te::Tensor before = sum;
-    sum = te::compute("cumsum", shape_of(out), [&](const Exprs& i) {
-      return (*before)(i) + select(le(dim(step), i[axis]), (*before)(moved(i, i[axis] - step)), zero);
+    sum = te::compute(name, shape_of(out), [&](const Exprs& i) {
+      return te::combine(combiner, (*before)(i),
+                         select(le(dim(step), i[axis]), (*before)(moved(i, i[axis] - step)), neutral));
     });
   }
   return {converted(sum, dtype_of(out))};
 }
 
-}  // namespace
-
-OpDef cumsum() {
+OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combiner) {
   return define<ScanopAttrs>(
-      {.name = "cumsum",
-       .doc = "Running sums along an axis.",
+      {.name = name,
+       .doc = doc,
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
-       .compute = compute,
-       .oracle =
-           "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
+       .compute = [combiner](const ScanopAttrs& a, const te::Tensors& in,
+                             const Type& out) { return compute(a, in, out, combiner); },
+       .oracle = oracle,
        .examples = {{.inputs = {"(3, 11)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(5, 2, 3)"}, .attrs = "axis=-3, exclusive=True", .symbolic = {"(n, 2, 3)"}},
                     {.inputs = {"(3, 4)"}, .symbolic = {"(n, 4)"}},
                     {.inputs = {"(9,) int32"}, .attrs = "axis=0, dtype=\"int64\"", .low = -9, .high = 9, .ulps = 0}},
        .rejects = {{{"(2, 3)"}, "axis=2", "C1"}, {{"(2,) bool"}, "axis=0", "C2"}}},
       "ScanopAttrs");
+}
+
+}  // namespace
+
+OpDef cumsum() {
+  return scan(
+      "cumsum", "Running sums along an axis.",
+      "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
+      Combiner::Sum);
+}
+
+OpDef cumprod() {
+  return scan(
+      "cumprod", "Running products along an axis.",
+      "(lambda x, d: torch.cat([torch.ones_like(x.narrow(d, 0, 1)), x.cumprod(d).narrow(d, 0, x.shape[d] - 1)], "
+      "d) if exclusive else x.cumprod(d))(data.flatten() if axis is None else data, axis or 0)",
+      Combiner::Prod);
 }
 
 }  // namespace relay::ops

@@ -183,6 +183,19 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
 
+// The same from right to left: both shapes turned around, and what comes of them.
+Result<Type> infer_reverse(const ReshapeAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  ReshapeAttrs turned = a;
+  Dims from = data->shape;
+  std::reverse(turned.newshape.begin(), turned.newshape.end());
+  std::reverse(from.begin(), from.end());
+  RELAY_ASSIGN(Type type, infer(turned, {ir::tensor_type(std::move(from), data->dtype)}));
+  Dims out = shape_of(type);
+  std::reverse(out.begin(), out.end());
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
 te::Tensors compute(const ReshapeAttrs&, const te::Tensors& in, const Type& out) {
   return {shape::reshaped("reshape", in[0], shape_of(out))};
 }
@@ -240,6 +253,24 @@ OpDef reshape() {
                    {{"(2, 6)"}, "newshape=[0, -4, 4, -1]", "C2"},
                    {{"(2, 3)"}, "newshape=[7]", "C3"},
                    {{"(2, 3)"}, "newshape=[4, -1]", "C3"}}},
+      "ReshapeAttrs");
+}
+
+OpDef contrib_reverse_reshape() {
+  return define<ReshapeAttrs>(
+      {.name = "contrib_reverse_reshape",
+       .doc = "reshape, its newshape read from right to left.",
+       .inputs = {{"data", "any shape"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_reverse,
+       .compute = compute,
+       .oracle = "data.reshape(output_shape)",
+       .examples = {{.inputs = {"(10, 5, 4)"}, .attrs = "newshape=[-1, 0]", .symbolic = {"(n, m, 4)"}},
+                    {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[-2, -3]"}},
+       .rejects = {{{"(2, 3)"}, "newshape=[-1, -1]", "C1"},
+                   {{"(2, 3)"}, "newshape=[0, 0, 0]", "C1"},
+                   {{"(2, 6)"}, "newshape=[4, -1, -4]", "C2"},
+                   {{"(2, 3)"}, "newshape=[7]", "C3"}}},
       "ReshapeAttrs");
 }
 

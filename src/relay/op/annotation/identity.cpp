@@ -1,0 +1,56 @@
+// The annotations, which compute nothing: out = data. Each is a mark for whoever reads or rewrites the program; the one
+// thing they do here is to keep the operators on both sides out of one kernel.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct CastHintAttrs {
+  DType dtype = DType::float32();
+  static constexpr auto fields =
+      std::tuple{required_field("dtype", &CastHintAttrs::dtype, "The element type that data could have.")};
+};
+
+struct CompilerAttrs {
+  std::string compiler;
+  static constexpr auto fields =
+      std::tuple{required_field("compiler", &CompilerAttrs::compiler, "The name of the compiler that is meant.")};
+};
+
+template <class A>
+OpDef identity(const char* name, const char* doc, const char* attrs_name, const char* attrs) {
+  return define<A>({.name = name,
+                    .doc = doc,
+                    .inputs = {{"data", "any shape"}},
+                    .fusion = Fusion::Opaque,
+                    .infer = [](const A&, const Types& in) -> Result<Type> {
+                      RELAY_RETURN_IF_ERROR(tensor_input(in, 0, "data"));
+                      return in[0];
+                    },
+                    .compute = [](const A&, const te::Tensors& in, const Type&) -> te::Tensors {
+                      return {elementwise("identity", in[0], [&](const Exprs& i) { return (*in[0])(i); })};
+                    },
+                    .oracle = "data",
+                    .examples = {{.inputs = {"(3, 5)"}, .attrs = attrs, .symbolic = {"(n, 5)"}, .ulps = 0},
+                                 {.inputs = {"(4,) int32"}, .attrs = attrs, .low = -9, .high = 9, .ulps = 0}}},
+                   attrs_name);
+}
+
+}  // namespace
+
+std::vector<OpDef> annotations() {
+  return {
+      identity<NoAttrs>("annotation.bitpack_end", "The end of what is computed on packed bits.", "", ""),
+      identity<NoAttrs>("annotation.bitpack_start", "The begin of what is computed on packed bits.", "", ""),
+      identity<CastHintAttrs>("annotation.cast_hint", "Says which element type data could have.", "CastHintAttrs",
+                              "dtype=\"int8\""),
+      identity<NoAttrs>("annotation.checkpoint", "What a gradient should compute again, not keep.", "", ""),
+      identity<CompilerAttrs>("annotation.compiler_begin", "An input of what another compiler is meant to compute.",
+                              "CompilerAttrs", "compiler=\"other\""),
+      identity<CompilerAttrs>("annotation.compiler_end", "A result of what another compiler is meant to compute.",
+                              "CompilerAttrs", "compiler=\"other\""),
+      identity<NoAttrs>("annotation.stop_fusion", "Keeps the operators on both sides out of one kernel.", "", ""),
+  };
+}
+
+}  // namespace relay::ops

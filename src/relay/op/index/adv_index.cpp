@@ -1,0 +1,61 @@
+// adv_index: numpy's data[indices0, indices1, ..]: out[y.., x..] = data[indices0[y..], indices1[y..], .., x..]
+//
+// The indices broadcast. Those below zero count from the end; others are cut to data.
+#include "relay/op/index/checked.h"
+
+namespace relay::ops {
+namespace {
+
+Result<Type> infer(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(std::vector<const TensorType*> inputs, tuple_input(in, 0, "inputs"));
+  // (C1) There are indices, at most one tensor for each axis of data, and they are integers.
+  if (inputs.size() < 2 || static_cast<int64_t>(inputs.size()) - 1 > rank(inputs[0]))
+    return constraint("C1", "data {} takes 1 to {} tensors of indices, but gets {}", text(inputs[0]->shape),
+                      rank(inputs[0]), inputs.size() - 1);
+  Dims out;
+  for (size_t k = 1; k < inputs.size(); ++k) {
+    if (!inputs[k]->dtype.is_int())
+      return constraint("C1", "indices must be integers, but tensor {} is {}", k, inputs[k]->dtype.str());
+    // (C2) They broadcast.
+    RELAY_ASSIGN(out, broadcast_shape("C2", out, inputs[k]->shape));
+  }
+  const Dims& data = inputs[0]->shape;
+  out.insert(out.end(), data.begin() + static_cast<std::ptrdiff_t>(inputs.size()) - 1, data.end());
+  return ir::tensor_type(std::move(out), inputs[0]->dtype);
+}
+
+te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  const std::ptrdiff_t behind = static_cast<std::ptrdiff_t>(data->shape.size() + 1 - in.size());
+  return {te::compute("adv_index", shape_of(out), [&](const Exprs& i) {
+    const Exprs places(i.begin(), i.end() - behind);
+    Exprs at;
+    for (size_t k = 1; k < in.size(); ++k)
+      at.push_back(checked_place((*in[k])(broadcast_indices(in[k], places)), data->shape[k - 1]));
+    at.insert(at.end(), i.end() - behind, i.end());
+    return (*data)(at);
+  })};
+}
+
+}  // namespace
+
+OpDef adv_index() {
+  return define<NoAttrs>({.name = "adv_index",
+                          .doc = "Picks slices by a tensor of indices for each of the first axes.",
+                          .inputs = {{"inputs", "a tuple: data, then integers that broadcast", true}},
+                          .fusion = Fusion::Injective,
+                          .infer = infer,
+                          .compute = compute,
+                          .oracle = "inputs[0][tuple(k.long() for k in inputs[1:])]",
+                          .examples = {{.inputs = {"[(4, 5, 3), (2, 6) int64, (6,) int64]"},
+                                        .symbolic = {"[(4, 5, w), (m, n) int64, (n,) int64]"},
+                                        .low = -4,
+                                        .high = 3},
+                                       {.inputs = {"[(4, 5), (3, 1) int32]"}, .low = 0, .high = 3}},
+                          .rejects = {{{"[(4, 5)]"}, "", "C1"},
+                                      {{"[(4,), (2,) int32, (2,) int32]"}, "", "C1"},
+                                      {{"[(4, 5), (2,)]"}, "", "C1"},
+                                      {{"[(4, 5), (2,) int32, (3,) int32]"}, "", "C2"}}});
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,144 @@
+// einsum: a sum of products, written with a letter for each axis: "ij,jk->ik" is a product of matrices
+//   out[letters behind ->] = sum over all other letters of the product of the inputs, each at its letters
+//
+// A letter that stands twice in an input means its diagonal. Without "->" the result has the letters that stand once, in
+// alphabetical order.
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct EinsumAttrs {
+  std::string equation;
+  static constexpr auto fields =
+      std::tuple{required_field("equation", &EinsumAttrs::equation, "The letters, as \"ij,jk->ik\".")};
+};
+
+struct Equation {
+  std::vector<std::string> terms;
+  std::string out;
+};
+
+// (C1) The equation is letters, a comma between inputs, and perhaps an arrow.
+Result<Equation> parse(const std::string& text) {
+  Equation e;
+  std::string letters;
+  for (char c : text)
+    if (c != ' ') letters += c;
+  const size_t arrow = letters.find("->");
+  std::string front = letters.substr(0, arrow);
+  e.out = arrow == std::string::npos ? "" : letters.substr(arrow + 2);
+  e.terms.emplace_back();
+  bool good = true;
+  for (char c : front)
+    if (c == ',')
+      e.terms.emplace_back();
+    else
+      e.terms.back() += c, good = good && std::isalpha(static_cast<unsigned char>(c));
+  for (char c : e.out)
+    good = good && std::isalpha(static_cast<unsigned char>(c)) && front.find(c) != std::string::npos &&
+           std::count(e.out.begin(), e.out.end(), c) == 1;
+  if (!good)
+    return constraint(
+        "C1", "equation \"{}\" is not letters such as \"ij,jk->ik\", whose results' stand once and before ->", text);
+  if (arrow == std::string::npos) {
+    for (char c : front)
+      if (c != ',' && std::count(front.begin(), front.end(), c) == 1) e.out += c;
+    std::sort(e.out.begin(), e.out.end());
+  }
+  return e;
+}
+
+Result<Type> infer(const EinsumAttrs& a, const Types& in) {
+  RELAY_ASSIGN(std::vector<const TensorType*> data, tuple_input(in, 0, "data"));
+  RELAY_ASSIGN(Equation e, parse(a.equation));
+  // (C2) There is a term for each input, with a letter for each axis.
+  if (e.terms.size() != data.size())
+    return constraint("C2", "equation \"{}\" has {}, but there are {}", a.equation,
+                      plural(static_cast<int64_t>(e.terms.size()), "term", "terms"),
+                      plural(static_cast<int64_t>(data.size()), "input", "inputs"));
+  std::map<char, Dim> extents;
+  for (size_t k = 0; k < data.size(); ++k) {
+    if (e.terms[k].size() != data[k]->shape.size())
+      return constraint("C2", "\"{}\" in equation \"{}\" does not fit input {} of shape {}", e.terms[k], a.equation, k,
+                        text(data[k]->shape));
+    // (C3) All are numbers of one type.
+    RELAY_RETURN_IF_ERROR(expect_same_dtype("C3", data[0], "the first", data[k], "another"));
+    if (data[k]->dtype.is_bool()) return constraint("C3", "einsum needs numbers, but an input is bool");
+    for (size_t d = 0; d < e.terms[k].size(); ++d) {
+      // (C4) A letter has one extent.
+      auto [found, is_new] = extents.emplace(e.terms[k][d], data[k]->shape[d]);
+      if (!is_new && !agree(found->second, data[k]->shape[d]))
+        return constraint("C4", "{} is {} and {} in equation \"{}\"", std::string(1, e.terms[k][d]),
+                          scalar::str(found->second), scalar::str(data[k]->shape[d]), a.equation);
+      found->second = meet(found->second, data[k]->shape[d]);
+    }
+  }
+  Dims out;
+  for (char c : e.out) out.push_back(extents[c]);
+  return ir::tensor_type(std::move(out), data[0]->dtype);
+}
+
+te::Tensors compute(const EinsumAttrs& a, const te::Tensors& in, const Type& out) {
+  const Equation e = *parse(a.equation);
+  const DType wide = accumulator(dtype_of(out));
+  std::string summed;
+  Exprs extents;
+  for (size_t k = 0; k < in.size(); ++k)
+    for (size_t d = 0; d < e.terms[k].size(); ++d)
+      if (const char c = e.terms[k][d]; (e.out + summed).find(c) == std::string::npos)
+        summed += c, extents.push_back(in[k]->shape[d]);
+  auto product_at = [&](const Exprs& i, const Exprs& r) {
+    Expr value;
+    for (size_t k = 0; k < in.size(); ++k) {
+      Exprs at;
+      for (char c : e.terms[k]) {
+        const size_t place = e.out.find(c);
+        at.push_back(place != std::string::npos ? i[place] : r[summed.find(c)]);
+      }
+      Expr factor = cast(wide, (*in[k])(at));
+      value = value ? value * factor : factor;
+    }
+    return value;
+  };
+  if (extents.empty())
+    return {
+        te::compute("einsum", shape_of(out), [&](const Exprs& i) { return cast(dtype_of(out), product_at(i, {})); })};
+  return {converted(te::reduce("einsum", shape_of(out), extents, Combiner::Sum, product_at), dtype_of(out))};
+}
+
+}  // namespace
+
+OpDef einsum() {
+  return define<EinsumAttrs>(
+      {.name = "einsum",
+       .doc = "A sum of products that is written with a letter for each axis.",
+       .inputs = {{"data", "a tuple of tensors", true}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.einsum(equation, *data)",
+       .examples = {{.inputs = {"[(3, 5), (5, 4)]"},
+                     .attrs = "equation=\"ij,jk->ik\"",
+                     .symbolic = {"[(n, 5), (5, m)]"}},
+                    {.inputs = {"[(2, 3, 5, 4), (2, 3, 6, 4)]"},
+                     .attrs = "equation=\"bhqd,bhkd->bhqk\"",
+                     .symbolic = {"[(b, 3, q, 4), (b, 3, k, 4)]"}},
+                    {.inputs = {"[(2, 3), (3, 4), (4, 5)]"}, .attrs = "equation=\"ab, bc, cd\"", .ulps = 16},
+                    {.inputs = {"[(4, 4)]"}, .attrs = "equation=\"ii->i\""},
+                    {.inputs = {"[(4, 4)]"}, .attrs = "equation=\"ii\""},
+                    {.inputs = {"[(3, 2, 4)]"}, .attrs = "equation=\"abc->cab\""}},
+       .rejects = {{{"[(3, 5), (5, 4)]"}, "equation=\"i1,jk\"", "C1"},
+                   {{"[(3, 5), (5, 4)]"}, "equation=\"ij,jk->il\"", "C1"},
+                   {{"[(3, 5), (5, 4)]"}, "equation=\"ij->ij\"", "C2"},
+                   {{"[(3, 5), (5, 4)]"}, "equation=\"ij,j->i\"", "C2"},
+                   {{"[(3, 5), (5, 4) int32]"}, "equation=\"ij,jk->ik\"", "C3"},
+                   {{"[(3, 5), (6, 4)]"}, "equation=\"ij,jk->ik\"", "C4"}}},
+      "EinsumAttrs");
+}
+
+}  // namespace relay::ops

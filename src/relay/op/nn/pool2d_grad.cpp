@@ -1,0 +1,132 @@
+// The gradients of pools along H and W (pool.h) with respect to their data:
+//
+//   nn.max_pool2d_grad   out[n, c, y, x] = sum of out_grad of the windows whose first greatest tap is data[n, c, y, x]
+//   nn.avg_pool2d_grad   out[n, c, y, x] = sum of out_grad / count of the windows that data[n, c, y, x] lies in
+//
+// Each element of the result goes over the taps of the window, and so over the windows in which it is that tap.
+#include "relay/op/nn/pool.h"
+
+namespace relay::ops {
+namespace {
+
+Result<Type> infer(const nn::PoolAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* grad, tensor_input(in, 0, "out_grad"));
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 1, "data"));
+  RELAY_ASSIGN(Type pooled, nn::infer_pool(2, a, {in[1]}));  // (C1) to (C5): those of the pool
+  // (C6) The gradient has the pool's shape and type, of floats.
+  const TensorType* wanted = as<TensorType>(pooled);
+  if (!agree(grad->shape, wanted->shape))
+    return constraint("C6", "out_grad {} should have the shape {} of the pool", text(grad->shape), text(wanted->shape));
+  RELAY_RETURN_IF_ERROR(expect_same_dtype("C6", grad, "out_grad", data, "data"));
+  if (!data->dtype.is_float()) return constraint("C6", "gradients need floats, but data is {}", data->dtype.str());
+  return in[1];
+}
+
+struct Window {
+  const nn::PoolAttrs& a;
+  nn::WindowAxes at;
+  Ints k = per_axis(a.pool_size, 2), strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2),
+       pad = padding_sides(a.padding, 2);
+  explicit Window(const nn::PoolAttrs& attrs) : a(attrs), at(2, attrs.layout, "", attrs.out_layout) {}
+
+  // The sum over the taps of what the windows give in which data's element i is that tap: value(window, tap).
+  te::Tensor spread(const te::Tensor& data, const Exprs& windows, DType wide,
+                    const std::function<Expr(const Exprs&, const Exprs&)>& value) const {
+    return te::reduce("grad", data->shape, {dim(k[0]), dim(k[1])}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+      Exprs w(4);
+      w[at.out_n] = i[at.n], w[at.out_c] = i[at.c];
+      Expr inside = imm(1, DType::boolean());
+      for (size_t d = 0; d < 2; ++d) {
+        Expr from = i[at.s[d]] + pad[d] - r[d] * dilation[d];
+        w[at.out_s[d]] = floordiv(from, strides[d]);
+        inside = logical_and(inside, logical_and(le(dim(0), from), lt(w[at.out_s[d]], windows[at.out_s[d]])));
+        if (strides[d] > 1) inside = logical_and(inside, eq(floormod(from, strides[d]), dim(0)));
+      }
+      return select(inside, value(w, r), imm(0, wide));
+    });
+  }
+};
+
+te::Tensors compute_max(const nn::PoolAttrs& a, const te::Tensors& in, const Type&) {
+  const te::Tensor &grad = in[0], &data = in[1];
+  const Window window(a);
+  const nn::WindowAxes& at = window.at;
+  const DType wide = accumulator(data->dtype);
+  te::Tensor best = nn::compute_max_pool(2, a, {data}, ir::tensor_type(grad->shape, data->dtype))[0];
+  const int64_t taps = window.k[0] * window.k[1];
+  te::Tensor first = te::reduce(
+      "first", grad->shape, {dim(window.k[0]), dim(window.k[1])}, Combiner::Min, [&](const Exprs& w, const Exprs& r) {
+        Exprs i(4);
+        i[at.n] = w[at.out_n], i[at.c] = w[at.out_c];
+        Expr inside = imm(1, DType::boolean());
+        for (size_t d = 0; d < 2; ++d) {
+          Expr& y = i[at.s[d]];
+          y = w[at.out_s[d]] * window.strides[d] + r[d] * window.dilation[d] - window.pad[d];
+          inside = logical_and(inside, logical_and(le(dim(0), y), lt(y, data->shape[at.s[d]])));
+        }
+        Expr is_best = select(inside, eq((*data)(i), (*best)(w)), imm(0, DType::boolean()));
+        return select(is_best, r[0] * window.k[1] + r[1], dim(taps));
+      });
+  te::Tensor sum = window.spread(data, grad->shape, wide, [&](const Exprs& w, const Exprs& r) {
+    return select(eq((*first)(w), r[0] * window.k[1] + r[1]), cast(wide, (*grad)(w)), imm(0, wide));
+  });
+  return {converted(sum, data->dtype)};
+}
+
+te::Tensors compute_avg(const nn::PoolAttrs& a, const te::Tensors& in, const Type&) {
+  const te::Tensor &grad = in[0], &data = in[1];
+  const Window window(a);
+  const DType wide = accumulator(data->dtype);
+  // What a window gives each of its taps: the mean of ones, over the number of taps, is one over the count.
+  te::Tensor share = elementwise("share", grad, [&](const Exprs& w) {
+    return divide(cast(wide, (*grad)(w)), cast(wide, nn::counted_taps(2, a, data->shape, w)));
+  });
+  te::Tensor sum = window.spread(data, grad->shape, wide, [&](const Exprs& w, const Exprs&) { return (*share)(w); });
+  return {converted(sum, data->dtype)};
+}
+
+template <class A>
+OpDef gradient(const char* name, const char* doc, const char* pool, const char* attrs_name,
+               te::Tensors (*compute)(const nn::PoolAttrs&, const te::Tensors&, const Type&)) {
+  return define<A>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"out_grad", "the gradient of the pool's result"}, {"data", "what was pooled"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = [](const A& a, const Types& in) { return infer(a, in); },
+       .compute = [compute](const A& a, const te::Tensors& in, const Type& out) { return compute(a, in, out); },
+       .oracle = pool,
+       .examples = {{.inputs = {"(1, 2, 4, 3)", "(1, 2, 8, 6)"},
+                     .attrs = "pool_size=[2, 2], strides=[2, 2]",
+                     .symbolic = {"(n, c, 4, 3)", "(n, c, 8, 6)"}},
+                    {.inputs = {"(2, 1, 4, 3)", "(2, 1, 7, 6)"},
+                     .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1]"},
+                    {.inputs = {"(1, 5, 3, 2)", "(1, 6, 5, 2)"}, .attrs = "pool_size=[2, 3], layout=\"NHWC\""}},
+       .rejects = {{{"(1, 3, 4, 4)", "(1, 3, 8, 8)"}, "pool_size=[2, 2], layout=\"NCW\"", "C1"},
+                   {{"(3, 4, 4)", "(3, 8, 8)"}, "pool_size=[2, 2]", "C2"},
+                   {{"(1, 3, 4, 4)", "(1, 3, 8, 8)"}, "pool_size=[2, 2], strides=[0, 0]", "C3"},
+                   {{"(1, 3, 4, 4)", "(1, 3, 8, 8)"}, "pool_size=[2, 2], padding=[2, 2]", "C4"},
+                   {{"(1, 3, 4, 4)", "(1, 3, 2, 8)"}, "pool_size=[3, 3]", "C5"},
+                   {{"(1, 3, 4, 4)", "(1, 3, 8, 8)"}, "pool_size=[2, 2]", "C6"}}},
+      attrs_name);
+}
+
+}  // namespace
+
+OpDef nn_max_pool2d_grad() {
+  return gradient<nn::MaxPoolOf<2>>(
+      "nn.max_pool2d_grad", "The gradient of nn.max_pool2d with respect to its data.",
+      "pool_gradient(lambda x: F.max_pool2d(x, pool_size, pair(strides), padding[:2], pair(dilation), ceil_mode), "
+      "out_grad, data, layout, out_layout)",
+      "MaxPool2DAttrs", compute_max);
+}
+
+OpDef nn_avg_pool2d_grad() {
+  return gradient<nn::AvgPoolOf<2>>(
+      "nn.avg_pool2d_grad", "The gradient of nn.avg_pool2d with respect to its data.",
+      "pool_gradient(lambda x: F.avg_pool2d(x, pool_size, pair(strides), padding[:2], ceil_mode, count_include_pad), "
+      "out_grad, data, layout, out_layout)",
+      "AvgPool2DAttrs", compute_avg);
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,148 @@
+// layout_transform: data in another order of its axes, some of them in blocks
+//
+// A layout names axes by letters: "NCHW"; a lower-case letter with a number is the place within a block of so many:
+// "NCHW8c" has the channels in blocks of 8, where C counts the blocks. Where a block does not divide, the last is
+// filled up with zeros.
+#include <algorithm>
+#include <cctype>
+
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct LayoutTransformAttrs {
+  std::string src_layout, dst_layout;
+  static constexpr auto fields =
+      std::tuple{required_field("src_layout", &LayoutTransformAttrs::src_layout, "The layout of data, as \"NCHW\"."),
+                 required_field("dst_layout", &LayoutTransformAttrs::dst_layout, "That of the result, as \"NCHW8c\".")};
+};
+
+// One axis of a layout: a letter in upper case, and the extent of a block; 0: the axis of blocks.
+struct Axis {
+  char letter;
+  int64_t block;
+};
+
+// (C1) A layout is letters, the lower-case ones behind a number; each letter once in upper case, and at most once in
+// lower case.
+Result<std::vector<Axis>> axes_of(const char* name, const std::string& layout) {
+  std::vector<Axis> axes;
+  int64_t block = 0;
+  std::string blocks, inner;
+  bool good = !layout.empty();
+  for (char c : layout) {
+    const bool is_upper = std::isupper(static_cast<unsigned char>(c)),
+               is_lower = std::islower(static_cast<unsigned char>(c));
+    if (std::isdigit(static_cast<unsigned char>(c))) {
+      block = std::min(block * 10 + (c - '0'), int64_t{1} << 30);
+      continue;
+    }
+    std::string& seen = is_upper ? blocks : inner;
+    const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    good = good && (is_upper ? block == 0 : is_lower && block > 0) && seen.find(letter) == std::string::npos;
+    seen += letter;
+    axes.push_back({letter, is_upper ? 0 : block});
+    block = 0;
+  }
+  for (char letter : inner) good = good && blocks.find(letter) != std::string::npos;
+  if (!good || block) return constraint("C1", "{} \"{}\" is not a layout such as \"NCHW\" or \"NCHW8c\"", name, layout);
+  return axes;
+}
+
+// The block of an axis; 1 where it is in none.
+int64_t block_of(const std::vector<Axis>& axes, char letter) {
+  for (const Axis& axis : axes)
+    if (axis.letter == letter && axis.block) return axis.block;
+  return 1;
+}
+
+size_t place_of(const std::vector<Axis>& axes, char letter, bool inner) {
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (axes[d].letter == letter && (axes[d].block != 0) == inner) return d;
+  return axes.size();
+}
+
+Result<Type> infer(const LayoutTransformAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(std::vector<Axis> from, axes_of("src_layout", a.src_layout));
+  RELAY_ASSIGN(std::vector<Axis> to, axes_of("dst_layout", a.dst_layout));
+  // (C2) Both layouts have the same letters.
+  for (const std::vector<Axis>* side : {&from, &to})
+    for (const Axis& axis : *side)
+      if (place_of(from, axis.letter, false) == from.size() || place_of(to, axis.letter, false) == to.size())
+        return constraint("C2", "{} is an axis of only one of the layouts \"{}\" and \"{}\"",
+                          std::string(1, axis.letter), a.src_layout, a.dst_layout);
+  // (C3) Data has the axes of its layout, and blocks their extents.
+  RELAY_RETURN_IF_ERROR(expect_rank("C3", data, from.size(), "data"));
+  for (size_t d = 0; d < from.size(); ++d)
+    if (from[d].block && !agree(data->shape[d], dim(from[d].block)))
+      return constraint("C3", "data {} should have blocks of {} along axis {}, as \"{}\" says", text(data->shape),
+                        from[d].block, d, a.src_layout);
+  Dims out;
+  for (const Axis& axis : to) {
+    if (axis.block) {
+      out.push_back(dim(axis.block));
+      continue;
+    }
+    const int64_t block = block_of(to, axis.letter);
+    Dim extent = data->shape[place_of(from, axis.letter, false)] * block_of(from, axis.letter);
+    out.push_back(block == 1 ? extent : floordiv(extent + (block - 1), block));
+  }
+  return ir::tensor_type(simplified(std::move(out)), data->dtype);
+}
+
+te::Tensors compute(const LayoutTransformAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  const std::vector<Axis> from = *axes_of("", a.src_layout), to = *axes_of("", a.dst_layout);
+  return {te::compute("layout_transform", shape_of(out), [&](const Exprs& i) {
+    Exprs at(from.size());
+    Expr inside = imm(1, DType::boolean());
+    for (size_t d = 0; d < from.size(); ++d) {
+      const char letter = from[d].letter;
+      const int64_t old_block = block_of(from, letter), block = block_of(to, letter);
+      const Expr& outer = i[place_of(to, letter, false)];
+      if (old_block == block) {  // the axis only moves
+        at[d] = from[d].block ? i[place_of(to, letter, true)] : outer;
+        continue;
+      }
+      Expr place = block == 1 ? outer : outer * block + i[place_of(to, letter, true)];
+      at[d] = from[d].block ? floormod(place, old_block) : old_block == 1 ? place : floordiv(place, old_block);
+      Expr total = scalar::simplify(data->shape[place_of(from, letter, false)] * old_block);
+      if (block > 1 && scalar::prove_equal(floormod(total, block), dim(0)) != true)
+        inside = logical_and(inside, lt(place, total));
+    }
+    return select(inside, (*data)(at), imm(0, data->dtype));
+  })};
+}
+
+}  // namespace
+
+OpDef layout_transform() {
+  return define<LayoutTransformAttrs>(
+      {.name = "layout_transform",
+       .doc = "Brings data into another order of its axes, some of them in blocks.",
+       .inputs = {{"data", "any shape that fits src_layout"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "layout_transform(data, src_layout, dst_layout)",
+       .examples = {{.inputs = {"(2, 3, 4, 5)"},
+                     .attrs = "src_layout=\"NCHW\", dst_layout=\"NHWC\"",
+                     .symbolic = {"(n, 3, h, w)"}},
+                    {.inputs = {"(1, 8, 3, 4)"},
+                     .attrs = "src_layout=\"NCHW\", dst_layout=\"NCHW4c\"",
+                     .symbolic = {"(n, 8, h, w)"}},
+                    {.inputs = {"(1, 6, 3, 2)"}, .attrs = "src_layout=\"NCHW\", dst_layout=\"NHWC4c\""},
+                    {.inputs = {"(1, 2, 3, 4, 4)"}, .attrs = "src_layout=\"NCHW4c\", dst_layout=\"NCHW\""},
+                    {.inputs = {"(1, 4, 3, 4, 4)"}, .attrs = "src_layout=\"NCHW4c\", dst_layout=\"NCHW8c\""},
+                    {.inputs = {"(8, 4, 3, 3)"}, .attrs = "src_layout=\"OIHW\", dst_layout=\"OIHW2i4o\""}},
+       .rejects = {{{"(2, 3, 4, 5)"}, "src_layout=\"NCHc\", dst_layout=\"NHWC\"", "C1"},
+                   {{"(2, 3, 4, 5)"}, "src_layout=\"NCHW\", dst_layout=\"NHWC4\"", "C1"},
+                   {{"(2, 3, 4, 5)"}, "src_layout=\"NCHW\", dst_layout=\"NHW\"", "C2"},
+                   {{"(2, 3, 4)"}, "src_layout=\"NCHW\", dst_layout=\"NHWC\"", "C3"},
+                   {{"(2, 3, 4, 5, 8)"}, "src_layout=\"NCHW4c\", dst_layout=\"NHWC\"", "C3"}}},
+      "LayoutTransformAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,53 @@
+// unravel_index: the indices of elements numbered in row-major order: out[d, i..] = data[i..] // (product of shape[k]
+// for k > d) % shape[d]
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+Result<Type> infer(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) The numbers are integers.
+  if (!data->dtype.is_int()) return constraint("C1", "data must be integers, but is {}", data->dtype.str());
+  // (C2) The shape is a list of integers of known length, at least one.
+  RELAY_ASSIGN(size_t rank, shape_input("C2", in, 1, "shape"));
+  if (rank == 0) return constraint("C2", "shape must have at least one value");
+  Dims out = data->shape;
+  out.insert(out.begin(), dim(static_cast<int64_t>(rank)));
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
+  const int64_t rank = in[1]->shape[0]->ivalue;
+  return {te::compute("unravel_index", shape_of(out), [&](const Exprs& i) {
+    Expr rest = cast(DType::int64(), (*in[0])(Exprs(i.begin() + 1, i.end()))), value;
+    for (int64_t d = rank; d-- > 0;) {
+      Expr size = cast(DType::int64(), (*in[1])({dim(d)}));
+      Expr own = floormod(rest, size);
+      value = value ? select(eq(i[0], dim(d)), own, value) : own;
+      rest = floordiv(rest, size);
+    }
+    return cast(dtype_of(out), value);
+  })};
+}
+
+}  // namespace
+
+OpDef unravel_index() {
+  return define<NoAttrs>(
+      {.name = "unravel_index",
+       .doc = "The indices of elements that are numbered in row-major order.",
+       .inputs = {{"data", "numbers of elements, any shape"}, {"shape", "(rank,) integers: the shape they are of"}},
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute = compute,
+       .oracle = "torch.stack(torch.unravel_index(data, [int(n) for n in shape]))",
+       .examples =
+           {{.inputs = {"(3, 4) int64", "(2,) int64"}, .symbolic = {"(n, 4) int64", "(2,) int64"}, .low = 2, .high = 3},
+            {.inputs = {"(6,) int32", "(3,) int32"}, .low = 2, .high = 7}},
+       .rejects = {{{"(3,)", "(2,) int32"}, "", "C1"},
+                   {{"(3,) int32", "(2,)"}, "", "C2"},
+                   {{"(3,) int32", "(0,) int32"}, "", "C2"}}});
+}
+
+}  // namespace relay::ops

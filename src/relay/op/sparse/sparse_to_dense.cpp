@@ -1,0 +1,122 @@
+// sparse_to_dense: out[sparse_indices[k, 0], sparse_indices[k, 1], ..] = sparse_values[k], and default_value elsewhere
+// dyn.sparse_to_dense: the same, of a shape that is known only when the program runs
+//
+// One value may stand for all. Where several go to one place, the last is kept; those outside of the result are not used.
+// Each element of the result looks for its value.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct SparseToDenseAttrs {
+  Dims output_shape;
+  static constexpr auto fields =
+      std::tuple{required_field("output_shape", &SparseToDenseAttrs::output_shape, "The shape of the result.")};
+};
+
+// (C1) Indices are integers: (), (n,), or (n, rank).
+// (C2) Values are one, or one for each index; default_value is one, and both have one type.
+Result<DType> check(const Types& in, size_t out_rank) {
+  RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 0, "sparse_indices"));
+  RELAY_ASSIGN(const TensorType* values, tensor_input(in, 1, "sparse_values"));
+  RELAY_ASSIGN(const TensorType* other, tensor_input(in, 2, "default_value"));
+  const size_t r = indices->shape.size();
+  if (!indices->dtype.is_int() || r > 2 || (r < 2 && out_rank != 1) ||
+      (r == 2 && !agree(indices->shape[1], dim(static_cast<int64_t>(out_rank)))))
+    return constraint("C1", "sparse_indices {} should be integers, {} for each of the values", ir::str(in[0]),
+                      plural(static_cast<int64_t>(out_rank), "index", "indices"));
+  if (!values->shape.empty() && (r == 0 || !agree(values->shape, Dims{indices->shape[0]})))
+    return constraint("C2", "sparse_values {} should be one, or one for each of sparse_indices {}", text(values->shape),
+                      text(indices->shape));
+  RELAY_RETURN_IF_ERROR(expect_rank("C2", other, 0, "default_value"));
+  RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", values, "sparse_values", other, "default_value"));
+  return values->dtype;
+}
+
+Result<Type> infer(const SparseToDenseAttrs& a, const Types& in) {
+  RELAY_ASSIGN(DType dtype, check(in, a.output_shape.size()));
+  // (C3) Extents are not negative.
+  for (const Dim& d : a.output_shape)
+    if (!at_least(d, dim(0))) return constraint("C3", "output_shape {} has a negative extent", text(a.output_shape));
+  return ir::tensor_type(a.output_shape, dtype);
+}
+
+Result<Type> infer_dynamic(const NoAttrs&, const Types& in) {
+  // (C3) The shape is a list of integers of known length.
+  RELAY_ASSIGN(size_t rank, shape_input("C3", in, 3, "output_shape"));
+  RELAY_ASSIGN(DType dtype, check(in, rank));
+  return ir::tensor_type(Dims(rank, scalar::any_dim()), dtype);
+}
+
+te::Tensors compute(const te::Tensors& in, const Type& out) {
+  const te::Tensor &indices = in[0], &values = in[1];
+  const Expr count = indices->shape.empty() ? dim(1) : indices->shape[0];
+  te::Tensor last = te::reduce("last", shape_of(out), {count}, Combiner::Max, [&](const Exprs& i, const Exprs& r) {
+    Expr here = imm(1, DType::boolean());
+    for (size_t d = 0; d < i.size(); ++d) {
+      Exprs at = indices->shape.empty() ? Exprs{} : Exprs{r[0]};
+      if (indices->shape.size() == 2) at.push_back(dim(static_cast<int64_t>(d)));
+      here = logical_and(here, eq(cast(DType::int64(), (*indices)(at)), i[d]));
+    }
+    return select(here, r[0], dim(-1));
+  });
+  return {te::compute("sparse_to_dense", shape_of(out), [&](const Exprs& i) {
+    Expr k = (*last)(i);
+    Exprs at;
+    if (!values->shape.empty()) at.push_back(max(min(k, count - 1), dim(0)));
+    return select(le(dim(0), k), (*values)(at), (*in[2])({}));
+  })};
+}
+
+}  // namespace
+
+OpDef sparse_to_dense() {
+  return define<SparseToDenseAttrs>(
+      {.name = "sparse_to_dense",
+       .doc = "A tensor of one value, others at some places.",
+       .inputs = {{"sparse_indices", "integers: (n, rank), of a vector also (n,) or ()"},
+                  {"sparse_values", "(n,), or one for all"},
+                  {"default_value", "the value elsewhere"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute = [](const SparseToDenseAttrs&, const te::Tensors& in, const Type& out) { return compute(in, out); },
+       .oracle = "sparse_to_dense(sparse_indices, sparse_values, default_value, output_shape)",
+       .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()"},
+                     .attrs = "output_shape=[4, 3]",
+                     .symbolic = {"(n, 2) int32", "(n,)", "()"},
+                     .low = 0,
+                     .high = 3},
+                    {.inputs = {"(3,) int64", "()", "()"}, .attrs = "output_shape=[5]", .low = 0, .high = 4},
+                    {.inputs = {"() int32", "() int32", "() int32"}, .attrs = "output_shape=[5]", .low = 0, .high = 4}},
+       .rejects = {{{"(5, 2)", "(5,)", "()"}, "output_shape=[4, 3]", "C1"},
+                   {{"(5, 3) int32", "(5,)", "()"}, "output_shape=[4, 3]", "C1"},
+                   {{"(5, 2) int32", "(4,)", "()"}, "output_shape=[4, 3]", "C2"},
+                   {{"(5, 2) int32", "(5,)", "() int32"}, "output_shape=[4, 3]", "C2"},
+                   {{"(5, 2) int32", "(5,)", "()"}, "output_shape=[4, -3]", "C3"}}},
+      "SparseToDenseAttrs");
+}
+
+OpDef dyn_sparse_to_dense() {
+  return define<NoAttrs>(
+      {.name = "dyn.sparse_to_dense",
+       .doc = "A tensor of one value, others at some places, of a shape that is known only when the program runs.",
+       .inputs = {{"sparse_indices", "integers: (n, rank), of a vector also (n,) or ()"},
+                  {"sparse_values", "(n,), or one for all"},
+                  {"default_value", "the value elsewhere"},
+                  {"output_shape", "(rank,) integers: the result's shape"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_dynamic,
+       .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in, out); },
+       .shape =
+           [](const NoAttrs&, const te::Tensors& in) {
+             return te::compute("shape", in[3]->shape,
+                                [&](const Exprs& i) { return cast(DType::int64(), (*in[3])(i)); });
+           },
+       .oracle = "sparse_to_dense(sparse_indices, sparse_values, default_value, [int(n) for n in output_shape])",
+       .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()", "(2,) int64"}, .low = 0, .high = 4}},
+       .rejects = {{{"(5, 2)", "(5,)", "()", "(2,) int32"}, "", "C1"},
+                   {{"(5, 2) int32", "(4,)", "()", "(2,) int32"}, "", "C2"},
+                   {{"(5, 2) int32", "(5,)", "()", "(2,)"}, "", "C3"}}});
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,96 @@
+// vision.roi_pool: the maxima of a grid of pooled_size in each region of an image
+//
+// A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data, rounded to
+// whole pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h / PH)
+// of the h rows of the region, and the columns likewise, as far as they lie in data; a cell without pixels is 0.
+#include "relay/op/common.h"
+
+namespace relay::ops {
+namespace {
+
+struct ROIPoolAttrs {
+  Ints pooled_size;
+  double spatial_scale = 1;
+  std::string layout = "NCHW";
+  static constexpr auto fields =
+      std::tuple{required_field("pooled_size", &ROIPoolAttrs::pooled_size, "Height and width of the result."),
+                 required_field("spatial_scale", &ROIPoolAttrs::spatial_scale, "Pixels of data to a unit of regions."),
+                 field("layout", &ROIPoolAttrs::layout, "\"NCHW\".")};
+};
+
+Result<Type> infer(const ROIPoolAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* rois, tensor_input(in, 1, "rois"));
+  // (C1) Data is images of floats; the layout is NCHW.
+  if (rank(data) != 4 || !data->dtype.is_float() || a.layout != "NCHW")
+    return constraint("C1", "data should be images (N, C, H, W) of floats, in layout \"NCHW\", but is {} in \"{}\"",
+                      ir::str(in[0]), a.layout);
+  // (C2) A region is five numbers.
+  if (rank(rois) != 2 || !agree(rois->shape[1], dim(5)) || rois->dtype != data->dtype)
+    return constraint("C2", "rois should be (regions, 5) of {}, but is {}", data->dtype.str(), ir::str(in[1]));
+  // (C3) The grid has two sizes.
+  if (a.pooled_size.size() != 2) return constraint("C3", "pooled_size {} should be two extents", text(a.pooled_size));
+  RELAY_RETURN_IF_ERROR(per_axis("C3", "pooled_size", a.pooled_size, 2));
+  return ir::tensor_type({rois->shape[0], data->shape[1], dim(a.pooled_size[0]), dim(a.pooled_size[1])}, data->dtype);
+}
+
+te::Tensors compute(const ROIPoolAttrs& a, const te::Tensors& in, const Type& out) {
+  const te::Tensor &data = in[0], &rois = in[1];
+  const DType wide = accumulator(data->dtype);
+  auto rounded = [&](const Expr& r, int64_t k) {  // halves away from zero
+    Expr at = cast(wide, (*rois)({r, dim(k)})) * number(a.spatial_scale, wide), half = number(0.5, wide);
+    Expr whole = unary(UnaryOp::Floor, unary(UnaryOp::Abs, at) + half);
+    return cast(DType::int64(), unary(UnaryOp::Sign, at) * whole);
+  };
+  // The pixels of a cell along an axis: [begin, end).
+  auto range = [&](const Exprs& i, size_t d) {
+    const int64_t cells = a.pooled_size[d];
+    Expr begin = rounded(i[0], d == 0 ? 2 : 1), last = rounded(i[0], d == 0 ? 4 : 3);
+    Expr length = max(last - begin + 1, dim(1)), extent = data->shape[2 + d];
+    auto held = [&](const Expr& x) { return max(min(x, extent), dim(0)); };
+    return std::pair(held(begin + floordiv(i[2 + d] * length, cells)),
+                     held(begin + floordiv((i[2 + d] + 1) * length + (cells - 1), cells)));
+  };
+  te::Tensor found = te::reduce(
+      "max", shape_of(out), {data->shape[2], data->shape[3]}, Combiner::Max, [&](const Exprs& i, const Exprs& r) {
+        Expr inside = imm(1, DType::boolean());
+        for (size_t d = 0; d < 2; ++d) {
+          auto [begin, end] = range(i, d);
+          inside = logical_and(inside, logical_and(le(begin, r[d]), lt(r[d], end)));
+        }
+        Expr batch = max(min(cast(DType::int64(), (*rois)({i[0], dim(0)})), data->shape[0] - 1), dim(0));
+        return select(inside, (*data)({batch, i[1], r[0], r[1]}), te::identity(Combiner::Max, data->dtype));
+      });
+  return {te::compute("roi_pool", shape_of(out), [&](const Exprs& i) {
+    auto [top, bottom] = range(i, 0);
+    auto [left, right] = range(i, 1);
+    return select(logical_and(lt(top, bottom), lt(left, right)), (*found)(i), imm(0, data->dtype));
+  })};
+}
+
+}  // namespace
+
+OpDef vision_roi_pool() {
+  return define<ROIPoolAttrs>({.name = "vision.roi_pool",
+                               .doc = "The maxima of a grid in regions of images.",
+                               .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
+                               .fusion = Fusion::OutputFusable,
+                               .infer = infer,
+                               .compute = compute,
+                               .oracle = "roi_pool(data, rois, pooled_size, spatial_scale)",
+                               .examples = {{.inputs = {"(2, 3, 6, 7)", "(4, 5)"},
+                                             .attrs = "pooled_size=[3, 2], spatial_scale=0.75f",
+                                             .symbolic = {"(2, c, 6, w)", "(r, 5)"},
+                                             .low = 0,
+                                             .high = 8},
+                                            {.inputs = {"(1, 2, 5, 5)", "(3, 5)"},
+                                             .attrs = "pooled_size=[2, 2], spatial_scale=2f",
+                                             .low = -1,
+                                             .high = 5}},
+                               .rejects = {{{"(2, 3, 6)", "(4, 5)"}, "pooled_size=[3, 2], spatial_scale=1f", "C1"},
+                                           {{"(2, 3, 6, 7)", "(4, 4)"}, "pooled_size=[3, 2], spatial_scale=1f", "C2"},
+                                           {{"(2, 3, 6, 7)", "(4, 5)"}, "pooled_size=[3, 0], spatial_scale=1f", "C3"}}},
+                              "ROIPoolAttrs");
+}
+
+}  // namespace relay::ops
