@@ -238,8 +238,8 @@ def test_constants_as_attributes():
     x = relay.var("x", shape=(1, 3))
     wide = relay.broadcast_to(x, relay.const([2, 3], "int64"))
     assert relay.transform.infer_expr(wide).checked_type == relay.TensorType((2, 3))
-    with pytest.raises(relay.CompileError, match="attribute 'newshape' cannot be Var"):
-        relay.reshape(x, relay.var("shape", shape=(2,), dtype="int64"))
+    with pytest.raises(relay.CompileError, match="attribute 'axes' cannot be Var"):
+        relay.transpose(x, relay.var("axes", shape=(2,), dtype="int64"))
 
 
 def test_traces_of_passes(capsys):

@@ -32,7 +32,6 @@ REPLACEMENTS = {
     "tvm.register_func": "there is no registry of functions by name",
     "tvm.relax": "this is Relay",
     "tvm.relay.annotation": _DEVICE,
-    "tvm.relay.annotation.stop_fusion": "how much a kernel computes is an option: relay.FuseOps.max_depth",
     "tvm.relay.collage": "partitioning for other compilers is not there",
     "tvm.relay.dataflow_pattern": "write a visitor: relay.ExprMutator",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",

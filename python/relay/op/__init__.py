@@ -67,10 +67,18 @@ def _make(definition: dict):
     return function
 
 
+_ONE_DEVICE = "there is one device, the processor"
+_ABSENT = {
+    name: _ONE_DEVICE for name in ("annotation.on_device", "annotation.function_on_device", "device_copy", "on_device")
+}
+
+
 def _missing(prefix: str):
     """The __getattr__ of a namespace: says which operator may be meant."""
 
     def __getattr__(name: str):
+        if reason := _ABSENT.get(prefix + name):
+            raise AttributeError(f"there is no operator {prefix}{name}: {reason}")
         near = [] if name.startswith("_") else difflib.get_close_matches(prefix + name, operators(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise AttributeError(f"there is no operator {prefix}{name}{hint}")
