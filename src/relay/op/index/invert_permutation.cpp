@@ -1,7 +1,7 @@
 // invert_permutation: out[data[i]] = i
 //
-// Each element of the result looks for its place: time is quadratic. Where data is no permutation, out is the sum of the
-// places found.
+// Each element of the result looks for its place: time is quadratic. Where data is no permutation, out is the sum of
+// the places found.
 #include "relay/op/common.h"
 
 namespace relay::ops {

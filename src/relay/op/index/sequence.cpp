@@ -1,6 +1,7 @@
 // Sequences of different lengths in one tensor:
 //
-//   sequence_mask      out[..] = data[..] where the place along axis is below valid_length of the batch, else mask_value
+//   sequence_mask      out[..] = data[..] where the place along axis is below valid_length of the batch, else
+//                      mask_value
 //   reverse_sequence   out[.., t, ..] = data[.., L - 1 - t, ..] where t < L = seq_lengths of the batch, else data
 //
 // Lengths are cut to the axis.

@@ -1,8 +1,8 @@
 // einsum: a sum of products, written with a letter for each axis: "ij,jk->ik" is a product of matrices
 //   out[letters behind ->] = sum over all other letters of the product of the inputs, each at its letters
 //
-// A letter that stands twice in an input means its diagonal. Without "->" the result has the letters that stand once, in
-// alphabetical order.
+// A letter that stands twice in an input means its diagonal. Without "->" the result has the letters that stand once,
+// in alphabetical order.
 #include <algorithm>
 #include <cctype>
 #include <map>

@@ -1,10 +1,11 @@
 // nn.deformable_conv2d: a convolution each of whose taps is moved by an offset that is data itself
 //
 //   out[n, o, y, x] = sum(c, ky, kx) weight[o, c, ky, kx] * D(n, g(o) * C/groups + c, y * stride + ky * dilation -
-//                     before + offset[n, 2 * t, y, x], x * stride + kx * dilation - before + offset[n, 2 * t + 1, y, x])
+//                     before + offset[n, 2 * t, y, x], x * stride + kx * dilation - before + offset[n, 2 * t + 1, y,
+//                       x])
 //
-// with t = (c // (C / deformable_groups) * KH + ky) * KW + kx. D(n, c, y, x) is data between its pixels, bilinear, and 0
-// outside of data.
+// with t = (c // (C / deformable_groups) * KH + ky) * KW + kx. D(n, c, y, x) is data between its pixels, bilinear, and
+// 0 outside of data.
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {

@@ -1,4 +1,5 @@
-// sliding_window: a window moved along the last axes of data: its places become axes, and the window's axes stand behind
+// sliding_window: a window moved along the last axes of data: its places become axes, and the window's axes stand
+// behind
 //   out[b.., p.., k..] = data[b.., p * stride + k..]
 #include "relay/op/common.h"
 

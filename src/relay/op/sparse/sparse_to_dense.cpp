@@ -1,8 +1,8 @@
 // sparse_to_dense: out[sparse_indices[k, 0], sparse_indices[k, 1], ..] = sparse_values[k], and default_value elsewhere
 // dyn.sparse_to_dense: the same, of a shape that is known only when the program runs
 //
-// One value may stand for all. Where several go to one place, the last is kept; those outside of the result are not used.
-// Each element of the result looks for its value.
+// One value may stand for all. Where several go to one place, the last is kept; those outside of the result are not
+// used. Each element of the result looks for its value.
 #include "relay/op/common.h"
 
 namespace relay::ops {

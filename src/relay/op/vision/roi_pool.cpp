@@ -1,8 +1,8 @@
 // vision.roi_pool: the maxima of a grid of pooled_size in each region of an image
 //
 // A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data, rounded to
-// whole pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h / PH)
-// of the h rows of the region, and the columns likewise, as far as they lie in data; a cell without pixels is 0.
+// whole pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h /
+// PH) of the h rows of the region, and the columns likewise, as far as they lie in data; a cell without pixels is 0.
 #include "relay/op/common.h"
 
 namespace relay::ops {
