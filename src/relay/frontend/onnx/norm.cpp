@@ -17,6 +17,11 @@ Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
   return c.divide(centred, c.emit("sqrt", {c.add(variance, epsilon)}));
 }
 
+Expr rms_normalised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
+  Expr square = c.reduce("mean", c.multiply(x, x), axes, true);
+  return c.multiply(x, c.emit("rsqrt", {c.add(square, epsilon)}));
+}
+
 namespace convert {
 
 Values BatchNormalization(Convert& c) {
@@ -114,9 +119,7 @@ Values RMSNormalization(Convert& c) {
   if (!axis) return {};
   Ints axes;
   for (int64_t i = *axis; i < c.rank(x); ++i) axes.push_back(i);
-  Expr square = c.reduce("mean", c.multiply(x, x), axes, true);
-  Expr normal = c.multiply(x, c.emit("rsqrt", {c.add(square, c.real("epsilon", 1e-5))}));
-  return {c.multiply(normal, c.input(1))};
+  return {c.multiply(rms_normalised(c, x, axes, c.real("epsilon", 1e-5)), c.input(1))};
 }
 
 // The same under the name that ONNX Runtime's optimiser gives it, without a domain of its own.

@@ -7,5 +7,7 @@ namespace relay::onnx {
 
 // (x - mean) / sqrt(variance + epsilon) over `axes`.
 ir::Expr standardised(Convert& c, const ir::Expr& x, const ir::Ints& axes, double epsilon);
+// x / sqrt(mean(x^2) + epsilon) over `axes`.
+ir::Expr rms_normalised(Convert& c, const ir::Expr& x, const ir::Ints& axes, double epsilon);
 
 }  // namespace relay::onnx

@@ -80,10 +80,8 @@ Values QuantizeLinear(Convert& c) {
   if (!axis) return {};
   DType to = c.has(2) ? c.dtype(c.input(2)) : DType::uint8();
   if (!to.is_int() || to.bits > 16 || c.integer("block_size", 0)) return c.unsupported("it quantises to {}", to.str());
-  Expr steps = c.emit("round", {c.divide(x, along_axis(c, c.input(1), x, *axis))});
-  if (c.has(2)) steps = c.add(steps, along_axis(c, c.cast(c.input(2), c.dtype(x)), x, *axis));
-  auto [low, high] = range(to);
-  return {c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), to)};
+  Expr zero = c.has(2) ? along_axis(c, c.input(2), x, *axis) : c.scalar(0, to);
+  return {quantised(c, x, along_axis(c, c.input(1), x, *axis), zero)};
 }
 
 // To uint8 with the scale and zero point that the data's own range gives.

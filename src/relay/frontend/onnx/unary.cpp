@@ -2,12 +2,25 @@
 #include <cmath>
 #include <numbers>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/curves.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Expr;
 using scalar::UnaryOp;
+
+Expr gelu(Convert& c, const Expr& x, bool approximately) {
+  Expr curve;
+  if (approximately) {
+    Expr cube = c.multiply(c.multiply(x, x), x);
+    curve = c.emit("tanh", {c.multiply(c.add(x, c.multiply(cube, 0.044715)), std::sqrt(2 / std::numbers::pi))});
+  } else {
+    curve = c.emit("erf", {c.multiply(x, std::numbers::sqrt2 / 2)});
+  }
+  return c.multiply(c.multiply(x, 0.5), c.add(curve, 1));
+}
+
+namespace convert {
 
 namespace {
 
@@ -157,19 +170,11 @@ Values Swish(Convert& c) {
   return {c.multiply(x, c.emit("sigmoid", {c.multiply(x, c.real("alpha", 1))}))};
 }
 
-// x / 2 * (1 + erf(x / sqrt(2))); approximate="tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 Values Gelu(Convert& c) {
-  Expr x = c.input(0), curve;
-  std::string approximate = c.text("approximate", "none");
-  if (approximate == "tanh") {
-    Expr cube = c.multiply(c.multiply(x, x), x);
-    curve = c.emit("tanh", {c.multiply(c.add(x, c.multiply(cube, 0.044715)), std::sqrt(2 / std::numbers::pi))});
-  } else if (approximate == "none") {
-    curve = c.emit("erf", {c.multiply(x, std::numbers::sqrt2 / 2)});
-  } else {
+  const std::string approximate = c.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
     return c.unsupported("approximate is '{}'; 'none' and 'tanh' can be imported", approximate);
-  }
-  return {c.multiply(c.multiply(x, 0.5), c.add(curve, 1))};
+  return {gelu(c, c.input(0), approximate == "tanh")};
 }
 
 Values ThresholdedRelu(Convert& c) {
@@ -237,4 +242,5 @@ static Values softmax(Convert& c, const char* op) {
 Values Softmax(Convert& c) { return softmax(c, "nn.softmax"); }
 Values LogSoftmax(Convert& c) { return softmax(c, "nn.log_softmax"); }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

@@ -1,4 +1,5 @@
 // What ONNX Runtime's optimiser makes of neighbours: curves with a bias, products and convolutions with a curve.
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
@@ -8,17 +9,12 @@ using ir::Expr;
 
 namespace {
 
-// x / 2 * (1 + erf(x / sqrt(2)))
-Expr gelu(Convert& c, const Expr& x) {
-  return c.multiply(c.multiply(x, 0.5), c.add(c.emit("erf", {c.multiply(x, 0.70710678118654752)}), 1));
-}
-
 // A scalar attribute or one of a list of floats that an activation takes.
 double parameter(Convert& c, const char* name, size_t index, double otherwise) {
   const Attribute* list = c.node.find("activation_params");
-  const std::vector<float>* values = list ? std::get_if<std::vector<float>>(&list->value) : nullptr;
-  if (values) return index < values->size() ? static_cast<double>((*values)[index]) : otherwise;
-  return c.node.find("activation_params") ? otherwise : c.real(name, otherwise);
+  if (!list) return c.real(name, otherwise);
+  const std::vector<float>* values = std::get_if<std::vector<float>>(&list->value);
+  return values && index < values->size() ? static_cast<double>((*values)[index]) : otherwise;
 }
 
 // The curve that attribute `activation` names, over x.
@@ -42,8 +38,8 @@ Expr activated(Convert& c, const Expr& x) {
 
 }  // namespace
 
-Values Gelu(Convert& c) { return {gelu(c, c.input(0))}; }
-Values BiasGelu(Convert& c) { return {gelu(c, c.add(c.input(0), c.input(1)))}; }
+Values Gelu(Convert& c) { return {gelu(c, c.input(0), false)}; }
+Values BiasGelu(Convert& c) { return {gelu(c, c.add(c.input(0), c.input(1)), false)}; }
 
 // The half in front times the curve of the other half.
 Values BiasSplitGelu(Convert& c) {
@@ -51,18 +47,12 @@ Values BiasSplitGelu(Convert& c) {
   const int64_t last = c.rank(x) - 1;
   std::optional<int64_t> width = last < 0 ? std::nullopt : c.extent(x, last);
   if (!width || *width % 2) return c.bad("the data is {}; its last axis should be even", x ? ir::str(x->type) : "?");
-  return {c.multiply(c.slice(x, last, 0, *width / 2), gelu(c, c.slice(x, last, *width / 2, *width)))};
+  return {c.multiply(c.slice(x, last, 0, *width / 2), gelu(c, c.slice(x, last, *width / 2, *width), false))};
 }
 
 Values BiasAdd(Convert& c) { return {c.add(c.add(c.input(0), c.input(1)), c.input(2))}; }
 
-// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
-Values FastGelu(Convert& c) {
-  Expr x = c.has(1) ? c.add(c.input(0), c.input(1)) : c.input(0);
-  Expr cube = c.multiply(c.multiply(x, x), x);
-  Expr curve = c.emit("tanh", {c.multiply(c.add(x, c.multiply(cube, 0.044715)), 0.79788456080286536)});
-  return {c.multiply(c.multiply(x, 0.5), c.add(curve, 1))};
-}
+Values FastGelu(Convert& c) { return {gelu(c, c.has(1) ? c.add(c.input(0), c.input(1)) : c.input(0), true)}; }
 
 Values QuickGelu(Convert& c) {
   Expr x = c.input(0);

@@ -53,8 +53,7 @@ Values SkipLayerNormalization(Convert& c) {
 Values SkipSimplifiedLayerNormalization(Convert& c) {
   Expr sum = c.add(c.input(0), c.input(1));
   if (c.has(3)) sum = c.add(sum, c.input(3));
-  Expr square = c.reduce("mean", c.multiply(sum, sum), {c.rank(sum) - 1}, true);
-  Expr normal = c.multiply(sum, c.emit("rsqrt", {c.add(square, c.real("epsilon", 1e-12))}));
+  Expr normal = rms_normalised(c, sum, {c.rank(sum) - 1}, c.real("epsilon", 1e-12));
   return {c.multiply(normal, c.input(2)), Value(), Value(), sum};
 }
 
