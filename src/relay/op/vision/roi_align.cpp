@@ -5,7 +5,7 @@
 // A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data. A point more
 // than one pixel outside counts zero. With `aligned`, which is Relay's own, pixels have their centres at 0.5, and
 // regions may be smaller than a pixel. mode "max": the greatest of the samples' four weighted pixels.
-#include "relay/op/common.h"
+#include "relay/op/vision/regions.h"
 
 namespace relay::ops {
 namespace {
@@ -27,15 +27,8 @@ struct ROIAlignAttrs {
 };
 
 Result<Type> infer(const ROIAlignAttrs& a, const Types& in) {
-  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  RELAY_ASSIGN(const TensorType* rois, tensor_input(in, 1, "rois"));
-  // (C1) Data is images of floats; the layout is NCHW.
-  if (rank(data) != 4 || !data->dtype.is_float() || a.layout != "NCHW")
-    return constraint("C1", "data should be images (N, C, H, W) of floats, in layout \"NCHW\", but is {} in \"{}\"",
-                      ir::str(in[0]), a.layout);
-  // (C2) A region is five numbers.
-  if (rank(rois) != 2 || !agree(rois->shape[1], dim(5)) || rois->dtype != data->dtype)
-    return constraint("C2", "rois should be (regions, 5) of {}, but is {}", data->dtype.str(), ir::str(in[1]));
+  RELAY_RETURN_IF_ERROR(vision::check_regions(in, a.layout));  // (C1) (C2)
+  const TensorType *data = as<TensorType>(in[0]), *rois = as<TensorType>(in[1]);
   // (C3) The grid has two sizes, and samples.
   if (a.pooled_size.size() != 2 || a.pooled_size[0] < 1 || a.pooled_size[1] < 1 || a.sample_ratio < 1)
     return constraint("C3", "pooled_size {} and sample_ratio {} should be positive numbers", text(a.pooled_size),

@@ -3,7 +3,7 @@
 // A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data, rounded to
 // whole pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h /
 // PH) of the h rows of the region, and the columns likewise, as far as they lie in data; a cell without pixels is 0.
-#include "relay/op/common.h"
+#include "relay/op/vision/regions.h"
 
 namespace relay::ops {
 namespace {
@@ -19,15 +19,8 @@ struct ROIPoolAttrs {
 };
 
 Result<Type> infer(const ROIPoolAttrs& a, const Types& in) {
-  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  RELAY_ASSIGN(const TensorType* rois, tensor_input(in, 1, "rois"));
-  // (C1) Data is images of floats; the layout is NCHW.
-  if (rank(data) != 4 || !data->dtype.is_float() || a.layout != "NCHW")
-    return constraint("C1", "data should be images (N, C, H, W) of floats, in layout \"NCHW\", but is {} in \"{}\"",
-                      ir::str(in[0]), a.layout);
-  // (C2) A region is five numbers.
-  if (rank(rois) != 2 || !agree(rois->shape[1], dim(5)) || rois->dtype != data->dtype)
-    return constraint("C2", "rois should be (regions, 5) of {}, but is {}", data->dtype.str(), ir::str(in[1]));
+  RELAY_RETURN_IF_ERROR(vision::check_regions(in, a.layout));  // (C1) (C2)
+  const TensorType *data = as<TensorType>(in[0]), *rois = as<TensorType>(in[1]);
   // (C3) The grid has two sizes.
   if (a.pooled_size.size() != 2) return constraint("C3", "pooled_size {} should be two extents", text(a.pooled_size));
   RELAY_RETURN_IF_ERROR(per_axis("C3", "pooled_size", a.pooled_size, 2));

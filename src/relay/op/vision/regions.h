@@ -1,0 +1,21 @@
+// What operators over regions of images share.
+#pragma once
+
+#include "relay/op/common.h"
+
+namespace relay::op::vision {
+
+// (C1) Data is images (N, C, H, W) of floats, in layout NCHW. (C2) A region is five numbers of data's type: the batch,
+// and two corners.
+inline Status check_regions(const Types& in, const std::string& layout) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* rois, tensor_input(in, 1, "rois"));
+  if (rank(data) != 4 || !data->dtype.is_float() || layout != "NCHW")
+    return constraint("C1", "data should be images (N, C, H, W) of floats, in layout \"NCHW\", but is {} in \"{}\"",
+                      ir::str(in[0]), layout);
+  if (rank(rois) != 2 || !agree(rois->shape[1], dim(5)) || rois->dtype != data->dtype)
+    return constraint("C2", "rois should be (regions, 5) of {}, but is {}", data->dtype.str(), ir::str(in[1]));
+  return ok();
+}
+
+}  // namespace relay::op::vision
