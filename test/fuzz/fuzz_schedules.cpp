@@ -2,7 +2,7 @@
 //
 //   relay_fuzz_schedules --cases 2000             2,000 cases from seed 1; exit status 1 and the case's seed on a difference
 //   relay_fuzz_schedules --seed 77 --cases 1 -v   one case again, with its te, schedule and loops
-//   relay_fuzz_schedules --batched --cases 500    the same for several calls at once (lower/plan/batch.h), against one call after the other
+//   relay_fuzz_schedules --batched --cases 500    several calls at once (lower/plan/batch.h), against one by one
 //   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
 //
 // This one test covers placing, rings, tails, masks, borders, vectors and parallel splits together. Values are small

@@ -179,7 +179,7 @@ def place_in_image(mode, x, n, out, begin, end):
 
 
 def resize(data, size, method, mode, rounding, alpha=-0.5, exclude=0, roi=(), extrapolation=0.0):
-    """Resizing of data (N, C, ..): a matrix along each axis. Rounded places are shifted by 1e-9 against rounding errors."""
+    """Resizing of data (N, C, ..): a matrix along each axis. Rounded places are moved by 1e-9 against rounding."""
     rounding = rounding or ("round" if mode == "align_corners" else "floor")
     axes = data.ndim - 2
     result, inside = data.double(), torch.tensor(True)

@@ -1,4 +1,4 @@
-"""Operators of domain com.microsoft, which ONNX Runtime's optimisers and quantisers write: one node, beside ONNX Runtime."""
+"""Operators of domain com.microsoft, which ONNX Runtime's optimisers and quantisers write, beside ONNX Runtime."""
 
 import pathlib
 import re

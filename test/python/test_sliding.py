@@ -1,4 +1,4 @@
-"""Depthwise convolutions that become one kernel with the pointwise ones around them, row by row (lower/plan/sliding.h)."""
+"""Depthwise convolutions in one kernel with the pointwise ones around them, row by row (lower/plan/sliding.h)."""
 
 import numpy as np
 import pytest

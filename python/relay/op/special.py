@@ -328,8 +328,8 @@ def _conv2d_backward_weight(
     kernel_layout="OIHW",
     out_dtype=None,
 ):
-    """Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's, kernel_layout the
-    data's, out_layout the result's."""
+    """Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's,
+    kernel_layout the data's, out_layout the result's."""
     attributes = dict(strides=strides, padding=padding, dilation=dilation, groups=groups, channels=channels)
     attributes |= dict(kernel_size=kernel_size, data_layout=grad_layout, kernel_layout=data_layout)
     return _call("nn.conv2d_backward_weight", [grad, data], **attributes, out_layout=kernel_layout, out_dtype=out_dtype)
@@ -400,7 +400,7 @@ def _unravel_index(indices, shape):
 
 
 def _matrix_set_diag(data, diagonal, k=0, align="RIGHT_LEFT"):
-    """k is one diagonal or the lowest and the highest; align says how shorter ones lie, above and below the main one."""
+    """k is one diagonal or the lowest and the highest; align: how shorter ones lie, above and below the main one."""
     low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
     above, _, below = align.partition("_")
     if above not in ("LEFT", "RIGHT") or below not in ("LEFT", "RIGHT"):

@@ -4,8 +4,9 @@
 //   split(%x, 20000 parts)            becomes    splits of 64 parts, of 64 parts each
 //
 // A kernel of n operands has n addresses and n conditions at once, and what compilers do with those takes time that
-// grows faster than n; 64 compile as fast as two do. Inner concatenations are computed where the outer one's result
-// lies (lower/plan/parts.h), so nothing is copied twice.
+// grows faster than n. Where the outer concatenation is a temporary, inner ones are computed in its place
+// (lower/plan/parts.h); of a result of the function, or of splits, each level copies. Splits whose parts have symbolic
+// sizes stay as they are.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"

@@ -7,8 +7,7 @@
 namespace relay::frontend {
 
 // An expression, or a sequence of values, or elements known at import (from which an expression is made when one is
-// needed), or both. Neither:
-// its node failed, or it is an output that does not exist.
+// needed), or both. Neither: its node failed, or it is an output that does not exist.
 struct Value {
   Value() = default;
   Value(ir::Expr e) : expr(std::move(e)) {}
