@@ -612,7 +612,7 @@ def matrix_set_diag(data: Any, diagonal: Expr | TupleWrapper, k: Any = 0, align:
     super_diag_right_align (bool): Whether diagonals above the main one are aligned right.
     sub_diag_right_align (bool): Whether diagonals below the main one are aligned right.
 
-    k is one diagonal or the lowest and the highest; align says how shorter ones lie, above and below the main one."""
+    k is one diagonal or the lowest and the highest; align: how shorter ones lie, above and below the main one."""
 def max(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """The greatest element.
 
@@ -887,8 +887,8 @@ class nn:
         out_layout (string): Order of the result's axes.
         out_dtype (dtype or None): Element type of the result; None: of the data.
 
-        Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's, kernel_layout the
-            data's, out_layout the result's."""
+        Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's,
+            kernel_layout the data's, out_layout the result's."""
     @staticmethod
     def conv2d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'IOHW', out_layout: str = '', output_padding: int | Sequence[int] = (0, 0), out_dtype: str | None = None) -> Any:
         """Two-dimensional transposed convolution of data with weight.
