@@ -65,8 +65,12 @@ class Case {
       if (t->is_placeholder()) values_.push_back({t, random_values(random_, *t, program_)});
     bool by_rules = random_.chance(50);
     if (program_.is_attention) {
-      plan.attention = lower::rewrite_attention(plan.outputs, target_, program_.block);
-      by_rules |= plan.attention.has_value();
+      std::vector<lower::InForm> forms;
+      for (const lower::Algorithm* a : lower::algorithms())
+        for (lower::InForm& form : a->forms(plan.outputs, {}, target_)) forms.push_back(std::move(form));
+      by_rules |= !forms.empty();
+      if (const lower::InForm* form = forms.empty() ? nullptr : &random_.of(forms))
+        plan.outputs = form->outputs, plan.form = form->form;
     }
     schedule(plan, by_rules);
     std::string text = lower::str(plan.schedule, plan.stages());

@@ -6,8 +6,7 @@
 #include <random>
 
 #include "relay/base/text.h"
-#include "relay/lower/algorithms/strassen.h"
-#include "relay/lower/algorithms/winograd.h"
+#include "relay/lower/algorithms/algorithm.h"
 #include "relay/scalar/simplify.h"
 #include "relay/te/te.h"
 
@@ -40,9 +39,7 @@ struct Program {
   te::Tensors outputs;
   std::vector<std::pair<Expr, int64_t>> symbols;  // shape variables and the values to run with
   std::vector<te::Tensor> weights;                // placeholders that a compiler may take for constants
-  // Attention, which has exponentials: `block` keys at a time, and results are close, not equal.
-  int64_t block = 0;
-  bool is_attention = false;
+  bool is_attention = false;                      // has exponentials: results are close, not equal
 };
 
 class ProgramGenerator {
@@ -51,7 +48,7 @@ class ProgramGenerator {
 
   Program generate() {
     const int64_t kind = random_.in(0, 199);
-    if (kind == 0) return random_.chance(70) ? winograd() : strassen();
+    if (kind == 0) return random_.chance(70) ? convolution() : product();
     if (kind <= 4) return attention();
     dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
     if (random_.chance(30)) {
@@ -199,9 +196,16 @@ class ProgramGenerator {
                         return (*t)(at) * (*w)({i[1], r[0], r[1]});
                       });
   }
-  // A convolution in its form with fewer multiplications, which is exact on small integers for 2 outputs along windows
-  // of 3.
-  Program winograd() {
+  // In the form of some algorithm, if there is one for it, which is exact on small integers.
+  Program in_a_form(const te::Tensor& weight, const TargetDesc& target) {
+    std::vector<te::Tensors> forms;
+    for (const lower::Algorithm* a : lower::algorithms())
+      for (lower::InForm& form : a->forms(program_.outputs, {weight->name}, target))
+        forms.push_back(std::move(form.outputs));
+    if (!forms.empty()) program_.outputs = random_.of(forms);
+    return program_;
+  }
+  Program convolution() {
     dtype_ = DType::float32();
     auto size = [&](int64_t low, int64_t high) { return scalar::imm(random_.in(low, high)); };
     te::Tensor x = new_placeholder({size(1, 2), size(1, 10), size(3, 8), size(3, 6)});
@@ -219,11 +223,9 @@ class ProgramGenerator {
                      return (*data)({i[0], r[0], i[2] + r[1] * dy, i[3] + r[2] * dx}) * (*w)({i[1], r[0], r[1], r[2]});
                    });
     program_.outputs = {random_.chance(50) ? bias(conv) : conv};
-    lower::rewrite_winograd(program_.outputs, {w->name}, {}, 2);
-    return program_;
+    return in_a_form(w, {});
   }
-  // A product in its form with fewer multiplications, which is exact on small integers.
-  Program strassen() {
+  Program product() {
     dtype_ = DType::float32();
     const Expr rows = scalar::imm(random_.in(2, 9)), k = scalar::imm(2 * random_.in(1, 9)), n = scalar::imm(64);
     te::Tensor x = new_placeholder({rows, k}), w = new_weight({k, n});
@@ -233,18 +235,12 @@ class ProgramGenerator {
     program_.outputs = {product};
     TargetDesc narrow;
     narrow.vector_bytes = 16;
-    const lower::StrassenForms forms =
-        *lower::rewrite_strassen(program_.outputs, {w->name}, narrow, /*with_direct=*/true, /*always=*/true);
-    program_.outputs = te::replace(random_.chance(70) ? forms.seven : forms.direct,
-                                   {{forms.sums.param, forms.sums.value}, {forms.left.param, forms.left.value}});
-    program_.outputs = te::replace(program_.outputs, {{forms.quarters.param, forms.quarters.value}});
-    return program_;
+    return in_a_form(w, narrow);
   }
   // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and perhaps a bias behind it.
   Program attention() {
     dtype_ = DType::float32();
     program_.is_attention = true;
-    program_.block = random_.chance(50) ? 0 : random_.in(1, 3) * 16;
     auto size = [&](int64_t high) -> Expr {
       if (random_.chance(70)) return scalar::imm(random_.in(4, high));
       program_.symbols.push_back({scalar::var(format("n{}", program_.symbols.size())), random_.in(1, high)});

@@ -328,7 +328,9 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.lower_ms = (now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::Group& group : s.lowered.groups)
-      report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0});
+      report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0,
+                               group.algorithm ? std::string(lower::name(*group.algorithm)) : "",
+                               group.gain.saved_ns * 1e-6, group.gain.added_bytes});
     for (const lower::Refusal& refusal : s.lowered.refusals) report.refusals.push_back(lower::str(refusal));
     out.lowered.push_back(s.lowered);
   }

@@ -48,6 +48,9 @@ struct GroupReport {
   std::string name, rule;
   double flops = 0;
   bool scheduled_by_hand = false;
+  std::string algorithm{};  // that gave the group its form; of what its cost model expects of it:
+  double saved_ms = 0;      // in a run
+  int64_t added_bytes = 0;  // of constants that are stored in another form too
 };
 
 struct SegmentReport {

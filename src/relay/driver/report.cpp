@@ -14,11 +14,16 @@ std::string json(const CompileReport& report, bool times) {
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
   for (const KernelReport& kernel : report.kernels) kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}});
-  for (const GroupReport& group : report.groups)
+  for (const GroupReport& group : report.groups) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},
                       {"flops", group.flops},
                       {"scheduled_by_hand", group.scheduled_by_hand}});
+    if (group.algorithm.empty()) continue;
+    groups.back()["algorithm"] = group.algorithm;
+    groups.back()["saved_ms"] = group.saved_ms;
+    groups.back()["added_bytes"] = group.added_bytes;
+  }
   for (const SegmentReport& s : report.batching)
     batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
   const TargetDesc& target = report.target;

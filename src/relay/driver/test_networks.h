@@ -34,6 +34,7 @@ inline const std::vector<Network> networks = {
      "let %a = nn.relu(nn.conv2d(%x, %w0, channels=96, kernel_size=[1, 1])); let %b = nn.relu(nn.conv2d(%a, %w1, "
      "padding=[1, 1], channels=96, groups=96, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=24, kernel_size=[1, "
      "1])"},
+    {"planar", {1, 12, 24, 64}, {{3, 12, 3, 3}}, "nn.conv2d(%x, %w0, padding=[1, 1], channels=3, kernel_size=[3, 3])"},
     {"rows", {32, 300}, {}, "nn.softmax(%x)"},
     {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},

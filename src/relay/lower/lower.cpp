@@ -6,7 +6,7 @@
 
 #include "relay/lower/plan/border.h"
 #include "relay/lower/plan/parts.h"
-#include "relay/lower/plan/plan_graph.h"
+#include "relay/lower/plan_graph.h"
 #include "relay/lower/schedule_group.h"
 #include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"
@@ -136,10 +136,9 @@ class Lowering {
     // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their
     // part.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
-    // The direct form of a convolution comes before Winograd's, whose weights are made of what it reads; only one of
-    // them runs.
+    // Of two forms of which one runs, that with weights as they are given comes first: the other's are made of them.
     for (size_t i = 0; i + 1 < plan_.groups.size(); ++i)
-      if (plan_.groups[i].winograd && !plan_.groups[i + 1].winograd &&
+      if (!plan_.groups[i].form.weight.empty() && plan_.groups[i + 1].form.weight.empty() &&
           plan_.groups[i].outputs == plan_.groups[i + 1].outputs)
         std::swap(plan_.groups[i], plan_.groups[i + 1]), ++i;
     for (const PlannedGroup& g : plan_.groups) {
@@ -152,15 +151,15 @@ class Lowering {
   std::optional<Rule> gives_up() const { return gives_up_; }
 
  private:
-  // Of all constants, as kernels read them: Winograd's form of a weight is larger than the weight.
+  // Of all constants, as kernels read them: an algorithm's form of a weight may be larger than the weight.
   int64_t weight_bytes() const {
     int64_t bytes = 0;
     for (const Array& a : out_.arrays)
       if (a.kind == Array::Kind::Constant) bytes += static_cast<int64_t>(a.value.bytes());
     for (const PlannedGroup& g : plan_.groups) {
-      if (!g.winograd) continue;
+      if (g.form.weight.empty()) continue;
       for (const te::Tensor& t : te::topological(g.te.outputs))
-        if (t->name == g.winograd->weight) bytes += te::bytes(*t);
+        if (t->name == g.form.weight) bytes += te::bytes(*t);
     }
     return bytes;
   }
@@ -200,9 +199,7 @@ class Lowering {
     GroupPlan plan;
     plan.target = &options_.target;
     plan.outputs = g.te.outputs;
-    plan.from_border = g.from_border;
-    plan.winograd = g.winograd, plan.strassen = g.strassen, plan.attention = g.attention;
-    plan.slides = g.slides, plan.planar = g.planar;
+    plan.form = g.form;
     plan.streams_weights = streams_weights_;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
@@ -239,6 +236,7 @@ class Lowering {
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
     group.schedule = str(plan.schedule, stages);
+    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, plan.schedule);
     for (const auto& [kernel, count] : flops) group.flops += count.known;
     out_.groups.push_back(std::move(group));

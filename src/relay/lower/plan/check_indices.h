@@ -2,7 +2,7 @@
 // are constants in range is left out.
 #pragma once
 
-#include "relay/lower/plan/plan_graph.h"
+#include "relay/lower/plan/graph.h"
 
 namespace relay::lower {
 

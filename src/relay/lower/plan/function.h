@@ -6,6 +6,7 @@
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/group/index_check.h"
+#include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
 #include "relay/op/conditions.h"
@@ -73,6 +74,8 @@ struct Group {
   std::string rule;      // the rule that made it, and why
   // Multiply-adds count two, exp and its kind as their polynomials; of the stages whose sizes are all known.
   double flops = 0;
+  std::optional<Rule> algorithm{};  // that gave the group its form, and what its cost model expects of it
+  Gain gain{};
 };
 
 // A schedule of the rules that could not be built. The group, or all that took the same form, is computed without them.

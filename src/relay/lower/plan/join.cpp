@@ -83,11 +83,16 @@ PlannedGroup copy_group(const GraphPlan& plan, std::string name, int from, int t
   return copy;
 }
 
-void remove_groups(GraphPlan& plan, const std::vector<bool>& gone) {
-  std::vector<PlannedGroup> left;
-  for (size_t g = 0; g < gone.size(); ++g)
-    if (!gone[g]) left.push_back(std::move(plan.groups[g]));
-  plan.groups = std::move(left);
+std::vector<int> shared(GraphPlan& plan, PlannedGroup group, std::vector<PlannedGroup>& groups) {
+  std::vector<int> read = group.params;
+  read.insert(read.end(), group.constants.begin(), group.constants.end());
+  std::vector<int>& arrays = plan.shared[{read, te::str(te::topological(group.te.outputs))}];
+  if (!arrays.empty()) return arrays;
+  for (const te::Tensor& t : group.te.outputs)
+    arrays.push_back(add_array(plan, Array::Kind::Temporary, t->name, t->shape, t->dtype));
+  group.outputs = arrays;
+  groups.push_back(std::move(group));
+  return arrays;
 }
 
 }  // namespace relay::lower

@@ -1,10 +1,10 @@
-// What of a plan's groups may become one or several, and how: shared by sliding.h, join_attention.h, parts.h,
-// check_indices.h and plan_graph.
+// What of a plan's groups may become one or several, and how: shared by algorithms, parts.h, check_indices.h and
+// plan_graph.
 #pragma once
 
 #include <unordered_map>
 
-#include "relay/lower/plan/plan_graph.h"
+#include "relay/lower/plan/graph.h"
 
 namespace relay::lower {
 
@@ -31,10 +31,18 @@ PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors&
 // A new array of the plan, row-major.
 int add_array(GraphPlan& plan, Array::Kind kind, std::string name, const Exprs& shape, DType dtype);
 
+// The arrays of what `group`, without outputs, computes: those of an equal group that was given before, or new ones;
+// then the group goes to `groups`.
+std::vector<int> shared(GraphPlan& plan, PlannedGroup group, std::vector<PlannedGroup>& groups);
+
+// Calls visit(placeholder, array) for each parameter and constant of a group.
+template <class Visit>
+void each_array(const GraphPlan& plan, const PlannedGroup& g, Visit visit) {
+  for (size_t p = 0; p < g.params.size(); ++p) visit(g.te.params[p], plan.arrays[g.params[p]]);
+  for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan.arrays[g.constants[c]]);
+}
+
 // A group that copies an array to another.
 PlannedGroup copy_group(const GraphPlan& plan, std::string name, int from, int to);
-
-// Without the groups that are part of others now.
-void remove_groups(GraphPlan& plan, const std::vector<bool>& gone);
 
 }  // namespace relay::lower

@@ -13,7 +13,7 @@
 
 #include <optional>
 
-#include "relay/lower/plan/plan_graph.h"
+#include "relay/lower/plan/graph.h"
 
 namespace relay::lower {
 

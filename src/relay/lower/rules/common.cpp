@@ -85,7 +85,7 @@ void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::stri
                       int64_t step, int part_of_l2) {
   const te::Tensor reads = plan.stage(reader(plan, stage)), t = plan.stage(array);
   const bool is_array = (t->is_placeholder() && !plan.constants.count(array)) ||
-                        (!plan.slides && plan.schedule.stages[array].place == Place::Root);
+                        (!plan.form.is_joined() && plan.schedule.stages[array].place == Place::Root);
   if (!is_array || spanned_bytes(plan, t) <= plan.target->l2_bytes / part_of_l2) return;
   StageSchedule& s = plan.schedule.stages[reads->name];
   const int loop = innermost_serial(*reads, s);

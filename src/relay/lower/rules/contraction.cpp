@@ -116,7 +116,7 @@ bool choose_lanes(GroupPlan& plan, Contraction& c) {
       if (worth > most) c.n = name, most = worth, of_left = &own == &c.left;
     }
   };
-  if (plan.planar) {
+  if (plan.form.planar) {
     c.n = same_axis(*c.result, c.order.back(), *c.sum);
     of_left = c.left.has(c.n);
   } else {
@@ -377,7 +377,7 @@ bool overlaps(const te::TensorNode& r, const LoadFact& load) {
 // one is used.
 bool streams_data(const GroupPlan& plan, const Contraction& c) {
   constexpr int64_t most_blocks = 4;
-  return !c.grouped() && !plan.planar && !c.x.empty() && c.left.loads.size() == 1 &&
+  return !c.grouped() && !plan.form.planar && !c.x.empty() && c.left.loads.size() == 1 &&
          (c.n_outside || c.n_extent <= most_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
 }
 
@@ -395,7 +395,7 @@ std::string refine(GroupPlan& plan, const Contraction& c, int panel_level) {
   const std::string sum = c.sum->name, result = c.result->name;
   if (c.panel) add_panel(plan, c.sum, *c.panel, result, panel_level);
   const std::string copied =
-      plan.planar ? "" : add_rows(plan, plan.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
+      plan.form.planar ? "" : add_rows(plan, plan.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
   const bool in_blocks = !copied.empty() && !c.panel && c.n_outside &&
                          std::all_of(c.rows.begin(), c.rows.end(),
                                      [&](const std::string& name) { return scalar::is_int(c.axis(name).extent); });
@@ -406,7 +406,7 @@ std::string refine(GroupPlan& plan, const Contraction& c, int panel_level) {
     block_rows(plan, sum, c.n, c.rows, c.block());
   } else {
     loop_over_epilogue(plan, sum, result);
-    if (!plan.slides) fetch_early(plan, result);
+    if (!plan.form.is_joined()) fetch_early(plan, result);
   }
   if (streams_weights(plan, c)) fetch_weights_ahead(plan, sum, c.right.loads[0].tensor->name, c.n, c.block());
   return !rows_copied ? "" : in_blocks ? ", blocks of rows copied" : ", rows copied";
@@ -435,9 +435,9 @@ bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e,
   const std::string of_rows = refine(plan, c, levels.panel);
   plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}", e->name,
                    c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
-                   plan.planar   ? ", a row of an image stored by channels"
-                   : c.grouped() ? format(", groups of {}", facts.group)
-                                 : "",
+                   plan.form.planar ? ", a row of an image stored by channels"
+                   : c.grouped()    ? format(", groups of {}", facts.group)
+                                    : "",
                    c.panel       ? ", panels packed in front"
                    : c.n_outside ? ", weights outermost"
                                  : "",

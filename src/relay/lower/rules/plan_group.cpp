@@ -13,12 +13,6 @@ bool is_output(const GroupPlan& plan, const te::Tensor& t) {
   return std::find(plan.outputs.begin(), plan.outputs.end(), t) != plan.outputs.end();
 }
 
-std::string unused_name(const GroupPlan& plan, std::string name) {
-  for (const te::Tensor& t : plan.stages())
-    if (t->name == name) return unused_name(plan, name + "_");
-  return name;
-}
-
 // Every output is a stage of its own and every reduction has an epilogue.
 void add_copies(GroupPlan& plan) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -107,31 +101,6 @@ bool lies_channels_last(const te::TensorNode& r) {
   return found;
 }
 
-// What the reduction reads is stored by channels: padding, unless the input has the border, and copies of images that
-// are stored channels-last, unless what reads them is a copy itself.
-void copy_to_planar(GroupPlan& plan, const te::Tensor& r) {
-  const int rank = static_cast<int>(r->shape.size());
-  const Layout planar = Layout::row_major(rank);
-  for (const te::Tensor& in : te::inputs(r))
-    if (guarded(*in) && !plan.from_border.count(in->name)) {
-      plan.schedule.stages[in->name].place = Place::Root;
-      plan.layouts[in->name] = Layout::row_major(static_cast<int>(in->shape.size()));
-    }
-  std::set<std::string> read;  // by what is computed with lanes along rows
-  for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder() && !(guarded(*t) && plan.schedule.stages[t->name].place == Place::Root))
-      for (const te::Tensor& in : te::inputs(t))
-        if (in->is_placeholder() && static_cast<int>(in->shape.size()) == rank && !plan.constants.count(in->name) &&
-            plan.layout(in).dims != planar.dims)
-          read.insert(in->name);
-  for (const std::string& name : read) {
-    const te::Tensor in = plan.stage(name), copy = copy_stage(in, unused_name(plan, name + "_planar"));
-    plan.layouts[copy->name] = planar;
-    plan.schedule.stages[copy->name].place = Place::Root;
-    plan.outputs = redirect(plan.outputs, in, copy);
-  }
-}
-
 // A reduction and the epilogue under which it is computed, by name: stages are made anew when others are added.
 struct Pair {
   std::string reduction, epilogue;
@@ -159,7 +128,7 @@ std::vector<Pair> place_stages(GroupPlan& plan) {
       s.place = Place::Root;  // the rule moves it under its epilogue
     else if (claimed.count(t->name) || is_output(plan, t))
       s.place = Place::Root;
-    else if (plan.from_border.count(t->name))
+    else if (plan.form.from_border.count(t->name))
       s.from_border = true;
     else if (inlining.is_expensive_to_repeat(*t) && !between.count(t->name))
       s.place = Place::Root;
@@ -189,7 +158,7 @@ void copy_to_channels_last(GroupPlan& plan, const Pair& pair, const StageFacts& 
     Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
     const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
     if (facts.contraction) wanted.gap = gap_behind(channels, in->dtype);
-    if (!in->is_placeholder() && guarded(*in) && !plan.from_border.count(in->name)) {
+    if (!in->is_placeholder() && guarded(*in) && !plan.form.from_border.count(in->name)) {
       plan.schedule.stages[in->name].place = Place::Root;
       plan.layouts[in->name] = wanted;
     } else if (in->is_placeholder() && plan.layout(in).dims != wanted.dims) {
@@ -210,7 +179,13 @@ te::Tensor GroupPlan::stage(const std::string& name) const {
   return {};
 }
 
-static void give_roots_layouts(GroupPlan& plan) {
+std::string unused_name(const GroupPlan& plan, std::string name) {
+  for (const te::Tensor& t : plan.stages())
+    if (t->name == name) return unused_name(plan, name + "_");
+  return name;
+}
+
+void give_roots_layouts(GroupPlan& plan) {
   for (const te::Tensor& t : plan.stages())
     if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
 }
@@ -229,7 +204,7 @@ void plan_plain(GroupPlan& plan) {
     if (t->is_placeholder()) continue;
     StageSchedule& s = plan.schedule.stages[t->name];
     s = {};
-    s.from_border = plan.from_border.count(t->name) > 0;
+    s.from_border = plan.form.from_border.count(t->name) > 0;
     if (s.from_border) continue;
     s.place = Place::Root;
     plain_loops(plan, t);
@@ -247,13 +222,12 @@ void plan_group(GroupPlan& plan) {
     if (fresh) plan.used.erase(rule);
     return false;
   };
-  auto always = [&](auto&& rule) { return [&plan, rule] { return rule(plan), true; }; };
   for (te::Tensor& o : plan.outputs)
     if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
-  if (plan.winograd && made_by(Rule::Winograd, always(winograd_rule))) return;
-  if (plan.strassen && made_by(Rule::Strassen, always(strassen_rule))) return;
-  if (plan.attention && made_by(Rule::Attention, always(attention_rule))) return;
-  if (!plan.slides) merge_sums(plan);
+  const FormSchedule* form = plan.form.schedule;
+  if (form && form->whole && made_by(form->rule, [&] { return form->whole(plan), give_roots_layouts(plan), true; }))
+    return;
+  if (!plan.form.is_joined()) merge_sums(plan);
   if (made_by(Rule::Rows, [&] { return rows_rule(plan); })) return;
   add_copies(plan);
   for (const Pair& pair : place_stages(plan)) {
@@ -262,11 +236,11 @@ void plan_group(GroupPlan& plan) {
       return facts_of(r, plan.expanded(r));
     };
     copy_to_channels_last(plan, pair, facts());
-    if (plan.planar) copy_to_planar(plan, plan.stage(pair.reduction));
+    if (form && form->reads) made_by(form->rule, [&] { return form->reads(plan, plan.stage(pair.reduction)), true; });
     const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
     const StageFacts now = facts();
     auto of_reduction = [&](Rule rule, auto&& make) { return made_by(rule, [&] { return make(plan, r, e, now); }); };
-    if (!plan.planar && of_reduction(Rule::InnerProduct, inner_product_rule)) continue;
+    if (!plan.form.planar && of_reduction(Rule::InnerProduct, inner_product_rule)) continue;
     if (of_reduction(Rule::Contraction, contraction_rule)) continue;
     if (of_reduction(Rule::Window, window_rule)) continue;
     made_by(Rule::RowReduction, [&] { return row_reduction_rule(plan, r, e, now), true; });
@@ -281,8 +255,7 @@ void plan_group(GroupPlan& plan) {
     if (!t->is_placeholder() && plan.schedule.stages[t->name].place == Place::Root &&
         plan.schedule.stages[t->name].loops.empty())
       plain_loops(plan, t);
-  if (plan.slides && !made_by(Rule::Sliding, [&] { return sliding_rule(plan); }))
-    plan.note("not row by row: the loops have another form");
+  if (plan.form.is_joined()) made_by(form->rule, [&] { return form->joined(plan); });
   give_roots_layouts(plan);
 }
 

@@ -3,12 +3,10 @@
 #pragma once
 
 #include "relay/base/target_desc.h"
-#include "relay/lower/algorithms/attention.h"
-#include "relay/lower/algorithms/strassen.h"
-#include "relay/lower/algorithms/winograd.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/group/register_tile.h"
+#include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/nonzero.h"
 #include "relay/lower/schedule/schedule_rule.h"
 
@@ -19,13 +17,8 @@ struct GroupPlan {
   te::Tensors outputs;
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::map<std::string, Tensor> values;   // of constants
-  std::set<std::string> from_border;      // padding stages whose input has the border that they need
-  std::optional<Winograd> winograd;       // the stages of a convolution that was rewritten
-  std::optional<Strassen> strassen;       // the stages of a product that was rewritten
+  GroupForm form;                         // what the plan of the function decided
   bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
-  bool slides = false;                    // joined of groups to be computed row by row
-  bool planar = false;                    // a convolution over images stored by channels: lanes along their rows
-  std::optional<Attention> attention;     // the stages of attention, in its form by blocks of rows
   std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
   std::map<std::string, Layout> stored_layouts;  // of constants that another group has packed
   Schedule schedule;
@@ -62,17 +55,6 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
 // Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm. False if
 // the group is not of that form.
 bool rows_rule(GroupPlan& plan);
-// A convolution in Winograd's form and its epilogue: transforms and products of a block of tiles stay in cache.
-void winograd_rule(GroupPlan& plan);
-// A product in Strassen's form and its epilogue.
-void strassen_rule(GroupPlan& plan);
-// Groups that were joined, after the other rules have scheduled each: they move into the last one's loop over rows.
-// False, and nothing done, if that has another form.
-bool sliding_rule(GroupPlan& plan);
-// Rows of the last stage's results that a task of such a kernel computes.
-int64_t rows_a_task(int64_t rows, const TargetDesc& target);
-// Attention in the form of attention.h: a block of rows goes through all stages in cache.
-void attention_rule(GroupPlan& plan);
 // A root without a reduction: elementwise work and data movement.
 void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
 
@@ -157,6 +139,10 @@ void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::
 int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 // Has functions that become polynomials.
 bool is_expensive(const Expr& body);
+// `name`, or with underscores behind it: none of the group's stages has it.
+std::string unused_name(const GroupPlan& plan, std::string name);
+// Every placeholder and every root has a layout.
+void give_roots_layouts(GroupPlan& plan);
 // While `sum`, or a part of it, is computed on registers, what it reads of `weight` one `step` further along `axis` is
 // fetched, if weights come from where that pays.
 void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,

@@ -122,7 +122,7 @@ void shape_tile(const GroupPlan& plan, Windows& w) {
   // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors
   // first, which come in one stream. Where neighbours share what they read, or weights, neighbours first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
-  const bool overlap = along.overlap() && down.overlap() && !plan.slides;
+  const bool overlap = along.overlap() && down.overlap() && !plan.form.is_joined();
   if (pool && along.stride > 1 && down.stride != 1)
     while (w.nb < registers / (overlap ? 16 : 8) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
   std::tie(w.ty, w.tx) = tile_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along, pool && along.stride == 1,

@@ -1,4 +1,4 @@
-// The rules that make schedules, by name: what a group's schedule was made with, and what it was made without.
+// What makes schedules, by name: what a group's schedule was made with, and what it was made without.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,21 @@ namespace relay::lower {
 enum class Rule : uint8_t {
 #define RELAY_SCHEDULE_RULE(name, text, purpose) name,
 #include "relay/lower/schedule/schedule_rules.def"
-#undef RELAY_SCHEDULE_RULE
 };
 using RuleSet = std::set<Rule>;
 
 inline constexpr std::string_view rule_names[] = {
 #define RELAY_SCHEDULE_RULE(name, text, purpose) text,
 #include "relay/lower/schedule/schedule_rules.def"
-#undef RELAY_SCHEDULE_RULE
 };
 inline constexpr std::string_view name(Rule rule) { return rule_names[static_cast<size_t>(rule)]; }
 
 // Decided for a whole function, by its plan: a group cannot give it up by itself.
-inline bool is_of_function(Rule rule) { return rule >= Rule::Sliding && rule <= Rule::Attention; }
+inline constexpr bool is_algorithm[] = {
+#define RELAY_SCHEDULE_RULE(name, text, purpose) false,
+#define RELAY_ALGORITHM(name, folder, purpose) true,
+#include "relay/lower/schedule/schedule_rules.def"
+};
+inline constexpr bool is_of_function(Rule rule) { return is_algorithm[static_cast<size_t>(rule)]; }
 
 }  // namespace relay::lower

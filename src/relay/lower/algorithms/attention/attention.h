@@ -4,7 +4,7 @@
 //   out[i, d] = sum(j) exp(scores[i, j] - max[i]) / sum[i] * V[j, d]
 //
 // A rewrite from tensor expressions to tensor expressions, so that a block of rows goes through all of it while its
-// scores are in cache; scheduling afterwards is ordinary (rules/attention.cpp). If the keys are many, or their number
+// scores are in cache; scheduling afterwards is ordinary (schedule.cpp). If the keys are many, or their number
 // is known at run time only, they are taken a block t at a time, and what was summed up is scaled again when a block
 // raises the maximum:
 //
@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "relay/base/target_desc.h"
+#include "relay/lower/rules/form.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {
@@ -56,5 +57,9 @@ inline int vectors_of_keys(bool known) { return known ? 4 : 2; }
 // between them, whatever elementwise and moved around in front of it, and only pointwise work behind. Nothing: left as
 // it is. `block` other than 0 is taken as the keys of a block.
 std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDesc& target, int64_t block = 0);
+
+// Schedules a group in this form (schedule.cpp).
+void schedule_attention(GroupPlan& plan);
+inline constexpr FormSchedule attention_schedule{.rule = Rule::Attention, .whole = schedule_attention};
 
 }  // namespace relay::lower

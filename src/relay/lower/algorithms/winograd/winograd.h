@@ -4,7 +4,7 @@
 //
 //   out tile = A^T [ (G w G^T) . (B^T d B) ] A        d: the (m + r - 1)^2 data behind a tile, . summed over channels
 //
-// A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (rules/winograd.cpp).
+// A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (schedule.cpp).
 // Formula:
 // Lavin & Gray, Fast Algorithms for Convolutional Neural Networks (2016); the matrices follow from interpolation points
 // (Toom, Cook). Of a window whose taps are d apart, outputs that are d apart make a tile: d x d images that lie in one
@@ -18,6 +18,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/lower/algorithms/bilinear.h"
+#include "relay/lower/rules/form.h"
 
 namespace relay::lower {
 
@@ -32,7 +33,7 @@ struct Winograd {
     int64_t tiles_of_one(int64_t extent) const { return (extent + apart * m - 1) / (apart * m); }
     int64_t tiles(int64_t extent) const { return apart * tiles_of_one(extent); }
   };
-  Side y, x;
+  Side y{}, x{};
   std::string padded;   // [n, c, y, x], or empty: the data as read by whole tiles, zero outside
   std::string rows;     // [p, n, ty, tx, j, c]: B^T d
   std::string input;    // [p, q, n, ty, tx, c]: B^T d B
@@ -48,37 +49,43 @@ struct Winograd {
   te::Tensor data;   // what the convolution reads, before its padding
 };
 
+// Outputs of a tile along both directions.
+struct WinogradTile {
+  Winograd::Side y, x;
+};
+
 // Rows of B^T (points x points), G (points x r) and A^T (m x points). 1, 4, 6 or 8 points.
 struct WinogradMatrices {
   Matrix input, weight, output;
 };
 WinogradMatrices winograd_matrices(Winograd::Side side);
 
-// Replaces the convolution in a group by its Winograd form if the estimate for `target` says that it pays. Looks at
-// structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 taps along two axes at stride 1,
-// weights constant, sizes known, and only pointwise work behind it. Nothing: left as it is. `m` other than 0, outputs a
-// tile along windows of 3, is taken without an estimate; wider windows have 2.
-std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
-                                         const TargetDesc& target, int64_t m = 0);
-
-// Whether data may go through Winograd's form (or Strassen's). It adds a value to results that the direct sum keeps
-// apart from it, and takes it away again: what is left is its rounding error, about 3e-7 of it, or NaN. That is lost in
-// the error that float32 has there anyway unless the value stands out from those around it. So the largest value of
-// each row of an image, or of the data of a product, is compared with the others': data are unusual if a row's largest
-// is more than `most_ratio` times the geometric mean of the other rows' (those of zeros left out), or `most_value` or
-// more, infinite or NaN. The size of the data does not matter.
-
-// The largest absolute values of rows, NaN where there is one: of images (n, c, y, x) shape (n, y), of images one high
-// (n, x); of anything else along its last dimension.
-te::Tensor largest_values(const te::Tensor& data, bool images);
-constexpr double most_ratio = 16;  // with random inputs, 264 layers of 11 networks had 2.1 at most
-// Nothing overflows below it for weights whose absolute values sum up to less than `most_weight`.
-constexpr double most_value = 0x1p80;
-constexpr double most_weight = 1e6;
-// One element each, bool: one of the two is true. Each image is looked at by itself.
-struct UsualValues {
-  te::Tensor usual, unusual;
+// Of a convolution which dimension is which.
+struct Convolution {
+  te::Tensor sum;
+  Expr data, weight;  // the loads
+  size_t n, o, y, x;  // axes of the result
+  size_t data_n, data_c, data_y, data_x;
+  Expr c, ky, kx;  // reduction variables
+  int64_t channels, outputs, height, width, taps_y, taps_x;
+  int64_t apart_y = 1, apart_x = 1;   // from tap to tap
+  std::vector<WinogradTile> tiles{};  // that its windows may have
 };
-UsualValues usual_values(const te::Tensor& largest, bool images);
+
+// Looks at structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 taps along two axes at
+// stride 1, weights constant, sizes known, and only pointwise work behind it.
+std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std::set<std::string>& constants);
+// The fastest tile. Nothing: the direct sum, by the numbers of `target`.
+struct WinogradChoice {
+  WinogradTile tile;
+  Gain gain;
+};
+std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const TargetDesc& target);
+// Replaces the convolution in a group by its Winograd form.
+Winograd rewrite_winograd(te::Tensors& outputs, const Convolution& conv, const WinogradTile& tile);
+
+// Schedules a group in this form (schedule.cpp).
+void schedule_winograd(GroupPlan& plan);
+inline constexpr FormSchedule winograd_schedule{.rule = Rule::Winograd, .whole = schedule_winograd};
 
 }  // namespace relay::lower

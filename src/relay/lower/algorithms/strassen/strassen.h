@@ -6,7 +6,7 @@
 // In Winograd's variant (15 sums; four of them, of the weights, are made when the program is loaded, and lie apart from
 // the quarters themselves, which a file holds). Rows 2 t and 2 t + 1 of A, and neighbouring blocks of columns of B, are
 // what quarters are made of, so that a tile of the result lies together; of the sum, the halves. A rewrite from tensor
-// expressions to tensor expressions as winograd.h is; rules/strassen.cpp schedules it. The error is about twice that of
+// expressions to tensor expressions; schedule.cpp schedules it. The error is about twice that of
 // direct sums: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 23.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/lower/algorithms/bilinear.h"
+#include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 
 namespace relay::lower {
@@ -41,7 +42,7 @@ struct Strassen {
   };
   int64_t block = 0;          // columns of a block
   std::string weight{};       // [p, b, k, r]: quarters of the weights, or sums of them, if the group makes one of these
-  std::string left;           // [p, t, k]: sums of quarters of the data
+  std::string left{};         // [p, t, k]: sums of quarters of the data
   std::vector<Part> parts{};  // none: the group makes one of the two above only
   std::string tiles{};        // [t, i, j, b, r]: two rows of two blocks
   std::string result{};       // the product's own name and axes
@@ -64,10 +65,27 @@ struct StrassenForms {
 Layout layout_of_weight();
 Layout layout_of_left(const te::TensorNode& left);
 
-// Nothing if the group is left as it is: the estimate for `target` says that it does not pay, or the structure is
-// another than one reduction along one axis, a contraction of float32 with constant weights, sizes known, and only
-// pointwise work behind it. `with_direct`: store what the direct form needs. `always`: without an estimate.
-std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
-                                              const TargetDesc& target, bool with_direct, bool always = false);
+// A product that the form can take.
+struct Product {
+  te::Tensor sum;
+  Expr data, weight;    // the loads
+  size_t m = 0, n = 0;  // axes of the result; the others have one element
+  Expr k;
+  int64_t rows = 0, columns = 0, terms = 0;
+  int64_t block = 0;  // columns of a block
+};
+
+// Looks at structure: one reduction along one axis, a contraction of float32 with constant weights, sizes known, which
+// divide, and only pointwise work behind it.
+std::optional<Product> match_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                      const TargetDesc& target);
+// Nothing where the estimate for `target` says that it does not pay.
+std::optional<Gain> estimate_strassen(const Product& product, const TargetDesc& target);
+// `with_direct`: what the direct form needs too.
+StrassenForms rewrite_strassen(const te::Tensors& outputs, const Product& product, bool with_direct);
+
+// Schedules a group in this form, or one that makes what it reads (schedule.cpp).
+void schedule_strassen(GroupPlan& plan);
+inline constexpr FormSchedule strassen_schedule{.rule = Rule::Strassen, .whole = schedule_strassen};
 
 }  // namespace relay::lower

@@ -1,4 +1,4 @@
-// A product in Strassen's form (lower/algorithms/strassen.h). The sums of the data are a kernel of their own, which
+// A product in Strassen's form (strassen.h). The sums of the data are a kernel of their own, which
 // products of the same data share; then
 //
 //   for each pair of blocks of columns            (the tasks)
@@ -11,6 +11,7 @@
 // scheduled in the same way.
 #include <algorithm>
 
+#include "relay/lower/algorithms/strassen/strassen.h"
 #include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
@@ -19,7 +20,7 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(GroupPlan& plan) : plan_(plan), s_(*plan.strassen), lanes_(plan.lanes(DType::float32())) {}
+  Scheduler(GroupPlan& plan) : plan_(plan), s_(plan.form.as<Strassen>()), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
     if (s_.parts.empty()) {
@@ -161,10 +162,6 @@ class Scheduler {
 
 }  // namespace
 
-void strassen_rule(GroupPlan& plan) {
-  Scheduler(plan).run();
-  for (const te::Tensor& t : plan.stages())
-    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
-}
+void schedule_strassen(GroupPlan& plan) { Scheduler(plan).run(); }
 
 }  // namespace relay::lower

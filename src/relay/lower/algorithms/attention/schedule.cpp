@@ -1,4 +1,4 @@
-// Attention (lower/algorithms/attention.h). The tasks are blocks of rows of each batch; their scores stay in cache:
+// Attention (attention.h). The tasks are blocks of rows of each batch; their scores stay in cache:
 //
 //   keys packed for the register tile                    (a kernel of its own: each block of rows reads them)
 //   for each block of rows                               (the tasks)
@@ -9,6 +9,7 @@
 //     results
 #include <algorithm>
 
+#include "relay/lower/algorithms/attention/attention.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -18,7 +19,8 @@ namespace {
 
 class Scheduler {
  public:
-  explicit Scheduler(GroupPlan& plan) : plan_(plan), a_(*plan.attention), lanes_(plan.lanes(DType::float32())) {}
+  explicit Scheduler(GroupPlan& plan)
+      : plan_(plan), a_(plan.form.as<Attention>()), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
     for (const te::Tensor& t : plan_.stages())
@@ -47,8 +49,6 @@ class Scheduler {
     plan_.note(format("{}: attention, {} rows{}, register tiles of {} x {} and {} x {} vectors of {}", e_name_,
                       block_rows_, a_.block ? format(" and {} keys at a time", a_.block) : "", of_scores_.tx,
                       of_scores_.nb, of_values_.tx, of_values_.nb, lanes_));
-    for (const te::Tensor& t : plan_.stages())
-      if (t->is_placeholder() || plan_.schedule.stages[t->name].place == Place::Root) plan_.layout(t);
   }
 
  private:
@@ -250,6 +250,6 @@ class Scheduler {
 
 }  // namespace
 
-void attention_rule(GroupPlan& plan) { Scheduler(plan).run(); }
+void schedule_attention(GroupPlan& plan) { Scheduler(plan).run(); }
 
 }  // namespace relay::lower

@@ -1,6 +1,6 @@
 // Strassen's product: its matrices, and what is rewritten. That kernels compute the same is tested by
 // test/python/test_numerics.py and by the fuzzer.
-#include "relay/lower/algorithms/strassen.h"
+#include "relay/lower/algorithms/strassen/strassen.h"
 
 #include <gtest/gtest.h>
 
@@ -64,8 +64,9 @@ struct Dense {
         });
     te::Tensors outputs = unique_names(
         {te::compute("relu", dense->shape, [&](const Exprs& i) { return scalar::max((*dense)(i), scalar::fimm(0)); })});
-    return rewrite_strassen(outputs, constant ? std::set<std::string>{"w"} : std::set<std::string>{}, wide(), true)
-        .has_value();
+    const std::set<std::string> constants = constant ? std::set<std::string>{"w"} : std::set<std::string>{};
+    const std::optional<Product> product = match_strassen(outputs, constants, wide());
+    return product && estimate_strassen(*product, wide());
   }
 };
 

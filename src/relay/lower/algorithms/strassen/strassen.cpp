@@ -1,4 +1,4 @@
-#include "relay/lower/algorithms/strassen.h"
+#include "relay/lower/algorithms/strassen/strassen.h"
 
 #include <algorithm>
 #include <array>
@@ -44,14 +44,6 @@ const QuarterProducts& direct_products() {
 }
 
 namespace {
-
-struct Product {
-  te::Tensor sum;
-  Expr data, weight;    // the loads
-  size_t m = 0, n = 0;  // axes of the result; the others have one element
-  Expr k;
-  int64_t rows = 0, columns = 0, terms = 0;
-};
 
 std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>& constants) {
   if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->reduce_axes.size() != 1 ||
@@ -218,20 +210,28 @@ Layout layout_of_left(const te::TensorNode& left) {
   return layout;
 }
 
-std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
-                                              const TargetDesc& target, bool with_direct, bool always) {
+std::optional<Product> match_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                      const TargetDesc& target) {
   const te::Tensor sum = only_reduction(outputs);
-  if (!sum) return std::nullopt;
-  std::optional<Product> product = match(sum, constants);
+  std::optional<Product> product = sum ? match(sum, constants) : std::nullopt;
   if (!product || product->rows < 2 || product->terms < 2 || product->terms % 2) return std::nullopt;
   // Two vectors of columns in a register tile, as contractions have them.
-  const int64_t block = 2 * std::max(1, target.vector_bytes / 4);
+  const int64_t block = product->block = 2 * std::max(1, target.vector_bytes / 4);
   if (product->columns < 2 * block || product->columns % (2 * block)) return std::nullopt;
-  if (!always && strassen_cycles(*product, target) > 0.95 * direct_cycles(*product, target)) return std::nullopt;
-  const Rewriter rewriter(*product, block);
+  return product;
+}
+
+std::optional<Gain> estimate_strassen(const Product& product, const TargetDesc& target) {
+  const double direct = direct_cycles(product, target), seven = strassen_cycles(product, target);
+  if (seven > 0.95 * direct) return std::nullopt;  // not within the estimate's error
+  return Gain{(direct - seven) / target.ghz, product.terms * product.columns * 4};
+}
+
+StrassenForms rewrite_strassen(const te::Tensors& outputs, const Product& product, bool with_direct) {
+  const Rewriter rewriter(product, product.block);
   StrassenForms forms;
   forms.seven_names = rewriter.names(strassen_products()), forms.direct_names = rewriter.names(direct_products());
-  forms.data = te::Tensor(dynamic_cast<const te::TensorNode*>(product->data->source.get()));
+  forms.data = te::Tensor(dynamic_cast<const te::TensorNode*>(product.data->source.get()));
   auto operand = [](const te::Tensor& value) {
     return StrassenOperand{te::placeholder(value->name, value->shape, DType::float32()), value};
   };
@@ -239,7 +239,8 @@ std::optional<StrassenForms> rewrite_strassen(const te::Tensors& outputs, const 
   forms.sums = operand(rewriter.sums(forms.quarters.param));
   forms.left = operand(rewriter.left(strassen_products()));
   auto form = [&](const QuarterProducts& products, const te::Tensor& left) {
-    return te::replace(outputs, {{sum, rewriter.result(products, left, forms.quarters.param, forms.sums.param)}});
+    return te::replace(outputs,
+                       {{product.sum, rewriter.result(products, left, forms.quarters.param, forms.sums.param)}});
   };
   forms.seven = form(strassen_products(), forms.left.param);
   if (with_direct) forms.direct = form(direct_products(), rewriter.left(direct_products()));

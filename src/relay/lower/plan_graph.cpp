@@ -1,22 +1,16 @@
-#include "relay/lower/plan/plan_graph.h"
+#include "relay/lower/plan_graph.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <tuple>
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
-#include "relay/lower/algorithms/planar.h"
+#include "relay/lower/algorithms/algorithm.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
 #include "relay/lower/plan/join.h"
-#include "relay/lower/plan/join_attention.h"
 #include "relay/lower/plan/parts.h"
-#include "relay/lower/plan/sliding.h"
 #include "relay/scalar/simplify.h"
-#include "relay/tensor/memory.h"
 
 namespace relay::lower {
 
@@ -36,10 +30,11 @@ class Planner {
     }
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
-    if (!options_.calls && !options_.without.count(Rule::Attention)) join_attention(plan_, options_.target);
+    apply_algorithms(plan_, options_, Point::BeforeOrders);
     choose_order();
-    save_multiplications();
-    if (!options_.without.count(Rule::Sliding)) join_sliding(plan_, options_.target);
+    // Where windows are is known now; borders are chosen later, since whole tiles read further.
+    apply_algorithms(plan_, options_, Point::AfterOrders);
+    apply_algorithms(plan_, options_, Point::Last);
     split_outputs();
     join_parts(plan_);
     choose_borders();
@@ -201,7 +196,7 @@ class Planner {
   // Channels are dimension 1, or the last one where dimension 1 has a window.
   enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
   static Images images_of(const PlannedGroup& g) {
-    if (g.attention) return Images::No;  // blocks of keys look like windows
+    if (g.form.schedule) return Images::No;  // blocks of keys look like windows
     Schedule none;
     te::Tensors stages = te::topological(g.te.outputs);
     for (const te::Tensor& t : stages)
@@ -283,37 +278,22 @@ class Planner {
   }
   void set_channels_last(int array) {
     Array& a = plan_.arrays[array];
-    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3 && !planar_.count(array))
+    if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3 && !plan_.by_channels.count(array))
       a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
   }
 
-  bool stays_planar(const PlannedGroup& g) const {
-    if (options_.calls) return false;
-    auto by_channels = [&](const te::Tensor& t) {
-      for (size_t p = 0; p < g.params.size(); ++p)
-        if (g.te.params[p] == t)
-          return plan_.arrays[g.params[p]].kind == Array::Kind::Input || planar_.count(g.params[p]) > 0;
-      return false;
-    };
-    auto constant = [&](const te::Tensor& t) {
-      bool found = false;
-      each_array(g, [&](const te::Tensor& of, const Array& a) { found |= of == t && a.kind == Array::Kind::Constant; });
-      return found;
-    };
-    return prefers_planar(g.te.outputs, options_.target, by_channels, constant);
-  }
-
   void choose_order() {
-    for (PlannedGroup& g : plan_.groups) {
+    std::vector<Application> keep;
+    for (const Algorithm* a : algorithms_at(Point::AtOrder, options_)) keep.emplace_back(plan_, options_, *a);
+    for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
+      PlannedGroup& g = plan_.groups[gi];
       if (g.check) continue;
       const Images images = images_of(g);
       g.on_images = images != Images::No;
       if (images == Images::ChannelsLast) continue;  // stored so as it is
-      if (images == Images::ChannelsFirst && stays_planar(g)) {
-        g.planar = true;
-        planar_.insert(g.outputs[0]);
+      if (images == Images::ChannelsFirst &&
+          std::any_of(keep.begin(), keep.end(), [gi](Application& a) { return a.at(gi); }))
         continue;
-      }
       g.prefers_channels_last = g.on_images;
       bool follows = false;
       if (!g.prefers_channels_last && (keeps_dimensions(g) || keeps_channels(g)))
@@ -325,141 +305,6 @@ class Planner {
       if (g.on_images)
         for (int p : g.params) set_channels_last(p);
     }
-  }
-
-  // After choose_order(), which looks for windows; before choose_borders(), since whole tiles read further.
-  // Not for many calls at once: whether the other form runs is decided for the whole array, and one call must not see
-  // another.
-  void save_multiplications() {
-    if (options_.calls) return;
-    std::vector<PlannedGroup> groups;
-    const bool checked = options_.numerics == Numerics::Fp32;
-    for (PlannedGroup& g : plan_.groups) {
-      if (g.check || g.planar || options_.without.count(g.on_images ? Rule::Winograd : Rule::Strassen)) {
-        groups.push_back(std::move(g));
-        continue;
-      }
-      PlannedGroup direct = g;
-      const te::Tensor data = g.on_images ? with_winograd(g) : with_strassen(g, direct, groups);
-      if (data && checked) std::tie(g.when, direct.when) = usual_and_unusual(direct, data, groups);
-      groups.push_back(std::move(g));
-      if (!data || !checked) continue;
-      direct.te.name += "_direct";
-      groups.push_back(std::move(direct));
-    }
-    plan_.groups = std::move(groups);
-  }
-
-  // What the rewritten convolution reads; null if the group is left as it is.
-  te::Tensor with_winograd(PlannedGroup& g) const {
-    const te::Tensors direct = g.te.outputs;
-    g.winograd = rewrite_winograd(g.te.outputs, float_constants(g), options_.target);
-    if (!g.winograd) return {};
-    if (!has_large_weights(g)) return g.winograd->data;
-    g.te.outputs = direct, g.winograd.reset();
-    return {};
-  }
-
-  // The same of a product. The quarters of its weights, which both forms read, the sums of them, and those of its data,
-  // which other products of the same read too, are groups of their own, which go to `groups`.
-  te::Tensor with_strassen(PlannedGroup& g, PlannedGroup& direct, std::vector<PlannedGroup>& groups) {
-    std::optional<StrassenForms> forms =
-        rewrite_strassen(g.te.outputs, float_constants(g), options_.target, options_.numerics == Numerics::Fp32);
-    if (!forms || has_large_weights(g)) return {};
-    auto only = [](std::string weight, std::string left) {
-      return Strassen{.weight = std::move(weight), .left = std::move(left)};
-    };
-    const auto& [quarters, sums, left] = std::tie(forms->quarters, forms->sums, forms->left);
-    auto with = [](PlannedGroup group, const StrassenOperand& operand, int array) {
-      group.te.params.push_back(operand.param), group.params.push_back(array);
-      return group;
-    };
-    const int quarters_of =
-        sums_of(g, "_quarters", quarters.value, layout_of_weight(), only(quarters.value->name, ""), groups);
-    const int sums_at = sums_of(with(g, quarters, quarters_of), "_weights", sums.value, layout_of_weight(),
-                                only(sums.value->name, ""), groups);
-    const int data = sums_of(g, "_sums", left.value, layout_of_left(*left.value), only("", left.value->name), groups);
-    auto reads = [&](const te::Tensors& outputs, const Strassen& names) {
-      PlannedGroup out = part_of(g, g.te.name, outputs);
-      out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
-      out.strassen = names;
-      return with(std::move(out), quarters, quarters_of);
-    };
-    if (!forms->direct.empty()) direct = reads(forms->direct, forms->direct_names);
-    g = with(with(reads(forms->seven, forms->seven_names), sums, sums_at), left, data);
-    return forms->data;
-  }
-
-  // The array of `sums` of what a group reads; the group that computes it, unless another one does, goes to `groups`.
-  int sums_of(const PlannedGroup& g, const char* suffix, const te::Tensor& sums, const Layout& layout,
-              const Strassen& names, std::vector<PlannedGroup>& groups) {
-    PlannedGroup out = part_of(g, g.te.name + suffix, {sums});
-    std::vector<int> read = out.params;
-    read.insert(read.end(), out.constants.begin(), out.constants.end());
-    auto [known, fresh] = sums_.try_emplace({read, te::str(te::topological({sums}))}, -1);
-    if (!fresh) return known->second;
-    known->second = new_array(Array::Kind::Temporary, format("{}.{}", g.te.name, suffix + 1), sums->shape, sums->dtype);
-    plan_.arrays[known->second].layout = layout;
-    out.outputs = {known->second};
-    out.strassen = names;
-    groups.push_back(std::move(out));
-    return known->second;
-  }
-
-  std::set<std::string> float_constants(const PlannedGroup& g) const {
-    std::set<std::string> out;
-    each_array(g, [&](const te::Tensor& t, const Array& a) {
-      if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) out.insert(t->name);
-    });
-    return out;
-  }
-
-  // Weights so large that sums of them may overflow, or NaN.
-  bool has_large_weights(const PlannedGroup& g) const {
-    bool large = false;
-    each_array(g, [&](const te::Tensor&, const Array& a) {
-      if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
-      double sums[8] = {};  // apart, so that they are vectors
-      const float* values = static_cast<const float*>(a.value.data());
-      const int64_t count = a.value.elements();
-      for (int64_t i = 0; i + 8 <= count; i += 8)
-        for (int64_t j = 0; j < 8; ++j) sums[j] += std::abs(values[i + j]);
-      for (int64_t i = count / 8 * 8; i < count; ++i) sums[0] += std::abs(values[i]);
-      large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
-      drop_pages(values, a.value.bytes());
-    });
-    return large;
-  }
-
-  template <class Visit>
-  void each_array(const PlannedGroup& g, Visit visit) const {
-    for (size_t p = 0; p < g.params.size(); ++p) visit(g.te.params[p], plan_.arrays[g.params[p]]);
-    for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan_.arrays[g.constants[c]]);
-  }
-
-  // The arrays of flags for the data of a rewritten group: where it runs, and where its direct form does, never both.
-  // The groups that make them, unless others did, go to `groups`.
-  std::pair<int, int> usual_and_unusual(const PlannedGroup& g, const te::Tensor& data,
-                                        std::vector<PlannedGroup>& groups) {
-    const te::Tensor rows = largest_values(data, g.on_images);
-    PlannedGroup look = part_of(g, "largest_values", unique_names({rows}));
-    const int read = data->is_placeholder() ? look.params[0] : -1;
-    if (auto known = checked_.find(read); known != checked_.end()) return known->second;
-    const int largest = new_array(Array::Kind::Temporary, "largest", rows->shape, rows->dtype);
-    look.outputs = {largest};
-    groups.push_back(std::move(look));
-
-    const te::Tensor given = te::placeholder("largest", rows->shape, rows->dtype);
-    const UsualValues flags = usual_values(given, g.on_images);
-    const int usual = new_array(Array::Kind::Temporary, "usual", flags.usual->shape, flags.usual->dtype);
-    const int unusual = new_array(Array::Kind::Temporary, "unusual", flags.unusual->shape, flags.unusual->dtype);
-    PlannedGroup decide;
-    decide.te.name = "usual_values", decide.te.params = {given};
-    decide.te.outputs = unique_names({flags.usual, flags.unusual});
-    decide.params = {largest}, decide.outputs = {usual, unusual};
-    groups.push_back(std::move(decide));
-    if (read >= 0) checked_[read] = {usual, unusual};
-    return {usual, unusual};
   }
 
   // A reader's wish: the border of dimension d that its padding reaches.
@@ -481,7 +326,7 @@ class Planner {
           if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
           // One that wants another order copies, and pads what it copies.
           const int array = g.params[p];
-          if ((planar_.count(array) > 0) != g.planar) continue;
+          if ((plan_.by_channels.count(array) > 0) != g.form.planar) continue;
           std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p]);
           if (w && !reaches_other_parts(array, *w)) wishes[stored_in(plan_.arrays, array)].push_back(*w);
         }
@@ -499,7 +344,7 @@ class Planner {
           a.layout.low[d] = std::max(a.layout.low[d], w.low[d]);
           a.layout.high[d] = std::max(a.layout.high[d], w.high[d]);
         }
-        plan_.groups[w.group].from_border.insert(w.stage);
+        plan_.groups[w.group].form.from_border.insert(w.stage);
       }
       if (!a.layout.has_border()) a.layout.low.clear(), a.layout.high.clear();
     }
@@ -569,11 +414,7 @@ class Planner {
   const LowerOptions& options_;
   GraphPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
-  std::set<int> planar_;                                  // arrays of images that stay stored by channels
-  std::set<int> computed_ahead_;                          // results that are constants
-  std::unordered_map<int, std::pair<int, int>> checked_;  // arrays that were checked: the flags usual and unusual
-  using Sums = std::pair<std::vector<int>, std::string>;  // the arrays that are read, and the sums as text
-  std::map<Sums, int> sums_;                              // for Strassen's form: the arrays that hold them
+  std::set<int> computed_ahead_;  // results that are constants
   int constants_ = 0;
 };
 

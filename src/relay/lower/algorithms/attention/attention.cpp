@@ -1,4 +1,4 @@
-#include "relay/lower/algorithms/attention.h"
+#include "relay/lower/algorithms/attention/attention.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,10 +1,8 @@
-#include "relay/lower/algorithms/winograd.h"
+#include "relay/lower/algorithms/winograd/winograd.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "relay/lower/algorithms/bilinear.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/schedule/nonzero.h"
@@ -75,17 +73,6 @@ WinogradMatrices winograd_matrices(Winograd::Side side) {
 // --- the convolution that is replaced --------------------------------------------------------------------------------
 
 namespace {
-
-// Which dimension is which.
-struct Convolution {
-  te::Tensor sum;
-  Expr data, weight;  // the loads
-  size_t n, o, y, x;  // axes of the result
-  size_t data_n, data_c, data_y, data_x;
-  Expr c, ky, kx;  // reduction variables
-  int64_t channels, outputs, height, width, taps_y, taps_x;
-  int64_t apart_y = 1, apart_x = 1;  // from tap to tap
-};
 
 std::optional<size_t> position(const std::vector<Axis>& axes, const Expr& var) {
   for (size_t d = 0; d < axes.size(); ++d)
@@ -370,100 +357,48 @@ class Rewriter {
 
 }  // namespace
 
-te::Tensor largest_values(const te::Tensor& data, bool images) {
-  const Exprs& shape = data->shape;
-  auto largest = [&](const Exprs& rows, const Exprs& along,
-                     const std::function<Exprs(const Exprs&, const Exprs&)>& at) {
-    return te::reduce("largest", rows, along, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) {
-      return scalar::unary(scalar::UnaryOp::Abs, (*data)(at(i, r)));
-    });
-  };
-  if (!images)
-    return largest(Exprs(shape.begin(), shape.end() - 1), {shape.back()}, [](Exprs i, const Exprs& r) {
-      i.push_back(r[0]);
-      return i;
-    });
-  if (scalar::is_int(shape[2], 1))
-    return largest({shape[0], shape[3]}, {shape[2], shape[1]},
-                   [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], r[0], i[1]}; });
-  return largest({shape[0], shape[2]}, {shape[3], shape[1]},
-                 [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], i[1], r[0]}; });
-}
-
-// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the
-// logarithm, and those of infinity and NaN are above all others.
-UsualValues usual_values(const te::Tensor& largest, bool images) {
-  const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
-              rows = images ? Exprs{largest->shape[1]} : largest->shape;
-  const DType i32 = DType::int32(), f32 = DType::float32();
-  const double unit = std::ldexp(1, 23);
-  auto over_rows = [&](const char* name, te::Combiner combiner, const std::function<Expr(Expr bits)>& value) {
-    return te::reduce(name, wholes, rows, combiner, [&](const Exprs& i, const Exprs& r) {
-      Expr bits = scalar::reinterpret(i32, (*largest)(images ? Exprs{i[0], r[0]} : r));
-      return value(scalar::binary(scalar::BinaryOp::BitAnd, bits, imm(std::numeric_limits<int32_t>::max(), i32)));
-    });
-  };
-  const te::Tensor most = over_rows("most", te::Combiner::Max, [](Expr bits) { return bits; });
-  const te::Tensor sum = over_rows("sum", te::Combiner::Sum, [&](Expr bits) { return scalar::cast(f32, bits); });
-  const te::Tensor count = over_rows("count", te::Combiner::Sum,
-                                     [&](Expr bits) { return scalar::cast(f32, scalar::ne(bits, imm(0, i32))); });
-  const te::Tensor apart = te::compute("apart", wholes, [&](const Exprs& i) {
-    const Expr top = scalar::cast(f32, (*most)(i));
-    const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
-    const Expr sticks_out = scalar::lt((*sum)(i)-top, (top - fimm(unit * std::log2(most_ratio))) * others);
-    const auto bits_of_most_value = static_cast<int64_t>(unit * (127 + std::log2(most_value)));
-    return scalar::logical_or(scalar::le(imm(bits_of_most_value, i32), (*most)(i)), sticks_out);
-  });
-  const te::Tensor any = te::reduce("any", {imm(1)}, wholes, te::Combiner::Max,
-                                    [&](const Exprs&, const Exprs& r) { return scalar::cast(i32, (*apart)(r)); });
-  auto flag = [&](const char* name, scalar::BinaryOp op) {
-    return te::compute(name, any->shape, [&](const Exprs& i) { return scalar::binary(op, (*any)(i), imm(0, i32)); });
-  };
-  return {flag("usual", scalar::BinaryOp::Eq), flag("unusual", scalar::BinaryOp::Ne)};
-}
-
-// The tiles that a window may have; `m` other than 0: that many outputs along windows of 3. Where both directions have
-// a window the transforms' errors multiply: then no more than six points.
-static std::vector<std::pair<Side, Side>> forms(const Convolution& conv, int64_t m) {
+// Where both directions have a window the transforms' errors multiply: then no more than six points.
+static std::vector<WinogradTile> tiles_of(const Convolution& conv) {
   auto along = [&](int64_t taps, int64_t apart, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};
-    if (taps == 3) return m ? std::vector<Side>{{m, 3, apart}} : std::vector<Side>{{2, 3, apart}, {4, 3, apart}};
+    if (taps == 3) return {{2, 3, apart}, {4, 3, apart}};
     if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, apart}};
     return {};
   };
-  std::vector<std::pair<Side, Side>> out;
+  std::vector<WinogradTile> out;
   if (conv.taps_y * conv.taps_x == 1) return out;
   for (Side y : along(conv.taps_y, conv.apart_y, conv.taps_x))
     for (Side x : along(conv.taps_x, conv.apart_x, conv.taps_y)) out.push_back({y, x});
   return out;
 }
 
-// The fastest form. Nothing: the direct sum.
-static std::optional<std::pair<Side, Side>> choose(const Convolution& conv, const TargetDesc& target, int64_t m) {
+std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std::set<std::string>& constants) {
+  const te::Tensor sum = only_reduction(outputs);
+  std::optional<Convolution> conv = sum ? match(sum, constants) : std::nullopt;
+  if (conv) conv->tiles = tiles_of(*conv);
+  return conv && !conv->tiles.empty() ? conv : std::nullopt;
+}
+
+std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const TargetDesc& target) {
   // Few channels leave lanes empty, or the transforms outweigh what is saved.
   const int64_t lanes = target.vector_bytes / 4;
-  if (m == 0 && (conv.channels < lanes || conv.outputs < lanes)) return std::nullopt;
-  // Not within the estimate's error.
-  double best_ns = m ? std::numeric_limits<double>::infinity() : 0.85 * direct_ns(conv, target);
-  std::optional<std::pair<Side, Side>> best;
-  for (const std::pair<Side, Side>& form : forms(conv, m)) {
-    double ns = winograd_ns(conv, form.first, form.second, target);
-    if (ns < best_ns) best_ns = ns, best = form;
+  if (conv.channels < lanes || conv.outputs < lanes) return std::nullopt;
+  const double direct = direct_ns(conv, target);
+  double best_ns = 0.85 * direct;  // not within the estimate's error
+  std::optional<WinogradChoice> best;
+  for (const WinogradTile& tile : conv.tiles) {
+    const double ns = winograd_ns(conv, tile.y, tile.x, target);
+    if (ns >= best_ns) continue;
+    best_ns = ns;
+    best = {tile, {direct - ns, tile.y.points() * tile.x.points() * conv.channels * conv.outputs * 4}};
   }
   return best;
 }
 
-std::optional<Winograd> rewrite_winograd(te::Tensors& outputs, const std::set<std::string>& constants,
-                                         const TargetDesc& target, int64_t m) {
-  const te::Tensor sum = only_reduction(outputs);
-  if (!sum) return std::nullopt;
-  std::optional<Convolution> conv = match(sum, constants);
-  if (!conv) return std::nullopt;
-  std::optional<std::pair<Side, Side>> form = choose(*conv, target, m);
-  if (!form) return std::nullopt;
-  Rewriter rewriter(*conv, form->first, form->second);
+Winograd rewrite_winograd(te::Tensors& outputs, const Convolution& conv, const WinogradTile& tile) {
+  Rewriter rewriter(conv, tile.y, tile.x);
   te::Tensor result = rewriter.result();
-  outputs = te::replace(outputs, {{sum, result}});
+  outputs = te::replace(outputs, {{conv.sum, result}});
   return rewriter.names();
 }
 

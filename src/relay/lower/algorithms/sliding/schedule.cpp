@@ -1,4 +1,4 @@
-// Groups that were joined (lower/plan/sliding.h), scheduled row by row. The other rules have made a kernel of each;
+// Groups that were joined (sliding.h), scheduled row by row. The other rules have made a kernel of each;
 // here they move into the loop over the rows of the last one:
 //
 //   for each block of rows                     (a task)
@@ -9,6 +9,7 @@
 //       a row of the last product              register tiles, as ever
 #include <algorithm>
 
+#include "relay/lower/algorithms/sliding/sliding.h"
 #include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
@@ -28,7 +29,8 @@ int64_t rows_a_task(int64_t rows, const TargetDesc& target) {
   return (rows + tasks - 1) / tasks;
 }
 
-bool sliding_rule(GroupPlan& plan) {
+// Where their loops have another form nothing is moved.
+static bool move_into_rows(GroupPlan& plan) {
   // The roots that depend on a reduction of this group, in the order of computation; the last is the result.
   std::set<const te::TensorNode*> computed;
   te::Tensors chain;
@@ -83,6 +85,12 @@ bool sliding_rule(GroupPlan& plan) {
   }
   plan.note(format("all in tasks of {} rows, row by row", rows));
   return true;
+}
+
+bool schedule_sliding(GroupPlan& plan) {
+  const bool moved = move_into_rows(plan);
+  if (!moved) plan.note("not row by row: the loops have another form");
+  return moved;
 }
 
 }  // namespace relay::lower

@@ -8,16 +8,12 @@
 // Precondition: neighbours of the result read neighbours of the data (a stride of one along the rows).
 #pragma once
 
-#include <functional>
-
-#include "relay/base/target_desc.h"
-#include "relay/te/te.h"
+#include "relay/lower/algorithms/algorithm.h"
 
 namespace relay::lower {
 
-// Whether the group `outputs` is such a convolution. `stored_by_channels`: of a parameter that is not constant.
-bool prefers_planar(const te::Tensors& outputs, const TargetDesc& target,
-                    const std::function<bool(const te::Tensor&)>& stored_by_channels,
-                    const std::function<bool(const te::Tensor&)>& is_constant);
+// Before a rule schedules the reduction: what it reads is stored by channels (schedule.cpp).
+void store_by_channels(GroupPlan& plan, const te::Tensor& reduction);
+inline constexpr FormSchedule planar_schedule{.rule = Rule::Planar, .reads = store_by_channels};
 
 }  // namespace relay::lower

@@ -1,10 +1,11 @@
 // Winograd's convolution: its matrices, what is rewritten, and kernels against the direct sum.
-#include "relay/lower/algorithms/winograd.h"
+#include "relay/lower/algorithms/winograd/winograd.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "relay/lower/algorithms/usual_values.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
@@ -104,7 +105,7 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   auto rewritten = [](Conv c, std::set<std::string> constants = {"w"}) {
     c.make();
     te::Tensors outputs{c.out};
-    return rewrite_winograd(outputs, constants, small(), 4).has_value();
+    return match_winograd(outputs, constants).has_value();
   };
   EXPECT_TRUE(rewritten({}));
   EXPECT_TRUE(rewritten({.pad = 0}));
@@ -118,7 +119,9 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   Conv few{.channels = 4};          // the estimate: lanes would be empty
   few.make();
   te::Tensors outputs{few.out};
-  EXPECT_FALSE(rewrite_winograd(outputs, {"w"}, small()).has_value());
+  std::optional<Convolution> conv = match_winograd(outputs, {"w"});
+  ASSERT_TRUE(conv);
+  EXPECT_FALSE(choose_winograd(*conv, small()).has_value());
 }
 
 // The rule's schedule in the loop interpreter; integers, so that sums have one value for m = 2.
@@ -129,8 +132,13 @@ void check(Conv c, int64_t m, double tolerance) {
   plan.target = &target;
   plan.outputs = {c.out};
   plan.constants = {"w"};
-  plan.winograd = rewrite_winograd(plan.outputs, plan.constants, target, m);
-  ASSERT_TRUE(plan.winograd);
+  std::optional<Convolution> conv = match_winograd(plan.outputs, plan.constants);
+  ASSERT_TRUE(conv);
+  auto wanted = [m](const Winograd::Side& side) { return side.r != 3 || side.m == m; };
+  auto tile = std::find_if(conv->tiles.begin(), conv->tiles.end(),
+                           [&](const WinogradTile& t) { return wanted(t.y) && wanted(t.x); });
+  ASSERT_NE(tile, conv->tiles.end());
+  plan.form = {.schedule = &winograd_schedule, .stages = rewrite_winograd(plan.outputs, *conv, *tile)};
   plan.layouts["x"] = plan.layouts["relu"] = Layout::channels_last(4);
   plan_group(plan);
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "k");

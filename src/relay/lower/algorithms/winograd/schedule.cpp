@@ -1,4 +1,4 @@
-// A convolution in Winograd's form (lower/algorithms/winograd.h). Blocks of tiles are the outer loops of the epilogue;
+// A convolution in Winograd's form (winograd.h). Blocks of tiles are the outer loops of the epilogue;
 // inside, everything stays in L2:
 //
 //   for each block of tiles                           (the tasks)
@@ -13,6 +13,7 @@
 // program is built.
 #include <algorithm>
 
+#include "relay/lower/algorithms/winograd/winograd.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -46,7 +47,7 @@ Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64
 
 class Scheduler {
  public:
-  Scheduler(GroupPlan& plan) : plan_(plan), w_(*plan.winograd), lanes_(plan.lanes(DType::float32())) {}
+  Scheduler(GroupPlan& plan) : plan_(plan), w_(plan.form.as<Winograd>()), lanes_(plan.lanes(DType::float32())) {}
 
   void run() {
     te::Tensor result = plan_.stage(w_.result);
@@ -131,7 +132,7 @@ class Scheduler {
       if (d != w_.channels) channels_last.dims.push_back({d});
     channels_last.dims.push_back({w_.channels});
     if (!w_.padded.empty()) {
-      if (plan_.from_border.count(w_.padded)) {
+      if (plan_.form.from_border.count(w_.padded)) {
         schedule(w_.padded).from_border = true;
         return;
       }
@@ -328,10 +329,6 @@ class Scheduler {
 
 }  // namespace
 
-void winograd_rule(GroupPlan& plan) {
-  Scheduler(plan).run();
-  for (const te::Tensor& t : plan.stages())
-    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
-}
+void schedule_winograd(GroupPlan& plan) { Scheduler(plan).run(); }
 
 }  // namespace relay::lower

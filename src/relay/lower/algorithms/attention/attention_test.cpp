@@ -1,0 +1,66 @@
+// Attention in blocks. That kernels compute the same is tested by test/python/test_attention.py and by the fuzzer.
+#include "relay/lower/algorithms/attention/attention.h"
+
+#include <gtest/gtest.h>
+
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/rules/rules.h"
+
+namespace relay::lower {
+namespace {
+
+using scalar::imm;
+
+const DType f32 = DType::float32();
+
+TargetDesc wide() {
+  TargetDesc t;
+  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
+  return t;
+}
+
+// The scores of a long row are never an array: not even of a block of rows.
+TEST(Attention, ScoresHaveNoArray) {
+  const int64_t length = 4096;
+  te::Tensor q = te::placeholder("q", {imm(length), imm(64)}, f32), k = te::placeholder("k", q->shape, f32),
+             v = te::placeholder("v", q->shape, f32);
+  const Exprs square{imm(length), imm(length)}, row{imm(length)};
+  te::Tensor score = te::reduce("score", square, {imm(64)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return (*q)({i[0], r[0]}) * (*k)({i[1], r[0]});
+  });
+  te::Tensor max = te::reduce("max", row, {imm(length)}, te::Combiner::Max,
+                              [&](const Exprs& i, const Exprs& r) { return (*score)({i[0], r[0]}); });
+  te::Tensor exp = te::compute(
+      "exp", square, [&](const Exprs& i) { return scalar::unary(scalar::UnaryOp::Exp, (*score)(i) - (*max)({i[0]})); });
+  te::Tensor sum = te::reduce("sum", row, {imm(length)}, te::Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& r) { return (*exp)({i[0], r[0]}); });
+  te::Tensor out = te::reduce("out", v->shape, {imm(length)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    const Expr weight = scalar::binary(scalar::BinaryOp::Div, (*exp)({i[0], r[0]}), (*sum)({i[0]}));
+    return weight * (*v)({r[0], i[1]});
+  });
+  const TargetDesc target = wide();
+  GroupPlan plan;
+  plan.target = &target, plan.outputs = {out};
+  const std::optional<Attention> stages = rewrite_attention(plan.outputs, target);
+  ASSERT_TRUE(stages);
+  plan.form = {.schedule = &attention_schedule, .stages = *stages};
+  plan_group(plan);
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "attention");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  ASSERT_EQ(kernels->size(), 2u);  // the keys packed, and the rest
+  for (const BuiltKernel& b : *kernels)
+    loop::visit(
+        b.kernel.body,
+        [&](const loop::Stmt& s) {
+          if (!s->buffer) return;
+          int64_t elements = 1;
+          for (const Expr& e : s->buffer->shape) elements *= e->ivalue;
+          const bool whole = s->buffer->scope == loop::Scope::Param;  // queries, keys, values, results
+          EXPECT_LE(elements, whole ? length * 64 : 64 * 512) << s->buffer->name;
+        },
+        [](const Expr&) {});
+}
+
+}  // namespace
+}  // namespace relay::lower

@@ -1,0 +1,163 @@
+// Where a plan takes attention in blocks: groups between which the scores would go through memory become one.
+#include <set>
+
+#include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/algorithms/attention/attention.h"
+#include "relay/lower/group/facts.h"
+
+namespace relay::lower {
+
+namespace {
+
+constexpr size_t longest = 12;  // groups
+
+// What a group reduces with, one a reduction.
+std::vector<te::Combiner> combiners(const PlannedGroup& g) {
+  std::vector<te::Combiner> out;
+  for (const te::Tensor& t : te::topological(g.te.outputs))
+    if (t->combiner != te::Combiner::None) out.push_back(t->combiner);
+  return out;
+}
+
+// The groups of one attention that ends at the site, as one group in its form.
+struct Found {
+  PlannedGroup group;
+  std::vector<size_t> members;
+  Attention stages;
+};
+
+class Finder {
+ public:
+  explicit Finder(const Site& site) : site_(site) {}
+
+  std::optional<Found> find() const {
+    Found found;
+    found.members = chain(site_.at);
+    if (found.members.empty()) return std::nullopt;
+    PlannedGroup& g = found.group = site_.plan.groups[found.members[0]];
+    for (size_t i = 1; i < found.members.size(); ++i) g = joined(g, site_.plan.groups[found.members[i]]);
+    te::Tensors outputs = g.te.outputs;
+    std::optional<Attention> attention = rewrite_attention(outputs, site_.options.target);
+    if (!attention) return std::nullopt;
+    for (size_t movers = 0; movers < longest; ++movers) {
+      const std::optional<size_t> mover = maker_of_keys(g, outputs, *attention);
+      if (!mover) break;
+      PlannedGroup with_mover = joined(site_.plan.groups[*mover], g);
+      te::Tensors rewritten = with_mover.te.outputs;
+      std::optional<Attention> again = rewrite_attention(rewritten, site_.options.target);
+      if (!again) break;  // what it moves is read in another form then: it stays a group of its own
+      g = std::move(with_mover), outputs = std::move(rewritten), attention = std::move(again);
+      found.members.push_back(*mover);
+    }
+    g.te.outputs = outputs, found.stages = *attention;
+    return found;
+  }
+
+ private:
+  // The group that makes an array, if one other group alone reads it.
+  std::optional<size_t> maker(int array) const {
+    const std::optional<size_t> g = site_.uses.writer(array);
+    return g && site_.plan.groups[*g].outputs.size() == 1 && site_.uses.only_reader(array) ? g : std::nullopt;
+  }
+
+  // Groups that lead from a product through a softmax to the sum `last`, in order; empty: none do.
+  std::vector<size_t> chain(size_t last) const {
+    const std::vector<te::Combiner> sum{te::Combiner::Sum}, softmax{te::Combiner::Max, te::Combiner::Sum};
+    if (combiners(site_.plan.groups[last]) != sum) return {};
+    struct Step {
+      std::vector<size_t> groups;  // from the last one backwards
+      bool behind_softmax;
+    };
+    std::vector<Step> work{{{last}, false}};
+    while (!work.empty()) {
+      const Step step = work.back();
+      work.pop_back();
+      const std::vector<int>& params = site_.plan.groups[step.groups.back()].params;
+      for (int array : std::set<int>(params.begin(), params.end())) {
+        const std::optional<size_t> made_by = maker(array);
+        if (!made_by || step.groups.size() == longest) continue;
+        const std::vector<te::Combiner> found = combiners(site_.plan.groups[*made_by]);
+        Step next = step;
+        next.groups.push_back(*made_by);
+        if (found.empty()) {
+          work.push_back(next);
+        } else if (!step.behind_softmax && found == softmax) {
+          next.behind_softmax = true;
+          work.push_back(next);
+        } else if (step.behind_softmax && found == sum) {
+          return {next.groups.rbegin(), next.groups.rend()};
+        }
+      }
+    }
+    return {};
+  }
+
+  // The group without a reduction that makes what `attention` reads as keys, and nothing else of it: it does so while
+  // they are packed, once.
+  std::optional<size_t> maker_of_keys(const PlannedGroup& g, const te::Tensors& outputs,
+                                      const Attention& attention) const {
+    std::set<std::string> by_keys, elsewhere;  // what is read
+    for (const te::Tensor& t : te::topological(outputs))
+      if (t->name == attention.keys)
+        for (const te::Tensor& in : te::topological({t})) by_keys.insert(in->name);
+    for (const te::Tensor& t : te::topological(outputs))
+      if (!t->is_placeholder() && !by_keys.count(t->name))
+        for (const te::Tensor& in : te::inputs(t)) elsewhere.insert(in->name);
+    for (size_t p = 0; p < g.params.size(); ++p) {
+      const std::string& name = g.te.params[p]->name;
+      const std::optional<size_t> made_by = maker(g.params[p]);
+      if (by_keys.count(name) && !elsewhere.count(name) && made_by && combiners(site_.plan.groups[*made_by]).empty())
+        return made_by;
+    }
+    return std::nullopt;
+  }
+
+  const Site& site_;
+};
+
+GroupForm form_of(const Attention& stages) { return {.schedule = &attention_schedule, .stages = stages}; }
+
+struct Steps {
+  static std::optional<Found> match(const Site& site) { return Finder(site).find(); }
+
+  // The scores are written by the product, and read and written by the softmax, and read by the sum.
+  static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
+    constexpr int64_t usual = 256;  // of sizes that are known at run time only
+    double bytes = 0;
+    for (const te::Tensor& t : te::topological(found.group.te.outputs)) {
+      if (t->name != found.stages.scores) continue;
+      bytes = t->dtype.bytes();
+      for (const te::Axis& a : t->axes) bytes *= static_cast<double>(extent_or(a, usual));
+    }
+    const double gbps = bytes < static_cast<double>(target.l2_bytes) / 2   ? target.l2_gbps
+                        : bytes < static_cast<double>(target.l3_bytes) / 2 ? target.l3_gbps
+                                                                           : target.dram_gbps;
+    return Gain{.saved_ns = 4 * bytes / gbps};
+  }
+
+  static bool rewrite(Site& site, Found& found, const Gain& gain) {
+    for (size_t m : found.members) site.gone[m] = m != site.at;
+    found.group.form = form_of(found.stages), found.group.form.gain = gain;
+    site.group() = std::move(found.group);
+    return true;
+  }
+
+  // Close, not exact: there are exponentials. All keys at once or the usual blocks, and small ones.
+  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc& target) {
+    std::vector<InForm> out;
+    for (int64_t block : {0, 16, 32, 48}) {
+      InForm form{outputs, {}};
+      const std::optional<Attention> stages = rewrite_attention(form.outputs, target, block);
+      if (!stages) continue;
+      form.form = form_of(*stages);
+      out.push_back(std::move(form));
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+extern const Algorithm attention_algorithm = algorithm<Steps>(Rule::Attention, Point::BeforeOrders);
+
+}  // namespace relay::lower

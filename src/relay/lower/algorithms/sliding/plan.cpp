@@ -1,0 +1,130 @@
+// Where a plan joins groups to slide over rows, by structure: sizes that are constants, windows without channels of
+// their own, arrays that nothing else reads.
+#include <algorithm>
+
+#include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/algorithms/sliding/sliding.h"
+#include "relay/lower/group/facts.h"
+
+namespace relay::lower {
+
+namespace {
+
+enum class Form : uint8_t { Other, Pointwise, Window };
+
+struct Candidate {
+  Form form = Form::Other;
+  int data = -1;          // Window: the array that it goes over
+  int64_t window = 1;     // rows
+  int64_t stride = 1;     // of rows
+  double flops = 0;       // multiply-adds
+  int64_t row_bytes = 0;  // of the result
+  int64_t rows = 0;
+};
+
+Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
+  Candidate c;
+  if (g.form.schedule || g.when >= 0 || !g.prefers_channels_last || g.te.outputs.size() != 1) return c;
+  std::optional<StageFacts> facts = only_reduction_facts(g.te.outputs);
+  if (!facts || facts->stage->axes.size() != 4 || facts->stage->dtype != DType::float32()) return c;
+  const te::TensorNode& r = *facts->stage;
+  int64_t results = 1, terms = 1;
+  for (const te::Axis& a : r.axes) results *= extent_or(a, 0);
+  for (const te::Axis& a : r.reduce_axes) terms *= extent_or(a, 0);
+  if (results * terms == 0) return c;  // sizes are not known
+  c.flops = static_cast<double>(results * terms);
+  c.rows = extent_or(r.axes[2], 0);
+  c.row_bytes = results / extent_or(r.axes[0], 1) / c.rows * r.dtype.bytes();
+  if (!facts->contraction) return c;
+  auto owns = [&](const std::set<std::string>& own, const std::set<std::string>& other) {
+    return std::any_of(r.axes.begin(), r.axes.end(),
+                       [&](const te::Axis& a) { return own.count(a.var->name) && !other.count(a.var->name); });
+  };
+  const bool both = owns(facts->left, facts->right) && owns(facts->right, facts->left);
+  if (both && !facts->window && terms * extent_or(r.axes[1], 0) * r.dtype.bytes() <= target.l2_bytes / 2)
+    c.form = Form::Pointwise;
+  if (both || !facts->window || !facts->grouped.empty()) return c;
+  // Along the rows: o * stride + k.
+  const std::string& y = r.axes[2].var->name;
+  for (const LoadFact& l : facts->loads)
+    for (const auto& index : l.coefficients)
+      if (index && index->count(y) && index->size() == 2) {
+        c.stride = index->at(y);
+        for (const te::Axis& k : r.reduce_axes)
+          if (index->count(k.var->name)) c.window = (extent_or(k, 1) - 1) * index->at(k.var->name) + 1;
+        c.form = Form::Window;
+        for (const te::Tensor& in : te::topological({l.tensor}))  // it may be padded
+          for (size_t p = 0; p < g.params.size(); ++p)
+            if (in == g.te.params[p]) c.data = g.params[p];
+      }
+  return c;
+}
+
+// A window, what makes its data, if that can be joined, and what reads its results.
+struct Found {
+  std::optional<size_t> first;
+  size_t last = 0;
+  Candidate of_first, window, of_last;
+};
+
+struct Steps {
+  static std::optional<Found> match(const Site& site) {
+    const std::vector<PlannedGroup>& groups = site.plan.groups;
+    Found found;
+    auto is_pointwise = [&](size_t g, Candidate& c) {
+      c = candidate(groups[g], site.options.target);
+      return c.form == Form::Pointwise;
+    };
+    found.window = candidate(site.group(), site.options.target);
+    if (found.window.form != Form::Window) return std::nullopt;
+    const std::optional<size_t> last = site.uses.only_reader(site.group().outputs[0]);
+    if (!last || !is_pointwise(*last, found.of_last)) return std::nullopt;
+    found.last = *last, found.first = site.uses.writer(found.window.data);
+    if (found.first &&
+        (site.uses.only_reader(found.window.data) != site.at || !is_pointwise(*found.first, found.of_first)))
+      found.first.reset();
+    return found;
+  }
+
+  // What is not written to L3 and read again, against rows that two tasks compute and those copied into a ring.
+  static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
+    double saved = 0, cost = 0;
+    auto passes = [&](const Candidate& c) {
+      const double bytes = static_cast<double>(c.row_bytes * c.rows);
+      if (bytes > static_cast<double>(target.l2_bytes))
+        saved += 2 * bytes / (bytes > static_cast<double>(target.l3_bytes) / 2 ? target.dram_gbps : target.l3_gbps);
+    };
+    passes(found.window);
+    if (found.first) {
+      const Candidate& c = found.of_first;
+      passes(c);
+      if (c.row_bytes * (found.window.window + 2) + found.window.row_bytes > target.l2_bytes / 2) return std::nullopt;
+      const double rate = target.vector_bytes / 4.0 * target.fma_per_cycle * target.ghz;
+      const int64_t rows = rows_a_task(found.of_last.rows, target);
+      cost += c.flops / rate * static_cast<double>(found.window.window - found.window.stride) /
+              static_cast<double>(rows * found.window.stride);
+      cost += static_cast<double>(c.row_bytes * c.rows) / target.l2_gbps;
+    }
+    return saved > cost ? std::optional(Gain{.saved_ns = saved - cost}) : std::nullopt;
+  }
+
+  static bool rewrite(Site& site, const Found& found, const Gain& gain) {
+    std::vector<PlannedGroup>& groups = site.plan.groups;
+    PlannedGroup window = found.first ? joined(groups[*found.first], site.group()) : site.group();
+    groups[found.last] = joined(window, groups[found.last]);
+    groups[found.last].form.schedule = &sliding_schedule;
+    groups[found.last].form.gain = gain;
+    site.gone[site.at] = true;
+    if (found.first) site.gone[*found.first] = true;
+    return true;
+  }
+
+  // Of a whole plan, not of one group.
+  static std::vector<InForm> forms(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) { return {}; }
+};
+
+}  // namespace
+
+extern const Algorithm sliding_algorithm = algorithm<Steps>(Rule::Sliding, Point::Last, /*for_calls=*/true);
+
+}  // namespace relay::lower

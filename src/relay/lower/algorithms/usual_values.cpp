@@ -1,0 +1,107 @@
+#include "relay/lower/algorithms/usual_values.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "relay/tensor/memory.h"
+
+namespace relay::lower {
+
+using scalar::fimm;
+using scalar::imm;
+
+te::Tensor largest_values(const te::Tensor& data, bool images) {
+  const Exprs& shape = data->shape;
+  auto largest = [&](const Exprs& rows, const Exprs& along,
+                     const std::function<Exprs(const Exprs&, const Exprs&)>& at) {
+    return te::reduce("largest", rows, along, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) {
+      return scalar::unary(scalar::UnaryOp::Abs, (*data)(at(i, r)));
+    });
+  };
+  if (!images)
+    return largest(Exprs(shape.begin(), shape.end() - 1), {shape.back()}, [](Exprs i, const Exprs& r) {
+      i.push_back(r[0]);
+      return i;
+    });
+  if (scalar::is_int(shape[2], 1))
+    return largest({shape[0], shape[3]}, {shape[2], shape[1]},
+                   [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], r[0], i[1]}; });
+  return largest({shape[0], shape[2]}, {shape[3], shape[1]},
+                 [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], i[1], r[0]}; });
+}
+
+// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the
+// logarithm, and those of infinity and NaN are above all others.
+UsualValues usual_values(const te::Tensor& largest, bool images) {
+  const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
+              rows = images ? Exprs{largest->shape[1]} : largest->shape;
+  const DType i32 = DType::int32(), f32 = DType::float32();
+  const double unit = std::ldexp(1, 23);
+  auto over_rows = [&](const char* name, te::Combiner combiner, const std::function<Expr(Expr bits)>& value) {
+    return te::reduce(name, wholes, rows, combiner, [&](const Exprs& i, const Exprs& r) {
+      Expr bits = scalar::reinterpret(i32, (*largest)(images ? Exprs{i[0], r[0]} : r));
+      return value(scalar::binary(scalar::BinaryOp::BitAnd, bits, imm(std::numeric_limits<int32_t>::max(), i32)));
+    });
+  };
+  const te::Tensor most = over_rows("most", te::Combiner::Max, [](Expr bits) { return bits; });
+  const te::Tensor sum = over_rows("sum", te::Combiner::Sum, [&](Expr bits) { return scalar::cast(f32, bits); });
+  const te::Tensor count = over_rows("count", te::Combiner::Sum,
+                                     [&](Expr bits) { return scalar::cast(f32, scalar::ne(bits, imm(0, i32))); });
+  const te::Tensor apart = te::compute("apart", wholes, [&](const Exprs& i) {
+    const Expr top = scalar::cast(f32, (*most)(i));
+    const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
+    const Expr sticks_out = scalar::lt((*sum)(i)-top, (top - fimm(unit * std::log2(most_ratio))) * others);
+    const auto bits_of_most_value = static_cast<int64_t>(unit * (127 + std::log2(most_value)));
+    return scalar::logical_or(scalar::le(imm(bits_of_most_value, i32), (*most)(i)), sticks_out);
+  });
+  const te::Tensor any = te::reduce("any", {imm(1)}, wholes, te::Combiner::Max,
+                                    [&](const Exprs&, const Exprs& r) { return scalar::cast(i32, (*apart)(r)); });
+  auto flag = [&](const char* name, scalar::BinaryOp op) {
+    return te::compute(name, any->shape, [&](const Exprs& i) { return scalar::binary(op, (*any)(i), imm(0, i32)); });
+  };
+  return {flag("usual", scalar::BinaryOp::Eq), flag("unusual", scalar::BinaryOp::Ne)};
+}
+
+std::set<std::string> float_constants(const GraphPlan& plan, const PlannedGroup& g) {
+  std::set<std::string> out;
+  each_array(plan, g, [&](const te::Tensor& t, const Array& a) {
+    if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) out.insert(t->name);
+  });
+  return out;
+}
+
+bool has_large_weights(const GraphPlan& plan, const PlannedGroup& g) {
+  bool large = false;
+  each_array(plan, g, [&](const te::Tensor&, const Array& a) {
+    if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
+    double sums[8] = {};  // apart, so that they are vectors
+    const float* values = static_cast<const float*>(a.value.data());
+    const int64_t count = a.value.elements();
+    for (int64_t i = 0; i + 8 <= count; i += 8)
+      for (int64_t j = 0; j < 8; ++j) sums[j] += std::abs(values[i + j]);
+    for (int64_t i = count / 8 * 8; i < count; ++i) sums[0] += std::abs(values[i]);
+    large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
+    drop_pages(values, a.value.bytes());
+  });
+  return large;
+}
+
+void run_where_usual(Site& site, PlannedGroup direct, const te::Tensor& data) {
+  if (site.options.numerics != Numerics::Fp32) return;
+  GraphPlan& plan = site.plan;
+  const te::Tensor rows = largest_values(data, direct.on_images);
+  const int largest = shared(plan, part_of(direct, "largest_values", unique_names({rows})), site.before)[0];
+
+  const te::Tensor given = te::placeholder("largest", rows->shape, rows->dtype);
+  const UsualValues flags = usual_values(given, direct.on_images);
+  PlannedGroup decide;
+  decide.te.name = "usual_values", decide.te.params = {given}, decide.params = {largest};
+  decide.te.outputs = unique_names({flags.usual, flags.unusual});
+  const std::vector<int> arrays = shared(plan, decide, site.before);
+  site.group().when = arrays[0], direct.when = arrays[1];
+  direct.te.name += "_direct";
+  site.behind.push_back(std::move(direct));
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,65 @@
+// Where a plan takes Winograd's form: convolutions over images whose weights are constant.
+#include "relay/lower/algorithms/usual_values.h"
+#include "relay/lower/algorithms/winograd/winograd.h"
+
+namespace relay::lower {
+
+namespace {
+
+struct Steps {
+  struct Found {
+    Convolution conv;
+    WinogradTile tile{};
+  };
+
+  static std::optional<Found> match(const Site& site) {
+    const PlannedGroup& g = site.group();
+    if (!g.on_images || g.form.schedule) return std::nullopt;
+    std::optional<Convolution> conv = match_winograd(g.te.outputs, float_constants(site.plan, g));
+    return conv ? std::optional(Found{*conv}) : std::nullopt;
+  }
+
+  static std::optional<Gain> estimate(Found& found, const TargetDesc& target) {
+    const std::optional<WinogradChoice> choice = choose_winograd(found.conv, target);
+    if (!choice) return std::nullopt;
+    found.tile = choice->tile;
+    return choice->gain;
+  }
+
+  static bool rewrite(Site& site, const Found& found, const Gain& gain) {
+    PlannedGroup& g = site.group();
+    if (has_large_weights(site.plan, g)) return false;
+    PlannedGroup direct = g;
+    const Winograd stages = rewrite_winograd(g.te.outputs, found.conv, found.tile);
+    g.form = form_of(stages);
+    g.form.gain = gain;
+    run_where_usual(site, std::move(direct), stages.data);
+    return true;
+  }
+
+  // Tiles of two outputs are exact on small integers.
+  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                   const TargetDesc&) {
+    std::vector<InForm> out;
+    const std::optional<Convolution> conv = match_winograd(outputs, constants);
+    if (!conv) return out;
+    auto exact = [](const Winograd::Side& side) { return side.r == 1 || (side.r == 3 && side.m == 2); };
+    for (const WinogradTile& tile : conv->tiles) {
+      if (!exact(tile.y) || !exact(tile.x)) continue;
+      InForm form{outputs, {}};
+      form.form = form_of(rewrite_winograd(form.outputs, *conv, tile));
+      out.push_back(std::move(form));
+    }
+    return out;
+  }
+
+  static GroupForm form_of(const Winograd& stages) {
+    return {.schedule = &winograd_schedule, .stages = stages, .weight = stages.weight};
+  }
+};
+
+}  // namespace
+
+extern const Algorithm winograd_algorithm = algorithm<Steps>(Rule::Winograd, Point::AfterOrders);
+
+}  // namespace relay::lower

@@ -1,0 +1,33 @@
+// The plan of a whole function as data: its groups, and the arrays between them.
+#pragma once
+
+#include <map>
+
+#include "relay/lower/group/group.h"
+#include "relay/lower/plan/function.h"
+#include "relay/lower/plan/options.h"
+#include "relay/lower/rules/form.h"
+
+namespace relay::lower {
+
+struct PlannedGroup {
+  GroupTe te;
+  std::vector<int> params;             // arrays, one a parameter of te
+  std::vector<int> constants;          // arrays, one a constant of te
+  std::vector<int> outputs;            // arrays
+  GroupForm form;                      // what the schedule has to know
+  std::optional<IndexCheck> check;     // no kernel: params[0], te.params[0] are checked; it has no outputs
+  int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
+  bool on_images = false;              // has a window, or reduces whole images
+  bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves
+};
+
+struct GraphPlan {
+  std::vector<Array> arrays;
+  std::vector<PlannedGroup> groups;  // in execution order
+  std::set<int> by_channels;         // arrays of images that stay stored by channels
+  // Results of groups that several others read (shared() in join.h): by what they read, and what they compute as text.
+  std::map<std::pair<std::vector<int>, std::string>, std::vector<int>> shared;
+};
+
+}  // namespace relay::lower

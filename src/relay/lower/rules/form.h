@@ -1,0 +1,48 @@
+// What is decided of a group before it is scheduled: the form that an algorithm has given it (lower/algorithms), and
+// which padding it reads. The plan of a function fills it in, and schedule rules read it: one struct for both.
+#pragma once
+
+#include <any>
+#include <set>
+#include <string>
+
+#include "relay/lower/schedule/schedule_rule.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+struct GroupPlan;
+
+// How an algorithm schedules the groups in its form: what differs from the ordinary rules.
+struct FormSchedule {
+  Rule rule;
+  // Schedules the whole group, instead of the rules.
+  void (*whole)(GroupPlan&) = nullptr;
+  // Before a rule schedules the reduction: what that reads.
+  void (*reads)(GroupPlan&, const te::Tensor& reduction) = nullptr;
+  // Of several groups that became one: afterwards, with the kernels that the rules made of each. False: they stay.
+  bool (*joined)(GroupPlan&) = nullptr;
+};
+
+// What an algorithm is expected to bring, by its cost model.
+struct Gain {
+  double saved_ns = 0;      // of a run
+  int64_t added_bytes = 0;  // of memory: constants that are stored in another form too
+};
+
+struct GroupForm {
+  const FormSchedule* schedule = nullptr;  // of the algorithm that made the form; null: the rules'
+  std::any stages{};                       // how that one names its stages; nobody else reads it
+  std::string weight{};                    // the stage, if there is one, that holds constants in the algorithm's form
+  Gain gain{};
+  bool planar = false;                  // a convolution with lanes along the rows of images that are stored by channels
+  std::set<std::string> from_border{};  // padding stages that read the border of their input
+
+  bool is_joined() const { return schedule && schedule->joined; }
+  template <class Stages>
+  const Stages& as() const {
+    return std::any_cast<const Stages&>(stages);
+  }
+};
+
+}  // namespace relay::lower
