@@ -265,14 +265,14 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
   return plan.stage(name);
 }
 
-void elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
+bool elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
   constexpr int64_t task_elements = 4096;  // about a microsecond of work
   te::Tensor e = given;
   plan.schedule.stages[e->name].place = Place::Root;
   plan.schedule.stages[e->name].loops.clear();
   const auto [order, vector, parallel] = walk_of(plan, e);
-  if (vector >= 0 && turn_around(plan, e, order, order[vector], parallel)) return;
-  if (vector >= 0 && turn_part_around(plan, e, *find_axis(*e, order[vector]))) return;
+  if (vector >= 0 && turn_around(plan, e, order, order[vector], parallel)) return true;
+  if (vector >= 0 && turn_part_around(plan, e, *find_axis(*e, order[vector]))) return true;
   if (vector >= 0) e = copy_what_is_gathered(plan, e, order[vector]);
   StageSchedule& s = plan.schedule.stages[e->name];
   int lanes = plan.lanes(e->dtype);
@@ -294,6 +294,7 @@ void elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
     add_vector(s.loops, order[vector], lanes);
   }
   plan.note(format("{}: elementwise, {} lanes along {}", e->name, lanes, vector < 0 ? "nothing" : order[vector]));
+  return true;
 }
 
 }  // namespace relay::lower

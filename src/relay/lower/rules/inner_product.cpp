@@ -119,7 +119,7 @@ void loop_over_epilogue(StageSchedule& s, const Products& p) {
 
 bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   Products p{r, e, facts, plan.lanes(r->dtype)};
-  if (!find_sides(plan, p)) return false;
+  if (plan.form.planar || !find_sides(plan, p)) return false;
   if (p.constant) {
     if (!beats_rows_in_lanes(plan, p)) return false;
     store_constants_along(plan, facts, r->reduce_axes[p.k].var->name);

@@ -228,7 +228,9 @@ void plan_group(GroupPlan& plan) {
   if (form && form->whole && made_by(form->rule, [&] { return form->whole(plan), give_roots_layouts(plan), true; }))
     return;
   if (!plan.form.is_joined()) merge_sums(plan);
-  if (made_by(Rule::Rows, [&] { return rows_rule(plan); })) return;
+#define RELAY_GROUP_RULE(name, file, purpose) \
+  if (made_by(Rule::name, [&] { return file##_rule(plan); })) return;
+#include "relay/lower/schedule/schedule_rules.def"
   add_copies(plan);
   for (const Pair& pair : place_stages(plan)) {
     auto facts = [&] {
@@ -239,17 +241,18 @@ void plan_group(GroupPlan& plan) {
     if (form && form->reads) made_by(form->rule, [&] { return form->reads(plan, plan.stage(pair.reduction)), true; });
     const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
     const StageFacts now = facts();
-    auto of_reduction = [&](Rule rule, auto&& make) { return made_by(rule, [&] { return make(plan, r, e, now); }); };
-    if (!plan.form.planar && of_reduction(Rule::InnerProduct, inner_product_rule)) continue;
-    if (of_reduction(Rule::Contraction, contraction_rule)) continue;
-    if (of_reduction(Rule::Window, window_rule)) continue;
-    made_by(Rule::RowReduction, [&] { return row_reduction_rule(plan, r, e, now), true; });
+#define RELAY_REDUCTION_RULE(name, file, purpose) \
+  if (made_by(Rule::name, [&] { return file##_rule(plan, r, e, now); })) continue;
+#include "relay/lower/schedule/schedule_rules.def"
   }
   for (const te::Tensor& t : plan.stages()) {
     if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
     const StageSchedule& s = plan.schedule.stages[t->name];
-    if (s.place == Place::Root && s.loops.empty())
-      made_by(Rule::Elementwise, [&] { return elementwise_rule(plan, plan.stage(t->name)), true; });
+    if (s.place != Place::Root || !s.loops.empty()) continue;
+    const te::Tensor root = plan.stage(t->name);
+#define RELAY_ROOT_RULE(name, file, purpose) \
+  if (made_by(Rule::name, [&] { return file##_rule(plan, root); })) continue;
+#include "relay/lower/schedule/schedule_rules.def"
   }
   for (const te::Tensor& t : plan.stages())
     if (!t->is_placeholder() && plan.schedule.stages[t->name].place == Place::Root &&

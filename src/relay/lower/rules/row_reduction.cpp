@@ -149,7 +149,7 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
   end_axes(result.loops, *parts.result);
 }
 
-void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+bool row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   std::string e_name = e->name;
   std::vector<std::string> order = storage_order(*e, plan.layout(e));
   std::vector<int64_t> extents;
@@ -169,6 +169,7 @@ void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   }
   place_parts(plan, parts, e_name, static_cast<int>(order.size()));
   plan.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
+  return true;
 }
 
 }  // namespace relay::lower

@@ -41,22 +41,17 @@ void plan_group(GroupPlan& plan);
 // possible.
 void plan_plain(GroupPlan& plan);
 
-// --- the rules; each schedules the named stages ----------------------------------------------------------------------
-// A reduction `r` computed in registers under its pointwise epilogue `e` (a root). Contractions with an axis of their
-// own on one side: register tiles of MR rows x NB vectors, the right factor packed.
-bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
-// Anything reduced over with a vector axis that is not reduced: depthwise convolution, pooling, global means.
-bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
-// Products of rows with rows where one side has few of them (a matrix times a vector): several sums at once, lanes
-// along the rows.
-bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
-// Reductions along the contiguous axis: lanes of partial results (adds stages), then their sum.
-void row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
-// Several reductions over the same rows and what is between them, in one loop over rows: softmax, layer norm. False if
-// the group is not of that form.
-bool rows_rule(GroupPlan& plan);
-// A root without a reduction: elementwise work and data movement.
-void elementwise_rule(GroupPlan& plan, const te::Tensor& e);
+// --- the rules -------------------------------------------------------------------------------------------------------
+// Each is one file, which says what it is for, and one line of schedule_rules.def. It returns whether it made anything.
+
+// Of a whole group.
+#define RELAY_GROUP_RULE(name, file, purpose) bool file##_rule(GroupPlan& plan);
+// Of a reduction `r`, in registers under its pointwise epilogue `e`, a root.
+#define RELAY_REDUCTION_RULE(name, file, purpose) \
+  bool file##_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+// Of a root `e` without a reduction.
+#define RELAY_ROOT_RULE(name, file, purpose) bool file##_rule(GroupPlan& plan, const te::Tensor& e);
+#include "relay/lower/schedule/schedule_rules.def"
 
 // Splits the long sum `r`, scheduled on registers under its consumer, into sums of about `terms` that are added on the
 // stack:

@@ -22,11 +22,13 @@ inline constexpr std::string_view rule_names[] = {
 inline constexpr std::string_view name(Rule rule) { return rule_names[static_cast<size_t>(rule)]; }
 
 // Decided for a whole function, by its plan: a group cannot give it up by itself.
-inline constexpr bool is_algorithm[] = {
-#define RELAY_SCHEDULE_RULE(name, text, purpose) false,
-#define RELAY_ALGORITHM(name, folder, purpose) true,
+inline constexpr bool is_of_function(Rule rule) {
+  switch (rule) {
+#define RELAY_ALGORITHM(name, folder, purpose) case Rule::name:
 #include "relay/lower/schedule/schedule_rules.def"
-};
-inline constexpr bool is_of_function(Rule rule) { return is_algorithm[static_cast<size_t>(rule)]; }
+    return true;
+    default: return false;
+  }
+}
 
 }  // namespace relay::lower
