@@ -39,6 +39,7 @@ inline const std::vector<Network> networks = {
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
     {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
     {"transposition", {100, 130}, {}, "transpose(exp(%x))"},
+    {"programs", {3, 100}, {}, "cumsum(sort(%x, axis=-1), axis=0)"},
 };
 
 // Small numbers of both signs, others for each `step`.
