@@ -97,6 +97,7 @@ class ProgramGenerator {
 
   te::Tensor step(const te::Tensor& t) {
     size_t rank = t->shape.size();
+    if (rank > 0 && random_.aside(0, 99) < 8) return running_sums(t);
     switch (rank == 0 ? 0 : random_.in(0, 13)) {
       case 0:
         bound_ = bound_ * 2 + 1;
@@ -115,6 +116,28 @@ class ProgramGenerator {
       case 12: return concatenate(t);
       default: return rank >= 2 ? centre(t) : reduce_axis(t);
     }
+  }
+
+  // A program: sums along an axis of all elements up to each, stored from the last to the first.
+  te::Tensor running_sums(const te::Tensor& t) {
+    const size_t d = static_cast<size_t>(random_.aside(0, static_cast<int64_t>(t->shape.size()) - 1));
+    std::vector<size_t> batch;
+    for (size_t other = 0; other < t->shape.size(); ++other)
+      if (other != d) batch.push_back(other);
+    const Expr n = t->shape[d], k = scalar::var("k"), cell = scalar::imm(0);
+    bound_ *= is_static(n) ? n->ivalue : program_.symbols[0].second + 4;
+    return te::program("sums", t->shape, dtype_, batch, [&](const Exprs& b, const loop::BufferRef& result) {
+      auto at = [&](const Expr& place) {
+        Exprs i = b;
+        i.insert(i.begin() + static_cast<std::ptrdiff_t>(d), place);
+        return i;
+      };
+      const loop::BufferRef sum = loop::buffer("sum", dtype_, {scalar::imm(1)}, loop::Scope::Stack);
+      const loop::Stmt step = loop::block({loop::store(sum, {cell}, scalar::load(sum, {cell}) + (*t)(at(k))),
+                                           loop::store(result, at(n - 1 - k), scalar::load(sum, {cell}))});
+      return loop::alloc(sum, loop::block({loop::store(sum, {cell}, number(0)),
+                                           loop::for_(k, scalar::imm(0), n, loop::ForKind::Serial, step)}));
+    });
   }
 
   te::Tensor add(const te::Tensor& t) {

@@ -38,7 +38,7 @@ class ScheduleGenerator {
       bool output = std::find(plan_.outputs.begin(), plan_.outputs.end(), t) != plan_.outputs.end();
       bool reduction = t->combiner != te::Combiner::None;
       te::Tensor consumer = only_consumer(stages, t);
-      if (output || random_.chance(25))
+      if (output || random_.chance(25) || t->is_program() || is_read_by_program(stages, t))
         s.place = Place::Root;
       else if (!reduction && random_.chance(35))
         s.place = Place::Inline;
@@ -73,6 +73,15 @@ class ScheduleGenerator {
   }
 
  private:
+  static bool is_read_by_program(const te::Tensors& stages, const te::Tensor& t) {
+    for (const te::Tensor& user : stages) {
+      if (!user->is_program()) continue;
+      const te::Tensors in = te::inputs(user);
+      if (std::find(in.begin(), in.end(), t) != in.end()) return true;
+    }
+    return false;
+  }
+
   // The stage that alone uses t, through inlined ones; null when there are several.
   te::Tensor only_consumer(const te::Tensors& stages, const te::Tensor& t) {
     te::Tensor found;
@@ -108,7 +117,7 @@ class ScheduleGenerator {
     };
     std::vector<Axis> axes;
     std::string vector_axis;
-    if (!t.axes.empty() && random_.chance(70)) vector_axis = random_.of(t.axes).var->name;
+    if (!t.axes.empty() && !t.is_program() && random_.chance(70)) vector_axis = random_.of(t.axes).var->name;
     auto add = [&](const te::Axis& a, bool reduce) {
       Axis axis{a.var->name, reduce, {}};
       int64_t extent = lower::extent_or(a, 8);
@@ -128,7 +137,10 @@ class ScheduleGenerator {
       }
       axes.push_back(axis);
     };
-    for (const te::Axis& a : t.axes) add(a, false);
+    if (t.is_program())
+      for (size_t d : t.batch_axes) add(t.axes[d], false);
+    else
+      for (const te::Axis& a : t.axes) add(a, false);
     for (const te::Axis& a : t.reduce_axes) add(a, true);
     std::vector<lower::Loop> out;
     bool parallel = root;

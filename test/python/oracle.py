@@ -3,6 +3,7 @@
 An oracle is a Python expression over the operator's inputs and attributes; evaluate() gives its value.
 """
 
+import bisect
 import itertools
 import math
 import re
@@ -11,6 +12,18 @@ import numpy as np
 import scipy
 import torch
 import torch.nn.functional as F  # noqa: N812
+
+
+def searchsorted(sequence, values, right):
+    """By bisection, which has one result for each sequence, sorted or not: examples draw their elements at random."""
+    find = bisect.bisect_right if right else bisect.bisect_left
+    sequence, values = np.asarray(sequence), np.asarray(values)
+    if sequence.ndim == 1:
+        places = [find(sequence, v) for v in values.reshape(-1)]
+    else:
+        rows = zip(sequence.reshape(-1, sequence.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
+        places = [find(row, v) for row, own in rows for v in own]
+    return np.array(places).reshape(values.shape)
 
 
 def order(x, old, new):

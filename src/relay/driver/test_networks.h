@@ -38,9 +38,10 @@ inline const std::vector<Network> networks = {
     {"rows", {32, 300}, {}, "nn.softmax(%x)"},
     {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
-    {"long row", {1, 512, 1024}, {}, "exp(mean(%x))"},
+    {"long row", {1, 512, 1024}, {}, "exp(max(%x))"},
     {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
     {"transposition", {100, 130}, {}, "transpose(exp(%x))"},
+    {"programs", {3, 100}, {}, "cumsum(sort(%x, axis=-1), axis=0)"},
 };
 
 // Small numbers of both signs, others for each `step`.

@@ -1,5 +1,6 @@
 #include "relay/eval/te.h"
 
+#include "relay/eval/program.h"
 #include "relay/eval/stage.h"
 #include "relay/scalar/simplify.h"
 
@@ -67,10 +68,16 @@ Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBin
   for (const te::Tensor& t : order) {
     if (t->is_placeholder()) continue;
     if (t->before) return te::scan_in_operator(*t);
-    StageProgram program = compile(t, shapes, values, options);
-    std::vector<Tensor> inputs;
-    for (const te::Tensor& in : program.tensors) inputs.push_back(known.at(in.get()));
-    known[t.get()] = run(program, inputs, options);
+    if (t->is_program()) {
+      std::vector<Tensor> inputs;
+      for (const te::Tensor& in : te::inputs(t)) inputs.push_back(known.at(in.get()));
+      known[t.get()] = run_program(t, inputs, shapes, values, options);
+    } else {
+      StageProgram program = compile(t, shapes, values, options);
+      std::vector<Tensor> inputs;
+      for (const te::Tensor& in : program.tensors) inputs.push_back(known.at(in.get()));
+      known[t.get()] = run(program, inputs, options);
+    }
     for (const te::Tensor& in : te::inputs(t))
       if (--uses[in.get()] == 0) known.erase(in.get());
   }

@@ -111,6 +111,24 @@ TEST(EvalTe, ScansAreForSchedules) {
   EXPECT_NE(got.errors()[0].message.find("'running' by te::scan"), std::string::npos) << render(got.errors());
 }
 
+// Programs run in the interpreter of loops; their arithmetic is double where that of all others is.
+TEST(EvalTe, Programs) {
+  te::Tensor x = te::placeholder("x", dims({2, 3}), DType::float32());
+  te::Tensor total = te::program("total", x->shape, x->dtype, {0}, [&](const Exprs& b, const loop::BufferRef& result) {
+    Expr k = scalar::var("k"), before = scalar::load(result, {b[0], max(k, imm(1)) - 1});
+    Expr sum = scalar::select(scalar::eq(k, imm(0)), (*x)({b[0], k}), before + (*x)({b[0], k}));
+    return loop::for_(k, imm(0), imm(3), loop::ForKind::Serial, loop::store(result, {b[0], k}, sum));
+  });
+  const std::vector<double> values{1, 1e-9, 2, 4, 5, 6};
+  Tensor data = Tensor::from_doubles({2, 3}, DType::float32(), values);
+  Result<std::vector<Tensor>> got = evaluate({total}, {{x, data}}),
+                              exact = evaluate({total}, {{x, data}}, {}, {.float64 = true});
+  ASSERT_TRUE(got && exact);
+  EXPECT_EQ((*got)[0].to_doubles(), (std::vector<double>{1, 1, 3, 4, 9, 15}));
+  EXPECT_EQ((*exact)[0].dtype(), DType::float64());
+  EXPECT_NEAR((*exact)[0].at(1) - 1, 1e-9, 1e-12);
+}
+
 TEST(EvalTe, Matmul) {
   for (DType t : {DType::float32(), DType::float64(), DType::float16(), DType::int8(), DType::int32()}) {
     te::Tensor a = te::placeholder("A", dims({37, 19}), t), b = te::placeholder("B", dims({19, 45}), t);

@@ -104,4 +104,26 @@ Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings) {
   return rewrite(s, [](const Stmt& n) { return n; }, [&](const Expr& e) { return scalar::substitute(e, bindings); });
 }
 
+Stmt redirect(const Stmt& s, function_ref<Access(const Access&)> now) {
+  auto same = [](const Access& a, const Access& b) { return a.source == b.source && a.indices == b.indices; };
+  return rewrite(
+      s,
+      [&](const Stmt& n) -> Stmt {
+        if (n->kind != StmtKind::Store) return n;
+        const Access was{n->buffer, n->indices};
+        Access to = now(was);
+        if (same(was, to)) return n;
+        return store(BufferRef(static_cast<const Buffer*>(to.source.get())), std::move(to.indices), n->value,
+                     n->condition);
+      },
+      [&](const Expr& root) {
+        return scalar::rewrite(root, [&](const Expr& e) -> Expr {
+          if (e->kind != scalar::Kind::Load) return e;
+          const Access was{e->source, e->args};
+          Access to = now(was);
+          return same(was, to) ? e : scalar::load(std::move(to.source), std::move(to.indices));
+        });
+      });
+}
+
 }  // namespace relay::loop

@@ -78,6 +78,14 @@ struct Kernel {
 Stmt rewrite(const Stmt& s, function_ref<Stmt(const Stmt&)> on_stmt, function_ref<Expr(const Expr&)> on_expr);
 void visit(const Stmt& s, function_ref<void(const Stmt&)> on_stmt, function_ref<void(const Expr&)> on_expr);
 Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings);
+// Where a load or store goes.
+struct Access {
+  Ref<const scalar::Source> source;  // of a store: a Buffer
+  Exprs indices;
+};
+// The statement with every load and store where `now` sends it; its argument is where it goes, with indices that are
+// already rewritten.
+Stmt redirect(const Stmt& s, function_ref<Access(const Access&)> now);
 
 // Text both ways: str(parse(str(k))) == str(k).
 std::string str(const Kernel& kernel);

@@ -88,6 +88,7 @@ double part_inside(const te::TensorNode& stage, const StageSchedule& how) {
 
 // One operation an element of each reduction, and one a node of each body; of `part` of them.
 void count_flops(const te::TensorNode& stage, double part, KernelFlops& flops) {
+  if (stage.is_program()) return;  // it moves data: what it does depends on values
   SymbolicFlops own{part * ((stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body)), {}};
   auto multiply = [&](const te::Axis& a, double extent) {
     if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))

@@ -714,6 +714,53 @@ TEST(Nest, RefusesScansWithoutTheStepBefore) {
   EXPECT_NE(refused("i0/1 k0/2 k0/1", "at last.3 stack fold i1").find("does not walk"), std::string::npos);
 }
 
+// The running sums of the rows of 2 * x.
+struct RunningSums {
+  te::Tensor x = te::placeholder("x", {imm(5), imm(6)}, f32);
+  te::Tensor twice = te::compute("twice", x->shape, [&](const Exprs& i) { return (*x)(i)*scalar::fimm(2); });
+  te::Tensor sums = te::program("sums", x->shape, f32, {0}, [&](const Exprs& b, const loop::BufferRef& result) {
+    const Expr k = scalar::var("k");
+    const loop::BufferRef sum = loop::buffer("sum", f32, {imm(1)}, loop::Scope::Stack);
+    const Expr next = scalar::load(sum, {imm(0)}) + (*twice)({b[0], k});
+    const loop::Stmt step =
+        loop::block({loop::store(sum, {imm(0)}, next), loop::store(result, {b[0], k}, scalar::load(sum, {imm(0)}))});
+    return loop::alloc(sum, loop::block({loop::store(sum, {imm(0)}, scalar::fimm(0)),
+                                         loop::for_(k, imm(0), imm(6), loop::ForKind::Serial, step)}));
+  });
+};
+
+TEST(Nest, ProgramsAreKernels) {
+  for (const char* loops : {"i0/1", "i0/1:parallel", "i0/3:parallel i0/2 i0/1:unroll"}) {
+    const RunningSums r;
+    Result<std::vector<BuiltKernel>> kernels = build(
+        {r.sums}, format("rule none\nstage sums: root\n  loops {}\nstage twice: root\n  loops i0/1 i1/1\n", loops));
+    ASSERT_TRUE(kernels) << loops << render(kernels.errors());
+    std::map<std::string, std::vector<float>> arrays{{"x", ramp(30, 5)}};
+    run(*kernels, arrays);
+    for (size_t y = 0; y < 5; ++y) {
+      float want = 0;
+      for (size_t k = 0; k < 6; ++k) {
+        want += 2 * arrays["x"][y * 6 + k];
+        EXPECT_EQ(arrays["sums"][y * 6 + k], want) << loops;
+      }
+    }
+  }
+}
+
+TEST(Nest, RefusesWhatProgramsCannotBe) {
+  const RunningSums r;
+  auto refused = [&](const std::string& sums, const std::string& twice) {
+    return refusal({r.sums}, "rule none\nstage sums: " + sums + "\nstage twice: " + twice + "\n");
+  };
+  const std::string stored = "root\n  loops i0/1 i1/1";
+  EXPECT_NE(refused("inline", stored).find("it is a kernel of its own"), std::string::npos);
+  EXPECT_NE(refused("root\n  loops i0/1 i1/1", stored).find("whose own loops run over axis 'i1'"), std::string::npos);
+  EXPECT_NE(refused("root\n  loops i0/1:vector", stored).find("cannot have"), std::string::npos);
+  EXPECT_NE(refused("root\n  early x\n  loops i0/1", stored).find("what it reads next"), std::string::npos);
+  EXPECT_NE(refused("root\n  loops i0/2", stored).find("2 elements are left"), std::string::npos);
+  EXPECT_NE(refused("root\n  loops i0/1", "inline").find("the program 'sums' reads it"), std::string::npos);
+}
+
 // Taps 8 apart over 4 elements that are padded by 8: but for the middle one they read nothing but padding, and what
 // they would be multiplied with is not read.
 TEST(Nest, LoopsInsideLeavePaddingOut) {

@@ -196,7 +196,7 @@ class Planner {
   // Channels are dimension 1, or the last one where dimension 1 has a window.
   enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
   static Images images_of(const PlannedGroup& g) {
-    if (g.form.schedule) return Images::No;  // blocks of keys look like windows
+    if (g.form.schedule || has_program(g.te.outputs)) return Images::No;  // blocks of keys look like windows
     Schedule none;
     te::Tensors stages = te::topological(g.te.outputs);
     for (const te::Tensor& t : stages)
@@ -237,6 +237,7 @@ class Planner {
   static bool keeps_dimensions(const PlannedGroup& g) {
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
+      if (t->is_program()) return false;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
@@ -256,7 +257,7 @@ class Planner {
     constexpr int64_t least = 8;  // with fewer, most lanes are empty
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
-      if (t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
+      if (t->is_program() || t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
       const Expr channel = t->axes[1].var;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {

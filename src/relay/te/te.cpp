@@ -113,6 +113,21 @@ Tensor scan(std::string name, Exprs shape, DType dtype,
   return Tensor(new TensorNode(std::move(node)));
 }
 
+Tensor program(std::string name, Exprs shape, DType dtype, std::vector<size_t> batch_axes,
+               const std::function<loop::Stmt(const Exprs& batch, const loop::BufferRef& result)>& loops) {
+  TensorNode* node = new TensorNode;
+  Tensor t(node);
+  node->name = std::move(name), node->dtype = dtype, node->shape = std::move(shape);
+  node->axes = make_axes(node->shape, "i");
+  node->batch_axes = std::move(batch_axes);
+  node->result = loop::buffer(node->name, dtype, node->shape, loop::Scope::Param);
+  Exprs batch;
+  for (size_t d : node->batch_axes) batch.push_back(node->axes.at(d).var);
+  node->program = loops(batch, node->result);
+  RELAY_CHECK(node->program, "stage {} has no program", node->name);
+  return t;
+}
+
 Diagnostic scan_in_operator(const TensorNode& stage) {
   return Diagnostic{
       DiagnosticKind::not_supported,
@@ -130,13 +145,36 @@ int64_t bytes(const TensorNode& tensor) {
   return bytes;
 }
 
+void visit(const TensorNode& stage, function_ref<void(const Expr&)> f) {
+  if (stage.body) scalar::visit(stage.body, f);
+  if (stage.program) loop::visit(stage.program, [](const loop::Stmt&) {}, [&](const Expr& e) { scalar::visit(e, f); });
+}
+
+Tensor rewrite(const Tensor& stage, function_ref<Expr(const Expr&)> rule) {
+  Expr body = stage->body ? scalar::rewrite(stage->body, rule) : Expr();
+  loop::Stmt program = stage->program;
+  if (program)
+    program = loop::rewrite(
+        program, [](const loop::Stmt& s) { return s; }, [&](const Expr& e) { return scalar::rewrite(e, rule); });
+  if (body == stage->body && program == stage->program) return stage;
+  TensorNode* copy = new TensorNode(*stage);
+  copy->body = std::move(body), copy->program = std::move(program);
+  return Tensor(copy);
+}
+
+loop::Stmt renamed(const TensorNode& stage, const loop::BufferRef& result) {
+  return loop::redirect(stage.program, [&](const loop::Access& a) {
+    return a.source.get() == static_cast<const scalar::Source*>(stage.result.get()) ? loop::Access{result, a.indices}
+                                                                                    : a;
+  });
+}
+
 Tensors inputs(const Tensor& stage) {
   Tensors found;
-  if (stage->is_placeholder()) return found;
-  scalar::visit(stage->body, [&](const Expr& e) {
+  visit(*stage, [&](const Expr& e) {
     if (e->kind != Kind::Load) return;
-    const TensorNode* source = static_cast<const TensorNode*>(e->source.get());
-    if (source == stage->before.get()) return;
+    const TensorNode* source = dynamic_cast<const TensorNode*>(e->source.get());
+    if (!source || source == stage->before.get()) return;
     if (std::none_of(found.begin(), found.end(), [&](const Tensor& t) { return t.get() == source; }))
       found.push_back(Tensor(source));
   });
@@ -173,16 +211,13 @@ Tensors replace(const Tensors& roots, const std::vector<std::pair<Tensor, Tensor
   for (const auto& [from, to] : map) now[from.get()] = to;
   for (const Tensor& t : topological(roots)) {
     if (now.count(t.get()) || t->is_placeholder()) continue;
-    Expr body = scalar::rewrite(t->body, [&](const Expr& e) -> Expr {
+    const Tensor changed = rewrite(t, [&](const Expr& e) -> Expr {
       if (e->kind != Kind::Load) return e;
       auto it = now.find(e->source.get());
       if (it == now.end() || it->second.get() == e->source.get()) return e;
       return scalar::load(it->second, e->args);
     });
-    if (body == t->body) continue;
-    TensorNode* copy = new TensorNode(*t);
-    copy->body = std::move(body);
-    now[t.get()] = Tensor(copy);
+    if (changed != t) now[t.get()] = changed;
   }
   Tensors out;
   for (const Tensor& t : roots) {
@@ -202,6 +237,11 @@ std::string str(const Tensor& t) {
   std::string type = format("{}[{}]", t->dtype.str(), list(t->shape));
   if (t->is_placeholder()) return format("{}    : {}", t->name, type);
   std::string head = format("{}[{}] = ", t->name, list(variables(t->axes)));
+  if (t->is_program()) {
+    Exprs batch;
+    for (size_t d : t->batch_axes) batch.push_back(t->axes[d].var);
+    return format("{}program({}) {{\n{}}}    : {}", head, list(batch), loop::str(t->program, 2), type);
+  }
   if (t->combiner != Combiner::None) {
     std::string ranges;
     for (const Axis& a : t->reduce_axes)

@@ -6,20 +6,24 @@
 //   C[y, x] = sum(k < K) A[y, k] * B[k, x]
 //
 // compute() and reduce() build them. Padding is a guard: select(0 <= y && y < H, A[y], 0.0f); only the chosen side is
-// evaluated. Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Two
+// evaluated. Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Three
 // forms go further:
 //
 //   total[y, t] = select(t == 0, x[y, 0], total[y, t - 1] * decay[t] + x[y, t])
 //   B[y, t] = sum(k < min(64, n - t * 64)) x[y, t * 64 + k]
 //
+//   order[b, i] = program(b) { for k in 0..n { order[b, place[b, k]] = k } }
+//
 // A scan(), as `total`, loads its own elements of one step earlier along one axis. A sum may be ragged, as `B`: run to
-// an extent that depends on its axes.
+// an extent that depends on its axes. A program(), as `order`, is loops that store the stage's elements (loop/loop.h):
+// one task for each index of its batch axes, independent of the others.
 #pragma once
 
 #include <functional>
 #include <optional>
 
 #include "relay/base/diagnostics.h"
+#include "relay/loop/loop.h"
 #include "relay/scalar/expr.h"
 
 namespace relay::te {
@@ -45,7 +49,7 @@ using Tensors = std::vector<Tensor>;
 // name and dtype come from scalar::Source.
 struct TensorNode : scalar::Source {
   Exprs shape;
-  // A stage; a placeholder has no body.
+  // A stage; a placeholder has neither body nor program.
   std::vector<Axis> axes;         // one a dimension, axes[d].extent == shape[d]
   std::vector<Axis> reduce_axes;  // empty unless combiner != None
   Combiner combiner = Combiner::None;
@@ -53,8 +57,14 @@ struct TensorNode : scalar::Source {
   // A scan: a placeholder of the same name, shape and type, which stands for the stage itself in its body. What is
   // loaded from it is computed earlier: one step back along an axis of which the first step loads nothing.
   Ref<const TensorNode> before;
+  // A program: the loops of one task, over the variables of the batch axes. They store all elements of that task into
+  // `result`, which has the shape of the stage, and may load those that they have stored.
+  loop::Stmt program;
+  loop::BufferRef result;
+  std::vector<size_t> batch_axes;  // dimensions, ascending
 
-  bool is_placeholder() const { return !body; }
+  bool is_program() const { return program != nullptr; }
+  bool is_placeholder() const { return !body && !program; }
   // self[indices]
   Expr operator()(Exprs indices) const { return scalar::load(Ref<const scalar::Source>(this), std::move(indices)); }
 };
@@ -68,11 +78,22 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
 Tensor scan(std::string name, Exprs shape, DType dtype,
             const std::function<Expr(const Exprs& axes, const Tensor& self)>& body);
 
+// What `loops` store into `result`; `batch` are the variables of the batch axes. What they load of other tensors they
+// load as bodies do; arrays of their own have constant sizes. Every index is in range, whatever the data is.
+Tensor program(std::string name, Exprs shape, DType dtype, std::vector<size_t> batch_axes,
+               const std::function<loop::Stmt(const Exprs& batch, const loop::BufferRef& result)>& loops);
+
 // Only schedules may use a scan: what is said of one that an operator computes.
 Diagnostic scan_in_operator(const TensorNode& stage);
 
 // Of all its elements; extents that are known at run time only count as one.
 int64_t bytes(const TensorNode& tensor);
+// Each node of the expressions that compute a stage, of its body or of its program.
+void visit(const TensorNode& stage, function_ref<void(const Expr&)> f);
+// The stage with these expressions as scalar::rewrite makes them; itself where nothing changes.
+Tensor rewrite(const Tensor& stage, function_ref<Expr(const Expr&)> rule);
+// A program of which the result has another name.
+loop::Stmt renamed(const TensorNode& stage, const loop::BufferRef& result);
 // The tensors a stage loads, each once, in order of first use; not itself.
 Tensors inputs(const Tensor& stage);
 // All tensors that outputs depend on, producers before consumers, placeholders included. With `skip`: without those for
@@ -82,7 +103,7 @@ Tensors topological(const Tensors& outputs, function_ref<bool(const Tensor&)> sk
 // The tensors `roots` with every use of a key of `map` replaced by its value; unchanged stages are the same pointers.
 Tensors replace(const Tensors& roots, const std::vector<std::pair<Tensor, Tensor>>& map);
 
-// "C[y, x] = sum(k < 64) A[y, k] * B[k, x]    : float32[128, 256]", one line a stage.
+// "C[y, x] = sum(k < 64) A[y, k] * B[k, x]    : float32[128, 256]", one line a stage but for the loops of programs.
 std::string str(const Tensor& tensor);
 std::string str(const Tensors& topological_order);
 

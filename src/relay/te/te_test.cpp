@@ -35,6 +35,35 @@ TEST(Te, ReplaceKeepsWhatDoesNotChange) {
   EXPECT_EQ(out[1], d);
 }
 
+// Each row's running sum, the last first.
+Tensor totals(const Tensor& a) {
+  return program("totals", a->shape, a->dtype, {0}, [&](const Exprs& batch, const loop::BufferRef& result) {
+    Expr k = scalar::var("k"), n = a->shape[1];
+    Expr rest = scalar::select(eq(k, imm(0)), scalar::fimm(0), scalar::load(result, {batch[0], n - max(k, imm(1))}));
+    return loop::for_(k, imm(0), n, loop::ForKind::Serial,
+                      loop::store(result, {batch[0], n - 1 - k}, (*a)({batch[0], k}) + rest));
+  });
+}
+
+TEST(Te, TextOfPrograms) {
+  Tensor a = placeholder("A", {scalar::var("m"), imm(8)}, DType::float32());
+  EXPECT_EQ(str(totals(a)),
+            "totals[i0, i1] = program(i0) {\n"
+            "  for k in 0..8 {\n"
+            "    totals[i0, 7 - k] = A[i0, k] + select(k == 0, 0f, totals[i0, 8 - max(k, 1)])\n"
+            "  }\n"
+            "}    : float32[m, 8]");
+}
+
+TEST(Te, ReplaceChangesWhatProgramsRead) {
+  Tensor a = placeholder("A", {imm(4), imm(8)}, DType::float32()), b = placeholder("B", a->shape, a->dtype);
+  Tensor t = totals(a);
+  EXPECT_EQ(inputs(t), Tensors{a});
+  Tensors out = replace({t}, {{a, b}});
+  EXPECT_EQ(inputs(out[0]), Tensors{b});
+  EXPECT_EQ(replace({t}, {{b, a}})[0], t);
+}
+
 TEST(Te, DeepChainsNeedNoStack) {
   Tensor t = placeholder("A", {imm(4)}, DType::float32());
   for (int i = 0; i < 20000; ++i) {

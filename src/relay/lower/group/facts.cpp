@@ -12,8 +12,7 @@ int64_t extent_or(const te::Axis& axis, int64_t guess) {
 }
 
 bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
-  if (user->is_placeholder() || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size())
-    return false;
+  if (!user->body || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size()) return false;
   bool any = false, all = true;
   scalar::visit(user->body, [&](const Expr& n) {
     if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(t.get())) return;
@@ -46,7 +45,8 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
   for (const te::Tensor& stage : stages) {
     if (stage->is_placeholder() || reads.count(stage.get())) continue;
     int64_t count = 0;
-    bool pointwise = stage->combiner == te::Combiner::None && !taken.count(stage->name) && !guarded(*stage);
+    bool pointwise =
+        stage->body && stage->combiner == te::Combiner::None && !taken.count(stage->name) && !guarded(*stage);
     for (const te::Tensor& in : te::inputs(stage)) {
       const auto it = reads.find(in.get());
       if (it == reads.end()) continue;
@@ -175,10 +175,16 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
   return facts;
 }
 
+bool has_program(const te::Tensors& outputs) {
+  const te::Tensors stages = te::topological(outputs);
+  return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->is_program(); });
+}
+
 te::Tensor only_reduction(const te::Tensors& outputs) {
   if (outputs.size() != 1) return {};
   te::Tensor found;
   for (const te::Tensor& t : te::topological(outputs)) {
+    if (t->is_program()) return {};
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
     if (found) return {};
     found = t;

@@ -62,6 +62,9 @@ te::Tensor only_reduction(const te::Tensors& outputs);
 // Its facts, with what is inlined into it.
 std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs);
 
+// True if a stage of the group is a program: then it is computed as it is written.
+bool has_program(const te::Tensors& outputs);
+
 // The constant extent of an axis, or a guess for one known at run time only.
 int64_t extent_or(const te::Axis& axis, int64_t guess);
 

@@ -209,12 +209,16 @@ void make_names_unique(GroupTe& group) {
 // A copy of a stage under another name, with its own axes renamed where they clash.
 static te::Tensor named(const te::Tensor& stage, const std::string& name, const te::Tensor& before,
                         const std::vector<scalar::Binding>& axes_map, std::vector<te::Axis> axes,
-                        std::vector<te::Axis> reduce_axes, Expr body) {
+                        std::vector<te::Axis> reduce_axes) {
   te::TensorNode node = *stage;
   node.name = name, node.before = before;
   node.axes = std::move(axes), node.reduce_axes = std::move(reduce_axes);
   for (te::Axis& a : node.reduce_axes) a.extent = scalar::substitute(a.extent, axes_map);
-  node.body = scalar::substitute(body, axes_map);
+  if (stage->body) node.body = scalar::substitute(stage->body, axes_map);
+  if (stage->is_program()) {
+    node.result = loop::buffer(name, stage->dtype, stage->shape, loop::Scope::Param);
+    node.program = loop::substitute(te::renamed(*stage, node.result), axes_map);
+  }
   return te::Tensor(new te::TensorNode(std::move(node)));
 }
 
@@ -246,13 +250,13 @@ te::Tensors unique_names(const te::Tensors& outputs) {
     };
     std::vector<te::Axis> axes = rename(t->axes), reduce_axes = rename(t->reduce_axes);
     const te::Tensor before = t->before ? te::placeholder(name, t->shape, t->dtype) : te::Tensor();
-    Expr body = scalar::rewrite(t->body, [&](const Expr& n) -> Expr {
+    const te::Tensor reading = te::rewrite(t, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* source = dynamic_cast<const te::TensorNode*>(n->source.get());
       if (source && source == t->before.get()) return scalar::load(before, n->args);
       return source ? scalar::load(done.at(source), n->args) : n;
     });
-    done[t.get()] = named(t, name, before, axes_map, axes, reduce_axes, body);
+    done[t.get()] = named(reading, name, before, axes_map, axes, reduce_axes);
   }
   te::Tensors out;
   for (const te::Tensor& t : outputs) out.push_back(done.at(t.get()));
@@ -281,7 +285,7 @@ te::Tensors redirect(const te::Tensors& outputs, const te::Tensor& from, const t
       done[t.get()] = t;
       continue;
     }
-    Expr body = scalar::rewrite(t->body, [&](const Expr& n) -> Expr {
+    done[t.get()] = te::rewrite(t, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* source = dynamic_cast<const te::TensorNode*>(n->source.get());
       if (!source) return n;
@@ -289,13 +293,6 @@ te::Tensors redirect(const te::Tensors& outputs, const te::Tensor& from, const t
       te::Tensor next = source == from.get() ? to : done.count(source) ? done.at(source) : te::Tensor(source);
       return next.get() == source ? n : scalar::load(next, n->args);
     });
-    if (body == t->body) {
-      done[t.get()] = t;
-      continue;
-    }
-    te::TensorNode node = *t;
-    node.body = body;
-    done[t.get()] = te::Tensor(new te::TensorNode(std::move(node)));
   }
   te::Tensors out;
   for (const te::Tensor& t : outputs) out.push_back(t == from ? to : done.at(t.get()));

@@ -14,7 +14,32 @@ bool depends_on(const Expr& e, const Expr& variable) {
   return found;
 }
 
+loop::Stmt KernelBuilder::program(const te::Tensor& stage, const Ranges& ranges) {
+  std::vector<Binding> bindings;
+  loop::Stmt guarded = loop::redirect(stage->program, [&](const loop::Access& a) -> loop::Access {
+    const bool own = a.source.get() == static_cast<const scalar::Source*>(stage->result.get());
+    const TensorNode* t = own ? stage.get() : dynamic_cast<const TensorNode*>(a.source.get());
+    if (!t) return a;
+    auto [buffer, indices] = address(*t, a.indices);
+    return {buffer, std::move(indices)};
+  });
+  for (size_t d : stage->batch_axes) {
+    const te::Axis& axis = stage->axes[d];
+    const Range& r = ranges.at(axis.var.get());
+    if (!scalar::is_int(r.extent, 1))
+      refuse(format("end its loops with {}/1", axis.var->name),
+             "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, axis.var->name,
+             scalar::str(r.extent));
+    bindings.push_back({axis.var, r.min});
+  }
+  guarded = loop::substitute(guarded, bindings);
+  for (size_t d : stage->batch_axes)  // of an unrolled tile whose last tasks may not exist
+    if (const Range& r = ranges.at(stage->axes[d].var.get()); r.limit) guarded = loop::if_(lt(r.min, r.limit), guarded);
+  return guarded;
+}
+
 loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges, bool init) {
+  if (stage->is_program()) return program(stage, ranges);
   std::vector<Binding> bindings;
   Exprs at;
   for (const te::Axis& a : stage->axes) {

@@ -101,6 +101,8 @@ class KernelBuilder {
 
   // --- bodies (nest_bodies.cpp)
   loop::Stmt element(const te::Tensor& stage, const Ranges& ranges, bool init);
+  // The loops of a program, for one index of its batch axes.
+  loop::Stmt program(const te::Tensor& stage, const Ranges& ranges);
   // Without choices that are the same in all iterations of the loops around.
   Expr decided(const Expr& body);
   loop::Stmt store(const loop::BufferRef& buffer, const Exprs& indices, const Expr& value);

@@ -19,6 +19,30 @@ Exprs with_rows(const Exprs& shape, const Expr& calls) {
 
 using Batched = std::unordered_map<const scalar::Source*, te::Tensor>;  // what stands for a tensor, of those that vary
 
+// A program stage with an axis of calls, which is one of its batch axes.
+static void batch_program(te::TensorNode& node, const te::TensorNode& stage, const Batched& batched, bool first) {
+  const Expr& call = node.axes[0].var;
+  node.result = loop::buffer(stage.result->name, stage.dtype, node.shape, loop::Scope::Param);
+  auto at_call = [&](const Exprs& indices, bool added) {
+    Exprs at = indices;
+    if (added) at.insert(at.begin(), Expr());
+    at[0] = call;
+    return at;
+  };
+  const bool has_first = !stage.batch_axes.empty() && stage.batch_axes[0] == 0;
+  if (!first)
+    for (size_t& d : node.batch_axes) ++d;
+  if (!first || !has_first) node.batch_axes.insert(node.batch_axes.begin(), 0);
+  node.program = loop::redirect(stage.program, [&](const loop::Access& a) -> loop::Access {
+    if (a.source.get() == static_cast<const scalar::Source*>(stage.result.get()))
+      return {node.result, at_call(a.indices, !first)};
+    const auto it = batched.find(a.source.get());
+    if (it == batched.end()) return a;
+    return {it->second, at_call(a.indices, it->second->shape.size() > a.indices.size())};
+  });
+  if (first) node.program = loop::substitute(node.program, {{stage.axes[0].var, scalar::imm(0)}});
+}
+
 // The stage with an axis of calls, in which it reads its own call's row of what varies.
 static te::Tensor batched_stage(const te::TensorNode& stage, const Batched& batched, const Expr& calls) {
   te::TensorNode node = stage;
@@ -28,6 +52,10 @@ static te::Tensor batched_stage(const te::TensorNode& stage, const Batched& batc
   if (!first) node.axes.insert(node.axes.begin(), axis);
   node.axes[0] = axis;
   if (stage.before) node.before = te::placeholder(stage.before->name, node.shape, stage.dtype);
+  if (stage.is_program()) {
+    batch_program(node, stage, batched, first);
+    return te::Tensor(new te::TensorNode(std::move(node)));
+  }
   // Of an axis of one element only the element 0 is computed.
   auto single = [&](const Expr& e) { return first ? scalar::substitute(e, {{stage.axes[0].var, scalar::imm(0)}}) : e; };
   for (te::Axis& a : node.reduce_axes) a.extent = single(a.extent);

@@ -13,8 +13,7 @@ namespace relay::lower {
 using scalar::Kind;
 
 std::optional<Concatenation> concatenation(const te::Tensors& outputs) {
-  if (outputs.size() != 1 || outputs[0]->is_placeholder() || outputs[0]->combiner != te::Combiner::None)
-    return std::nullopt;
+  if (outputs.size() != 1 || !outputs[0]->body || outputs[0]->combiner != te::Combiner::None) return std::nullopt;
   const te::TensorNode& stage = *outputs[0];
   Concatenation c;
   int64_t begin = 0;

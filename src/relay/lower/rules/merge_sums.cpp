@@ -133,7 +133,7 @@ class Merging {
 
 void merge_sums(GroupPlan& plan) {
   for (const te::Tensor& t : plan.stages())
-    if (t->before) return;
+    if (t->before || t->is_program()) return;
   while (Merging(plan).once()) {
   }
 }

@@ -44,7 +44,7 @@ class Inlining {
   explicit Inlining(const te::Tensors& stages) {
     for (const te::Tensor& t : stages)
       if (!t->is_placeholder())
-        scalar::visit(t->body, [&](const Expr& n) {
+        te::visit(*t, [&](const Expr& n) {
           if (n->kind != scalar::Kind::Load) return;
           Exprs& reads = reads_[n->source.get()];  // at one place of one stage: once; more than two are many
           if (reads.size() < 2 &&
@@ -112,6 +112,12 @@ std::vector<Pair> place_stages(GroupPlan& plan) {
   Inlining inlining(stages);
   std::set<std::string> claimed, between;  // epilogues, and what leads from a reduction to its own
   std::vector<Pair> pairs;
+  std::set<const te::TensorNode*> of_programs;  // what programs read is stored, and so are they
+  for (const te::Tensor& t : stages)
+    if (t->is_program()) {
+      of_programs.insert(t.get());
+      for (const te::Tensor& in : te::inputs(t)) of_programs.insert(in.get());
+    }
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
@@ -126,7 +132,7 @@ std::vector<Pair> place_stages(GroupPlan& plan) {
     s = {};
     if (t->combiner != te::Combiner::None)
       s.place = Place::Root;  // the rule moves it under its epilogue
-    else if (claimed.count(t->name) || is_output(plan, t))
+    else if (claimed.count(t->name) || is_output(plan, t) || of_programs.count(t.get()))
       s.place = Place::Root;
     else if (plan.form.from_border.count(t->name))
       s.from_border = true;
@@ -190,9 +196,11 @@ void give_roots_layouts(GroupPlan& plan) {
     if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
 }
 
-// One element after the other, in the order of storage.
+// One element after the other, in the order of storage; of a program, one task after the other.
 static void plain_loops(GroupPlan& plan, const te::Tensor& stage) {
   StageSchedule& s = plan.schedule.stages[stage->name];
+  for (size_t d : stage->batch_axes) s.loops.push_back({stage->axes[d].var->name, 1, LoopKind::Parallel});
+  if (stage->is_program()) return plan.note(format("{}: a program", stage->name));
   for (const std::string& axis : storage_order(*stage, plan.layout(stage)))
     s.loops.push_back({axis, 1, s.loops.empty() ? LoopKind::Parallel : LoopKind::Serial});
   for (const te::Axis& k : stage->reduce_axes) s.loops.push_back({k.var->name, 1});
@@ -246,7 +254,7 @@ void plan_group(GroupPlan& plan) {
 #include "relay/lower/schedule/schedule_rules.def"
   }
   for (const te::Tensor& t : plan.stages()) {
-    if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
+    if (!t->body || t->combiner != te::Combiner::None) continue;
     const StageSchedule& s = plan.schedule.stages[t->name];
     if (s.place != Place::Root || !s.loops.empty()) continue;
     const te::Tensor root = plan.stage(t->name);

@@ -44,7 +44,8 @@ bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expa
 }
 
 std::optional<Rows> find_rows(GroupPlan& plan) {
-  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() || plan.outputs[0]->combiner != te::Combiner::None)
+  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() ||
+      plan.outputs[0]->combiner != te::Combiner::None || has_program(plan.outputs))
     return {};
   Rows rows;
   rows.out = plan.outputs[0];

@@ -23,6 +23,7 @@ bool Expanded::is_guarded(const Expr& load, const Expr& index) const {
 }
 
 int64_t WrittenSize::add(const te::TensorNode& t) {
+  if (t.is_program()) return sizes_[&t] = 1;  // never written out in another stage
   std::unordered_map<const scalar::Node*, int64_t> sizes;
   scalar::visit(t.body, [&](const Expr& n) {
     const auto read = n->kind == scalar::Kind::Load ? sizes_.find(n->source.get()) : sizes_.end();
@@ -34,7 +35,7 @@ int64_t WrittenSize::add(const te::TensorNode& t) {
 }
 
 std::optional<Guarded> guarded(const te::TensorNode& stage) {
-  if (stage.is_placeholder() || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Select)
+  if (!stage.body || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Select)
     return std::nullopt;
   const Expr &value = stage.body->args[1], &otherwise = stage.body->args[2];
   if (value->kind != scalar::Kind::Load) return std::nullopt;
@@ -91,6 +92,16 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
   Expanded out;
   for (const te::Tensor& stage : stages) {
     if (stage->is_placeholder()) continue;
+    if (stage->is_program()) {
+      out.tensors_[stage.get()] = te::inputs(stage);
+      auto& loads = out.loads_[stage.get()];
+      te::visit(*stage, [&](const Expr& n) {
+        const te::TensorNode* t =
+            n->kind == scalar::Kind::Load ? dynamic_cast<const te::TensorNode*>(n->source.get()) : nullptr;
+        if (t) loads[t].push_back(n);
+      });
+      continue;
+    }
     scalar::Bounds bounds;
     auto add_axes = [&](const std::vector<te::Axis>& axes) {
       for (const te::Axis& a : axes)

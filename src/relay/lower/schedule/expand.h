@@ -15,7 +15,7 @@ using Guards = std::unordered_map<const scalar::Node*, std::unordered_set<const 
 
 class Expanded {
  public:
-  // In terms of the stage's own axes, simplified.
+  // In terms of the stage's own axes, simplified. A program has none.
   const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;

@@ -41,8 +41,7 @@ Exprs nonzero_where(const te::TensorNode& stage) {
       factors.push_back(e->args[1]);
     } else if (e->kind == Kind::Load) {
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(e->source.get());
-      if (!t || t->is_placeholder() || t->before ||
-          (t->combiner != te::Combiner::None && t->combiner != te::Combiner::Sum))
+      if (!t || !t->body || t->before || (t->combiner != te::Combiner::None && t->combiner != te::Combiner::Sum))
         continue;
       std::vector<scalar::Binding> bindings;
       for (size_t d = 0; d < t->axes.size(); ++d) bindings.push_back({t->axes[d].var, e->args[d]});

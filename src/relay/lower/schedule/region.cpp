@@ -213,6 +213,32 @@ static void check_scan(const TensorNode& scan, const StageSchedule& s) {
            "stage '{}' is a scan: a step of it needs the one before", scan.name);
 }
 
+// A program is a kernel of its own, whose tasks are loops over its batch axes, and reads arrays.
+static void check_program(const te::Tensor& stage, const Schedule& schedule) {
+  const StageSchedule& s = schedule.stages.at(stage->name);
+  if (s.place != Place::Root)
+    refuse(format("write 'stage {}: root'", stage->name), "stage '{}' is a program: it is a kernel of its own",
+           stage->name);
+  for (const Loop& l : s.loops) {
+    bool batch = false;
+    for (size_t d : stage->batch_axes) batch |= stage->axes[d].var->name == l.axis;
+    if (!batch)
+      refuse("leave the loop out", "stage '{}' is a program, whose own loops run over axis '{}'", stage->name, l.axis);
+    if (l.kind == LoopKind::Vector || l.kind == LoopKind::Inside)
+      refuse("make it parallel or serial", "loop {} of stage '{}' is of a kind that a program cannot have", l.axis,
+             stage->name);
+  }
+  if (!s.ahead.empty() || !s.early.empty())
+    refuse("leave 'ahead' and 'early' out", "stage '{}' is a program: what it reads next is not known", stage->name);
+  for (const te::Tensor& in : te::inputs(stage)) {
+    if (in->is_placeholder()) continue;
+    const auto it = schedule.stages.find(in->name);
+    if (it != schedule.stages.end() && it->second.place != Place::Root)
+      refuse(format("place '{}' at the root", in->name), "stage '{}' is not stored, and the program '{}' reads it",
+             in->name, stage->name);
+  }
+}
+
 // What can be said of a schedule before any loop is built.
 void check_places(const te::Tensors& stages, const Schedule& schedule) {
   auto schedule_of = [&](const std::string& name) -> const StageSchedule* {
@@ -232,6 +258,7 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
       refuse("leave 'ahead' out", "stage '{}' has no serial loop in which '{}' could be fetched", t->name,
              s->ahead.front().array);
     if (t->before) check_scan(*t, *s);
+    if (t->is_program()) check_program(t, schedule);
     if (s->place != Place::At) continue;
     const StageSchedule* c = schedule_of(s->consumer);
     if (!c || c->place == Place::Inline)

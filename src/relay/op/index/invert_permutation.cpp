@@ -1,8 +1,7 @@
 // invert_permutation: out[data[i]] = i
 //
-// Each element of the result looks for its place: time is quadratic. Where data is no permutation, out is the sum of
-// the places found.
-#include "relay/op/common.h"
+// Where data is no permutation, out is the sum of the places found; elements that are no place count nothing.
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -17,10 +16,16 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
 
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) {
   const te::Tensor& data = in[0];
-  return {
-      te::reduce("invert_permutation", data->shape, data->shape, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-        return select(eq(cast(DType::int64(), (*data)(r)), i[0]), cast(data->dtype, r[0]), imm(0, data->dtype));
-      })};
+  const Expr& n = data->shape[0];
+  return {te::program("invert_permutation", data->shape, data->dtype, {}, [&](const Exprs&, const BufferRef& result) {
+    return loop::block({each("i", n, [&](const Expr& i) { return loop::store(result, {i}, imm(0, data->dtype)); }),
+                        each("i", n, [&](const Expr& i) {
+                          return let("to", cast(DType::int64(), (*data)({i})), [&](const Expr& to) {
+                            const Expr sum = scalar::load(result, {to}) + cast(data->dtype, i);
+                            return loop::if_(logical_and(le(dim(0), to), lt(to, n)), loop::store(result, {to}, sum));
+                          });
+                        })});
+  })};
 }
 
 }  // namespace

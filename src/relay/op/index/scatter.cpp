@@ -4,8 +4,9 @@
 // With a reduction the updates are combined with data, and with each other, instead of taking its place; where several
 // updates take one place, the last is kept. Indices below zero count from the end; others outside of data are refused.
 //
-// Each element of the result looks for its updates: time is their number times the places of data that are indexed.
+// Updates are done one after the other, in the order in which they are stored; along other axes they are independent.
 #include "relay/op/index/checked.h"
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -38,11 +39,6 @@ Status expect_mode(const char* attribute, const std::string& mode, bool with_mea
                     with_mean ? " \"mean\"," : "", mode);
 }
 
-Expr from_the_front(const Expr& index, const Expr& extent) {
-  Expr k = cast(DType::int64(), index);
-  return select(lt(k, dim(0)), k + extent, k);
-}
-
 Result<Type> infer(const ScatterElementsAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
@@ -73,50 +69,72 @@ std::optional<op::CheckedIndices> checked(const ScatterElementsAttrs& a, const T
   return op::CheckedIndices{1, {data[static_cast<size_t>(axis)]}, {axis}};
 }
 
-// data and the reduced updates of each element.
-te::Tensors combined(const te::Tensor& data, const te::Tensor& found, Combiner combiner) {
-  return {elementwise("scatter", data, [&](const Exprs& i) {
-    return cast(data->dtype, te::combine(combiner, cast(found->dtype, (*data)(i)), (*found)(i)));
-  })};
+// What the result holds while updates come in: data, or with a mean the number of values at each place.
+struct Held {
+  te::Tensor data;
+  Combiner combiner;
+  bool counts = false;
+
+  DType dtype() const { return combiner == Combiner::None ? data->dtype : accumulator(data->dtype); }
+  Expr first(const Exprs& i) const { return counts ? imm(1, dtype()) : cast(dtype(), (*data)(i)); }
+  Stmt update(const BufferRef& result, const Exprs& place, const Expr& value) const {
+    const Expr next = counts ? imm(1, dtype()) : cast(dtype(), value);
+    const bool replaces = combiner == Combiner::None;
+    return loop::store(result, place, replaces ? next : te::combine(combiner, scalar::load(result, place), next));
+  }
+};
+
+// The axes along which each index is a task: not those in `indexed`, and not the last, along which memory is
+// contiguous.
+std::vector<size_t> independent_axes(const te::Tensor& data, std::vector<size_t> indexed) {
+  if (!data->shape.empty()) indexed.push_back(data->shape.size() - 1);
+  return axes_but(data->shape.size(), indexed);
+}
+
+// The extents of `data`, 1 where an axis is in `batch`, and the index that has those of `batch` there.
+Exprs own_extents(const te::Tensor& data, const std::vector<size_t>& batch) {
+  Exprs out = data->shape;
+  for (size_t d : batch) out[d] = dim(1);
+  return out;
+}
+Exprs with_batch(Exprs i, const std::vector<size_t>& batch, const Exprs& vars) {
+  for (size_t k = 0; k < batch.size(); ++k) i[batch[k]] = vars[k];
+  return i;
+}
+
+te::Tensor scatter_elements_into(const Held& held, const te::Tensor& indices, const te::Tensor& updates, size_t axis) {
+  const te::Tensor& data = held.data;
+  const std::vector<size_t> batch = independent_axes(data, {axis});
+  auto loops = [&](const Exprs& b, const BufferRef& result) {
+    const Stmt begin = each_of("i", own_extents(data, batch), [&](const Exprs& own) {
+      const Exprs i = with_batch(own, batch, b);
+      return loop::store(result, i, held.first(i));
+    });
+    Exprs extents = own_extents(indices, batch);
+    Stmt steps = each_of("k", extents, [&](const Exprs& own) {
+      const Exprs i = with_batch(own, batch, b);
+      return let("to", checked_place((*indices)(i), data->shape[axis]), [&](const Expr& to) {
+        Exprs place = i;
+        place[axis] = to;
+        return held.update(result, place, (*updates)(i));
+      });
+    });
+    for (size_t k = 0; k < batch.size(); ++k)  // indices may cover less of the other axes
+      steps = loop::if_(lt(b[k], indices->shape[batch[k]]), steps);
+    return loop::block({begin, loop::if_(lt(dim(0), data->shape[axis]), steps)});
+  };
+  return te::program(held.counts ? "number" : "scatter", data->shape, held.dtype(), batch, loops);
 }
 
 te::Tensors compute(const ScatterElementsAttrs& a, const te::Tensors& in, const Type&) {
   const te::Tensor &data = in[0], &indices = in[1], &updates = in[2];
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
-  const Expr& count = indices->shape[axis];
-  auto moved = [axis](Exprs i, const Expr& to) { return i[axis] = to, i; };
-  // Whether update k of this line is for element i; indices may cover less of the other axes.
-  auto is_for = [&](const Exprs& i, const Expr& k) {
-    Expr here = eq(from_the_front((*indices)(moved(i, k)), data->shape[axis]), i[axis]);
-    for (size_t d = 0; d < i.size(); ++d)
-      if (d != axis) here = select(lt(i[d], indices->shape[d]), here, imm(0, DType::boolean()));
-    return here;
-  };
-  Combiner combiner = combiner_of(a.reduction);
-  if (combiner == Combiner::None) {
-    te::Tensor last = te::reduce("last", data->shape, {count}, Combiner::Max, [&](const Exprs& i, const Exprs& r) {
-      return select(is_for(i, r[0]), r[0], dim(-1));
-    });
-    return {elementwise("scatter", data, [&](const Exprs& i) {
-      Expr k = (*last)(i), inside = le(dim(0), k);
-      Exprs at = moved(i, max(min(k, count - 1), dim(0)));
-      Expr value = (*updates)(at);
-      for (size_t d = 0; d < i.size(); ++d)
-        if (d != axis) inside = logical_and(lt(i[d], indices->shape[d]), inside);
-      return select(inside, value, (*data)(i));
-    })};
-  }
-  DType wide = accumulator(data->dtype);
-  te::Tensor found = te::reduce("found", data->shape, {count}, combiner, [&](const Exprs& i, const Exprs& r) {
-    return select(is_for(i, r[0]), cast(wide, (*updates)(moved(i, r[0]))), te::identity(combiner, wide));
-  });
-  if (a.reduction != "mean") return combined(data, found, combiner);
-  te::Tensor number = te::reduce("number", data->shape, {count}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return select(is_for(i, r[0]), imm(1, wide), imm(0, wide));
-  });
-  return {elementwise("scatter", data, [&](const Exprs& i) {
-    return cast(data->dtype, divide(cast(wide, (*data)(i)) + (*found)(i), (*number)(i) + imm(1, wide)));
-  })};
+  const Combiner combiner = combiner_of(a.reduction);
+  te::Tensor sum = scatter_elements_into({data, combiner}, indices, updates, axis);
+  if (a.reduction != "mean") return {converted(sum, data->dtype)};
+  te::Tensor number = scatter_elements_into({data, Combiner::Sum, true}, indices, updates, axis);
+  return {
+      elementwise("mean", data, [&](const Exprs& i) { return cast(data->dtype, divide((*sum)(i), (*number)(i))); })};
 }
 
 Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {
@@ -150,45 +168,44 @@ std::optional<op::CheckedIndices> checked_nd(const ScatterNDAttrs&, const Types&
 
 te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Type&) {
   const te::Tensor &data = in[0], &indices = in[1], &updates = in[2];
-  const std::ptrdiff_t m = indices->shape[0]->ivalue;
-  Exprs places(indices->shape.begin() + 1, indices->shape.end());  // extents of what is indexed by y..
-  Exprs steps = places.empty() ? Exprs{dim(1)} : places;
-  auto place = [&](const Exprs& r) { return places.empty() ? Exprs() : r; };
-  auto is_for = [&](const Exprs& i, const Exprs& r) {
-    Expr here = imm(1, DType::boolean());
-    for (int64_t k = 0; k < m; ++k) {
-      Exprs at = place(r);
-      at.insert(at.begin(), dim(k));
-      size_t d = static_cast<size_t>(k);
-      here = logical_and(here, eq(from_the_front((*indices)(at), data->shape[d]), i[d]));
-    }
-    return here;
-  };
-  auto update = [&](Exprs y, const Exprs& i) {
-    y.insert(y.end(), i.begin() + m, i.end());
-    return (*updates)(y);
-  };
-  Combiner combiner = combiner_of(a.mode);
-  if (combiner != Combiner::None) {
-    DType wide = accumulator(data->dtype);
-    te::Tensor found = te::reduce("found", data->shape, steps, combiner, [&](const Exprs& i, const Exprs& r) {
-      return select(is_for(i, r), cast(wide, update(place(r), i)), te::identity(combiner, wide));
+  const size_t m = static_cast<size_t>(indices->shape[0]->ivalue), rank = data->shape.size();
+  const Exprs places(indices->shape.begin() + 1, indices->shape.end());  // extents of what is indexed by y..
+  const Held held{data, combiner_of(a.mode)};
+  std::vector<size_t> indexed(m);
+  for (size_t k = 0; k < m; ++k) indexed[k] = k;
+  const std::vector<size_t> batch = independent_axes(data, indexed);
+  auto loops = [&](const Exprs& b, const BufferRef& result) {
+    const Exprs own = own_extents(data, batch);
+    const Stmt begin = each_of("i", own, [&](const Exprs& o) {
+      const Exprs i = with_batch(o, batch, b);
+      return loop::store(result, i, held.first(i));
     });
-    return combined(data, found, combiner);
-  }
-  Exprs front(data->shape.begin(), data->shape.begin() + m);
-  te::Tensor last = te::reduce("last", front, steps, Combiner::Max, [&](const Exprs& i, const Exprs& r) {
-    Expr number = dim(0);
-    for (size_t d = 0; d < r.size(); ++d) number = number * steps[d] + r[d];
-    return select(is_for(i, r), number, dim(-1));
-  });
-  return {elementwise("scatter", data, [&](const Exprs& i) {
-    Expr number = (*last)(Exprs(i.begin(), i.begin() + m)), rest = max(number, dim(0));
-    Exprs y(places.size());
-    for (size_t d = places.size(); d-- > 0;)
-      y[d] = max(min(floormod(rest, places[d]), places[d] - 1), dim(0)), rest = floordiv(rest, places[d]);
-    return select(le(dim(0), number), update(y, i), (*data)(i));
-  })};
+    auto update = [&](const Exprs& to, const Exprs& y) {  // the slice at data[to]
+      return each_of("x", Exprs(own.begin() + static_cast<std::ptrdiff_t>(m), own.end()), [&](const Exprs& x) {
+        Exprs i = to;
+        i.insert(i.end(), x.begin(), x.end());
+        i = with_batch(std::move(i), batch, b);
+        Exprs from = y;
+        from.insert(from.end(), i.begin() + static_cast<std::ptrdiff_t>(m), i.end());
+        return held.update(result, i, (*updates)(from));
+      });
+    };
+    std::function<Stmt(const Exprs&, Exprs)> place = [&](const Exprs& y, Exprs to) -> Stmt {
+      if (to.size() == m) return update(to, y);
+      Exprs at = y;
+      at.insert(at.begin(), dim(static_cast<int64_t>(to.size())));
+      return let("to", checked_place((*indices)(at), data->shape[to.size()]), [&](const Expr& k) {
+        Exprs more = to;
+        more.push_back(k);
+        return place(y, std::move(more));
+      });
+    };
+    Stmt steps = each_of("y", places, [&](const Exprs& y) { return place(y, {}); });
+    for (size_t k = 0; k < m; ++k) steps = loop::if_(lt(dim(0), data->shape[k]), steps);
+    return loop::block({begin, steps});
+  };
+  RELAY_CHECK(m <= rank, "{} indices of {} axes", m, rank);
+  return {converted(te::program("scatter", data->shape, held.dtype(), batch, loops), data->dtype)};
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // cumsum:  out[.., i, ..] = sum(k <= i) data[.., k, ..]; with exclusive k < i. axis None: over the flattened data.
 // cumprod: the product instead.
 //
-// A constant extent takes log2(extent) stages, each combining what stands 1, 2, 4, ... places before; a symbolic one a
-// reduction of all elements, those behind i counting nothing.
-#include "relay/op/common.h"
+// One scan from the first element to the last. Along another axis than the last one all elements of a row are carried,
+// so that memory is read in its order.
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -32,7 +32,7 @@ te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out
   const te::Tensor& data = in[0];
   DType dtype = accumulator(dtype_of(out));
   size_t axis = a.axis ? static_cast<size_t>(positive_axis(*a.axis, static_cast<int64_t>(data->shape.size()))) : 0;
-  int64_t own = a.exclusive ? 1 : 0;
+  const bool own = a.exclusive;  // an element counts for those behind it only
   const Expr neutral = te::identity(combiner, dtype);
   const char* name = combiner == Combiner::Sum ? "cumsum" : "cumprod";
   // The element at an index of the result, before it is combined.
@@ -44,27 +44,35 @@ te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out
     if (!at.empty()) at[0] = rest;
     return cast(dtype, (*data)(at));
   };
-  auto moved = [axis](Exprs i, const Expr& to) {
-    i[axis] = to;
-    return i;
-  };
-  const Expr& extent = shape_of(out)[axis];
-  if (!scalar::is_int(extent)) {
-    te::Tensor sum = te::reduce(name, shape_of(out), {extent}, combiner, [&](const Exprs& i, const Exprs& r) {
-      return select(le(r[0] + own, i[axis]), element(moved(i, r[0])), neutral);
+  const Dims& shape = shape_of(out);
+  const size_t last = shape.size() - 1;
+  const std::vector<size_t> batch = axes_but(shape.size(), {axis, last});
+  te::Tensor sum = te::program(name, shape, dtype, batch, [&](const Exprs& b, const BufferRef& result) {
+    auto at = [&](const Expr& k, const Expr& inner) {
+      Exprs i(shape.size());
+      for (size_t d = 0; d < batch.size(); ++d) i[batch[d]] = b[d];
+      i[last] = inner, i[axis] = k;
+      return i;
+    };
+    if (axis == last)
+      return with_cell("total", neutral, [&](const Cell& total) {
+        return each("k", shape[axis], [&](const Expr& k) {
+          const Exprs i = at(k, k);
+          const Stmt add = total.set(te::combine(combiner, total.get(), element(i)));
+          const Stmt store = loop::store(result, i, total.get());
+          return own ? loop::block({store, add}) : loop::block({add, store});
+        });
+      });
+    return each("k", shape[axis], [&](const Expr& k) {
+      return each("i", shape[last], [&](const Expr& inner) {
+        const Exprs i = at(k, inner), before = at(k - 1, inner);
+        const Expr total = scalar::load(result, before);
+        return loop::store(
+            result, i,
+            select(eq(k, dim(0)), own ? neutral : element(i), te::combine(combiner, total, element(own ? before : i))));
+      });
     });
-    return {converted(sum, dtype_of(out))};
-  }
-  te::Tensor sum = te::compute(name, shape_of(out), [&](const Exprs& i) {
-    return own ? select(le(dim(1), i[axis]), element(moved(i, i[axis] - 1)), neutral) : element(i);
   });
-  for (int64_t step = 1; step < extent->ivalue; step *= 2) {
-    te::Tensor before = sum;
-    sum = te::compute(name, shape_of(out), [&](const Exprs& i) {
-      return te::combine(combiner, (*before)(i),
-                         select(le(dim(step), i[axis]), (*before)(moved(i, i[axis] - step)), neutral));
-    });
-  }
   return {converted(sum, dtype_of(out))};
 }
 

@@ -1,9 +1,9 @@
 // searchsorted: where each value would stand in a sorted sequence: the number of elements below it, or with `right` not
 // above it
 //
-// Of a sequence with several axes, the last are the sequences, and values have the same axes in front. All elements are
-// counted.
-#include "relay/op/common.h"
+// Of a sequence with several axes, the last are the sequences, and values have the same axes in front. For each value,
+// the part of the sequence in which its place is gets halved until that is one place.
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -30,43 +30,81 @@ Result<Type> infer(const SearchSortedAttrs& a, const Types& in) {
   return ir::tensor_type(values->shape, a.dtype);
 }
 
+// steps(bits), where bits is the number of binary digits of n
+Stmt with_bits_of(const Expr& n, const std::function<Stmt(const Expr& bits)>& steps) {
+  std::function<Stmt(int64_t, const Expr&, const Expr&)> next = [&](int64_t half, const Expr& rest, const Expr& bits) {
+    if (half == 0) return let("bits", bits + cast(DType::int64(), lt(dim(0), rest)), steps);
+    const Expr longer = le(dim(int64_t{1} << half), rest);
+    return let("rest", select(longer, scalar::binary(BinaryOp::Shr, rest, dim(half)), rest), [&](const Expr& left) {
+      return let("bits", bits + select(longer, dim(half), dim(0)),
+                 [&](const Expr& found) { return next(half / 2, left, found); });
+    });
+  };
+  return next(32, n, dim(0));
+}
+
 te::Tensors compute(const SearchSortedAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor &sequence = in[0], &values = in[1];
-  return {te::reduce("searchsorted", shape_of(out), {sequence->shape.back()}, Combiner::Sum,
-                     [&](const Exprs& i, const Exprs& r) {
-                       Exprs at;
-                       if (sequence->shape.size() > 1) at.assign(i.begin(), i.end() - 1);
-                       at.push_back(r[0]);
-                       Expr element = (*sequence)(at), value = (*values)(i);
-                       return cast(a.dtype, a.right ? le(element, value) : lt(element, value));
-                     })};
+  const Expr& n = sequence->shape.back();
+  const size_t axes = values->shape.size();
+  // One sequence for all values that differ in the last axis only.
+  const bool rows = sequence->shape.size() > 1;
+  const std::vector<size_t> batch = axes_but(axes, rows ? std::vector<size_t>{axes - 1} : std::vector<size_t>{});
+  auto search = [&](const Exprs& i, const Expr& bits, const BufferRef& result) {
+    // The place is in [low, low + length].
+    return with_cell("low", dim(0), [&](const Cell& low) {
+      return with_cell("length", n, [&](const Cell& length) {
+        const Stmt halve = each("step", bits, [&](const Expr&) {
+          return let("half", floordiv(length.get(), 2), [&](const Expr& half) {
+            Exprs at(i.begin(), rows ? i.end() - 1 : i.begin());
+            at.push_back(low.get() + half);
+            const Expr element = (*sequence)(at), value = (*values)(i);
+            const Expr behind = a.right ? le(element, value) : lt(element, value);
+            const Stmt move = let("behind", behind, [&](const Expr& b) {
+              return loop::block({low.set(select(b, low.get() + half + 1, low.get())),
+                                  length.set(select(b, length.get() - half - 1, half))});
+            });
+            return loop::if_(lt(dim(0), length.get()), move);
+          });
+        });
+        return loop::block({halve, loop::store(result, i, cast(a.dtype, low.get()))});
+      });
+    });
+  };
+  return {te::program("searchsorted", shape_of(out), a.dtype, batch, [&](const Exprs& b, const BufferRef& result) {
+    return with_bits_of(n, [&](const Expr& bits) {
+      if (!rows) return search(b, bits, result);
+      return each("i", values->shape.back(), [&](const Expr& k) {
+        Exprs i = b;
+        i.push_back(k);
+        return search(i, bits, result);
+      });
+    });
+  })};
 }
 
 }  // namespace
 
 OpDef searchsorted() {
-  return define<SearchSortedAttrs>(
-      {.name = "searchsorted",
-       .doc = "Where values would stand in sorted sequences.",
-       .inputs = {{"sorted_sequence", "ascending along the last axis, (n,) or (.., n)"},
-                  {"values", "any shape, or (.., m)"}},
-       .fusion = Fusion::Opaque,
-       .infer = infer,
-       .compute = compute,
-       .oracle =
-           "((sorted_sequence.unsqueeze(-2) <= values.unsqueeze(-1)) if right else (sorted_sequence.unsqueeze(-2) < "
-           "values.unsqueeze(-1))).sum(-1)",
-       .examples = {{.inputs = {"(7,)", "(3, 4)"}, .symbolic = {"(n,)", "(3, m)"}},
-                    {.inputs = {"(2, 7) int32", "(2, 4) int32"},
-                     .attrs = "right=True, dtype=\"int64\"",
-                     .symbolic = {"(b, n) int32", "(b, 4) int32"},
-                     .low = 0,
-                     .high = 5}},
-       .rejects = {{{"(7,)", "(3,) int32"}, "", "C1"},
-                   {{"(7,)", "(3,)"}, "dtype=\"float32\"", "C1"},
-                   {{"(2, 7)", "(3, 7)"}, "", "C2"},
-                   {{"()", "(3,)"}, "", "C2"}}},
-      "SearchSortedAttrs");
+  return define<SearchSortedAttrs>({.name = "searchsorted",
+                                    .doc = "Where values would stand in sorted sequences.",
+                                    .inputs = {{"sorted_sequence", "ascending along the last axis, (n,) or (.., n)"},
+                                               {"values", "any shape, or (.., m)"}},
+                                    .fusion = Fusion::Opaque,
+                                    .infer = infer,
+                                    .compute = compute,
+                                    .oracle = "searchsorted(sorted_sequence, values, right)",
+                                    .examples = {{.inputs = {"(7,)", "(3, 4)"}, .symbolic = {"(n,)", "(3, m)"}},
+                                                 {.inputs = {"(2, 7) int32", "(2, 4) int32"},
+                                                  .attrs = "right=True, dtype=\"int64\"",
+                                                  .symbolic = {"(b, n) int32", "(b, 4) int32"},
+                                                  .low = 0,
+                                                  .high = 5}},
+                                    .rejects = {{{"(7,)", "(3,) int32"}, "", "C1"},
+                                                {{"(7,)", "(3,)"}, "dtype=\"float32\"", "C1"},
+                                                {{"(2, 7)", "(3, 7)"}, "", "C2"},
+                                                {{"()", "(3,)"}, "", "C2"}}},
+                                   "SearchSortedAttrs");
 }
 
 }  // namespace relay::ops

@@ -1,9 +1,8 @@
 // sort, argsort: the elements along an axis in order, and their places.  topk: the first k of them, greatest first.
 //
-// Sorting by counting, in stages: rank[.., i, ..] is the number of elements that come before element i, argsort[.., r,
-// ..] is the i of rank r, the values are gathered. Equal elements keep their order; NaN counts as greater than every
-// number.
-#include "relay/op/common.h"
+// Places first (order.h), then the values are gathered. Equal elements keep their order; NaN counts as greater than
+// every number.
+#include "relay/op/sort/order.h"
 
 namespace relay::ops {
 namespace {
@@ -32,34 +31,12 @@ struct TopKAttrs {
                  field("dtype", &TopKAttrs::dtype, "The element type of places; None: int32.")};
 };
 
-// a > b, where NaN is greater than every number.
-Expr greater(const Expr& a, const Expr& b) {
-  if (!a->dtype.is_float()) return lt(b, a);
-  return logical_and(unary(UnaryOp::Not, le(a, b)), unary(UnaryOp::Not, unary(UnaryOp::IsNan, b)));
+te::Tensor places(const Order& order, const Exprs& shape, DType dtype) {
+  return te::compute("argsort", shape, [&](const Exprs& i) { return cast(dtype, order.place(i)); });
 }
 
-// The places of the elements in order; `shape` is that of data, perhaps shorter along the axis.
-te::Tensor places(const te::Tensor& data, size_t axis, bool ascend, const Exprs& shape, DType dtype) {
-  const Expr& extent = data->shape[axis];
-  auto at = [axis](Exprs i, const Expr& k) { return i[axis] = k, i; };
-  te::Tensor rank = te::reduce("rank", data->shape, {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Expr self = (*data)(i), other = (*data)(at(i, r[0]));
-    Expr before = ascend ? greater(self, other) : greater(other, self);
-    Expr behind = ascend ? greater(other, self) : greater(self, other);
-    Expr first = logical_or(before, logical_and(unary(UnaryOp::Not, behind), lt(r[0], i[axis])));
-    return cast(DType::int32(), first);
-  });
-  return te::reduce("argsort", shape, {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Expr here = eq((*rank)(at(i, r[0])), cast(DType::int32(), i[axis]));
-    return select(here, cast(dtype, r[0]), imm(0, dtype));
-  });
-}
-
-te::Tensor values(const te::Tensor& data, size_t axis, const te::Tensor& order) {
-  return te::compute("sorted", order->shape, [&](Exprs i) {
-    i[axis] = max(min(cast(DType::int64(), (*order)(i)), data->shape[axis] - 1), dim(0));
-    return (*data)(i);
-  });
+te::Tensor values(const Order& order, const Exprs& shape) {
+  return te::compute("sorted", shape, [&](const Exprs& i) { return order.element(i); });
 }
 
 Result<Type> infer(const ArgsortAttrs& a, const Types& in, bool want_places) {
@@ -71,8 +48,8 @@ Result<Type> infer(const ArgsortAttrs& a, const Types& in, bool want_places) {
 
 te::Tensors compute(const ArgsortAttrs& a, const te::Tensors& in, const Type& out, bool want_places) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
-  te::Tensor order = places(in[0], axis, a.is_ascend, in[0]->shape, want_places ? dtype_of(out) : DType::int32());
-  return {want_places ? order : values(in[0], axis, order)};
+  const Order order(in[0], axis, a.is_ascend);
+  return {want_places ? places(order, shape_of(out), dtype_of(out)) : values(order, shape_of(out))};
 }
 
 OpDef sorting(const char* name, const char* doc, const char* oracle, bool want_places) {
@@ -115,11 +92,11 @@ te::Tensors compute_topk(const TopKAttrs& a, const te::Tensors& in, const Type& 
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
   const TupleType* both = as<TupleType>(out);
   const Type& first = both ? both->fields[0] : out;
-  te::Tensor order = places(in[0], axis, a.is_ascend, shape_of(first), a.dtype.value_or(DType::int32()));
-  if (a.ret_type == "indices") return {order};
-  te::Tensor sorted = values(in[0], axis, order);
-  if (a.ret_type == "values") return {sorted};
-  return {sorted, order};
+  const Order order(in[0], axis, a.is_ascend);
+  if (a.ret_type == "values") return {values(order, shape_of(first))};
+  te::Tensor found = places(order, shape_of(first), a.dtype.value_or(DType::int32()));
+  if (a.ret_type == "indices") return {found};
+  return {values(order, shape_of(first)), found};
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 //   num_unique          (1,): how many there are
 //   counts[k]           with return_counts: how often it stands in data
 //
-// Each element is compared with each: time is quadratic.
-#include "relay/op/common.h"
+// Equal elements stand side by side in order; one scan numbers them. Without `sorted` a second one gives new numbers in
+// the order of first places.
+#include "relay/op/sort/order.h"
 
 namespace relay::ops {
 namespace {
@@ -31,35 +32,82 @@ Result<Type> infer(const UniqueAttrs& a, const Types& in) {
   return ir::tuple_type(std::move(fields));
 }
 
+// The rows of the table that the scan fills.
+enum Row : int64_t { Places, Inverse, Counts, Number, Renumbered, rows };
+
 te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
   const te::Tensor& data = in[0];
   const Expr& n = data->shape[0];
-  const DType places = DType::int32();
-  auto number_of = [&](const char* name, const std::function<Expr(const Expr&, const Expr&)>& holds) {
-    return te::reduce(name, {n}, {n}, Combiner::Sum,
-                      [&](const Exprs& i, const Exprs& r) { return cast(places, holds(i[0], r[0])); });
+  const DType t = DType::int32();
+  const Order order(data, 0, true);
+  te::Tensor table = te::program("unique_table", {dim(rows), n}, t, {}, [&](const Exprs&, const BufferRef& result) {
+    auto store = [&](Row row, const Expr& k, const Expr& value) {
+      return loop::store(result, {dim(row), k}, cast(t, value));
+    };
+    auto load = [&](Row row, const Expr& k) { return cast(DType::int64(), scalar::load(result, {dim(row), k})); };
+    auto is_new = [&](const Expr& i) {
+      const Expr same = eq(order.element({max(i, dim(1)) - 1}), order.element({i}));
+      return select(eq(i, dim(0)), imm(1, DType::boolean()), unary(UnaryOp::Not, same));
+    };
+    const Stmt clear = each("i", n, [&](const Expr& i) {
+      return loop::block({store(Places, i, dim(0)), store(Inverse, i, dim(0)), store(Counts, i, dim(0)),
+                          store(Number, i, dim(0)), store(Renumbered, i, dim(0))});
+    });
+    // In order: the number of element i is one more than that of the one before it, or the same.
+    auto number = [&](const Cell& numbers) {
+      return each("i", n, [&](const Expr& i) {
+        return let("place", max(min(order.place({i}), n - 1), dim(0)), [&](const Expr& place) {
+          const Stmt next =
+              loop::if_(is_new(i), loop::block({store(Places, numbers.get(), place), numbers.set(numbers.get() + 1)}));
+          const Expr k = max(numbers.get() - 1, dim(0));
+          return loop::block({next, store(Inverse, place, k), store(Counts, k, load(Counts, k) + 1)});
+        });
+      });
+    };
+    // By first places: element i is the first of its kind if its number's place is i; it then gets the next number.
+    auto renumber = [&](const Cell& numbers) {
+      return each("i", n, [&](const Expr& i) {
+        return let("old", load(Inverse, i), [&](const Expr& old) {
+          const Stmt next = loop::block({store(Renumbered, old, numbers.get()), numbers.set(numbers.get() + 1)});
+          return loop::block({loop::if_(eq(load(Places, old), i), next), store(Inverse, i, load(Renumbered, old))});
+        });
+      });
+    };
+    loop::Stmts steps{clear};
+    steps.push_back(with_cell("numbers", dim(0), [&](const Cell& numbers) {
+      const Stmt found =
+          each("one", min(n, dim(1)), [&](const Expr& one) { return store(Number, one, numbers.get()); });
+      return loop::block({number(numbers), found});
+    }));
+    if (!a.sorted) {
+      steps.push_back(with_cell("numbers", dim(0), renumber));
+      const Stmt reset = each(
+          "i", n, [&](const Expr& i) { return loop::block({store(Places, i, dim(0)), store(Counts, i, dim(0))}); });
+      const Stmt refill = each("j", n, [&](const Expr& j) {
+        return let("i", n - 1 - j, [&](const Expr& i) {  // backwards: the first place stays
+          return let("k", load(Inverse, i), [&](const Expr& k) {
+            return loop::block({store(Places, k, i), store(Counts, k, load(Counts, k) + 1)});
+          });
+        });
+      });
+      steps.push_back(reset), steps.push_back(refill);
+    }
+    return loop::block(std::move(steps));
+  });
+  auto row = [&](const char* name, Row r, const Expr& extent) {
+    return te::compute(name, {extent}, [&](const Exprs& i) {
+      if (r != Number) return (*table)({dim(r), i[0]});
+      return select(lt(dim(0), n), (*table)({dim(r), i[0]}), imm(0, t));  // of no elements there is no number
+    });
   };
-  // The first place of the same element.
-  te::Tensor first = te::reduce("first", {n}, {n}, Combiner::Min, [&](const Exprs& i, const Exprs& r) {
-    return select(logical_and(le(r[0], i[0]), eq((*data)(r), (*data)(i))), r[0], i[0]);
-  });
-  auto is_first = [&](const Expr& k) { return eq((*first)({k}), k); };
-  te::Tensor inverse = number_of("inverse", [&](const Expr& i, const Expr& r) {
-    Expr before = a.sorted ? lt((*data)({r}), (*data)({i})) : lt(r, (*first)({i}));
-    return logical_and(is_first(r), before);
-  });
-  auto is_of = [&](const Expr& k, const Expr& i) { return eq((*inverse)({i}), cast(places, k)); };
-  te::Tensor indices = te::reduce("indices", {n}, {n}, Combiner::Sum, [&](const Exprs& k, const Exprs& r) {
-    return select(logical_and(is_first(r[0]), is_of(k[0], r[0])), cast(places, r[0]), imm(0, places));
-  });
-  te::Tensor count = te::reduce("num_unique", {dim(1)}, {n}, Combiner::Sum,
-                                [&](const Exprs&, const Exprs& r) { return cast(places, is_first(r[0])); });
+  te::Tensor indices = row("indices", Places, n), inverse = row("inverse", Inverse, n),
+             count = row("num_unique", Number, dim(1));
   te::Tensor unique = te::compute("unique", {n}, [&](const Exprs& k) {
     Expr place = max(min(cast(DType::int64(), (*indices)(k)), n - 1), dim(0));
-    return select(lt(cast(places, k[0]), (*count)({dim(0)})), (*data)({place}), imm(0, data->dtype));
+    return select(lt(cast(t, k[0]), (*count)({dim(0)})), (*data)({place}), imm(0, data->dtype));
   });
   te::Tensors out = {unique, indices, inverse, count};
-  if (a.return_counts) out.push_back(number_of("counts", is_of));
+  if (a.return_counts) out.push_back(row("counts", Counts, n));
   return out;
 }
 

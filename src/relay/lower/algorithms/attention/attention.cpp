@@ -78,7 +78,7 @@ bool reduces_one_axis(const te::Tensor& t, te::Combiner combiner) {
 }
 
 std::optional<Found> find(const te::Tensors& outputs) {
-  if (outputs.size() != 1 || outputs[0]->is_placeholder()) return std::nullopt;
+  if (outputs.size() != 1 || outputs[0]->is_placeholder() || has_program(outputs)) return std::nullopt;
   const te::Tensors stages = te::topological(outputs);
   Schedule flat;
   te::Tensors reductions;
