@@ -106,6 +106,7 @@ def test_scattered_updates_are_done_in_order():
         ("unique(%x)", "int32"),
         ("invert_permutation(%x)", "int32"),
         ("searchsorted(%x, %x)", "int32"),
+        ("argwhere(%x)", "int32"),
     ],
 )
 def test_time_grows_with_the_elements(body, dtype):

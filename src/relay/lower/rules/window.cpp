@@ -46,6 +46,7 @@ Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::s
 // hold their columns.
 std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t columns, const Reach& along,
                                     bool only_adds, int64_t most, int64_t registers) {
+  if (rows < 1 || columns < 1) return {1, 1};  // nothing to compute
   auto tiles = [](int64_t extent, int64_t step) { return (extent + step - 1) / step; };
   auto reads = [](const Reach& r, int64_t extent, int64_t step) {
     return extent / step * r.places(step) + r.places(extent % step);

@@ -1,7 +1,7 @@
 // argwhere: the indices of the elements that are not zero, in row-major order, one a row
 //
-// The j-th is the first place up to which j + 1 elements are not zero. Counting takes time quadratic in the elements.
-#include "relay/op/common.h"
+// Elements are looked at one after the other; each that is not zero is written down behind the ones before it.
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -36,19 +36,19 @@ te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
 }
 
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
-  Expr all = total(in[0]);
-  te::Tensor counts = te::reduce("counts", {all}, {all}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return select(le(r[0], i[0]), cast(DType::int64(), is_set(in[0], r[0])), dim(0));
-  });
   const Dims& rows = shape_of(out);
-  te::Tensor place = te::reduce("place", {rows[0]}, {all}, Combiner::Min, [&](const Exprs& i, const Exprs& r) {
-    return select(le(i[0] + 1, (*counts)({r[0]})), r[0], all - 1);
-  });
-  return {te::compute("argwhere", rows, [&](const Exprs& i) {
-    Exprs at = indices(in[0], (*place)({i[0]}));
-    Expr value = dim(0);
-    for (size_t d = 0; d < at.size(); ++d) value = select(eq(i[1], dim(static_cast<int64_t>(d))), at[d], value);
-    return cast(DType::int32(), value);
+  const size_t axes = in[0]->shape.size();
+  return {te::program("argwhere", rows, DType::int32(), {}, [&](const Exprs&, const BufferRef& result) {
+    return with_cell("row", dim(0), [&](const Cell& row) {
+      return each("k", total(in[0]), [&](const Expr& k) {
+        const Exprs at = indices(in[0], k);
+        loop::Stmts steps;
+        for (size_t d = 0; d < axes; ++d)
+          steps.push_back(loop::store(result, {row.get(), dim(static_cast<int64_t>(d))}, cast(DType::int32(), at[d])));
+        steps.push_back(row.set(row.get() + 1));
+        return loop::if_(is_set(in[0], k), loop::block(std::move(steps)));  // as many as the shape has rows
+      });
+    });
   })};
 }
 

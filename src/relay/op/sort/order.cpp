@@ -8,7 +8,7 @@ namespace {
 
 constexpr int digit_bits = 8;
 constexpr int64_t digits = int64_t{1} << digit_bits;
-constexpr int64_t few = 16;  // beyond, counting ranks takes longer than counting digits
+constexpr int64_t few = 96;  // beyond, counting ranks in lanes takes longer than counting digits (measured)
 
 const DType i64 = DType::int64();
 
@@ -31,7 +31,7 @@ Expr key(Expr x, bool ascend) {
     const Expr b = scalar::cast(i64, scalar::reinterpret(DType{DType::Code::Int, static_cast<uint8_t>(bits)},
                                                          scalar::select(scalar::eq(x, zero), zero, x)));
     const Expr top = dim(bits == 64 ? INT64_MIN : int64_t{1} << 31);
-    k = scalar::select(scalar::lt(b, dim(0)), inverted(b), scalar::binary(BinaryOp::BitXor, b, top));
+    k = scalar::select(lt(b, dim(0)), inverted(b), scalar::binary(BinaryOp::BitXor, b, top));
     k = scalar::select(scalar::unary(UnaryOp::IsNan, x), dim(bits == 64 ? -1 : (int64_t{1} << 32) - 1), k);
   } else if (t.code == DType::Code::UInt && bits == 64) {
     k = scalar::reinterpret(i64, x);
@@ -48,9 +48,22 @@ Expr key(Expr x, bool ascend) {
 
 // a > b, where NaN is greater than every number.
 Expr greater(const Expr& a, const Expr& b) {
-  if (!a->dtype.is_float()) return scalar::lt(b, a);
-  return scalar::logical_and(scalar::unary(UnaryOp::Not, scalar::le(a, b)),
-                             scalar::unary(UnaryOp::Not, scalar::unary(UnaryOp::IsNan, b)));
+  auto no = [](const Expr& e) { return scalar::unary(UnaryOp::Not, e); };
+  if (!a->dtype.is_float()) return lt(b, a);
+  return logical_and(no(le(a, b)), no(scalar::unary(UnaryOp::IsNan, b)));
+}
+
+// The number of elements that come before each: in front of it the equal ones do, too.
+te::Tensor ranks(const te::Tensor& data, size_t axis, bool ascend) {
+  return te::reduce("ranks", data->shape, {data->shape[axis]}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    Exprs at = i;
+    at[axis] = r[0];
+    const Expr self = (*data)(i), other = (*data)(at);
+    const Expr behind = ascend ? greater(other, self) : greater(self, other);
+    const Expr before = ascend ? greater(self, other) : greater(other, self);
+    const Expr equal = logical_and(scalar::unary(UnaryOp::Not, behind), lt(r[0], i[axis]));
+    return cast(DType::int32(), logical_or(before, equal));
+  });
 }
 
 }  // namespace
@@ -58,19 +71,26 @@ Expr greater(const Expr& a, const Expr& b) {
 Order::Order(const te::Tensor& data, size_t axis, bool ascend) : data_(data), axis_(axis), ascend_(ascend) {
   const Expr& n = data->shape[axis];
   const int bits = key_bits(data->dtype);
-  const bool short_rows = scalar::is_int(n) && n->ivalue <= few;
   rounds_ = bits == 64 ? 2 : 1;
-  passes_ = std::min(bits, 32) / digit_bits + (std::min(bits, 32) % digit_bits > 0);
-  half_ = short_rows ? 0 : rounds_ * passes_ % 2;
+  passes_ = std::min(bits, 32) / digit_bits;
+  half_ = rounds_ * passes_ % 2;
   Exprs shape = data->shape;
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   const size_t batch = shape.size();
-  shape.push_back(dim(short_rows ? 1 : 2)), shape.push_back(n);
-  order_ = te::program("order", shape, i64, axes_but(batch, {}), [&](const Exprs& i, const BufferRef& result) {
-    if (short_rows) return by_ranks(i, result);
-    if (scalar::is_int(n)) return by_digits(i, result);
-    return loop::if_(scalar::le(n, dim(few)), by_ranks(i, result), by_digits(i, result));
-  });
+  shape.push_back(dim(scalar::is_int(n) && n->ivalue <= few ? 1 : 2)), shape.push_back(n);
+  const std::vector<size_t> all = axes_but(batch, {});
+  if (scalar::is_int(n) && n->ivalue <= few) {
+    half_ = 0;
+    const te::Tensor rank = ranks(data, axis, ascend);
+    order_ = te::program("order", shape, i64, all, [&](const Exprs& i, const BufferRef& result) {
+      return each("k", n, [&](const Expr& k) {
+        return loop::store(result, at(i, dim(0), cast(i64, (*rank)(in_data(i, k)))), k);
+      });
+    });
+  } else {
+    order_ = te::program("order", shape, i64, all,
+                         [&](const Exprs& i, const BufferRef& result) { return by_digits(i, result); });
+  }
 }
 
 Exprs Order::at(const Exprs& batch, const Expr& half, const Expr& k) const {
@@ -83,24 +103,6 @@ Exprs Order::in_data(const Exprs& batch, const Expr& k) const {
   Exprs out = batch;
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis_), k);
   return out;
-}
-
-// rank of i = the number of elements that come before it
-Stmt Order::by_ranks(const Exprs& batch, const BufferRef& result) const {
-  const Expr& n = data_->shape[axis_];
-  return each("i", n, [&](const Expr& i) {
-    return with_cell("rank", dim(0), [&](const Cell& rank) {
-      Stmt count = each("j", n, [&](const Expr& j) {
-        const Expr self = (*data_)(in_data(batch, i)), other = (*data_)(in_data(batch, j));
-        const Expr before = ascend_ ? greater(self, other) : greater(other, self);
-        const Expr behind = ascend_ ? greater(other, self) : greater(self, other);
-        const Expr first =
-            scalar::logical_or(before, scalar::logical_and(scalar::unary(UnaryOp::Not, behind), scalar::lt(j, i)));
-        return rank.set(rank.get() + scalar::cast(i64, first));
-      });
-      return loop::block({count, loop::store(result, at(batch, dim(half_), rank.get()), i)});
-    });
-  });
 }
 
 Stmt Order::by_digits(const Exprs& batch, const BufferRef& result) const {

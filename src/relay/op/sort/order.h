@@ -3,7 +3,7 @@
 // Equal elements keep their order; NaN counts as greater than every number. Elements become numbers of 32 bits that
 // have their order. With its place in the lower half of 64 bits, each is moved by one digit of its number after the
 // other, from the lowest on, by counting how often each digit is there (a radix sort). Numbers of 64 bits take two such
-// rounds. Of few elements the ranks are counted instead.
+// rounds. Of few elements the ranks are counted instead, in lanes.
 #pragma once
 
 #include "relay/op/loops.h"
@@ -21,7 +21,6 @@ class Order {
  private:
   Exprs at(const Exprs& i, const Expr& half, const Expr& k) const;
   Exprs in_data(const Exprs& batch, const Expr& k) const;
-  Stmt by_ranks(const Exprs& batch, const BufferRef& result) const;
   Stmt by_digits(const Exprs& batch, const BufferRef& result) const;
 
   te::Tensor data_;

@@ -64,6 +64,8 @@ OpDef sorting(const char* name, const char* doc, const char* oracle, bool want_p
        .oracle = oracle,
        .examples = {{.inputs = {"(3, 9)"}, .symbolic = {"(n, m)"}},
                     {.inputs = {"(5, 2, 3)"}, .attrs = "axis=0, is_ascend=False", .symbolic = {"(k, 2, m)"}},
+                    {.inputs = {"(2, 130)"}},
+                    {.inputs = {"(100,) int64"}, .attrs = "is_ascend=False", .low = -40, .high = 40, .ulps = 0},
                     {.inputs = {"(4, 12) int32"}, .attrs = "axis=1, is_ascend=False", .low = 0, .high = 4, .ulps = 0}},
        .rejects = {{{"(2, 3)"}, "axis=2", "C1"}}},
       "ArgsortAttrs");
