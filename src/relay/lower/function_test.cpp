@@ -1,0 +1,242 @@
+// Whole functions: which groups there are, where arrays lie and how, what is fetched, what is said of given schedules.
+#include <gtest/gtest.h>
+
+#include "relay/lower/lower.h"
+#include "relay/lower/schedule/schedule.h"
+#include "relay/op/registry.h"
+
+namespace relay::lower {
+namespace {
+
+using scalar::imm;
+
+const DType f32 = DType::float32();
+
+TargetDesc wide() {
+  TargetDesc t;
+  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
+  return t;
+}
+
+ir::Expr typed(ir::Expr e) {
+  const ir::Call* c = ir::as<ir::Call>(e);
+  ir::Types in;
+  for (const ir::Expr& a : c->args) in.push_back(a->type);
+  Result<ir::Type> t = ir::as<ir::Op>(c->callee)->def->infer(c->attrs, in);
+  RELAY_CHECK(t, "{}", render(t.errors()));
+  e->type = *t;
+  return e;
+}
+ir::Expr weight(Shape shape) {
+  ir::Expr e = ir::constant(Tensor::full(shape, f32, 0.5));
+  std::vector<Expr> dims;
+  for (int64_t d : shape) dims.push_back(imm(d));
+  e->type = ir::tensor_type(dims, f32);
+  return e;
+}
+
+// Between two convolutions nothing is copied: the first writes channels-last into an array with the border that the
+// second one's padding reads.
+TEST(Function, PaddingBecomesTheBorderOfItsInput) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 3, 32, 32}, f32));
+  x->type = x->annotation;
+  ir::Expr a = typed(op::make("nn.conv2d", {x, weight({64, 3, 3, 3})}, {{"padding", ir::Ints{1, 1}}}));
+  ir::Expr b = typed(
+      op::make("nn.conv2d", {a, weight({40, 64, 3, 3})}, {{"padding", ir::Ints{1, 1}}, {"strides", ir::Ints{2, 2}}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  ASSERT_EQ(l->groups.size(), 3u);
+  EXPECT_NE(l->groups[1].schedule.find("stage padded: inline from_border"), std::string::npos) << l->groups[1].schedule;
+  EXPECT_EQ(l->groups[2].name, "to_row_major");
+  bool bordered = false;
+  for (const Array& array : l->arrays) bordered |= array.layout.str() == "0,2,3,1 border 2:1+1 3:1+1";
+  EXPECT_TRUE(bordered);
+  for (const Group& g : l->groups) {  // what is printed can be fed back
+    Result<Schedule> again = parse_schedule(g.schedule, g.stages);
+    ASSERT_TRUE(again) << render(again.errors());
+    EXPECT_EQ(str(*again, g.stages), g.schedule);
+  }
+}
+
+// Two convolutions and a copy of what the caller gives write into one array, with a border for its reader, which the
+// second of them reads at once.
+TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 30, 30}, f32));
+  x->type = x->annotation;
+  ir::Expr a = typed(op::make("nn.conv2d", {x, weight({40, 32, 1, 1})}, {}));
+  ir::Expr b = typed(op::make("nn.conv2d", {a, weight({64, 40, 1, 1})}, {}));
+  ir::Expr all = ir::tuple({a, x, b});
+  all->type = ir::tuple_type({a->type, x->type, b->type});
+  ir::Expr whole = typed(op::make("concatenate", {all}, {{"axis", int64_t{1}}}));
+  ir::Expr y = typed(op::make("nn.conv2d", {whole, weight({16, 136, 3, 3})},
+                              {{"padding", ir::Ints{1, 1}}, {"strides", ir::Ints{2, 2}}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, y), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  std::string groups, parts;
+  for (const Group& g : l->groups) groups += (groups.empty() ? "" : ", ") + g.name;
+  EXPECT_EQ(groups, "nn_conv2d, nn_conv2d_1, copy, nn_conv2d_2, to_row_major");
+  for (const Array& array : l->arrays)
+    if (array.part)
+      parts += format("{} of {}, {} ", array.part->begin, scalar::str(l->arrays[array.part->whole].shape[1]),
+                      array.layout.str());
+  EXPECT_EQ(parts,
+            "0 of 136, 0,2,3,1 border 1:0+96 2:1+1 3:1+1 "
+            "72 of 136, 0,2,3,1 border 1:0+72 2:1+1 3:1+1 "
+            "40 of 136, 0,2,3,1 border 1:0+104 2:1+1 3:1+1 ");
+}
+
+// What is made element by element of an array that nothing else reads any more lies in its place; not where it is read
+// again, nor where the caller has it.
+TEST(Function, ResultsLieInThePlaceOfTheirData) {
+  auto parts = [](bool again, bool returned) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({scalar::var("n"), imm(32), imm(14), imm(14)}, f32));
+    x->type = x->annotation;
+    auto conv = [&](const ir::Expr& data, int64_t channels) {
+      return typed(op::make("nn.conv2d", {data, weight({48, channels, 1, 1})}, {}));
+    };
+    ir::Expr a = conv(x, 32), first = conv(a, 48), y = conv(typed(op::make("tanh", {a}, {})), 48);
+    ir::Exprs results{first, y};
+    if (again) results.push_back(conv(a, 48));
+    if (returned) results.push_back(a);
+    ir::Expr all = ir::tuple(results);
+    ir::Types types;
+    for (const ir::Expr& r : results) types.push_back(r->type);
+    all->type = ir::tuple_type(types);
+    Result<LoweredFunction> l = lower(ir::function({x}, all), "main", {.target = wide(), .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    std::string found;
+    for (const Array& array : l->arrays)
+      if (array.part) found += format("{} in {} ", array.name, l->arrays[array.part->whole].name);
+    return found;
+  };
+  EXPECT_EQ(parts(false, false), "tanh in nn_conv2d ");
+  EXPECT_EQ(parts(true, false), "");
+  EXPECT_EQ(parts(false, true), "");
+}
+
+// Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
+TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
+  auto gaps = [](int64_t given, int64_t channels) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({1, given, 14, 14}, f32));
+    x->type = x->annotation;
+    ir::Expr a = typed(op::make("nn.conv2d", {x, weight({channels, given, 1, 1})}, {}));
+    ir::Expr b = typed(op::make("nn.conv2d", {a, weight({32, channels, 1, 1})}, {}));
+    Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    std::set<std::string> found;
+    for (const Array& array : l->arrays)
+      if (array.layout.gap) found.insert(format("{} {}", scalar::str(array.shape[1]), array.layout.str()));
+    return found;
+  };
+  EXPECT_EQ(gaps(32, 512), std::set<std::string>{"512 0,2,3,1 gap 16"});
+  EXPECT_EQ(gaps(1024, 32), std::set<std::string>{"1024 0,2,3,1 gap 16"});  // a copy of what is given
+  EXPECT_EQ(gaps(32, 480), std::set<std::string>{});
+}
+
+// Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead: by a
+// contraction, by Winograd's and by Strassen's form. So are data and results that do not stay in L2.
+TEST(Function, WeightsDataAndResultsAreFetched) {
+  auto fetched = [](const char* op, const Shape& data, const Shape& weights, const op::AttrValues& attrs, bool pays,
+                    int64_t l3_bytes) {
+    ir::Dims dims;
+    for (int64_t d : data) dims.push_back(scalar::imm(d));
+    ir::VarRef x = ir::var("x", ir::tensor_type(dims, f32));
+    x->type = x->annotation;
+    ir::Expr a = typed(op::make(op, {x, weight(weights)}, attrs));
+    TargetDesc target = wide();
+    target.prefetch_weights = pays;
+    target.l3_bytes = l3_bytes;
+    Result<LoweredFunction> l = lower(ir::function({x}, a), "main", {.target = target, .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    std::set<std::string> found;
+    for (const loop::Kernel& k : l->kernels) {
+      const std::string text = loop::str(k);
+      for (size_t at = 0; (at = text.find("prefetch ", at)) != std::string::npos; at += 9)
+        found.insert(text.substr(at + 9, text.find('[', at) - at - 9));
+    }
+    return format("{}", join(std::vector<std::string>(found.begin(), found.end()), " "));
+  };
+  constexpr int64_t large = int64_t{1} << 30;
+  // `data` and `copy`, if not small, are turned around to be stored by channels last, and first again.
+  auto strided = [&](bool pays, int64_t l3) {
+    return fetched("nn.conv2d", {1, 512, 7, 7}, {512, 512, 3, 3}, {{"strides", ir::Ints{2, 2}}}, pays, l3);
+  };
+  EXPECT_EQ(strided(true, large), "weight");
+  EXPECT_EQ(strided(false, large), "");
+  EXPECT_EQ(strided(false, 16 << 20), "weight");  // 9 MiB: more than a quarter
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),
+            "conv2d_weight data data_nhwc weight");  // the direct form's too
+  EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, true, large), "dense_quarters dense_weight");
+  EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 56, 56}, {256, 64, 1, 1}, {}, false, large), "conv2d_out copy data data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 14, 14}, {256, 64, 1, 1}, {}, false, large), "");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 56, 56}, {64, 256, 1, 1}, {}, false, large),
+            "conv2d_out copy data data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 64, 114, 114}, {64, 64, 3, 3}, {}, false, large),
+            "conv2d conv2d_out copy data data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 256, 58, 58}, {256, 256, 3, 3}, {}, false, large),
+            "conv2d conv2d_input conv2d_out copy data data_nhwc");
+  EXPECT_EQ(fetched("nn.conv2d", {1, 128, 58, 58}, {128, 1, 3, 3}, {{"groups", int64_t{128}}}, false, large),
+            "conv2d_out copy data data_nhwc");
+}
+
+// Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.
+TEST(Function, ProductsOfOneArrayShareItsSums) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({128, 768}, f32));
+  x->type = x->annotation;
+  ir::Exprs products;
+  for (int i = 0; i < 3; ++i) products.push_back(typed(op::make("nn.dense", {x, weight({768, 768})}, {})));
+  ir::Expr all = ir::tuple(products);
+  all->type = ir::tuple_type({products[0]->type, products[1]->type, products[2]->type});
+  Result<LoweredFunction> l = lower(ir::function({x}, all), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  std::map<std::string, int> calls;  // by the end of their kernels' names
+  for (const Step& step : l->steps)
+    for (const char* what : {"_sums", "_weights"})
+      if (l->kernels[step.kernel].name.find(what) != std::string::npos) ++calls[what];
+  EXPECT_EQ(calls["_sums"], 1);
+  EXPECT_EQ(calls["_weights"], 3);
+}
+
+// Images that are given channels-last are stored so already: nothing is copied but what padding adds.
+TEST(Function, ChannelsLastStaysAsItIs) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 30, 30, 64}, f32));
+  x->type = x->annotation;
+  ir::Expr conv = typed(op::make("nn.conv2d", {x, weight({3, 3, 64, 64})},
+                                 {{"padding", ir::Ints{1, 1}}, {"data_layout", "NHWC"}, {"kernel_layout", "HWIO"}}));
+  ir::Expr pool = typed(op::make("nn.max_pool2d", {conv},
+                                 {{"pool_size", ir::Ints{2, 2}}, {"strides", ir::Ints{2, 2}}, {"layout", "NHWC"}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  std::string rules;
+  for (const Group& g : l->groups) rules += g.name + ": " + g.rule + "\n";
+  EXPECT_NE(rules.find("Winograd"), std::string::npos) << rules;
+  EXPECT_EQ(rules.find("turned around"), std::string::npos) << rules;
+  EXPECT_EQ(rules.find("to_row_major"), std::string::npos) << rules;
+}
+
+// Lanes run along the channels, whatever order the caller's data is in: it is copied first.
+TEST(Function, PoolingRunsOverChannels) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 40, 32, 32}, f32));
+  x->type = x->annotation;
+  ir::Expr pool = typed(op::make(
+      "nn.max_pool2d", {x}, {{"pool_size", ir::Ints{3, 3}}, {"strides", ir::Ints{2, 2}}, {"padding", ir::Ints{1, 1}}}));
+  Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  EXPECT_NE(l->groups[0].rule.find("window, 2 x 2 outputs x 2 vectors of 16 along i1"), std::string::npos)
+      << l->groups[0].rule;
+  EXPECT_NE(l->groups[0].rule.find("padded: elementwise, squares of 16 along i3 and i1"), std::string::npos)
+      << l->groups[0].rule;
+}
+
+TEST(Function, UnknownScheduleNameIsReported) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({4, 4}, f32));
+  x->type = x->annotation;
+  Result<LoweredFunction> l = lower(ir::function({x}, typed(op::make("nn.relu", {x}))), "main",
+                                    {.target = wide(), .schedules = {{"nn_rel", "rule x"}}});
+  ASSERT_FALSE(l);
+  EXPECT_NE(render(l.errors()).find("did you mean 'nn_relu'?"), std::string::npos) << render(l.errors());
+}
+
+}  // namespace
+}  // namespace relay::lower
