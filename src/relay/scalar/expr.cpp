@@ -160,7 +160,7 @@ static Expr fold(BinaryOp op, const Expr& a, const Expr& b) {
 Expr binary(BinaryOp op, Expr a, Expr b) {
   RELAY_CHECK(a->dtype == b->dtype, "operands of {} have types {} and {}", name(op), a->dtype.str(), b->dtype.str());
   if (Expr folded = fold(op, a, b)) return folded;
-  if (is_any(a) || is_any(b)) return any_dim();
+  if ((is_any(a) || is_any(b)) && !is_comparison(op)) return any_dim();
   Node n;
   n.kind = Kind::Binary, n.binary = op;
   n.dtype = is_comparison(op) ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;

@@ -2,8 +2,8 @@
 // dyn.sparse_to_dense: the same, of a shape that is known only when the program runs
 //
 // One value may stand for all. Where several go to one place, the last is kept; those outside of the result are not
-// used. Each element of the result looks for its value.
-#include "relay/op/common.h"
+// used.
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -50,21 +50,25 @@ Result<Type> infer_dynamic(const NoAttrs&, const Types& in) {
 
 te::Tensors compute(const te::Tensors& in, const Type& out) {
   const te::Tensor &indices = in[0], &values = in[1];
+  const Dims& shape = shape_of(out);
   const Expr count = indices->shape.empty() ? dim(1) : indices->shape[0];
-  te::Tensor last = te::reduce("last", shape_of(out), {count}, Combiner::Max, [&](const Exprs& i, const Exprs& r) {
-    Expr here = imm(1, DType::boolean());
-    for (size_t d = 0; d < i.size(); ++d) {
-      Exprs at = indices->shape.empty() ? Exprs{} : Exprs{r[0]};
-      if (indices->shape.size() == 2) at.push_back(dim(static_cast<int64_t>(d)));
-      here = logical_and(here, eq(cast(DType::int64(), (*indices)(at)), i[d]));
-    }
-    return select(here, r[0], dim(-1));
-  });
-  return {te::compute("sparse_to_dense", shape_of(out), [&](const Exprs& i) {
-    Expr k = (*last)(i);
-    Exprs at;
-    if (!values->shape.empty()) at.push_back(max(min(k, count - 1), dim(0)));
-    return select(le(dim(0), k), (*values)(at), (*in[2])({}));
+  return {te::program("sparse_to_dense", shape, values->dtype, {}, [&](const Exprs&, const BufferRef& result) {
+    const Stmt fill = each_of("i", shape, [&](const Exprs& i) { return loop::store(result, i, (*in[2])({})); });
+    const Stmt put = each("k", count, [&](const Expr& k) {
+      std::function<Stmt(const Exprs&)> place = [&](const Exprs& to) -> Stmt {
+        const size_t d = to.size();
+        if (d == shape.size()) return loop::store(result, to, (*values)(values->shape.empty() ? Exprs{} : Exprs{k}));
+        Exprs at = indices->shape.empty() ? Exprs{} : Exprs{k};
+        if (indices->shape.size() == 2) at.push_back(dim(static_cast<int64_t>(d)));
+        return let("to", cast(DType::int64(), (*indices)(at)), [&](const Expr& x) {
+          Exprs more = to;
+          more.push_back(x);
+          return loop::if_(logical_and(le(dim(0), x), lt(x, shape[d])), place(more));
+        });
+      };
+      return place({});
+    });
+    return loop::block({fill, put});
   })};
 }
 
