@@ -1,0 +1,174 @@
+// relay verify: a compiled program beside the evaluator in double precision. relay bisect: which step of the compilation
+// makes them differ.
+#include "relay/driver/verify.h"
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "relay/base/printable.h"
+#include "relay/driver/cli/model_options.h"
+#include "relay/driver/cli/outputs.h"
+#include "relay/driver/inputs.h"
+#include "relay/text/text.h"
+
+namespace relay::cli {
+
+namespace {
+struct VerifyOptions : ModelOptions {
+  std::vector<std::string> inputs;
+  double tolerance = 1e-4;
+  bool json = false;
+  std::string output;  // of bisect
+};
+using Json = nlohmann::ordered_json;
+}  // namespace
+
+static void print(const driver::Differences& all, const VerifyOptions& options) {
+  std::cout << format("{:<24} {:>12} {:>12} {:>10}  verdict\n", "result", "absolute", "relative", "ulp");
+  for (const driver::Difference& d : all) {
+    std::string verdict = d.within(options.tolerance) ? "right"
+                          : d.other.empty() ? format("different: {} beyond {:g}",
+                                                     plural(d.elements, "element", "elements"), options.tolerance)
+                                            : "different: " + printable_line(shortened(d.other));
+    std::cout << format("{:<24} {:>12.3g} {:>12.3g} {:>10.3g}  {}\n", d.output, d.absolute, d.relative, d.ulps,
+                        verdict);
+  }
+}
+
+static Json json_of(const driver::Differences& all, const VerifyOptions& options) {
+  Json out = Json::array();
+  for (const driver::Difference& d : all)
+    out.push_back({{"output", d.output},
+                   {"absolute", d.absolute},
+                   {"relative", d.relative},
+                   {"ulps", d.ulps},
+                   {"elements", d.elements},
+                   {"why", d.other},
+                   {"right", d.within(options.tolerance)}});
+  return out;
+}
+
+static Result<driver::Case> make_case(const VerifyOptions& options, driver::CompileOptions& how) {
+  if (!(options.tolerance > 0))
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("--tolerance {:g} is not above 0", options.tolerance),
+                      {},
+                      {},
+                      {},
+                      "give a part of the largest value, as in --tolerance 1e-4"};
+  RELAY_ASSIGN(driver::Model model, load(options));
+  if (model.form == driver::ModelForm::Artifact)
+    return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
+                      "give the model it was made from"};
+  RELAY_ASSIGN(how, compile_options(options, model.output_names));
+  RELAY_ASSIGN(std::vector<driver::Port> ports, driver::input_ports(model.module));
+  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}, model.module));
+  for (const std::string& note : inputs.notes) say(note);
+  const Progress progress(format("evaluating {} in double precision", options.model));
+  return driver::make_case(model.module, std::move(inputs.values), options.tolerance);
+}
+
+static Diagnostic differs(const VerifyOptions& options) {
+  return {DiagnosticKind::wrong_result,
+          format("the compiled program differs from the evaluator by more than {:g} of the largest value",
+                 options.tolerance),
+          {},
+          {},
+          {},
+          "relay bisect with the same arguments names the step that is to blame"};
+}
+
+static Status verify(const VerifyOptions& options) {
+  driver::CompileOptions how;
+  RELAY_ASSIGN(const driver::Case c, make_case(options, how));
+  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(c, how));
+  if (options.json)
+    std::cout
+        << Json{{"model", options.model}, {"tolerance", options.tolerance}, {"results", json_of(all, options)}}.dump(2)
+        << "\n";
+  else
+    print(all, options);
+  if (!driver::within(all, options.tolerance)) return differs(options);
+  return ok();
+}
+
+// The programs before and after the pass.
+static Status write_programs(const driver::Blame& blame, const std::string& folder) {
+  if (folder.empty() || blame.kind != driver::Blame::Kind::Pass) return ok();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return Diagnostic{
+        DiagnosticKind::file_not_found,  format("cannot make the folder '{}': {}", folder, error.message()), {}, {}, {},
+        "give a folder that can be made"};
+  RELAY_RETURN_IF_ERROR(text::save(blame.before, folder + "/before.relay", false));
+  if (!blame.after.functions.empty()) RELAY_RETURN_IF_ERROR(text::save(blame.after, folder + "/after.relay", false));
+  say(format("wrote the program before and after the pass to {}", folder));
+  return ok();
+}
+
+static Status bisect(const VerifyOptions& options) {
+  driver::CompileOptions how;
+  RELAY_ASSIGN(const driver::Case c, make_case(options, how));
+  RELAY_ASSIGN(const driver::Blame blame, driver::bisect(c, how, [](const std::string& step) { say(step); }));
+  using Kind = driver::Blame::Kind;
+  const char* kind = blame.kind == Kind::Pass   ? "pass"
+                     : blame.kind == Kind::Rule ? "rule"
+                                                : (blame.kind == Kind::Compiler ? "compiler" : "nothing");
+  if (options.json) {
+    std::cout << Json{{"model", options.model},
+                      {"blame", kind},
+                      {"name", blame.name},
+                      {"results", json_of(blame.differences, options)}}
+                     .dump(2)
+              << "\n";
+  } else {
+    print(blame.differences, options);
+    if (blame.kind == Kind::Nothing)
+      std::cout << "nothing is to blame: the compiled program is right on these inputs\n";
+    else if (blame.kind == Kind::Pass)
+      std::cout << format("to blame: the pass {}\n", blame.name);
+    else if (blame.kind == Kind::Rule)
+      std::cout << format("to blame: the schedule rule {}; without it the program is right\n", blame.name);
+    else
+      std::cout << "to blame: no pass and no schedule rule alone; rounding, the loops or code generation\n";
+  }
+  RELAY_RETURN_IF_ERROR(write_programs(blame, options.output));
+  if (blame.kind != Kind::Nothing) return differs(options);
+  return ok();
+}
+
+static std::shared_ptr<VerifyOptions> add(CLI::App& verb) {
+  std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
+  add_model(verb, *options);
+  add_compile_options(verb, *options);
+  verb.add_option("--input", options->inputs, "As of relay run: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, FILE.npz")
+      ->type_name("NAME=WHAT");
+  verb.add_option("--tolerance", options->tolerance, "What may differ, as a part of the largest value of a result")
+      ->capture_default_str();
+  verb.add_flag("--json", options->json, "Print the differences as JSON");
+  return options;
+}
+
+void add_verify(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = add_verb(app, "verify", "Compare the compiled program with the evaluator in double precision",
+                            "  relay verify model.onnx\n"
+                            "  relay verify model.onnx --input image=cat.npy --tolerance 1e-5\n"
+                            "  relay verify model.onnx --target native,-avx512f -O 3 --json");
+  std::shared_ptr<VerifyOptions> options = add(*verb);
+  verb->callback([options, &chosen] { chosen.run = [options] { return verify(*options); }; });
+}
+
+void add_bisect(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb =
+      add_verb(app, "bisect", "Name the pass or the schedule rule that makes a result wrong",
+               "  relay bisect model.onnx\n"
+               "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
+  std::shared_ptr<VerifyOptions> options = add(*verb);
+  verb->add_option("-o,--output", options->output, "Write the programs before and after the pass to this folder")
+      ->type_name("FOLDER");
+  verb->callback([options, &chosen] { chosen.run = [options] { return bisect(*options); }; });
+}
+
+}  // namespace relay::cli

@@ -1,0 +1,52 @@
+// What is behind a wrong result: how far a compiled program is from the evaluator in double precision, and which step
+// of the compilation is to blame.
+#pragma once
+
+#include "relay/driver/compile.h"
+#include "relay/runtime/value.h"
+
+namespace relay::driver {
+
+// Of one result. Of integers and booleans `absolute` is the largest difference.
+struct Difference {
+  std::string output;  // "logits", "output1"
+  double absolute = 0;
+  double relative = 0;     // of the largest absolute value of the reference
+  double ulps = 0;         // of float32 at the reference's value; of results in floating point
+  int64_t elements = 0;    // that differ beyond the tolerance, in not being a number, or in an infinity
+  std::string other = {};  // why the two cannot be compared: another shape, no tensor
+  bool within(double tolerance) const { return other.empty() && elements == 0 && relative <= tolerance; }
+};
+using Differences = std::vector<Difference>;
+bool within(const Differences& all, double tolerance);
+
+// Results in order, tuples spread out. An element counts as different where it is off by more than `tolerance` of the
+// largest value.
+Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance);
+
+// A program, the inputs of one run, and what the evaluator makes of them in double precision.
+struct Case {
+  ir::Module module;
+  std::vector<runtime::Value> inputs;
+  runtime::Value reference;
+  double tolerance = 1e-4;
+};
+Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inputs, double tolerance);
+// The compiled program beside the reference.
+Result<Differences> compiled_differences(const Case& c, const CompileOptions& options);
+
+struct Blame {
+  enum class Kind : uint8_t { Nothing, Pass, Rule, Compiler } kind = Kind::Nothing;
+  std::string name{};  // of the pass or of the schedule rule
+  Differences differences{};
+  ir::Module before{}, after{};  // of a pass
+};
+// The first pass after which the evaluator, in each operation's own type, gives another result; if there is none, the
+// schedule rule or algorithm without which the compiled program is right; else code generation. A step that refuses or
+// fails is to blame like one that is wrong. `say` is told of every step.
+Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say);
+
+// The first of `programs` for which is_right does not hold, of which the first is right and the last is not: by halves.
+Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(size_t)>& is_right);
+
+}  // namespace relay::driver

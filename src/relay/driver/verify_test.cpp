@@ -1,0 +1,99 @@
+// What is behind a wrong result: planted faults are named.
+#include "relay/driver/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "relay/driver/targets.h"
+#include "relay/driver/test_networks.h"
+#include "relay/lower/nest/nest.h"
+
+namespace relay::driver {
+namespace {
+
+const Network* network(const std::string& name) {
+  for (const Network& n : networks)
+    if (n.name == name) return &n;
+  return nullptr;
+}
+
+Case case_of(const Network& n) {
+  Result<Case> c = make_case(module_of(n), {runtime::Value::tensor(values(n.input, 37))}, 1e-4);
+  RELAY_CHECK(c, "{}", render(c.errors()));
+  return *c;
+}
+
+CompileOptions native() {
+  CompileOptions options;
+  options.target = *find_target("native");
+  return options;
+}
+
+TEST(Verify, EveryNetworkIsRight) {
+  for (const Network& n : networks) {
+    const Case c = case_of(n);
+    Result<Differences> all = compiled_differences(c, native());
+    ASSERT_TRUE(all) << render(all.errors());
+    EXPECT_TRUE(within(*all, c.tolerance)) << n.name << ": " << (*all)[0].relative;
+    EXPECT_LT((*all)[0].absolute, 1e-3) << n.name;
+  }
+}
+
+TEST(Verify, DifferencesAreCounted) {
+  const Tensor a = values({3, 4}, 37);
+  Tensor b = values({3, 4}, 37);
+  float* changed = static_cast<float*>(b.mutable_data());
+  changed[5] += 1, changed[7] = NAN;
+  const Differences all = compare(runtime::Value::tensor(b), runtime::Value::tensor(a), 1e-4);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].elements, 2);
+  EXPECT_NEAR(all[0].absolute, 1, 1e-6);
+  EXPECT_FALSE(within(all, 1));
+  EXPECT_TRUE(within(compare(runtime::Value::tensor(a), runtime::Value::tensor(a), 1e-4), 0));
+  EXPECT_NE(
+      compare(runtime::Value::tensor(values({4, 3}, 37)), runtime::Value::tensor(a), 1)[0].other.find("shape (4, 3)"),
+      std::string::npos);
+}
+
+TEST(Bisect, NothingIsToBlame) {
+  Result<Blame> blame = bisect(case_of(*network("silu")), native(), [](const std::string&) {});
+  ASSERT_TRUE(blame) << render(blame.errors());
+  EXPECT_EQ(blame->kind, Blame::Kind::Nothing);
+}
+
+TEST(Bisect, TheFirstWrongProgramIsFoundByHalves) {
+  for (size_t wrong = 1; wrong < 20; ++wrong) {
+    int asked = 0;
+    Result<size_t> found = first_wrong(20, [&](size_t i) -> Result<bool> { return ++asked, i < wrong; });
+    ASSERT_TRUE(found);
+    EXPECT_EQ(*found, wrong);
+    EXPECT_LE(asked, 5);
+  }
+}
+
+// A case whose reference is that of another program: as if a pass had changed it. The evaluator and the compiler agree
+// with each other then, and no step is to blame.
+TEST(Bisect, AWrongReferenceIsNotBlamedOnAPass) {
+  Case c = case_of(*network("rows"));
+  c.reference = runtime::Value::tensor(values({32, 300}, 31));
+  std::vector<std::string> steps;
+  Result<Blame> blame = bisect(c, native(), [&](const std::string& step) { steps.push_back(step); });
+  ASSERT_TRUE(blame) << render(blame.errors());
+  EXPECT_EQ(blame->kind, Blame::Kind::Compiler);
+  EXPECT_NE(std::find(steps.begin(), steps.end(), "as written: different"), steps.end());
+}
+
+// A fault in the rings of rows, which only groups that slide have: without that algorithm the program is right.
+TEST(Bisect, AFaultOfOneAlgorithmIsNamed) {
+  const Case c = case_of(*network("sliding"));
+  CompileOptions options = native();
+  options.target = *find_target("native,-avx512f");
+  lower::plant(lower::Mutation::RingShort);
+  Result<Blame> blame = bisect(c, options, [](const std::string&) {});
+  lower::plant(lower::Mutation::None);
+  ASSERT_TRUE(blame) << render(blame.errors());
+  EXPECT_EQ(blame->kind, Blame::Kind::Rule);
+  EXPECT_EQ(blame->name, "sliding");
+}
+
+}  // namespace
+}  // namespace relay::driver
