@@ -9,8 +9,12 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 
 # ONNX: what is supported
 
-`make test-onnx` runs the backend suite of onnx {version} and writes this page: {kinds}. A function that stands for an operator
-is a case of its own. Strings and complex numbers are not Relay's; cases that need them count as failures.
+`make test-onnx` runs the backend suite of onnx {version} and writes this page:
+{kinds}. A function that stands for an operator is a case of its own. Strings and complex numbers are not Relay's; cases that need them count as failures.
+
+Bytes carry elements that Relay has no arrays of: `uint8` the bits of floats of 4 and 8 bits and the values of `uint2` and `uint4`,
+`int8` those of `int2` and `int4`. A sequence that a graph gives is a tuple. `ZipMap` gives the scores as an array, columns in the
+order of the labels.
 
 - **(a)**: every input of the graph is given when the model runs; no value is read at import.
 - **(b)**: inputs that decide ranks, axes or sizes (`shape`, `axes`, `k`, a count of steps; the list is `DECIDING` in
