@@ -28,7 +28,7 @@ def reals(count):
 
 
 def tree(number, depth, features, what, targets, positive=False):
-    """The lists of a full binary tree with random splits; each leaf has a weight for one target."""
+    """The lists of a full binary tree with random splits; its leaves have weights for one target."""
     inner, all_nodes = 2**depth - 1, 2 ** (depth + 1) - 1
     modes = ["BRANCH_LEQ"] * inner + ["LEAF"] * (all_nodes - inner)
     weights = [abs(w) if positive else w for w in reals(all_nodes - inner)]
@@ -43,7 +43,7 @@ def tree(number, depth, features, what, targets, positive=False):
         "nodes_missing_value_tracks_true": [i % 2 if i < inner else 0 for i in range(all_nodes)],
         f"{what}_treeids": [number] * len(weights),
         f"{what}_nodeids": list(range(inner, all_nodes)),
-        f"{what}_ids": [targets[i % len(targets)] for i in range(len(weights))],
+        f"{what}_ids": [targets[number % len(targets)]] * len(weights),
         f"{what}_weights": weights,
     }
 

@@ -304,10 +304,11 @@ Values TreeEnsembleClassifier(Convert& c) {
   if (!forest) return {};
   const auto* names = c.value_of<std::vector<std::string_view>>("classlabels_strings");
   forest->targets = static_cast<int64_t>(std::max(c.ints("classlabels_int64s").size(), names ? names->size() : 0));
-  // Two classes with the scores of one: those of the second.
+  // Two classes with the scores of one: those of the second. Under the number of the second class the first has 0.
   Ints ids = c.ints("class_ids");
   std::sort(ids.begin(), ids.end());
   const bool one = forest->targets == 2 && !ids.empty() && ids.front() == ids.back();
+  const bool first_is_zero = one && ids.front() == 1;
   if (one) {
     forest->targets = 1;
     for (Node& node : forest->nodes)
@@ -316,7 +317,12 @@ Values TreeEnsembleClassifier(Convert& c) {
   const std::vector<double> weights = numbers(c, "class_weights", "class_weights_as_tensor");
   const bool positive = std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0; });
   Expr scores = evaluated(c, *forest, "SUM");
-  return scores ? classified(c, c.cast(scores, DType::float32()), one && positive) : Values();
+  if (!scores) return {};
+  scores = c.cast(scores, DType::float32());
+  Values results = classified(c, scores, one && positive);
+  if (first_is_zero && results.size() == 2)
+    results[1] = Value(transformed(c, c.concatenate({c.multiply(scores, 0.0), scores}, 1)));
+  return results;
 }
 
 Values TreeEnsemble(Convert& c) {
