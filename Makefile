@@ -18,8 +18,10 @@ ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/p
 ZOO ?=
 # Arguments for the hostile kinds, as in: make test-hostile HOSTILE='--only model. --variants 20 --seed 7'
 HOSTILE ?=
+# Arguments for ONNX's backend suite, as in: make test-onnx ONNX='--only scatter --show'
+ONNX ?=
 
-.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile models models-fetch models-zoo demo docs \
+.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx models models-fetch models-zoo demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs bench-sizes asan tsan install clean
 
 help: ## List the verbs
@@ -61,6 +63,9 @@ test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer f
 
 test-hostile: build ## Give the program hostile models, programs, artifacts, arrays, command lines and surroundings, several of each kind
 	@$(PYTHON) test/hostile/run.py --jobs $(CPUS) $(HOSTILE)
+
+test-onnx: build ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
+	@$(PYTHON) test/onnx/run.py --jobs $(CPUS) $(ONNX)
 
 models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use into models/
 	@$(PYTHON) dev/fetch_models.py

@@ -8,6 +8,7 @@ import collections
 import functools
 import pathlib
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -17,6 +18,9 @@ onnx = pytest.importorskip("onnx")
 import relay  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/onnx"))
+import cases  # noqa: E402
+
 OPERATORS = re.findall(
     r"^RELAY_ONNX\((\w+),", (ROOT / "src/relay/frontend/onnx/operators.def").read_text(), re.MULTILINE
 )
@@ -31,6 +35,7 @@ SEQUENCES = "its examples have sequences for inputs or outputs; test_onnx_sequen
 NONE = {
     "SimplifiedLayerNormalization": "ONNX does not have it; test_onnx_microsoft.py has one",
     "GlobalLpPool": "ONNX has no examples of it; test_onnx_sequences.py has one",
+    "MaxRoiPool": "ONNX has no examples of it; test_maxima_of_regions has one",
     "ConcatFromSequence": SEQUENCES,
     "Optional": SEQUENCES,
     "SequenceAt": SEQUENCES,
@@ -88,7 +93,7 @@ def test_operator(name, tmp_path):
             if made is None:
                 continue
             model, inputs = made
-            got = model(*inputs)
+            got = model(*map(cases.bytes_of, inputs))
             got = got if isinstance(got, tuple | list) else [got]
             same = len(got) == len(expected) and all(
                 equal(np.asarray(g), e, case) for g, e in zip(got, expected, strict=True)
@@ -99,6 +104,8 @@ def test_operator(name, tmp_path):
 
 
 def equal(got, expected, case):
+    if cases.bytes_of(expected) is not expected:
+        return cases.equal([got], [expected], case) is None
     if got.shape != expected.shape or got.dtype != expected.dtype:
         return False
     if got.dtype.kind in "iub":
@@ -219,3 +226,19 @@ def test_an_even_window_of_lrn_reaches_further_behind(tmp_path):
     behind = np.append(value.ravel()[1:], 0)
     want = value.ravel() / (1 + value.ravel() ** 2 + behind**2)
     np.testing.assert_allclose(relay.compile(str(tmp_path / "lrn.onnx"))(value).ravel(), want, rtol=1e-5)
+
+
+def test_maxima_of_regions(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    make = onnx.helper
+    inputs = {
+        "x": np.random.default_rng(0).standard_normal((2, 3, 12, 10)).astype(np.float32),
+        "rois": np.array([[0, 0, 0, 8, 8], [1, 4, 2, 16, 20], [1, 2, 2, 3, 3]], np.float32),
+    }
+    node = make.make_node("MaxRoiPool", ["x", "rois"], ["y"], pooled_shape=[3, 2], spatial_scale=0.5)
+    ports = [make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, value.shape) for name, value in inputs.items()]
+    graph = make.make_graph([node], "regions", ports, [make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)])
+    path = str(tmp_path / "regions.onnx")
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=10), path)
+    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+    np.testing.assert_allclose(relay.compile(path)(**inputs), expected, rtol=1e-6)

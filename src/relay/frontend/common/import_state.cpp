@@ -153,6 +153,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
     Value value;
     if (Type type = right ? input_type(input, place) : Type()) {
       value.expr = add_parameter(std::string(input.name), type, place);
+      value.carried = input.carried;
     }
     define(input.name, std::move(value), place);
   }
@@ -199,12 +200,28 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
               {},
               {},
               "the model is incomplete: export it again"});
+    if (value && value->list) {
+      outputs.push_back(*value);
+      continue;
+    }
     Expr expr = value && *value ? expression(*value, place) : Expr();
     if (!expr) complete = false;
     outputs.push_back(Value(std::move(expr)));
-    if (value) outputs.back().known = value->known;
+    if (value) outputs.back().known = value->known, outputs.back().carried = value->carried;
   }
   return complete ? std::optional(std::move(outputs)) : std::nullopt;
+}
+
+// A sequence is given as a tuple.
+Expr ImportState::result(const Value& value, const Span& place) {
+  if (!value.list) return value.expr;
+  ir::Exprs elements;
+  for (const Value& v : *value.list) {
+    Expr element = v.list ? result(v, place) : expression(v, place);
+    if (!element) return {};
+    elements.push_back(element);
+  }
+  return emit_tuple(elements, place);
 }
 
 std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_view>& names, const Values& outputs,
@@ -217,29 +234,30 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
             {},
             "export the model with the results that you want as its outputs"});
   if (!problems_.empty()) return std::nullopt;
-  ImportedModel result;
+  ImportedModel made;
   ir::Exprs results;
-  for (const Value& v : outputs) results.push_back(v.expr);
-  for (std::string_view name : names) result.output_names.emplace_back(name);
+  for (const Value& v : outputs) results.push_back(result(v, place));
+  if (!problems_.empty()) return std::nullopt;
+  for (std::string_view name : names) made.output_names.emplace_back(name);
   ir::Types inputs;
-  for (const ir::VarRef& p : params_) result.input_names.push_back(p->name), inputs.push_back(p->annotation);
+  for (const ir::VarRef& p : params_) made.input_names.push_back(p->name), inputs.push_back(p->annotation);
   Expr body = results.size() == 1 ? results[0] : emit_tuple(results, place);
-  attrs["input_names"] = result.input_names;
-  attrs["output_names"] = result.output_names;
+  attrs["input_names"] = made.input_names;
+  attrs["output_names"] = made.output_names;
   ir::FunctionRef main = ir::function(params_, body, body->type, {}, std::move(attrs), place);
   main->type = ir::func_type(std::move(inputs), body->type);
-  result.module.functions["main"] = main;
+  made.module.functions["main"] = main;
   const std::vector<op::Condition>& assumed = assumed_.found();
   if (std::none_of(assumed.begin(), assumed.end(),
                    [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; }))
-    return result;
+    return made;
   // Two names are one size: types of all of the model say so.
-  typing::forget_types(result.module);
-  Result<ir::Module> typed = typing::infer(result.module, &result.warnings);
-  if (typed) result.module = *std::move(typed);
+  typing::forget_types(made.module);
+  Result<ir::Module> typed = typing::infer(made.module, &made.warnings);
+  if (typed) made.module = *std::move(typed);
   if (!typed)
     for (const Diagnostic& d : typed.errors()) report(d);
-  return typed ? std::optional(std::move(result)) : std::nullopt;
+  return typed ? std::optional(std::move(made)) : std::nullopt;
 }
 
 // --- names -----------------------------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ class ImportState {
   // Reports it when the model declares an output that is not what it computes. Sizes are compared where both are
   // numbers, and where no shapes were given: those need not be what the model was exported for.
   void check_output(const TensorInfo& declared, const ir::Expr& computed, const char* help);
-  // The values of outputs, each as an expression; nothing when one is missing (reported here) or failed (reported
-  // before).
+  // The values of outputs, each as an expression or a sequence; nothing when one is missing (reported here) or failed
+  // (reported before).
   std::optional<Values> outputs(const std::vector<std::string_view>& names, const Span& place);
   // The module: @main gives the outputs. Nothing when a problem was reported.
   std::optional<ImportedModel> finish(const std::vector<std::string_view>& names, const Values& outputs,
@@ -86,6 +86,7 @@ class ImportState {
   bool bind_given_shape(const TensorInfo& input, const Span& place);
   bool can_be_input(const TensorInfo& input, const Span& place);
   ir::Type input_type(const TensorInfo& input, const Span& place);
+  ir::Expr result(const Value& value, const Span& place);
   const std::vector<int64_t>* given_shape(std::string_view name) const;
 
   const ImportOptions& options_;

@@ -21,6 +21,7 @@ struct TensorInfo {
   std::string_view name;
   bool is_tensor = true;
   std::optional<DType> dtype = {};  // none: it says none, or one that Relay has no tensors of
+  int32_t carried = 0;              // the format's element type, where `dtype` are the bytes that carry it
   std::string element = {};         // the element type in the model's words; empty: it says none
   std::optional<std::vector<DimInfo>> shape = {};
 };

@@ -45,7 +45,7 @@ Values If(Convert& c) {
   Expr condition = as_scalar(c, c.input(0));
   const Graph *then_graph = c.graph("then_branch"), *else_graph = c.graph("else_branch");
   if (!then_graph || !else_graph) return {};
-  std::optional<Values> then_values = c.body(*then_graph, {}), else_values = c.body(*else_graph, {});
+  std::optional<Values> then_values = c.tensors_of(*then_graph, {}), else_values = c.tensors_of(*else_graph, {});
   if (!condition || !then_values || !else_values) return {};
   if (then_values->size() != else_values->size() || then_values->empty())
     return c.bad("its branches have {} and {} outputs", then_values->size(), else_values->size());
@@ -102,7 +102,7 @@ Values Loop(Convert& c) {
     if (const std::optional<std::vector<DimInfo>>& shape = body->inputs[1].shape; shape && shape->size() == 1)
       inputs[1] = reshaped(*inputs[1].known, {1});
     inputs.insert(inputs.end(), state.begin(), state.end());
-    std::optional<Values> outputs = c.body(*body, inputs, enter);
+    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter);
     if (!outputs) return std::optional<Step>();
     Step step;
     if (known_number((*outputs)[0].known).value_or(0) == 0) step.condition = as_scalar(c, (*outputs)[0].expr);
@@ -171,7 +171,7 @@ Values Scan(Convert& c) {
     Expr last = c.subtract(c.subtract(steps.count, c.integer_scalar(1)), index);
     for (size_t i = 0; i < tensors.size(); ++i)
       inputs.push_back(Value(c.emit("take", {tensors[i], in->reverse[i] ? last : index}, {{"axis", in->axes[i]}})));
-    std::optional<Values> outputs = c.body(*body, inputs, enter);
+    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter);
     if (!outputs) return std::optional<Step>();
     Step step;
     for (size_t i = 0; i < outputs->size(); ++i) (i < states ? step.state : step.outputs).push_back((*outputs)[i].expr);

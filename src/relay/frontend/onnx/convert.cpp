@@ -25,6 +25,7 @@ static const Table& operators() {
   return table;
 }
 
+// A room of operators that stand with their attributes in one list.
 static const Table& microsoft_operators() {
   constexpr size_t any = Operator::any;
   static const Table table = {
@@ -36,17 +37,47 @@ static const Table& microsoft_operators() {
   return table;
 }
 
+static const Table& ml_operators() {
+  constexpr size_t any = Operator::any;
+  static const Table table = {
+#define RELAY_ONNX_ML(name, min_inputs, max_inputs, max_outputs, attributes) \
+  {#name, {#name, min_inputs, max_inputs, max_outputs, attributes, ml::name}},
+#include "relay/frontend/onnx/ml/operators.def"
+#undef RELAY_ONNX_ML
+  };
+  return table;
+}
+
+static const Table& preview_operators() {
+  constexpr size_t any = Operator::any;
+  static const Table table = {
+#define RELAY_ONNX_PREVIEW(name, min_inputs, max_inputs, max_outputs, attributes) \
+  {#name, {#name, min_inputs, max_inputs, max_outputs, attributes, preview::name}},
+#include "relay/frontend/onnx/preview/operators.def"
+#undef RELAY_ONNX_PREVIEW
+  };
+  return table;
+}
+
+// Null: a domain that nothing is known of.
+static const Table* table_of(std::string_view domain) {
+  if (domain.empty()) return &operators();
+  if (domain == "com.microsoft") return &microsoft_operators();
+  if (domain == "ai.onnx.ml") return &ml_operators();
+  return domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training" ? &preview_operators() : nullptr;
+}
+
 const Operator* find_operator(std::string_view domain, std::string_view name) {
-  if (!domain.empty() && domain != "com.microsoft") return nullptr;
-  const Table& table = domain.empty() ? operators() : microsoft_operators();
-  auto it = table.find(name);
-  return it == table.end() ? nullptr : &it->second;
+  const Table* table = table_of(domain);
+  if (!table) return nullptr;
+  auto it = table->find(name);
+  return it == table->end() ? nullptr : &it->second;
 }
 
 std::vector<std::string> operator_names(std::string_view domain) {
   std::vector<std::string> names;
-  if (domain.empty() || domain == "com.microsoft")
-    for (const auto& [name, op] : domain.empty() ? operators() : microsoft_operators()) names.emplace_back(name);
+  if (const Table* table = table_of(domain))
+    for (const auto& [name, op] : *table) names.emplace_back(name);
   return names;
 }
 
@@ -84,6 +115,14 @@ const Graph* Convert::graph(std::string_view attribute) {
   return graph->get();
 }
 
+std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter) {
+  std::optional<Values> outputs = body(graph, inputs, std::move(enter));
+  for (size_t i = 0; outputs && i < outputs->size(); ++i)
+    if ((*outputs)[i].list)
+      return unsupported("output {} of graph '{}' is a sequence whose tensors are not known at import", i, graph.name);
+  return outputs;
+}
+
 std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Scopes::Enter enter) {
   if (inputs.size() != graph.inputs.size()) {
     bad("graph '{}' has {}, but is given {}", graph.name,
@@ -92,6 +131,10 @@ std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Sc
   }
   std::optional<Values> outputs = importer_.body(graph, inputs, std::move(enter), place());
   if (!outputs) fail();
+  for (size_t i = 0; outputs && i < outputs->size(); ++i)
+    if ((*outputs)[i].carried)
+      return unsupported("output {} of graph '{}' is of {}, of which Relay has bytes and no arithmetic", i, graph.name,
+                         element_name((*outputs)[i].carried));
   return outputs;
 }
 

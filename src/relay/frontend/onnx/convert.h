@@ -28,12 +28,21 @@ class Convert final : public Conversion {
   const Node& node;
   const int64_t opset;  // of the node's domain
 
+  // An attribute of a kind that few operators have: floats, strings, a tensor. Null: it is not there, or of another
+  // kind.
+  template <class T>
+  const T* value_of(std::string_view name) const {
+    const Attribute* a = node.find(name);
+    return a ? std::get_if<T>(&a->value) : nullptr;
+  }
   Tensor tensor(const TensorData& data);  // no value when it is refused
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
   // uses from outside goes through `enter`, if there is one.
   std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
+  // The same, where each output must be a tensor.
+  std::optional<Values> tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
 
  private:
   std::optional<AttributeView> attribute(std::string_view name) const override;
@@ -51,7 +60,7 @@ struct Operator {
   std::string_view attributes;  // that it has in some version, with spaces between
   Values (*convert)(Convert&);
 };
-// Of ONNX itself (""), or of ONNX Runtime ("com.microsoft").
+// Of ONNX itself (""), of its other domains, or of ONNX Runtime ("com.microsoft").
 const Operator* find_operator(std::string_view domain, std::string_view name);
 std::vector<std::string> operator_names(std::string_view domain);
 
@@ -66,5 +75,15 @@ namespace microsoft {
 #include "relay/frontend/onnx/microsoft/operators.def"
 #undef RELAY_ONNX_MICROSOFT
 }  // namespace microsoft
+namespace ml {
+#define RELAY_ONNX_ML(name, min_inputs, max_inputs, max_outputs, attributes) Values name(Convert& c);
+#include "relay/frontend/onnx/ml/operators.def"
+#undef RELAY_ONNX_ML
+}  // namespace ml
+namespace preview {
+#define RELAY_ONNX_PREVIEW(name, min_inputs, max_inputs, max_outputs, attributes) Values name(Convert& c);
+#include "relay/frontend/onnx/preview/operators.def"
+#undef RELAY_ONNX_PREVIEW
+}  // namespace preview
 
 }  // namespace relay::onnx

@@ -145,8 +145,8 @@ TEST(OnnxConvert, Elementwise) {
             "BitShift that makes 'o0': direction is '', not LEFT or RIGHT");
   EXPECT_EQ(imported("Where", 9, {in("2,1:bool"), x, weight({4})}), "where : " + f32("2, 4"));
   EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 7)}), "cast : Tensor[(2, 4), int64]");
-  EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 17)}),
-            "Cast that makes 'o0': it converts to type float8e4m3fn, which Relay has no tensors of");
+  EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 14)}),
+            "Cast that makes 'o0': it converts to type complex64, which Relay has no tensors of");
   EXPECT_EQ(imported("PRelu", 9, {in("1,4,8,8"), weight({4, 1, 1})}), "reshape nn.prelu : " + f32("1, 4, 8, 8"));
   EXPECT_EQ(imported("PRelu", 6, {in("1,4,8,8"), weight({4})}), "nn.prelu : " + f32("1, 4, 8, 8"));
 }
@@ -227,8 +227,9 @@ TEST(OnnxConvert, Resizing) {
             "image.resize2d : " + f32("1, 3, 8, 10"));
   EXPECT_EQ(imported("Resize", 13, {in("1,3,8"), none(), floats({1, 1, 2})}),
             "reshape image.resize2d reshape : " + f32("1, 3, 16"));
-  EXPECT_EQ(imported("Resize", 13, {x, none(), floats({1, 1, 0.3f, 1})}).substr(0, 52),
-            "Resize that makes 'o0': scale 0.30000001192092896 of");
+  // A scale that leads to no whole number of elements.
+  EXPECT_TRUE(
+      imported("Resize", 13, {x, none(), floats({1, 1, 0.3f, 1})}).starts_with("cast take cast multiply floor"));
   EXPECT_EQ(imported("GridSample", 16, {in("n,3,4,5"), in("n,6,7,2")}, {text("mode", "bicubic")}),
             "transpose image.grid_sample : " + f32("n, 3, 6, 7"));
   EXPECT_EQ(imported("GridSample", 20, {in("1,3,4,5,6"), in("1,2,7,8,3")}, {text("mode", "nearest")}),

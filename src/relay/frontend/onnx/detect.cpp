@@ -111,4 +111,65 @@ Values RoiAlign(Convert& c) {
                   {"aligned", how == "half_pixel"}})};
 }
 
+// The maxima of a grid in each region.
+Values MaxRoiPool(Convert& c) {
+  const ir::Ints size = c.ints("pooled_shape");
+  if (size.size() != 2) return c.bad("pooled_shape is [{}], not a height and a width", join(size, ", "));
+  return {c.emit("vision.roi_pool", {c.input(0), c.input(1)},
+                 {{"pooled_size", size}, {"spatial_scale", c.real("spatial_scale", 1)}})};
+}
+
+namespace {
+
+// Of each channel what every tap of the window reads, times how much it counts: (N, C * taps, H', W').
+Expr masked_taps(Convert& c, const Expr& x, const Expr& mask, const EmitAttrs& geometry, int64_t channels, int64_t taps,
+                 int64_t offset_groups, const ir::Ints& kernel) {
+  Tensor ones = Tensor::full({channels * taps, 1, kernel[0], kernel[1]}, c.dtype(x), 0);
+  for (int64_t i = 0; i < channels * taps; ++i) ones.set(i * taps + i % taps, 1);
+  EmitAttrs attrs = geometry;
+  attrs.push_back({"groups", channels});
+  Expr all = c.emit("nn.deformable_conv2d", {x, c.input(2), c.constant(std::move(ones))}, attrs);
+  if (!all || !mask) return all;
+  const ir::Dims& shape = c.shape(all);
+  const ir::Dim each = scalar::imm(channels / offset_groups), groups = scalar::imm(offset_groups),
+                number = scalar::imm(taps);
+  Expr counts = c.reshape(mask, {shape[0], groups, scalar::imm(1), number, shape[2], shape[3]});
+  return c.reshape(c.multiply(c.reshape(all, {shape[0], groups, each, number, shape[2], shape[3]}), counts), shape);
+}
+
+}  // namespace
+
+// Inputs: X, W, the offsets of the taps, a bias, and how much each tap counts.
+Values DeformConv(Convert& c) {
+  Expr x = c.input(0), weight = c.input(1);
+  if (!c.expect_rank(x, 4, 4, "X") || !c.expect_rank(weight, 4, 4, "W")) return {};
+  std::optional<int64_t> channels = c.extent(x, 1), height = c.extent(weight, 2), width = c.extent(weight, 3),
+                         outputs = c.extent(weight, 0), inner = c.extent(weight, 1);
+  const int64_t groups = c.integer("group", 1), offset_groups = c.integer("offset_group", 1);
+  if (!channels || !height || !width || !outputs || !inner)
+    return c.unsupported("X is {} and W {}; channels and window must be fixed (--shape)", ir::str(x->type),
+                         ir::str(weight->type));
+  if (offset_groups < 1 || *channels % offset_groups != 0)
+    return c.bad("{} channels do not split into {} groups of offsets", *channels, offset_groups);
+  EmitAttrs geometry{{"strides", c.ints("strides", {1, 1})},
+                     {"padding", c.ints("pads", {0, 0, 0, 0})},
+                     {"dilation", c.ints("dilations", {1, 1})},
+                     {"deformable_groups", offset_groups},
+                     {"kernel_size", ir::Ints{*height, *width}}};
+  Expr y;
+  if (c.has(4)) {
+    const int64_t taps = *height * *width;
+    if (taps < 1 || taps > 4096 || *channels > 65536) return c.unsupported("W is {}", ir::str(weight->type));
+    if (!c.may_make(*channels * taps * taps, c.dtype(x))) return {};
+    Expr all = masked_taps(c, x, c.input(4), geometry, *channels, taps, offset_groups, {*height, *width});
+    ir::Dims flat{scalar::imm(*outputs), scalar::imm(*inner * taps), scalar::imm(1), scalar::imm(1)};
+    y = c.emit("nn.conv2d", {all, c.reshape(weight, flat)},
+               {{"groups", groups}, {"kernel_size", ir::Ints{1, 1}}, {"channels", *outputs}});
+  } else {
+    geometry.push_back({"groups", groups});
+    y = c.emit("nn.deformable_conv2d", {x, c.input(2), weight}, geometry);
+  }
+  return {c.has(3) ? c.emit("nn.bias_add", {y, c.input(3)}, {{"axis", int64_t{1}}}) : y};
+}
+
 }  // namespace relay::onnx::convert

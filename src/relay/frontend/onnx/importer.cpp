@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/frontend/common/emit.h"
+#include "relay/frontend/onnx/elements.h"
 
 namespace relay::onnx {
 
@@ -29,7 +30,8 @@ int64_t Importer::opset(std::string_view domain, int64_t otherwise) const {
 static TensorInfo tensor_info(const ValueInfo& info) {
   return {.name = info.name,
           .is_tensor = info.is_tensor,
-          .dtype = element_dtype(info.type),
+          .dtype = storage_dtype(info.type),
+          .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),
           .shape = info.shape};
 }
@@ -51,7 +53,10 @@ void Importer::report_unsupported_operators() {
 }
 
 void Importer::check_versions(const Span& place) {
-  if (model_.opsets.find("") == model_.opsets.end() && model_.ir_version >= 3)
+  const std::vector<Node>& nodes = model_.graph.nodes;
+  auto is_own = [](const Node& node) { return node.domain.empty(); };
+  const bool needed = model_.opsets.empty() || std::any_of(nodes.begin(), nodes.end(), is_own);
+  if (model_.opsets.find("") == model_.opsets.end() && model_.ir_version >= 3 && needed)
     report({DiagnosticKind::bad_model,
             "the model does not say which version of ONNX's operators it uses (opset_import)",
             place,
@@ -151,7 +156,11 @@ void Importer::read_initializers(const Graph& graph) {
     auto make = [this, &data]() -> Value {
       Span place = span(format("initialiser '{}'", data.name));
       Result<Tensor> tensor = tensor_value(model_, data);
-      if (tensor) return weight(data.name, *std::move(tensor), place);
+      if (tensor) {
+        Value value = weight(data.name, *std::move(tensor), place);
+        if (!element_dtype(data.type)) value.carried = data.type;
+        return value;
+      }
       for (Diagnostic d : tensor.errors()) {
         d.span = place;
         report(std::move(d));
@@ -254,8 +263,28 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   std::vector<std::string_view> attributes;
   for (const Attribute& a : node.attributes) attributes.push_back(a.name);
   if (!check_attributes(node.op, attributes, split_names(op->attributes), place)) return {};
+  if (!takes_elements(node, *inputs, place)) return {};
   Convert convert(*this, node, *inputs, opset(node.domain, 1), place);
-  return convert.finish(op->convert(convert), node.outputs);
+  Values results = convert.finish(op->convert(convert), node.outputs);
+  if (!inputs->empty() && inputs->front().carried && carries(node.domain, node.op) == Carries::Moves)
+    for (Value& value : results) value.carried = inputs->front().carried;
+  return results;
+}
+
+bool Importer::takes_elements(const Node& node, const Values& inputs, const Span& place) {
+  if (carries(node.domain, node.op) != Carries::Refuses) return true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].carried) continue;
+    report({DiagnosticKind::unsupported_operator,
+            format("{}: input {} is of {}, of which Relay has bytes and no arithmetic", *place.node, i,
+                   element_name(inputs[i].carried)),
+            place,
+            {},
+            {},
+            "convert it (Cast, DequantizeLinear) in front of this node"});
+    return false;
+  }
+  return true;
 }
 
 std::optional<Values> Importer::body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place) {

@@ -35,6 +35,8 @@ class Importer : public ImportState {
   // An initialiser, as a constant or as a parameter.
   Value weight(std::string_view name, Tensor tensor, const Span& place);
   void convert_nodes(const Graph& graph);
+  // Whether the operator knows what to do with inputs of element types that bytes carry.
+  bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
   // The node with its call's attributes and inputs in place; null: reported.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {
@@ -50,35 +50,6 @@ Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
 
 }  // namespace
 
-// A slice whose bounds are computed while the model runs: along each axis the elements between them are picked.
-static Values computed_slice(Convert& c) {
-  Expr x = c.input(0), starts = c.cast(c.input(1), DType::int64()), ends = c.cast(c.input(2), DType::int64());
-  if (!c.expect_rank(starts, 1, 1, "starts") || !c.expect_rank(ends, 1, 1, "ends")) return {};
-  std::optional<int64_t> count = c.extent(starts, 0);
-  if (!count) return c.unsupported("a slice along as many axes as starts has when the model runs");
-  std::optional<Ints> axes = Ints(), steps = Ints(static_cast<size_t>(*count), 1);
-  for (int64_t i = 0; i < *count; ++i) axes->push_back(i);
-  if (c.has(3)) axes = c.ints(3, "axes");
-  if (c.has(4)) steps = c.ints(4, "steps");
-  axes = axes && steps ? c.axes(*axes, c.rank(x)) : std::nullopt;
-  if (!axes) return {};
-  if (static_cast<int64_t>(axes->size()) != *count || steps->size() != axes->size() || c.extent(ends, 0) != count)
-    return c.bad("starts, ends, axes and steps differ in length");
-  for (size_t i = 0; i < axes->size(); ++i) {
-    if ((*steps)[i] < 1) return c.unsupported("a backward slice whose bounds are computed while the model runs");
-    Expr size = c.size_of(x, (*axes)[i]), zero = c.integer_scalar(0);
-    // Below zero from the end, then cut to the axis.
-    auto bound = [&](const Expr& list) {
-      Expr at = c.emit("take", {list, c.integer_scalar(static_cast<int64_t>(i))}, {{"axis", int64_t{0}}});
-      Expr front = c.emit("where", {c.emit("less", {at, zero}), c.add(at, size), at});
-      return c.emit("minimum", {c.emit("maximum", {front, zero}), size});
-    };
-    Expr places = c.emit("arange", {bound(starts), bound(ends), c.integer_scalar((*steps)[i])});
-    x = c.emit("take", {x, places}, {{"axis", (*axes)[i]}, {"mode", "clip"}});
-  }
-  return {x};
-}
-
 // Bounds are attributes before opset 10 and inputs since.
 Values Slice(Convert& c) {
   std::optional<Dims> starts, ends;
@@ -90,7 +61,8 @@ Values Slice(Convert& c) {
     axes = c.optional_ints("axes");
   } else {
     if (!c.has(1) || !c.has(2)) return c.bad("starts and ends are missing");
-    if (!c.known(1) || !c.known(2)) return computed_slice(c);
+    for (size_t i = 1; i < 5; ++i)
+      if (c.has(i) && !c.known(i)) return computed_slice(c);
     starts = c.dims(1, "starts"), ends = c.dims(2, "ends");
     if (c.has(3)) axes = c.ints(3, "axes");
     if (c.has(4)) steps = c.ints(4, "steps");
@@ -135,6 +107,7 @@ Values Slice(Convert& c) {
         if (step == 1) continue;
         last = scalar::imm(INT32_MAX);
       }
+      if (step < 0 && c.opset >= 10) return computed_slice(c);
       if (step < 0)
         return c.unsupported(
             "a backward slice of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)",
@@ -205,21 +178,29 @@ Values GatherND(Convert& c) {
 }
 
 Values OneHot(Convert& c) {
-  std::optional<double> depth = c.number(1, "depth");
-  KnownRef values = c.known(2);
-  if (!depth) return {};
-  if (!values || values->values.size() != 2 || !as_tensor(*values))
-    return c.unsupported("the values must be two numbers, known at import");
-  if (!(*depth >= 1 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
+  const KnownRef values = c.known(2);
   Expr indices = c.input(0);
   if (c.dtype(indices).is_float()) indices = c.cast(indices, DType::int64());
-  indices = from_the_front(c, indices, static_cast<int64_t>(*depth));
-  int64_t axis = c.integer("axis", -1), rank = c.rank(indices) + 1;
+  const int64_t axis = c.integer("axis", -1), rank = c.rank(indices) + 1;
   if (!c.axis(axis, rank)) return {};
-  Tensor both = *as_tensor(*values);
-  auto value = [&](int64_t i) { return c.scalar(both.at(i), values->dtype); };
+  const bool fixed = values && values->values.size() == 2 && as_tensor(*values);
+  const DType dtype = fixed ? values->dtype : c.dtype(c.input(2));
+  auto value = [&](int64_t i) {
+    return fixed ? c.scalar(as_tensor(*values)->at(i), dtype) : element(c, c.input(2), i);
+  };
+  if (!c.known(1)) {
+    Expr depth = c.cast(c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1), DType::int64());
+    indices = c.cast(indices, DType::int64());
+    Expr below = c.emit("less", {indices, c.integer_scalar(0)});
+    indices = c.emit("where", {below, c.add(indices, depth), indices});
+    return {c.emit("dyn.one_hot", {indices, value(1), value(0), depth}, {{"axis", axis}, {"dtype", dtype}})};
+  }
+  std::optional<double> depth = c.number(1, "depth");
+  if (!depth) return {};
+  if (!(*depth >= 1 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
+  indices = from_the_front(c, indices, static_cast<int64_t>(*depth));
   return {c.emit("one_hot", {indices, value(1), value(0)},
-                 {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", values->dtype}})};
+                 {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", dtype}})};
 }
 
 // Range of whole numbers where start or limit is an expression over shape variables: sums of delta, as many as there
@@ -296,16 +277,23 @@ Values TopK(Convert& c) {
   return {c.get(both, 0), c.get(both, 1)};
 }
 
-Values CumSum(Convert& c) {
+// Running sums or products along an axis, from either end.
+static Values running(Convert& c, const char* op) {
   Expr x = c.input(0);
+  const bool reverse = c.integer("reverse", 0) != 0, exclusive = c.integer("exclusive", 0) != 0;
+  auto along = [&](int64_t axis) {
+    auto turned = [&](const Expr& e) { return reverse ? c.emit("reverse", {e}, {{"axis", axis}}) : e; };
+    return turned(c.emit(op, {turned(x)}, {{"axis", axis}, {"exclusive", exclusive}}));
+  };
+  if (!c.known(1) && c.rank(x) > 0) return {along_computed(c, c.input(1), c.rank(x), along)};
   std::optional<Ints> at = c.ints(1, "axis");
   if (!at) return {};
   std::optional<int64_t> axis = at->size() == 1 ? c.axis((*at)[0], c.rank(x)) : c.bad("axis is [{}]", join(*at, ", "));
   if (!axis) return {};
-  bool reverse = c.integer("reverse", 0) != 0;
-  auto turned = [&](const Expr& e) { return reverse ? c.emit("reverse", {e}, {{"axis", *axis}}) : e; };
-  return {turned(c.emit("cumsum", {turned(x)}, {{"axis", *axis}, {"exclusive", c.integer("exclusive", 0) != 0}}))};
+  return {along(*axis)};
 }
+Values CumSum(Convert& c) { return running(c, "cumsum"); }
+Values CumProd(Convert& c) { return running(c, "cumprod"); }
 
 // What is kept is known at import: a mask of bools, one for all matrices.
 Values Trilu(Convert& c) {

@@ -53,11 +53,17 @@ enum class ElementType : int32_t {
   Float8E5M2,
   Float8E5M2FNUZ,
   UInt4,
-  Int4
+  Int4,
+  Float4E2M1,
+  Float8E8M0,
+  UInt2,
+  Int2
 };
 std::string element_name(int32_t type);  // "float16", "string", "type 77"
 // Nothing for those that Relay has no tensors of.
 std::optional<DType> element_dtype(int32_t type);
+// The same, or the bytes that carry elements of other types (elements.h).
+std::optional<DType> storage_dtype(int32_t type);
 
 // A TensorProto. Its values are decoded by tensor_value().
 struct TensorData {

@@ -24,9 +24,29 @@ Expr rms_normalised(Convert& c, const Expr& x, const Ints& axes, double epsilon)
 
 namespace convert {
 
+// Mean and variance are those of the batch; the second and third result are the old ones moved towards them.
+static Values training_batch_norm(Convert& c) {
+  Expr x = c.input(0);
+  if (!c.expect_rank(x, 2, 32, "the data")) return {};
+  Ints axes{0};
+  ir::Dims channels(static_cast<size_t>(c.rank(x) - 1), scalar::imm(1));
+  channels[0] = c.shape(x)[1];
+  for (int64_t i = 2; i < c.rank(x); ++i) axes.push_back(i);
+  auto spread = [&](size_t i) { return c.reshape(c.input(i), channels); };
+  const double momentum = c.real("momentum", 0.9);
+  auto moved = [&](size_t i, const Expr& now) {
+    Expr flat = c.reshape(now, {c.shape(x)[1]});
+    return c.add(c.multiply(c.input(i), momentum), c.multiply(c.cast(flat, c.dtype(c.input(i))), 1 - momentum));
+  };
+  Expr mean = c.reduce("mean", x, axes, true), centred = c.subtract(x, mean);
+  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
+  Expr normal = c.divide(centred, c.emit("sqrt", {c.add(variance, c.real("epsilon", 1e-5))}));
+  Expr y = c.add(c.multiply(normal, spread(1)), spread(2));
+  return {y, moved(3, mean), moved(4, variance)};
+}
+
 Values BatchNormalization(Convert& c) {
-  if (c.integer("training_mode", 0))
-    return c.unsupported("training_mode is 1; export the model for inference (model.eval())");
+  if (c.integer("training_mode", 0)) return training_batch_norm(c);
   if (c.opset < 9 && !c.integer("spatial", 1)) return c.unsupported("spatial is 0: one mean for every element");
   Expr all = c.emit("nn.batch_norm", {c.input(0), c.input(1), c.input(2), c.input(3), c.input(4)},
                     {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}});
@@ -139,8 +159,11 @@ Values LRN(Convert& c) {
 
 // In inference nothing is dropped; the mask, if asked for, keeps everything.
 Values Dropout(Convert& c) {
-  KnownRef training = c.known(2);
-  if (c.has(2) && !(training && training->values.size() == 1 && is_int(training->values[0], 0)))
+  KnownRef training = c.known(2), ratio = c.known(1);
+  // A ratio of 0 drops nothing in training either.
+  const bool none = ratio && ratio->values.size() == 1 && ratio->values[0]->kind == scalar::Kind::Float &&
+                    ratio->values[0]->fvalue == 0;
+  if (c.has(2) && !none && !(training && training->values.size() == 1 && is_int(training->values[0], 0)))
     return c.unsupported("training_mode is {}; export the model for inference (model.eval())",
                          training ? "on" : "computed while the model runs");
   Values results{c.value(0)};

@@ -1,4 +1,5 @@
 // Pools over the axes behind (N, C), and what takes windows back: Col2Im, MaxUnpool.
+#include <cmath>
 #include <numeric>
 
 #include "relay/frontend/onnx/window.h"
@@ -17,7 +18,6 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
   if (kernel.size() > 3) return c.unsupported("the window has {} axes; 1 to 3 can be imported", kernel.size());
   std::optional<Window> w = read_window(c, x, kernel);
   if (!w) return {};
-  if (c.integer("storage_order", 0)) return c.unsupported("storage_order is 1 (column major indices)");
   const bool line = kernel.size() == 1;
   if (line) {
     w->kernel.insert(w->kernel.begin(), 1), w->strides.insert(w->strides.begin(), 1),
@@ -42,7 +42,78 @@ Values average_pool(Convert& c, const Expr& x) {
 
 namespace convert {
 
-Values MaxPool(Convert& c) { return pool(c, c.input(0), "nn.max_pool2d", "nn.max_pool3d", false, false); }
+// The greatest element of each window and where it stands in the flat data: window by window, place after place.
+static Values max_pool_places(Convert& c, const Expr& x) {
+  const Ints kernel = c.ints("kernel_shape");
+  std::optional<Window> w = read_window(c, x, kernel);
+  if (!w) return {};
+  const size_t n = kernel.size();
+  Ints sizes, results;
+  int64_t taps = 1;
+  for (int64_t i = 0; i < c.rank(x); ++i) {
+    std::optional<int64_t> extent = c.extent(x, i);
+    if (!extent) return c.unsupported("places in {}; sizes must be fixed (--shape)", ir::str(x->type));
+    sizes.push_back(*extent);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    const int64_t free = sizes[i + 2] + w->pads[i] + w->pads[n + i] - reach;
+    if (free < 0) return c.bad("the window is larger than the data along axis {}", i + 2);
+    const int64_t stride = w->strides[i];
+    int64_t count = free / stride + 1;
+    // A window more where one begins in front of what is padded behind.
+    if (c.integer("ceil_mode", 0) && free % stride && count * stride < sizes[i + 2] + w->pads[i]) ++count;
+    results.push_back(count);
+    taps *= w->kernel[i];
+  }
+  if (taps > 4096) return c.unsupported("places in a window of {} elements", taps);
+  Expr best, at;
+  const DType dtype = c.dtype(x), whole = DType::int64();
+  const Expr least = dtype.is_float() ? c.scalar(-INFINITY, dtype) : c.reduce("min", x, {}, false);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Expr value = x, place = c.integer_scalar(0), inside;
+    int64_t left = tap, scale = 1;
+    const bool by_columns = c.integer("storage_order", 0) != 0;
+    for (size_t k = 0; by_columns && k < n; ++k) scale *= sizes[k + 2];
+    for (size_t k = n; k-- > 0;) {
+      const int64_t offset = left % w->kernel[k] * w->dilations[k] - w->pads[k], axis = static_cast<int64_t>(k) + 2;
+      left /= w->kernel[k];
+      if (by_columns) scale /= sizes[k + 2];
+      Tensor from = Tensor::empty({results[k]}, whole), within = Tensor::empty({results[k]}, DType::boolean());
+      for (int64_t o = 0; o < results[k]; ++o) {
+        const int64_t i = o * w->strides[k] + offset;
+        from.set_int(o, i), within.set_int(o, i >= 0 && i < sizes[k + 2]);
+      }
+      auto along = [&](Expr e) {
+        for (size_t j = k + 1; j < n; ++j) e = c.expand(e, static_cast<int64_t>(j - k));
+        return e;
+      };
+      const Expr indices = c.constant(std::move(from)), ok = along(c.constant(std::move(within)));
+      value = c.emit("take", {value, indices}, {{"axis", axis}, {"mode", "clip"}});
+      place = c.add(place, along(c.multiply(indices, c.integer_scalar(scale))));
+      inside = inside ? c.emit("logical_and", {inside, ok}) : ok;
+      if (!by_columns) scale *= sizes[k + 2];
+    }
+    value = c.emit("where", {inside, value, least});
+    if (!value) return {};
+    place = c.broadcast_to(place, c.shape(value));
+    const Expr greater = best ? c.emit("logical_and", {inside, c.emit("greater", {value, best})}) : Expr();
+    at = best ? c.emit("where", {greater, place, at}) : place;
+    best = best ? c.emit("where", {greater, value, best}) : value;
+  }
+  int64_t image = 1;
+  for (size_t k = 0; k < n; ++k) image *= sizes[k + 2];
+  Tensor begins = Tensor::empty({sizes[0], sizes[1]}, whole);
+  for (int64_t i = 0; i < begins.elements(); ++i) begins.set_int(i, i * image);
+  Expr first = c.constant(std::move(begins));
+  for (size_t k = 0; k < n; ++k) first = c.expand(first, static_cast<int64_t>(k) + 2);
+  return {best, c.add(at, first)};
+}
+
+Values MaxPool(Convert& c) {
+  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) return max_pool_places(c, c.input(0));
+  return pool(c, c.input(0), "nn.max_pool2d", "nn.max_pool3d", false, false);
+}
 Values AveragePool(Convert& c) { return average_pool(c, c.input(0)); }
 
 static Values global_pool(Convert& c, const char* two_dimensional, const char* reduction) {

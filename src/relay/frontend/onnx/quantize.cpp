@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "relay/frontend/onnx/elements.h"
 #include "relay/frontend/onnx/window.h"
 
 namespace relay::onnx {
@@ -60,28 +61,71 @@ std::optional<int64_t> channel_axis(Convert& c, const Expr& x) {
   return c.axis(c.integer("axis", 1), c.rank(x));
 }
 
+// A scale or zero point for the elements of x: one value, one a place along `axis`, or one a block of places.
+Expr spread(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
+  const int64_t block = c.integer("block_size", 0);
+  if (!block || !e || c.rank(e) <= 1) return along_axis(c, e, x, axis);
+  if (block < 1 || block > INT32_MAX) return c.bad("block_size is {}", block);
+  if (c.rank(e) != c.rank(x)) return c.bad("scales {} for the data {}", ir::str(e->type), ir::str(x->type));
+  Expr all = c.emit("repeat", {e}, {{"repeats", block}, {"axis", axis}});
+  std::optional<int64_t> extent = c.extent(x, axis), repeated = c.extent(all, axis);
+  return extent && repeated && *extent < *repeated ? c.slice(all, axis, 0, *extent) : all;
+}
+
+// Reals as elements of a type that bytes carry.
+Values quantised_carried(Convert& c, const Expr& steps, const Expr& zero, int32_t to) {
+  Value result;
+  if (is_carried_integer(to)) {
+    auto [low, high] = carried_range(to);
+    Expr whole = c.emit("round", {steps});
+    if (zero) whole = c.add(whole, c.cast(zero, c.dtype(steps)));
+    result = Value(c.cast(c.emit("clip", {whole}, {{"a_min", low}, {"a_max", high}}), *storage_dtype(to)));
+  } else {
+    result = Value(encoded(c, steps, to, c.integer("saturate", 1) != 0, "up"));
+  }
+  result.carried = to;
+  return {result};
+}
+
 }  // namespace
 
 Values DequantizeLinear(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
-  if (c.integer("block_size", 0)) return c.unsupported("scales in blocks");
-  DType real = c.dtype(c.input(1));
-  // The difference does not fit into eight bits.
-  Expr value = c.cast(x, DType::int32());
-  if (c.has(2)) value = c.subtract(value, along_axis(c, c.cast(c.input(2), DType::int32()), x, *axis));
-  return {c.multiply(c.cast(value, real), along_axis(c, c.input(1), x, *axis))};
+  const int32_t carried = c.value(0).carried;
+  std::optional<DType> to = c.dtype(c.input(1));
+  if (c.integer("output_dtype", 0)) to = element_dtype(static_cast<int32_t>(c.integer("output_dtype", 0)));
+  if (!to || !to->is_float())
+    return c.unsupported("it gives elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
+  const int32_t scale_carried = c.value(1).carried;
+  Expr scale = scale_carried ? decoded(c, c.input(1), scale_carried) : c.input(1), value;
+  if (carried && !is_carried_integer(carried)) {
+    value = c.cast(decoded(c, x, carried), c.dtype(scale));  // a zero point of floats is 0
+  } else {
+    // The difference does not fit into eight bits.
+    value = c.cast(x, DType::int32());
+    if (c.has(2)) value = c.subtract(value, spread(c, c.cast(c.input(2), DType::int32()), x, *axis));
+    value = c.cast(value, c.dtype(scale));
+  }
+  return {c.cast(c.multiply(value, spread(c, scale, x, *axis)), *to)};
 }
 
 Values QuantizeLinear(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
-  DType to = c.has(2) ? c.dtype(c.input(2)) : DType::uint8();
-  if (!to.is_int() || to.bits > 16 || c.integer("block_size", 0)) return c.unsupported("it quantises to {}", to.str());
-  Expr zero = c.has(2) ? along_axis(c, c.input(2), x, *axis) : c.scalar(0, to);
-  return {quantised(c, x, along_axis(c, c.input(1), x, *axis), zero)};
+  int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
+  if (c.has(2) && c.value(2).carried) wanted = c.value(2).carried;
+  Expr scale = c.cast(c.input(1), c.dtype(x));
+  if (wanted && !element_dtype(wanted) && storage_dtype(wanted)) {
+    Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : Expr();
+    return quantised_carried(c, c.divide(x, spread(c, scale, x, *axis)), zero, wanted);
+  }
+  std::optional<DType> to = c.has(2) ? c.dtype(c.input(2)) : wanted ? element_dtype(wanted) : DType::uint8();
+  if (!to || !to->is_int() || to->bits > 16) return c.unsupported("it quantises to {}", element_name(wanted));
+  Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : c.scalar(0, *to);
+  return {quantised(c, x, spread(c, scale, x, *axis), zero)};
 }
 
 // To uint8 with the scale and zero point that the data's own range gives.

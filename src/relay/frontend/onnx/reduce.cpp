@@ -1,4 +1,7 @@
 // Reductions over axes.
+#include <algorithm>
+#include <cmath>
+
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::convert {
@@ -12,13 +15,23 @@ namespace {
 struct Reduction {
   bool none = false;  // noop_with_empty_axes
   Ints axes;          // empty: all
+  Expr computed;      // axes that are known when the model runs; null: those above
   bool keepdims = true;
 };
 
 std::optional<Reduction> read(Convert& c, const Expr& x) {
   Reduction r;
   r.keepdims = c.integer("keepdims", 1) != 0;
-  std::optional<Ints> given = c.ints_attribute_or_input("axes", 1);
+  const bool computed = !c.has_attribute("axes") && c.has(1) && !c.known(1) && c.extent(c.input(1), 0) != 0;
+  if (computed) {
+    r.computed = c.cast(c.input(1), DType::int64());
+    if (!c.expect_rank(r.computed, 1, 1, "axes")) return std::nullopt;
+    if (!c.extent(r.computed, 0) && (!r.keepdims || c.integer("noop_with_empty_axes", 0)))
+      return c.unsupported("it drops as many axes as a list has when the model runs");
+    return r;
+  }
+  const bool empty = !c.has_attribute("axes") && c.has(1) && !c.known(1);
+  std::optional<Ints> given = empty ? std::optional(Ints()) : c.ints_attribute_or_input("axes", 1);
   if (c.failed()) return std::nullopt;
   std::optional<Ints> axes = c.axes(given.value_or(Ints()), c.rank(x));
   if (!axes) return std::nullopt;
@@ -27,11 +40,42 @@ std::optional<Reduction> read(Convert& c, const Expr& x) {
   return r;
 }
 
+using Reducer = function_ref<Expr(const Expr& x, const Ints& axes, bool keepdims)>;
+
+// Over axes that are computed while the model runs: along each in turn, or not.
+Expr over_computed(Convert& c, Reducer reducer, Expr x, const Reduction& r) {
+  const int64_t rank = c.rank(x);
+  for (int64_t i = 0; i < rank; ++i) {
+    auto names = [&](int64_t axis) { return c.emit("equal", {r.computed, c.integer_scalar(axis)}); };
+    Expr here = c.emit("any", {c.emit("logical_or", {names(i), names(i - rank)})});
+    if (!c.extent(r.computed, 0))  // no axes are all of them
+      here = c.emit("logical_or", {here, c.emit("equal", {c.size_of(r.computed, 0), c.integer_scalar(0)})});
+    if (!x) return nullptr;
+    // Nothing along another axis: there is no element to compute, and any slice has the shape.
+    const ir::Dims& shape = c.shape(x);
+    const bool nothing = c.extent(x, i).value_or(0) > 0 &&
+                         std::any_of(shape.begin(), shape.end(), [](const ir::Dim& d) { return is_int(d, 0); });
+    Expr reduced = nothing ? c.slice(x, i, 0, 1) : reducer(x, {i}, true);
+    if (!reduced) return nullptr;
+    x = c.choose_as(joined(reduced->type, x->type), here, reduced, x);
+  }
+  return r.keepdims ? x : c.emit("dyn.squeeze", {x, r.computed});
+}
+
+Expr over(Convert& c, Reducer reducer, const Expr& x, const Reduction& r) {
+  if (r.none) return x;
+  return r.computed ? over_computed(c, reducer, x, r) : reducer(x, r.axes, r.keepdims);
+}
+
+Expr over(Convert& c, const char* op, const Expr& x, const Reduction& r) {
+  return over(c, [&](const Expr& e, const Ints& axes, bool keepdims) { return c.reduce(op, e, axes, keepdims); }, x, r);
+}
+
 Values reduce(Convert& c, const char* op) {
   Expr x = c.input(0);
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
-  return {r->none ? x : c.reduce(op, x, r->axes, r->keepdims)};
+  return {over(c, op, x, *r)};
 }
 
 }  // namespace
@@ -57,7 +101,7 @@ Values ReduceL1(Convert& c) {
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
   Expr size = c.emit("abs", {x});
-  return {r->none ? size : c.reduce("sum", size, r->axes, r->keepdims)};
+  return {over(c, "sum", size, *r)};
 }
 
 Values ReduceSumSquare(Convert& c) {
@@ -65,7 +109,7 @@ Values ReduceSumSquare(Convert& c) {
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
   Expr square = c.multiply(x, x);
-  return {r->none ? square : c.reduce("sum", square, r->axes, r->keepdims)};
+  return {over(c, "sum", square, *r)};
 }
 
 Values ReduceL2(Convert& c) {
@@ -79,15 +123,24 @@ Values ReduceLogSum(Convert& c) {
 }
 
 // log(sum(exp(x))), the largest element taken out so that nothing overflows.
+static Expr log_sum_exp(Convert& c, const Expr& x, const Ints& axes, bool keepdims) {
+  const DType dtype = c.dtype(x);
+  const Expr largest = c.reduce("max", x, axes, true);
+  // Where all is -inf nothing is taken out.
+  const Expr infinite = c.emit("equal", {c.emit("abs", {largest}), c.scalar(INFINITY, dtype)});
+  const Expr shift = c.emit("where", {infinite, c.scalar(0, dtype), largest});
+  const Expr sum = c.add(c.emit("log", {c.reduce("sum", c.emit("exp", {c.subtract(x, shift)}), axes, true)}), shift);
+  Ints dropped = axes;
+  for (int64_t i = 0; dropped.empty() && i < c.rank(x); ++i) dropped.push_back(i);
+  return keepdims || dropped.empty() ? sum : c.emit("squeeze", {sum}, {{"axis", dropped}});
+}
+
 Values ReduceLogSumExp(Convert& c) {
   Expr x = c.input(0);
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
-  if (r->none) return {x};
-  Expr largest = c.reduce("max", x, r->axes, true);
-  Expr sum = c.reduce("sum", c.emit("exp", {c.subtract(x, largest)}), r->axes, r->keepdims);
-  Expr shift = r->keepdims ? largest : c.reduce("max", x, r->axes, r->keepdims);
-  return {c.add(c.emit("log", {sum}), shift)};
+  auto reducer = [&](const Expr& e, const Ints& axes, bool keepdims) { return log_sum_exp(c, e, axes, keepdims); };
+  return {over(c, reducer, x, *r)};
 }
 
 // The place of the greatest (least) element along an axis, as int64.

@@ -2,7 +2,8 @@
 // into space and back.
 #include <cmath>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
+#include "relay/frontend/onnx/interpolate.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {
@@ -114,7 +115,151 @@ bool is_given(Convert& c, size_t input) {
   return !known || !known->values.empty();
 }
 
+// What Resize says, before it is decided how it is done.
+struct ResizeForm {
+  Interpolation how;
+  Ints axes;              // those that are resized
+  size_t scales_at = 2;   // input
+  bool by_sizes = false;  // else by scales
+  std::string policy = "stretch";
+};
+
+std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
+  ResizeForm f;
+  f.how.mode = c.text("mode", "nearest");
+  if (f.how.mode != "nearest" && f.how.mode != "linear" && f.how.mode != "cubic")
+    return c.bad("mode is '{}', not nearest, linear or cubic", f.how.mode);
+  if (c.opset < 11) {
+    f.scales_at = 1, f.how.transformation = "asymmetric", f.how.nearest = "floor";
+  } else {
+    f.how.transformation = c.text("coordinate_transformation_mode", "half_pixel");
+    f.how.nearest = c.text("nearest_mode", "round_prefer_floor");
+    f.how.cubic_alpha = c.real("cubic_coeff_a", -0.75);
+    f.how.exclude_outside = c.integer("exclude_outside", 0) != 0;
+    f.how.antialias = c.integer("antialias", 0) != 0;
+    f.how.extrapolation = c.real("extrapolation_value", 0);
+    f.policy = c.text("keep_aspect_ratio_policy", "stretch");
+    if (f.policy != "stretch" && f.policy != "not_larger" && f.policy != "not_smaller")
+      return c.bad("keep_aspect_ratio_policy is '{}'", f.policy);
+    f.by_sizes = is_given(c, 3);
+  }
+  if (!f.by_sizes && !is_given(c, f.scales_at)) return c.bad("it has neither scales nor sizes");
+  Ints all;
+  for (int64_t i = 0; i < c.rank(x); ++i) all.push_back(i);
+  std::optional<Ints> axes = c.axes(c.ints("axes", all), c.rank(x));
+  if (!axes) return std::nullopt;
+  f.axes = *axes;
+  const size_t at = f.by_sizes ? 3 : f.scales_at;
+  std::optional<int64_t> count = c.extent(c.input(at), 0);
+  if (count && *count != static_cast<int64_t>(f.axes.size()))
+    return c.bad("there are {} {} for {} axes of {}", *count, f.by_sizes ? "sizes" : "scales", f.axes.size(),
+                 ir::str(x->type));
+  return f;
+}
+
+// All that ONNX has, axis by axis.
+Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
+  const size_t at = f.by_sizes ? 3 : f.scales_at;
+  const Expr list = c.cast(c.input(at), f.by_sizes ? DType::int64() : DType::float64());
+  const Expr roi = f.how.transformation == "tf_crop_and_resize" ? c.cast(c.input(1), DType::float64()) : Expr();
+  if (f.how.transformation == "tf_crop_and_resize" && !roi) return c.bad("tf_crop_and_resize needs a roi");
+  std::optional<Tensor> known = c.known(at) ? as_tensor(*c.known(at)) : std::nullopt;
+  const int64_t n = static_cast<int64_t>(f.axes.size());
+  auto real = [&](const Expr& e) { return c.cast(e, DType::float64()); };
+  auto extent = [&](int64_t i) { return c.size_of(x, f.axes[static_cast<size_t>(i)]); };
+  Expr common;  // one scale for all axes
+  for (int64_t i = 0; f.policy != "stretch" && f.by_sizes && i < n; ++i) {
+    Expr scale = c.divide(real(element(c, list, i)), real(extent(i)));
+    common = !common ? scale : c.emit(f.policy == "not_larger" ? "minimum" : "maximum", {common, scale});
+  }
+  std::vector<ResizedAxis> axes;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t axis = f.axes[static_cast<size_t>(i)];
+    std::optional<int64_t> before = c.extent(x, axis);
+    if (known && !roi && (f.by_sizes ? before && before == known->int_at(i) : known->at(i) == 1.0)) continue;
+    ResizedAxis to{axis, {}, {}, {}, {}, {}};
+    if (common) {
+      to.scale = common;
+      to.size = c.cast(c.emit("floor", {c.add(c.multiply(common, real(extent(i))), 0.5)}), DType::int64());
+    } else if (f.by_sizes) {
+      to.size = element(c, list, i), to.scale = c.divide(real(to.size), real(extent(i)));
+      if (known && before) to.known_scale = static_cast<double>(known->int_at(i)) / static_cast<double>(*before);
+    } else {
+      to.scale = element(c, list, i);
+      to.size = c.cast(c.emit("floor", {c.multiply(to.scale, real(extent(i)))}), DType::int64());
+      if (known) to.known_scale = known->at(i);
+    }
+    if (roi) to.start = element(c, roi, i), to.end = element(c, roi, n + i);
+    axes.push_back(to);
+  }
+  return interpolated(c, x, f.how, axes);
+}
+
+// Whether Relay's operators for images do it: sizes that are known, and scales that lead to whole ones.
+bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
+  const int64_t rank = c.rank(x);
+  const std::string& how = f.how.transformation;
+  if (rank < 3 || rank > 5 || f.how.antialias || f.policy != "stretch") return false;
+  KnownRef known = c.known(f.by_sizes ? 3 : f.scales_at);
+  if (!known) return false;
+  if (how == "tf_crop_and_resize" && (c.has_attribute("axes") || !c.known(1) || !as_tensor(*c.known(1)))) return false;
+  std::optional<Tensor> numbers = as_tensor(*known);
+  if (!numbers) return f.by_sizes;
+  bool channels_last = false;
+  for (size_t i = 0; i < f.axes.size(); ++i) {
+    std::optional<int64_t> extent = c.extent(x, f.axes[i]);
+    const double to = numbers->at(static_cast<int64_t>(i));
+    bool changes = true;
+    if (f.by_sizes) {
+      changes = !extent || static_cast<double>(*extent) != to;
+    } else {
+      const double exact = extent ? static_cast<double>(*extent) * to : to;
+      if (std::abs(exact - std::floor(exact + 1e-5)) > 1e-3) return false;
+      changes = to != 1;
+    }
+    if (f.axes[i] == 0 && changes) return false;
+    channels_last = channels_last || (f.axes[i] == 1 && changes);
+    if (channels_last && changes && (rank == 3 || f.axes[i] == rank - 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), of which roi is rarely meant and one of the
+// last two is empty or absent. Since opset 18 they may be those of some axes only.
+Values Resize(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<ResizeForm> f = read_resize(c, x);
+  if (!f) return {};
+  if (!suits_images(c, x, *f)) return {resized_by_axis(c, x, *f)};
+  Resizing r{f->how.mode, f->how.transformation, f->how.nearest, f->how.cubic_alpha, f->how.exclude_outside, {}, 0};
+  if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // the same where sizes are exact
+  if (r.transformation == "tf_crop_and_resize") {
+    std::optional<std::vector<double>> roi = numbers(c, 1, "roi");
+    if (!roi) return {};
+    if (static_cast<int64_t>(roi->size()) != 2 * c.rank(x)) return c.bad("roi has {} numbers", roi->size());
+    for (size_t side = 0; side < 2; ++side)
+      for (int64_t i = 2; i < c.rank(x); ++i) r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
+    r.extrapolation = f->how.extrapolation;
+  }
+  std::optional<Dims> size = c.shape(x);
+  if (f->by_sizes) {
+    std::optional<Dims> given = c.dims(3, "sizes");
+    if (!given) return {};
+    for (size_t i = 0; i < f->axes.size(); ++i) (*size)[static_cast<size_t>(f->axes[i])] = (*given)[i];
+    for (const ir::Dim& d : *size)
+      if (is_int(d) && d->ivalue < 1) return c.bad("a size is {}", d->ivalue);
+  } else {
+    std::optional<std::vector<double>> given = numbers(c, f->scales_at, "scales");
+    if (!given) return {};
+    std::vector<double> scales(static_cast<size_t>(c.rank(x)), 1);
+    for (size_t i = 0; i < f->axes.size(); ++i) scales[static_cast<size_t>(f->axes[i])] = (*given)[i];
+    size = scaled(c, x, scales);
+  }
+  if (!size) return {};
+  return {resized(c, x, *size, r)};
+}
 
 // Scales are an attribute before opset 9 and an input since.
 Values Upsample(Convert& c) {
@@ -128,74 +273,18 @@ Values Upsample(Convert& c) {
     const std::vector<float>* list = std::get_if<std::vector<float>>(&a->value);
     if (!list) return c.bad("attribute scales should be floats");
     scales = std::vector<double>(list->begin(), list->end());
+  } else if (c.has(1) && !c.known(1)) {
+    ResizeForm f;
+    f.how = {.mode = r.mode, .transformation = "asymmetric", .nearest = "floor"};
+    f.scales_at = 1;
+    for (int64_t i = 0; i < c.rank(x); ++i) f.axes.push_back(i);
+    return {resized_by_axis(c, x, f)};
   } else if (c.has(1)) {
     scales = numbers(c, 1, "scales");
   } else {
     return c.bad("scales are missing");
   }
   std::optional<Dims> size = scales ? scaled(c, x, *scales) : std::nullopt;
-  if (!size) return {};
-  return {resized(c, x, *size, r)};
-}
-
-// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), of which roi is rarely meant and one of the
-// last two is empty or absent.
-Values Resize(Convert& c) {
-  Expr x = c.input(0);
-  Resizing r;
-  r.mode = c.text("mode", "nearest");
-  std::optional<Dims> size;
-  size_t scales_at = c.opset < 11 ? 1 : 2;
-  if (c.opset >= 11) {
-    r.transformation = c.text("coordinate_transformation_mode", "half_pixel");
-    r.nearest = c.text("nearest_mode", "round_prefer_floor");
-    r.cubic_alpha = c.real("cubic_coeff_a", -0.75);
-    r.exclude_outside = c.integer("exclude_outside", 0) != 0;
-    if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // the same where sizes are exact
-    if (r.transformation == "tf_crop_and_resize") {
-      std::optional<std::vector<double>> roi = c.has(1) ? numbers(c, 1, "roi") : std::nullopt;
-      if (!roi || c.has_attribute("axes") || static_cast<int64_t>(roi->size()) != 2 * c.rank(x) || c.rank(x) < 3)
-        return c.unsupported("tf_crop_and_resize needs a roi for every axis");
-      for (size_t side = 0; side < 2; ++side)
-        for (int64_t i = 2; i < c.rank(x); ++i)
-          r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
-      r.extrapolation = c.real("extrapolation_value", 0);
-    }
-    if (c.integer("antialias", 0)) return c.unsupported("antialias is 1");
-    if (c.text("keep_aspect_ratio_policy", "stretch") != "stretch")
-      return c.unsupported("keep_aspect_ratio_policy is not 'stretch'");
-  }
-  if (r.mode != "nearest" && r.mode != "linear" && r.mode != "cubic")
-    return c.unsupported("mode is '{}'; nearest, linear and cubic can be imported", r.mode);
-  // Since opset 18 the sizes or scales may be those of some axes only.
-  int64_t rank = c.rank(x);
-  std::optional<Ints> axes = c.optional_ints("axes");
-  if (axes) {
-    axes = c.axes(*axes, rank);
-    if (!axes) return {};
-  }
-  if (c.opset >= 11 && is_given(c, 3)) {
-    std::optional<Dims> given = c.dims(3, "sizes");
-    if (!given) return {};
-    size = axes ? c.shape(x) : *given;
-    if (axes && axes->size() != given->size())
-      return c.bad("there are {} sizes for {} axes", given->size(), axes->size());
-    for (size_t i = 0; axes && i < axes->size(); ++i) (*size)[(*axes)[i]] = (*given)[i];
-    if (static_cast<int64_t>(size->size()) != rank)
-      return c.bad("there are {} sizes for the data {}", size->size(), ir::str(x->type));
-    for (const ir::Dim& d : *size)
-      if (is_int(d) && d->ivalue < 1) return c.bad("a size is {}", d->ivalue);
-  } else if (is_given(c, scales_at)) {
-    std::optional<std::vector<double>> given = numbers(c, scales_at, "scales");
-    if (!given) return {};
-    std::vector<double> scales = axes ? std::vector<double>(static_cast<size_t>(rank), 1) : *given;
-    if (axes && axes->size() != given->size())
-      return c.bad("there are {} scales for {} axes", given->size(), axes->size());
-    for (size_t i = 0; axes && i < axes->size(); ++i) scales[(*axes)[i]] = (*given)[i];
-    size = scaled(c, x, scales);
-  } else {
-    return c.bad("it has neither scales nor sizes");
-  }
   if (!size) return {};
   return {resized(c, x, *size, r)};
 }
@@ -241,8 +330,10 @@ Values SpaceToDepth(Convert& c) {
 // first. (N, 2, 3) gives (N, H, W, 2), (N, 3, 4) gives (N, D, H, W, 3).
 Values AffineGrid(Convert& c) {
   Expr theta = c.input(0);
+  if (!c.expect_rank(theta, 3, 3, "theta")) return {};
+  if (!c.known(1)) return computed_affine_grid(c, theta, c.cast(c.input(1), DType::int64()));
   std::optional<Ints> size = c.ints(1, "size");
-  if (!size || !c.expect_rank(theta, 3, 3, "theta")) return {};
+  if (!size) return {};
   const int64_t axes = static_cast<int64_t>(size->size()) - 2;
   if (axes != 2 && axes != 3) return c.bad("size is [{}], not N, C and two or three sizes", join(*size, ", "));
   if (c.extent(theta, 1) != axes || c.extent(theta, 2) != axes + 1)
@@ -278,14 +369,16 @@ Values AffineGrid(Convert& c) {
 // Cut or filled with zeros on both sides, one more behind where the difference is odd.
 Values CenterCropPad(Convert& c) {
   Expr x = c.input(0);
-  std::optional<Ints> wanted = c.ints(1, "shape"), axes = c.optional_ints("axes");
-  if (!wanted) return {};
+  std::optional<Ints> axes = c.optional_ints("axes");
   if (!axes) {
     axes = Ints();
     for (int64_t i = 0; i < c.rank(x); ++i) axes->push_back(i);
   }
   axes = c.axes(*axes, c.rank(x));
   if (!axes) return {};
+  if (!c.known(1)) return computed_crop(c, x, c.cast(c.input(1), DType::int64()), *axes);
+  std::optional<Ints> wanted = c.ints(1, "shape");
+  if (!wanted) return {};
   if (axes->size() != wanted->size()) return c.bad("shape has {} elements for {} axes", wanted->size(), axes->size());
   ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
   for (size_t i = 0; i < axes->size(); ++i) {

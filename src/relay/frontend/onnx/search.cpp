@@ -63,10 +63,50 @@ Values ScatterND(Convert& c) {
   return {c.emit("scatter_nd", {c.input(0), places_first(c, indices), c.input(2)}, {{"mode", how}})};
 }
 
+// Equal slices along an axis once. All pairs of slices are compared, element by element in order.
+static Values unique_slices(Convert& c, const Expr& x) {
+  std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
+  if (!axis) return {};
+  const ir::Dims& shape = c.shape(x);
+  int64_t size = 1, slices = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!is_int(shape[i])) return c.unsupported("slices of {}; sizes must be fixed (--shape)", ir::str(x->type));
+    int64_t& of = static_cast<int64_t>(i) == *axis ? slices : size;
+    if (__builtin_mul_overflow(of, shape[i]->ivalue, &of)) return c.bad("X is {}", ir::str(x->type));
+  }
+  if (size < 1 || slices < 1 || size > (int64_t{1} << 26) / slices / slices)
+    return c.unsupported("{} slices of {} elements; comparing all pairs would take too much memory", slices, size);
+  Ints order{*axis};
+  for (int64_t i = 0; i < c.rank(x); ++i)
+    if (i != *axis) order.push_back(i);
+  const Expr rows = c.reshape(c.transpose(x, order), {scalar::imm(slices), scalar::imm(size)});
+  const Expr left = c.expand(rows, 1), right = c.expand(rows, 0), differs = c.emit("not_equal", {left, right});
+  // (slices, slices): which two are equal, and which is less at the first place where they differ.
+  const Expr same = c.emit("logical_not", {c.reduce("any", differs, {2}, false)});
+  auto first_of = [&](const Expr& e, int64_t along) {
+    return c.cast(c.emit("argmax", {c.cast(e, DType::int32())}, {{"axis", Ints{along}}}), DType::int64());
+  };
+  const Expr less = c.cast(c.emit("less", {left, right}), DType::int32());
+  const Expr place = c.expand(first_of(differs, 2), 2);
+  const Expr is_less = c.squeeze(c.emit("gather", {less, place}, {{"axis", int64_t{2}}}), 2);
+  const Expr rank = c.reduce("sum", c.cast(is_less, DType::int64()), {0}, false);  // how many are less than it
+  const Expr first = first_of(same, 1), counts = c.reduce("sum", c.cast(same, DType::int64()), {1}, false);
+  auto take = [&](const Expr& e, const Expr& at, int64_t along) {
+    return c.emit("take", {e, at}, {{"axis", along}, {"mode", "clip"}});
+  };
+  Expr kept = c.squeeze(places(c, c.emit("equal", {first, c.count_up(rows, 0)})), 1);
+  if (c.integer("sorted", 1)) {
+    Expr by_rank = c.emit("argsort", {take(rank, kept, 0)}, {{"axis", int64_t{0}}, {"dtype", DType::int64()}});
+    kept = take(kept, by_rank, 0);
+  }
+  const Expr inverse = first_of(c.emit("equal", {c.expand(first, 1), c.expand(kept, 0)}), 1);
+  return {take(x, kept, *axis), kept, inverse, take(counts, kept, 0)};
+}
+
 // Equal elements once, in order of size or of their first place.
 Values Unique(Convert& c) {
   Expr x = c.input(0);
-  if (c.has_attribute("axis") && c.rank(x) != 1) return c.unsupported("unique slices along an axis");
+  if (c.has_attribute("axis") && c.rank(x) != 1) return unique_slices(c, x);
   x = c.reshape(x, [&] {
     scalar::Expr count = scalar::imm(1);
     for (const ir::Dim& d : c.shape(x)) count = count * d;

@@ -1,7 +1,7 @@
 // Operators that make shapes or change them. What they do to known elements (sizes) is done at import.
 #include <algorithm>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {
@@ -139,6 +139,7 @@ Values Flatten(Convert& c) {
 Values Squeeze(Convert& c) {
   Dims from = shape_of_input(c), to;
   int64_t rank = static_cast<int64_t>(from.size());
+  if (!c.has_attribute("axes") && c.has(1) && !c.known(1)) return {c.emit("dyn.squeeze", {c.input(0), c.input(1)})};
   std::optional<Ints> given = c.ints_attribute_or_input("axes", 1);
   if (c.failed()) return {};
   Ints all;
@@ -155,6 +156,8 @@ Values Squeeze(Convert& c) {
 
 Values Unsqueeze(Convert& c) {
   Dims to = shape_of_input(c);
+  if (!c.has_attribute("axes") && c.has(1) && !c.known(1))
+    return computed_unsqueeze(c, c.input(0), c.cast(c.input(1), DType::int64()));
   std::optional<Ints> given = c.ints_attribute_or_input("axes", 1);
   if (c.failed()) return {};
   if (!given) return c.bad("axes is missing");
@@ -224,6 +227,8 @@ Values Expand(Convert& c) {
 
 Values Tile(Convert& c) {
   Expr x = c.input(0);
+  if (c.opset < 6) return c.unsupported("Tile of opset {}; export the model with opset 6 or later", c.opset);
+  if (!c.known(1) && c.extent(c.input(1), 0) == c.rank(x)) return {c.emit("dyn.tile", {x, c.input(1)})};
   std::optional<Ints> reps = c.ints(1, "repeats");
   if (!reps) return {};
   if (static_cast<int64_t>(reps->size()) != c.rank(x))
@@ -250,6 +255,8 @@ Values Concat(Convert& c) {
 Values Split(Convert& c) {
   Dims shape = shape_of_input(c);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), static_cast<int64_t>(shape.size()));
+  if (axis && !c.has_attribute("split") && c.has(1) && !c.known(1))
+    return computed_split(c, c.input(0), c.cast(c.input(1), DType::int64()), *axis);
   std::optional<Ints> given = c.ints_attribute_or_input("split", 1);
   if (!axis || c.failed()) return {};
   int64_t parts = static_cast<int64_t>(c.node.outputs.size());
@@ -302,8 +309,12 @@ Values Split(Convert& c) {
 
 Values Constant(Convert& c) {
   for (const Attribute& a : c.node.attributes) {
-    if (a.name == "value" && std::holds_alternative<std::shared_ptr<const TensorData>>(a.value))
-      return {c.constant(c.tensor(*std::get<std::shared_ptr<const TensorData>>(a.value)))};
+    if (a.name == "value" && std::holds_alternative<std::shared_ptr<const TensorData>>(a.value)) {
+      const TensorData& data = *std::get<std::shared_ptr<const TensorData>>(a.value);
+      Value value(c.constant(c.tensor(data)));
+      if (!element_dtype(data.type)) value.carried = data.type;
+      return {value};
+    }
     if (a.name == "value_float") return {c.scalar(c.real(a.name, 0), DType::float32())};
     if (a.name == "value_int") return {known_scalar(scalar::imm(c.integer(a.name, 0)), DType::int64())};
     if (a.name == "value_ints") {
@@ -358,6 +369,16 @@ Values ConstantOfShape(Convert& c) {
 Values Pad(Convert& c) {
   Expr x = c.input(0);
   int64_t rank = c.rank(x);
+  const std::string mode = c.text("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    return c.bad("mode is '{}', not constant, edge, reflect or wrap", mode);
+  Expr value = c.has(2) ? c.input(2) : c.scalar(c.real("value", 0), c.dtype(x));
+  if (c.rank(value) > 0) value = c.reshape(value, {});
+  const bool computed = (c.has(1) && !c.known(1)) || (c.has(3) && !c.known(3));
+  if (c.opset >= 11 && (computed || mode == "wrap")) {
+    auto list = [&](size_t i) { return c.has(i) ? c.cast(c.input(i), DType::int64()) : Expr(); };
+    return computed_pad(c, x, list(1), list(3), value, mode);
+  }
   std::optional<Ints> pads = c.ints_attribute_or_input(c.opset < 2 ? "paddings" : "pads", 1);
   if (c.failed()) return {};
   if (!pads) return c.bad("pads is missing");
@@ -378,12 +399,7 @@ Values Pad(Convert& c) {
       if (amount < -INT32_MAX || amount > INT32_MAX) return c.bad("pads is [{}]", join(*pads, ", "));
       width[static_cast<size_t>((*axes)[i])][side] = amount;
     }
-  std::string mode = c.text("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect")
-    return c.unsupported("mode is '{}'; constant, edge and reflect can be imported", mode);
   if (std::all_of(pads->begin(), pads->end(), [](int64_t amount) { return amount == 0; })) return {x};
-  Expr value = c.has(2) ? c.input(2) : c.scalar(c.real("value", 0), c.dtype(x));
-  if (c.rank(value) > 0) value = c.reshape(value, {});
   return {c.pad(x, std::move(width), value, mode)};
 }
 

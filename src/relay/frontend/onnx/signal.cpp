@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {
@@ -14,10 +14,19 @@ namespace {
 
 // a - b cos(2 pi i / n) + c cos(4 pi i / n)
 Values window(Convert& c, double a, double b, double d) {
-  std::optional<double> size = c.number(0, "the window's size");
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
-  if (!size) return {};
   if (!dtype || !dtype->is_float()) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
+  if (!c.known(0)) {
+    const DType exact = DType::float64();
+    Expr count = c.rank(c.input(0)) > 0 ? c.reshape(c.input(0), {}) : c.input(0);
+    Expr steps = c.cast(count, exact), at = c.cast(numbers_to(c, c.cast(count, DType::int64())), exact);
+    if (!c.integer("periodic", 1)) steps = c.add(steps, -1);
+    Expr angle = c.multiply(c.divide(at, steps), 2 * std::numbers::pi);
+    auto wave = [&](double times, double by) { return c.multiply(c.emit("cos", {c.multiply(angle, times)}), by); };
+    return {c.cast(c.add(c.subtract(wave(2, d), wave(1, b)), a), *dtype)};
+  }
+  std::optional<double> size = c.number(0, "the window's size");
+  if (!size) return {};
   if (!(*size >= 0 && *size < 1e9)) return c.bad("the window's size is {}", *size);
   const int64_t n = static_cast<int64_t>(*size);
   if (!c.may_make(n, *dtype)) return {};
@@ -84,6 +93,39 @@ Expr stacked(Convert& c, const Complex& x) {
   return c.concatenate({c.expand(x.real, rank), c.expand(x.imaginary, rank)}, rank);
 }
 
+// The axis as the last one: where axis and last change places.
+Ints with_last(int64_t rank, int64_t axis) {
+  Ints order;
+  for (int64_t i = 0; i < rank; ++i) order.push_back(i);
+  std::swap(order[static_cast<size_t>(axis)], order[static_cast<size_t>(rank - 1)]);
+  return order;
+}
+
+// The real signal of n elements that a transform of one side belongs to: the other side mirrors it.
+Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
+  const int64_t half = n / 2 + 1, given = c.extent(x, axis).value_or(0);
+  if (n < 1) return c.bad("a signal of {} elements", n);
+  if (given > half) x = c.slice(x, axis, 0, half);
+  if (given < half) {
+    ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
+    width[static_cast<size_t>(axis)][1] = half - given;
+    x = c.pad(x, width, c.scalar(0, c.dtype(x)), "constant");
+  }
+  std::optional<Complex> both = parts(c, x);
+  if (!both || !both->imaginary) return c.failed() ? Values() : c.bad("a transform of one side is complex");
+  Tensor places = Tensor::empty({n}, DType::int64()), signs = Tensor::empty({n}, c.dtype(x));
+  for (int64_t i = 0; i < n; ++i) places.set_int(i, i < half ? i : n - i), signs.set(i, i < half ? 1 : -1);
+  const Ints order = with_last(c.rank(both->real), axis);
+  const Expr at = c.constant(std::move(places));
+  auto mirrored = [&](const Expr& e) {
+    return c.emit("take", {c.transpose(e, order), at}, {{"axis", c.rank(e) - 1}, {"mode", "clip"}});
+  };
+  Expr imaginary = c.multiply(mirrored(both->imaginary), c.constant(std::move(signs)));
+  std::optional<Complex> y = transformed(c, {mirrored(both->real), imaginary}, n, n, true);
+  if (!y) return {};
+  return {c.expand(c.transpose(y->real, order), c.rank(y->real))};
+}
+
 }  // namespace
 
 Values HannWindow(Convert& c) { return window(c, 0.5, 0.5, 0); }
@@ -94,7 +136,6 @@ Values BlackmanWindow(Convert& c) { return window(c, 0.42, 0.5, 0.08); }
 Values DFT(Convert& c) {
   Expr x = c.input(0);
   const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
-  if (inverse && onesided) return c.unsupported("the inverse of a transform of one side");
   int64_t where = c.integer("axis", 1);
   if (c.opset >= 20) {
     std::optional<double> given = c.has(2) ? c.number(2, "axis") : std::optional(-2.0);
@@ -106,13 +147,14 @@ Values DFT(Convert& c) {
   if (*axis == c.rank(x) - 1) return c.bad("axis {} is that of real and imaginary parts", where);
   std::optional<int64_t> extent = c.extent(x, *axis);
   if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", *axis, ir::str(x->type));
-  int64_t n = *extent;
+  int64_t n = inverse && onesided ? 2 * (*extent - 1) : *extent;
   if (c.has(1)) {
     std::optional<double> length = c.number(1, "dft_length");
     if (!length) return {};
     if (!(*length >= 1 && *length < 1e6)) return c.bad("dft_length is {}", *length);
     n = static_cast<int64_t>(*length);
   }
+  if (inverse && onesided) return real_inverse(c, x, *axis, n);
   if (n < *extent) x = c.slice(x, *axis, 0, n);
   if (n > *extent) {
     ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
@@ -122,9 +164,7 @@ Values DFT(Convert& c) {
   std::optional<Complex> both = parts(c, x);
   if (!both) return {};
   const int64_t last = c.rank(both->real) - 1;
-  Ints order;
-  for (int64_t i = 0; i <= last; ++i) order.push_back(i);
-  std::swap(order[static_cast<size_t>(*axis)], order[static_cast<size_t>(last)]);
+  const Ints order = with_last(last + 1, *axis);
   auto turned = [&](const Expr& e) { return e ? c.transpose(e, order) : e; };
   std::optional<Complex> y =
       transformed(c, {turned(both->real), turned(both->imaginary)}, n, onesided ? n / 2 + 1 : n, inverse);

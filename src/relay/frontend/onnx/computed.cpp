@@ -1,0 +1,199 @@
+#include "relay/frontend/onnx/computed.h"
+
+namespace relay::onnx {
+
+using ir::Expr;
+using ir::Ints;
+
+Expr element(Convert& c, const Expr& list, int64_t i) {
+  return c.emit("take", {list, c.integer_scalar(i)}, {{"axis", int64_t{0}}});
+}
+
+Expr numbers_to(Convert& c, const Expr& end) {
+  return c.emit("arange", {c.integer_scalar(0), end, c.integer_scalar(1)}, {{"dtype", DType::int64()}});
+}
+
+namespace {
+
+Expr between(Convert& c, const Expr& e, const Expr& low, const Expr& high) {
+  return c.emit("maximum", {c.emit("minimum", {e, high}), low});
+}
+
+Expr picked(Convert& c, const Expr& x, const Expr& places, int64_t axis) {
+  return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
+}
+
+// A list of one value for each of some axes, as a value for each axis there is; `otherwise` where it is not named.
+struct ByAxis {
+  Convert& c;
+  Expr axes;  // null: the first ones in order
+  int64_t rank;
+
+  Expr value(const Expr& list, int64_t axis, const Expr& otherwise) const {
+    if (!axes) return axis < c.extent(list, 0).value_or(0) ? element(c, list, axis) : otherwise;
+    auto names = [&](int64_t i) { return c.emit("equal", {axes, c.integer_scalar(i)}); };
+    Expr here = c.emit("logical_or", {names(axis), names(axis - rank)});
+    Expr sum = c.reduce("sum", c.emit("where", {here, list, c.integer_scalar(0)}), {}, false);
+    return c.emit("where", {c.emit("any", {here}), sum, otherwise});
+  }
+};
+
+// An expression of int64 from input i, or null.
+Expr list_input(Convert& c, size_t i) { return c.has(i) ? c.cast(c.input(i), DType::int64()) : Expr(); }
+
+// e in the shape (1, .., size of e, .., 1): along one of `rank` axes.
+Expr along_axis_of(Convert& c, Expr e, int64_t axis, int64_t rank) {
+  for (int64_t i = 0; i < axis; ++i) e = c.expand(e, 0);
+  for (int64_t i = axis + 1; i < rank; ++i) e = c.expand(e, i);
+  return e;
+}
+
+// Elements of x along an axis, and `value` at places that it does not have.
+Expr filled(Convert& c, const Expr& x, const Expr& places, int64_t axis, const Expr& value) {
+  Expr inside = c.emit("logical_and", {c.emit("less_equal", {c.integer_scalar(0), places}),
+                                       c.emit("less", {places, c.size_of(x, axis)})});
+  return c.emit("where", {along_axis_of(c, inside, axis, c.rank(x)), picked(c, x, places, axis), value});
+}
+
+}  // namespace
+
+Values computed_slice(Convert& c) {
+  Expr x = c.input(0), starts = list_input(c, 1), ends = list_input(c, 2), steps = list_input(c, 4);
+  if (!c.expect_rank(starts, 1, 1, "starts") || !c.expect_rank(ends, 1, 1, "ends")) return {};
+  std::optional<int64_t> count = c.extent(starts, 0);
+  if (!count && !c.has(3)) return c.unsupported("a slice along as many axes as starts has when the model runs");
+  const ByAxis by{c, list_input(c, 3), c.rank(x)};
+  std::optional<Ints> known = c.has(3) && c.known(3) ? c.ints(3, "axes") : std::nullopt;
+  if (known) known = c.axes(*known, c.rank(x));
+  const Expr zero = c.integer_scalar(0), one = c.integer_scalar(1);
+  for (int64_t axis = 0; axis < c.rank(x) && !c.failed(); ++axis) {
+    if (known && std::find(known->begin(), known->end(), axis) == known->end()) continue;
+    if (!by.axes && axis >= *count) break;
+    Expr size = c.size_of(x, axis), last = c.add(size, -1), step = steps ? by.value(steps, axis, one) : one;
+    Expr up = c.emit("greater", {step, zero});
+    // Below zero from the end, then cut to the axis; a backward slice may end before the first element.
+    auto bound = [&](const Expr& list, const Expr& otherwise, const Expr& least) {
+      Expr at = by.value(list, axis, otherwise);
+      Expr front = c.emit("where", {c.emit("less", {at, zero}), c.add(at, size), at});
+      return c.emit("where", {up, between(c, front, zero, size), between(c, front, least, last)});
+    };
+    Expr begin = bound(starts, zero, zero), end = bound(ends, size, c.integer_scalar(-1));
+    x = picked(c, x, c.emit("arange", {begin, end, step}), axis);
+  }
+  return {x};
+}
+
+Values computed_unsqueeze(Convert& c, const Expr& x, const Expr& axes) {
+  std::optional<int64_t> count = c.extent(axes, 0);
+  if (!c.expect_rank(axes, 1, 1, "axes")) return {};
+  if (!count) return c.unsupported("as many new axes as a list has when the model runs");
+  const int64_t rank = c.rank(x) + *count;
+  if (c.rank(x) == 0) return {c.reshape(x, ir::Dims(static_cast<size_t>(rank), scalar::imm(1)))};
+  Expr places = numbers_to(c, c.integer_scalar(rank)), zero = c.integer_scalar(0), one = c.integer_scalar(1);
+  Expr front = c.emit("where", {c.emit("less", {axes, zero}), c.add(axes, static_cast<double>(rank)), axes});
+  Expr is_new = c.reduce("any", c.emit("equal", {c.expand(places, 1), c.expand(front, 0)}), {1}, false);
+  Expr kept = c.emit("cumsum", {c.emit("where", {is_new, zero, one})}, {{"axis", int64_t{0}}});
+  Expr sizes = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
+  Expr old = picked(c, sizes, c.emit("maximum", {c.add(kept, -1), zero}), 0);
+  Expr shape = c.reshape(c.emit("where", {is_new, one, old}), {scalar::imm(rank)});
+  return {c.emit("dyn.reshape", {x, shape})};
+}
+
+Values computed_split(Convert& c, const Expr& x, const Expr& sizes, int64_t axis) {
+  if (!c.expect_rank(sizes, 1, 1, "split")) return {};
+  const int64_t parts = static_cast<int64_t>(c.node.outputs.size());
+  if (c.extent(sizes, 0).value_or(parts) != parts)
+    return c.bad("split is {}, but there are {} outputs", ir::str(sizes->type), parts);
+  Expr begin = c.integer_scalar(0);
+  Values results;
+  for (int64_t i = 0; i < parts; ++i) {
+    Expr end = c.add(begin, element(c, sizes, i));
+    results.push_back(Value(picked(c, x, c.emit("arange", {begin, end, c.integer_scalar(1)}), axis)));
+    begin = end;
+  }
+  return results;
+}
+
+Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& axes, const Expr& value,
+                    const std::string& mode) {
+  Expr x = data;
+  const int64_t rank = c.rank(x);
+  std::optional<int64_t> count = c.extent(pads, 0);
+  if (!count || *count % 2 != 0) return c.unsupported("pads is {}; two for each axis are needed", ir::str(pads->type));
+  if (!axes && *count != 2 * rank) return c.bad("pads is {} for {}", ir::str(pads->type), ir::str(x->type));
+  Expr before = c.slice(pads, 0, 0, *count / 2), after = c.slice(pads, 0, *count / 2, *count);
+  const ByAxis by{c, axes, rank};
+  const Expr zero = c.integer_scalar(0), one = c.integer_scalar(1);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    Expr size = c.size_of(x, axis), front = by.value(before, axis, zero);
+    Expr places = c.subtract(numbers_to(c, c.add(c.add(size, front), by.value(after, axis, zero))), front);
+    if (mode == "constant") {
+      x = filled(c, x, places, axis, value);
+      continue;
+    }
+    if (mode == "wrap") places = c.emit("floor_mod", {places, size});
+    if (mode == "reflect") {
+      Expr period = c.emit("maximum", {c.multiply(c.add(size, -1), c.integer_scalar(2)), one});
+      places = c.emit("floor_mod", {places, period});
+      places = c.emit("minimum", {places, c.subtract(period, places)});
+    }
+    x = picked(c, x, places, axis);
+  }
+  return {x};
+}
+
+Values computed_crop(Convert& c, const Expr& data, const Expr& shape, const Ints& axes) {
+  Expr x = data;
+  const Expr two = c.integer_scalar(2);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Expr to = element(c, shape, static_cast<int64_t>(i)), size = c.size_of(x, axes[i]);
+    Expr cut = c.emit("floor_divide", {c.subtract(size, to), two});
+    Expr added = c.emit("floor_divide", {c.subtract(to, size), two});
+    Expr first = c.emit("where", {c.emit("less", {to, size}), cut, c.emit("negative", {added})});
+    x = filled(c, x, c.add(numbers_to(c, to), first), axes[i], c.scalar(0, c.dtype(x)));
+  }
+  return {x};
+}
+
+Values computed_affine_grid(Convert& c, const Expr& theta, const Expr& size) {
+  const std::optional<int64_t> count = c.extent(size, 0);
+  if (!count || (*count != 4 && *count != 5)) return c.unsupported("size is {}", ir::str(size->type));
+  const int64_t axes = *count - 2;
+  const DType dtype = c.dtype(theta);
+  if (c.extent(theta, 1) != axes || c.extent(theta, 2) != axes + 1)
+    return c.bad("theta is {}, not (N, {}, {})", ir::str(theta->type), axes, axes + 1);
+  // Column k of theta as (N, 1, .., axes).
+  auto column = [&](int64_t k) {
+    Expr e = c.squeeze(c.slice(theta, 2, k, k + 1), 2);
+    for (int64_t i = 0; i < axes; ++i) e = c.expand(e, 1);
+    return e;
+  };
+  Expr grid = column(axes);
+  for (int64_t k = 0; k < axes; ++k) {
+    Expr n = element(c, size, *count - 1 - k), extent = c.cast(n, dtype), at = c.cast(numbers_to(c, n), dtype);
+    Expr place = c.add(c.divide(c.add(c.multiply(at, 2.0), 1), extent), -1);
+    if (c.integer("align_corners", 0)) {
+      Expr last = c.emit("maximum", {c.add(extent, -1), c.scalar(1, dtype)});
+      place = c.add(c.divide(c.multiply(at, 2.0), last), -1);
+      place = c.emit("where", {c.emit("equal", {n, c.integer_scalar(1)}), c.scalar(0, dtype), place});
+    }
+    grid = c.add(grid, c.multiply(column(k), along_axis_of(c, place, axes - k, axes + 2)));
+  }
+  return {grid};
+}
+
+Expr along_computed(Convert& c, const Expr& axis, int64_t rank, function_ref<Expr(int64_t axis)> along) {
+  Expr at = c.cast(c.rank(axis) > 0 ? c.reshape(axis, {}) : axis, DType::int64());
+  at = c.emit("where", {c.emit("less", {at, c.integer_scalar(0)}), c.add(at, static_cast<double>(rank)), at});
+  Expr result = along(0);
+  for (int64_t i = 1; i < rank; ++i) {
+    Expr other = along(i);
+    if (!result || !other) return nullptr;
+    ir::Type both = joined(result->type, other->type);
+    if (!both) return c.unsupported("an axis that is computed while the model runs");
+    result = c.choose_as(both, c.emit("equal", {at, c.integer_scalar(i)}), other, result);
+  }
+  return result;
+}
+
+}  // namespace relay::onnx

@@ -1,0 +1,25 @@
+// Forms of operators whose axes, bounds or amounts are computed while the model runs: the number of axes is known,
+// sizes are not.
+#pragma once
+
+#include "relay/frontend/onnx/convert.h"
+
+namespace relay::onnx {
+
+// Element i of a list, as a scalar.
+ir::Expr element(Convert& c, const ir::Expr& list, int64_t i);
+// 0, 1, .. before a scalar, as int64.
+ir::Expr numbers_to(Convert& c, const ir::Expr& end);
+
+Values computed_slice(Convert& c);
+Values computed_unsqueeze(Convert& c, const ir::Expr& x, const ir::Expr& axes);
+Values computed_split(Convert& c, const ir::Expr& x, const ir::Expr& sizes, int64_t axis);
+// `pads`: before every axis of `axes`, then after; null axes: all. mode: constant, edge, reflect or wrap.
+Values computed_pad(Convert& c, const ir::Expr& x, const ir::Expr& pads, const ir::Expr& axes, const ir::Expr& value,
+                    const std::string& mode);
+Values computed_crop(Convert& c, const ir::Expr& x, const ir::Expr& shape, const ir::Ints& axes);
+Values computed_affine_grid(Convert& c, const ir::Expr& theta, const ir::Expr& size);
+// What `along` gives for the axis that a scalar says; all of them have as many axes.
+ir::Expr along_computed(Convert& c, const ir::Expr& axis, int64_t rank, function_ref<ir::Expr(int64_t axis)> along);
+
+}  // namespace relay::onnx

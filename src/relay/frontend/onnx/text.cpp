@@ -1,0 +1,107 @@
+// Text as numbers.
+#include <map>
+
+#include "relay/frontend/onnx/convert.h"
+
+namespace relay::onnx::convert {
+
+using ir::Expr;
+using ir::Ints;
+
+namespace {
+
+// The n-grams of one length: their tokens in a row, and their columns in the result.
+struct Grams {
+  Ints tokens, columns;
+};
+
+std::optional<std::map<int64_t, Grams>> read_grams(Convert& c, const Ints& columns) {
+  const Ints pool = c.ints("pool_int64s"), begins = c.ints("ngram_counts");
+  std::map<int64_t, Grams> all;
+  size_t gram = 0;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const int64_t length = static_cast<int64_t>(i) + 1, begin = begins[i],
+                  end = i + 1 < begins.size() ? begins[i + 1] : static_cast<int64_t>(pool.size());
+    if (begin < 0 || end < begin || end > static_cast<int64_t>(pool.size()) || (end - begin) % length != 0)
+      return c.bad("ngram_counts is [{}] of {} tokens", join(begins, ", "), pool.size());
+    for (int64_t at = begin; at < end; at += length, ++gram) {
+      if (gram >= columns.size())
+        return c.bad("ngram_indexes has {} columns, and there are more n-grams", columns.size());
+      all[length].tokens.insert(all[length].tokens.end(), pool.begin() + at, pool.begin() + at + length);
+      all[length].columns.push_back(columns[gram]);
+    }
+  }
+  return all;
+}
+
+// How often each n-gram stands in each row of x (N, C), tokens up to `skips` apart: (N, grams).
+Expr occurrences(Convert& c, const Expr& x, const Grams& grams, int64_t length, int64_t skips) {
+  const int64_t count = static_cast<int64_t>(grams.columns.size()), tokens = c.extent(x, 1).value_or(0);
+  Expr sum;
+  for (int64_t skip = 0; skip <= (length == 1 ? 0 : skips); ++skip) {
+    const int64_t places = tokens - (length - 1) * (skip + 1);
+    if (places < 1) break;
+    Expr found;
+    for (int64_t k = 0; k < length; ++k) {
+      Ints wanted;
+      for (int64_t g = 0; g < count; ++g) wanted.push_back(grams.tokens[static_cast<size_t>(g * length + k)]);
+      Expr part = c.expand(c.slice(x, 1, k * (skip + 1), k * (skip + 1) + places), 2);
+      Expr same = c.emit("equal", {part, c.constant(Tensor::from_ints({count}, DType::int64(), wanted))});
+      found = found ? c.emit("logical_and", {found, same}) : same;
+    }
+    Expr times = c.reduce("sum", c.cast(found, DType::float32()), {1}, false);
+    sum = sum ? c.add(sum, times) : times;
+  }
+  return sum;
+}
+
+}  // namespace
+
+// How often n-grams of tokens stand in rows of tokens.
+Values TfIdfVectorizer(Convert& c) {
+  if (c.node.find("pool_strings")) return c.unsupported("its tokens are strings; only numbers can be imported");
+  const Ints columns = c.ints("ngram_indexes");
+  const std::string mode = c.text("mode", "TF");
+  if (mode != "TF" && mode != "IDF" && mode != "TFIDF") return c.bad("mode is '{}', not TF, IDF or TFIDF", mode);
+  Expr x = c.input(0);
+  if (!c.expect_rank(x, 1, 2, "X")) return {};
+  const bool row = c.rank(x) == 1;
+  x = c.cast(row ? c.expand(x, 0) : x, DType::int64());
+  if (!c.extent(x, 1)) return c.unsupported("X is {}; the number of tokens must be fixed (--shape)", ir::str(x->type));
+  std::optional<std::map<int64_t, Grams>> all = read_grams(c, columns);
+  if (!all) return {};
+  int64_t width = 0;
+  for (int64_t column : columns) {
+    if (column < 0 || column > INT32_MAX) return c.bad("ngram_indexes has the column {}", column);
+    width = std::max(width, column + 1);
+  }
+  const int64_t least = c.integer("min_gram_length", 1), most = c.integer("max_gram_length", 1),
+                skips = c.integer("max_skip_count", 0);
+  if (skips < 0 || skips > 1024) return c.bad("max_skip_count is {}", skips);
+  if (!c.may_make(width, DType::float32())) return {};
+  // Columns that no n-gram has are 0: the first of all.
+  ir::Exprs parts{
+      c.multiply(c.cast(c.emit("full_like", {c.slice(x, 1, 0, 1), c.integer_scalar(0)}), DType::float32()), 0.0)};
+  Ints order(static_cast<size_t>(width), 0);
+  int64_t next = 1;
+  for (const auto& [length, grams] : *all) {
+    Expr counts = length >= least && length <= most ? occurrences(c, x, grams, length, skips) : Expr();
+    if (!counts) continue;
+    parts.push_back(counts);
+    for (int64_t column : grams.columns) order[static_cast<size_t>(column)] = next++;
+  }
+  if (c.failed()) return {};
+  Expr y = c.emit("take", {c.concatenate(parts, 1), c.constant(Tensor::from_ints({width}, DType::int64(), order))},
+                  {{"axis", int64_t{1}}, {"mode", "clip"}});
+  if (mode == "IDF") y = c.emit("minimum", {y, c.scalar(1, DType::float32())});
+  if (const auto* weights = c.value_of<std::vector<float>>("weights"); weights && mode != "TF") {
+    if (weights->size() != columns.size())
+      return c.bad("it has {} weights for {} n-grams", weights->size(), columns.size());
+    Tensor scale = Tensor::full({width}, DType::float32(), 1);
+    for (size_t i = 0; i < columns.size(); ++i) scale.set(columns[i], static_cast<double>((*weights)[i]));
+    y = c.multiply(y, c.constant(std::move(scale)));
+  }
+  return {row ? c.squeeze(y, 0) : y};
+}
+
+}  // namespace relay::onnx::convert

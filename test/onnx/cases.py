@@ -1,0 +1,214 @@
+"""The cases of ONNX's backend suite: models, inputs, what they must give, and how results are compared."""
+
+import dataclasses
+import os
+import re
+import warnings
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+
+# Inputs that decide ranks, axes or sizes, by operator. In (b) they are constants.
+REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+DECIDING = {
+    "AffineGrid": (1,),
+    "BlackmanWindow": (0,),
+    "CenterCropPad": (1,),
+    "Col2Im": (1, 2),
+    "ConstantOfShape": (0,),
+    "CumProd": (1,),
+    "CumSum": (1,),
+    "DFT": (1, 2),
+    "Expand": (1,),
+    "HammingWindow": (0,),
+    "HannWindow": (0,),
+    "If": (0,),
+    "Loop": (0,),
+    "MaxUnpool": (2,),
+    "MelWeightMatrix": (0, 1, 2, 3, 4),
+    "NonMaxSuppression": (2,),
+    "OneHot": (1,),
+    "Pad": (1, 3),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "Resize": (1, 2, 3),
+    "STFT": (1, 3),
+    "SequenceAt": (1,),
+    "SequenceErase": (1,),
+    "SequenceInsert": (2,),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "SplitToSequence": (1,),
+    "Squeeze": (1,),
+    "Tile": (1, 2),
+    "TopK": (1,),
+    "Unsqueeze": (1,),
+    "Upsample": (1,),
+} | {f"Reduce{name}": (1,) for name in REDUCTIONS}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """`op`: what it is an example of; `deciding`: names of the graph's inputs that decide ranks, axes or sizes."""
+
+    name: str
+    kind: str
+    model: onnx.ModelProto
+    test: object  # onnx's own
+    op: str
+    deciding: tuple
+
+    rtol = property(lambda self: self.test.rtol)
+    atol = property(lambda self: self.test.atol)
+
+
+def _deciding(model):
+    names = set()
+    for node in model.graph.node:
+        for place in DECIDING.get(node.op_type, ()) if node.domain == "" else ():
+            if place < len(node.input):
+                names.add(node.input[place])
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return tuple(port.name for port in model.graph.input if port.name in names - weights)
+
+
+def find_cases():
+    """Of an example that is a function expanded, operator and deciding inputs are those of the example itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # they divide by zero on purpose
+        found = [(kind, test) for kind in KINDS for test in load_model_tests(kind=kind)]
+    models = {
+        test.name: test.model if test.model is not None else onnx.load(os.path.join(test.model_dir, "model.onnx"))
+        for _, test in found
+    }
+    cases = []
+    for kind, test in found:
+        model = models.get(re.sub(r"_expanded(_ver\d+)?$", "", test.name), models[test.name])
+        node = model.graph.node[0] if len(model.graph.node) == 1 else model.graph.node[-1]
+        op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        cases.append(Case(test.name, kind, models[test.name], test, op if kind == "node" else "", _deciding(model)))
+    return cases
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+def _value(value, port):
+    """An array, a list of them, or None."""
+    if isinstance(value, bytes):
+        kind = port.type.WhichOneof("value")
+        value = {"sequence_type": onnx.SequenceProto, "optional_type": onnx.OptionalProto}.get(
+            kind, onnx.TensorProto
+        ).FromString(value)
+    if isinstance(value, onnx.SequenceProto):
+        return numpy_helper.to_list(value)
+    if isinstance(value, onnx.OptionalProto):
+        return numpy_helper.to_optional(value)
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    if isinstance(value, list | tuple):
+        return [_value(one, port) for one in value]
+    return None if value is None else np.asarray(value)
+
+
+def _of_files(folder, what):
+    count = len([file for file in os.listdir(folder) if file.startswith(what)])
+    values = []
+    for i in range(count):
+        with open(os.path.join(folder, f"{what}_{i}.pb"), "rb") as file:
+            values.append(file.read())
+    return values
+
+
+def data_sets(case):
+    """(inputs by name, expected outputs) of each set of data."""
+    graph = case.model.graph
+    weights = {tensor.name for tensor in graph.initializer}
+    sets = case.test.data_sets
+    if sets is None:
+        folders = sorted(f for f in os.listdir(case.test.model_dir) if f.startswith("test_data_set"))
+        folders = [os.path.join(case.test.model_dir, folder) for folder in folders]
+        sets = [(_of_files(folder, "input"), _of_files(folder, "output")) for folder in folders]
+    for inputs, outputs in sets:
+        ports = list(graph.input)
+        if len(inputs) != len(ports):
+            ports = [port for port in ports if port.name not in weights]
+        given = {port.name: _value(value, port) for port, value in zip(ports, inputs, strict=False)}
+        yield given, [_value(value, port) for value, port in zip(outputs, graph.output, strict=True)]
+
+
+def specialised(case, given):
+    """The model with deciding inputs as constants, and the inputs that are left."""
+    now = onnx.ModelProto()
+    now.CopyFrom(case.model)
+    left = {}
+    for name, value in given.items():
+        if name not in case.deciding or not isinstance(value, np.ndarray):
+            left[name] = value
+            continue
+        now.graph.initializer.append(numpy_helper.from_array(value, name))
+        port = next(port for port in now.graph.input if port.name == name)
+        now.graph.input.remove(port)
+    return now, left
+
+
+def bytes_of(value):
+    """Elements that Relay has no arrays of, as the bytes that carry them: bits of short floats, values of short integers."""
+    name = getattr(getattr(value, "dtype", None), "name", "")
+    if re.fullmatch(r"float[48]_.*", name):
+        return value.view(np.uint8)
+    if name in ("int2", "int4", "uint2", "uint4"):
+        return value.astype(np.int8 if name[0] == "i" else np.uint8)
+    return value
+
+
+def arguments(model, given):
+    """In the order of the graph's inputs, without weights."""
+    return [bytes_of(given[port.name]) for port in model.graph.input if port.name in given]
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+def equal(got, expected, case):
+    """None, or what differs."""
+    if len(got) != len(expected):
+        return f"gives {len(got)} results, not {len(expected)}"
+    return next((wrong for g, e in zip(got, expected, strict=True) if (wrong := _differs(g, e, case))), None)
+
+
+def _differs(got, expected, case):
+    if expected is None or isinstance(expected, list):
+        return _list_differs(got, expected, case)
+    got = np.asarray(got)
+    if bytes_of(expected) is not expected and got.dtype == bytes_of(expected).dtype:
+        short_float = expected.dtype.name.startswith("float")
+        got = got.view(expected.dtype) if short_float else got.astype(expected.dtype)
+        return (
+            None if np.array_equal(got.astype(float), expected.astype(float), equal_nan=True) else "gives other values"
+        )
+    if got.dtype != expected.dtype:
+        return f"gives {got.dtype}, not {expected.dtype}"
+    if got.shape != expected.shape:
+        return "gives another shape"
+    if got.dtype.kind in "iub":
+        return None if np.array_equal(got, expected) else "gives other values"
+    try:
+        unit = np.finfo(expected.dtype).eps
+    except ValueError:
+        import ml_dtypes
+
+        unit = ml_dtypes.finfo(expected.dtype).eps
+    got, wanted = got.astype(float), expected.astype(float)
+    # Sums that come close to zero carry the rounding of their terms, which are as large as other elements.
+    largest = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
+    rtol, atol = max(case.rtol, float(unit)), max(case.atol, 4 * float(unit) * largest)
+    return None if np.allclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True) else "gives other values"
+
+
+def _list_differs(got, expected, case):
+    if isinstance(expected, list):  # a sequence is a tuple, and one of one tensor the tensor
+        got = list(got) if isinstance(got, tuple | list) else [got]
+    if expected is None or not isinstance(got, list):
+        return None if got is expected else "gives a value of another kind"
+    return equal(got, expected, case)

@@ -1,0 +1,95 @@
+"""docs/onnx-support.md, from the outcomes of a run."""
+
+import collections
+import pathlib
+
+import onnx
+
+HEAD = """<!-- Written by make test-onnx. Do not edit. -->
+
+# ONNX: what is supported
+
+`make test-onnx` runs the backend suite of onnx {version} and writes this page:
+{kinds}. A function that stands for an operator is a case of its own. Strings and complex numbers are not Relay's; cases that need them count as failures.
+
+Bytes carry elements that Relay has no arrays of: `uint8` the bits of floats of 4 and 8 bits and the values of `uint2` and `uint4`,
+`int8` those of `int2` and `int4`. A sequence that a graph gives is a tuple. `ZipMap` gives the scores as an array, columns in the
+order of the labels.
+
+- **(a)**: every input of the graph is given when the model runs; no value is read at import.
+- **(b)**: inputs that decide ranks, axes or sizes (`shape`, `axes`, `k`, a count of steps; the list is `DECIDING` in
+  `test/onnx/cases.py`) are constants.
+
+| executor | (a) | (b) |
+| --- | --- | --- |
+{rows}
+| no kernel, because all was folded | {folded[a]} | {folded[b]} |
+
+The virtual machine and machine code run kernels that were compiled; the evaluator has no part in them.
+"""
+
+
+def _share(results, executor):
+    passed = sum(r["outcome"][executor] == "passed" for r in results)
+    return f"{passed} of {len(results)}, {passed / max(len(results), 1):.1%}"
+
+
+def _passes(result):
+    return all(why == "passed" for why in result["outcome"].values())
+
+
+def _reason(result):
+    return next((why for why in result["outcome"].values() if why != "passed"), "")
+
+
+def _domains():
+    """(title, domain, prefix of names in the outcomes)."""
+    return (
+        ("ai.onnx", "", ""),
+        ("ai.onnx.ml", "ai.onnx.ml", "ai.onnx.ml."),
+        ("ai.onnx.preview.training", "ai.onnx.preview.training", "ai.onnx.preview.training."),
+    )
+
+
+def _operator_rows(by_mode, domain, prefix):
+    versions = collections.defaultdict(set)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == domain:
+            versions[schema.name].add(schema.since_version)
+    rows = []
+    for name in sorted(versions):
+        cells = []
+        for mode in "ab":
+            mine = [r for r in by_mode[mode] if r["op"] == prefix + name]
+            cells.append(f"{sum(map(_passes, mine))} of {len(mine)}" if mine else "")
+        failing = [r for r in by_mode["b"] + by_mode["a"] if r["op"] == prefix + name and not _passes(r)]
+        reasons = list(dict.fromkeys(_reason(r) for r in failing))
+        why = "; ".join(reasons[:2]).replace("|", "\\|")
+        rows.append(f"| {name} | {', '.join(map(str, sorted(versions[name])))} | {' | '.join(cells)} | {why} |")
+    return rows
+
+
+def write_page(results, path):
+    """Counts, operators, and every reason with the number of its cases."""
+    by_mode = {mode: [r for r in results if r["mode"] == mode] for mode in "ab"}
+    rows = [
+        f"| {executor} | {_share(by_mode['a'], executor)} | {_share(by_mode['b'], executor)} |"
+        for executor in results[0]["outcome"]
+    ]
+    kinds = collections.Counter(r["kind"] for r in by_mode["a"])
+    text = HEAD.format(
+        version=onnx.__version__,
+        kinds=", ".join(f"{count} cases of kind {kind}" for kind, count in kinds.items()),
+        rows="\n".join(rows),
+        folded={mode: sum(r["folded"] is True for r in by_mode[mode]) for mode in "ab"},
+    )
+    for title, domain, prefix in _domains():
+        text += f"\n## {title}\n\nCases that pass on every executor; a blank: the suite has none.\n\n"
+        text += "| operator | since opset | (a) | (b) | what fails |\n| --- | --- | --- | --- | --- |\n"
+        text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n"
+    for mode in "ab":
+        reasons = collections.Counter(_reason(r) for r in by_mode[mode] if not _passes(r))
+        text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"
+        for why, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+            text += f"| {count} | {why.replace('|', chr(92) + '|')} |\n"
+    pathlib.Path(path).write_text(text)

@@ -1,0 +1,201 @@
+"""ONNX's own backend suite through Relay, and the page docs/onnx-support.md.
+
+    make test-onnx                              all cases, every executor; writes the page
+    make test-onnx ONNX='--only scatter --show' some of them, with what each failure says; writes nothing
+
+Each case is a model with inputs and what they must give; it runs twice: (a) with every input of the graph given when the model
+runs, so that no value is read at import, and (b) with those inputs as constants that decide ranks, axes or sizes. A case runs in
+a process of its own list with a limit on time and memory; one that dies is a failure, and the others go on.
+"""
+
+import argparse
+import collections
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import pathlib
+import re
+import resource
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+from cases import arguments, data_sets, equal, find_cases, specialised
+from page import write_page
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXECUTORS = ("debug", "vm", "aot")
+
+
+# --- one case ---------------------------------------------------------------------------------------------------------
+def reason_of(error):
+    """One line that is the same for failures alike: names, numbers and types are left out."""
+    text = str(error).strip()
+    found = re.search(r"error\[(R\d+)\]: (.*)", text)
+    line = found.group(2) if found else (text.splitlines() or [type(error).__name__])[0]
+    line = re.sub(r"^(\w+) (?:'[^']*'|that makes '[^']*'): ", r"\1: ", line)
+    line = re.sub(r"'[^']*'", "'..'", line)
+    line = re.sub(r"Tensor\[[^\]]*\]", "Tensor[..]", line)
+    line = re.sub(r"\(opset \d+\) ", "", line)
+    line = re.sub(r"\b\d+\b", "N", line)
+    return f"{found.group(1)}: {line}" if found else line[:160]
+
+
+def run_case(case, mode, executors, folder):
+    """For each executor "passed" or a reason; and whether the compiled model has no kernel."""
+    import relay
+
+    outcome, folded = {}, None
+    results = []
+    for given, expected in data_sets(case):
+        now, values = (case.model, given) if mode == "a" else specialised(case, given)
+        path = os.path.join(folder, "model.onnx")
+        onnx.save(now, path)
+        try:
+            module = relay.load(path)
+        except Exception as error:  # whatever it is, it is this case's reason
+            return dict.fromkeys(executors, reason_of(error)), None
+        for executor in executors:
+            try:
+                values_now = arguments(now, values)
+                if executor == "debug":
+                    got = relay.evaluate(module, values_now)
+                else:
+                    compiled = relay.compile(module, executor=executor, threads=1)
+                    if executor == "vm":
+                        folded = not compiled.report["kernels"]
+                    got = compiled(*values_now)
+                got = list(got) if isinstance(got, tuple) and len(expected) != 1 else [got]
+                wrong = equal(got, expected, case)
+            except Exception as error:
+                wrong = reason_of(error)
+            results.append((executor, wrong))
+    for executor, wrong in results:
+        if outcome.get(executor, "passed") == "passed":
+            outcome[executor] = wrong or "passed"
+    return outcome, folded
+
+
+def worker(connection, cases, executors, memory):
+    """Runs what it is told to until it is told None."""
+    os.environ["RELAY_THREADS"] = "1"
+    np.seterr(all="ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory() as folder:
+        while (job := connection.recv()) is not None:
+            number, mode = job
+            connection.send(run_case(cases[number], mode, executors, folder))
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+class Workers:
+    """Processes that run cases; one that takes too long or dies is replaced."""
+
+    def __init__(self, cases, options):
+        self.cases, self.options = cases, options
+        self.context = multiprocessing.get_context("fork")
+        self.busy = {}  # connection: (process, job, since)
+
+    def start(self):
+        here, there = self.context.Pipe()
+        memory = self.options.memory << 20
+        process = self.context.Process(
+            target=worker, args=(there, self.cases, self.options.executors, memory), daemon=True
+        )
+        process.start()
+        there.close()
+        return here, process
+
+    def run(self, jobs):
+        """Yields (job, outcome, folded) in the order in which they end."""
+        waiting = collections.deque(jobs)
+        idle = [self.start() for _ in range(min(self.options.jobs, len(jobs)))]
+        while waiting or self.busy:
+            while idle and waiting:
+                connection, process = idle.pop()
+                job = waiting.popleft()
+                connection.send(job)
+                self.busy[connection] = (process, job, time.monotonic())
+            for connection in multiprocessing.connection.wait(list(self.busy), timeout=1):
+                process, job, _ = self.busy.pop(connection)
+                try:
+                    yield job, *connection.recv()
+                    idle.append((connection, process))
+                except EOFError:
+                    process.join()
+                    yield job, dict.fromkeys(self.options.executors, f"crash: exit status {process.exitcode}"), None
+                    idle.append(self.start())
+            for connection, (process, job, since) in list(self.busy.items()):
+                if time.monotonic() - since > self.options.time:
+                    process.kill()
+                    del self.busy[connection]
+                    yield job, dict.fromkeys(self.options.executors, "takes too long"), None
+                    idle.append(self.start())
+        for connection, _ in idle:
+            connection.send(None)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="a regular expression: cases whose names it finds")
+    parser.add_argument("--mode", default="ab", choices=["a", "b", "ab"])
+    parser.add_argument("--executors", default=",".join(EXECUTORS), type=lambda text: text.split(","))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--time", type=float, default=120, help="seconds a case")
+    parser.add_argument("--memory", type=int, default=12288, help="MiB of address space a process")
+    parser.add_argument("--show", action="store_true", help="print every failure")
+    parser.add_argument("--json", help="write the outcomes to this file")
+    parser.add_argument("--page", default=str(ROOT / "docs/onnx-support.md"))
+    options = parser.parse_args()
+    cases = [case for case in find_cases() if re.search(options.only, case.name)]
+    # Of a case that no input decides anything of, (b) is (a).
+    alike = {i for i, case in enumerate(cases) if not case.deciding}
+    jobs = [(i, mode) for mode in options.mode for i in range(len(cases)) if mode == "a" or i not in alike]
+    if options.mode == "b":
+        jobs += [(i, "a") for i in alike]
+    outcomes = {}
+    for done, (job, outcome, folded) in enumerate(Workers(cases, options).run(jobs), 1):
+        outcomes[job] = (outcome, folded)
+        if sys.stderr.isatty() or done % 500 == 0:
+            print(f"\r{done} of {len(jobs)}", end="\n" if done % 500 == 0 else "", file=sys.stderr, flush=True)
+    for i in alike:
+        if (i, "a") in outcomes:
+            outcomes[(i, "b")] = outcomes[(i, "a")]
+    results = [
+        {"name": case.name, "kind": case.kind, "op": case.op, "mode": mode, "outcome": outcomes[i, mode][0]}
+        | {"folded": outcomes[i, mode][1]}
+        for mode in options.mode
+        for i, case in enumerate(cases)
+        if (i, mode) in outcomes
+    ]
+    report(results, options)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(results, indent=0))
+    if not options.only and options.mode == "ab" and options.executors == list(EXECUTORS):
+        write_page(results, options.page)
+    crashed = [r for r in results if any(why.startswith("crash") for why in r["outcome"].values())]
+    return 1 if crashed else 0
+
+
+def report(results, options):
+    for mode in options.mode:
+        here = [r for r in results if r["mode"] == mode]
+        for executor in options.executors:
+            passed = sum(r["outcome"][executor] == "passed" for r in here)
+            print(f"({mode}) {executor}: {passed} of {len(here)}, {passed / max(len(here), 1):.1%}")
+        print(f"({mode}) no kernel, all was folded: {sum(r['folded'] is True for r in here)}")
+        failed = [(r, next((w for w in r["outcome"].values() if w != "passed"), None)) for r in here]
+        reasons = collections.Counter(why for _, why in failed if why)
+        for why, count in reasons.most_common(None if options.show else 40):
+            print(f"  {count:4} {why}")
+            if options.show:
+                names = [r["name"] for r, one in failed if one == why]
+                print(f"       {' '.join(names[:12])}{' ..' if len(names) > 12 else ''}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""Operators of domain ai.onnx.ml, which converters of scikit-learn and of gradient boosting write, beside ONNX Runtime."""
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx import helper  # noqa: E402
+
+import relay  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPERATORS = re.findall(
+    r"^RELAY_ONNX_ML\((\w+),", (ROOT / "src/relay/frontend/onnx/ml/operators.def").read_text(), re.MULTILINE
+)
+draw = np.random.default_rng(5)
+
+
+def f(*shape):
+    return draw.standard_normal(shape).astype(np.float32)
+
+
+def reals(count):
+    return [float(v) for v in draw.standard_normal(count)]
+
+
+def tree(number, depth, features, what, targets, positive=False):
+    """The lists of a full binary tree with random splits; its leaves have weights for one target."""
+    inner, all_nodes = 2**depth - 1, 2 ** (depth + 1) - 1
+    modes = ["BRANCH_LEQ"] * inner + ["LEAF"] * (all_nodes - inner)
+    weights = [abs(w) if positive else w for w in reals(all_nodes - inner)]
+    return {
+        "nodes_treeids": [number] * all_nodes,
+        "nodes_nodeids": list(range(all_nodes)),
+        "nodes_featureids": [int(draw.integers(features)) if i < inner else 0 for i in range(all_nodes)],
+        "nodes_values": reals(inner) + [0.0] * (all_nodes - inner),
+        "nodes_modes": modes,
+        "nodes_truenodeids": [2 * i + 1 if i < inner else 0 for i in range(all_nodes)],
+        "nodes_falsenodeids": [2 * i + 2 if i < inner else 0 for i in range(all_nodes)],
+        "nodes_missing_value_tracks_true": [i % 2 if i < inner else 0 for i in range(all_nodes)],
+        f"{what}_treeids": [number] * len(weights),
+        f"{what}_nodeids": list(range(inner, all_nodes)),
+        f"{what}_ids": [targets[number % len(targets)]] * len(weights),
+        f"{what}_weights": weights,
+    }
+
+
+def forest(trees, depth, features, what="target", targets=(0,), **more):
+    lists = [tree(i, depth - i % 2, features, what, targets, more.pop("positive", False)) for i in range(trees)]
+    return {name: sum((one[name] for one in lists), []) for name in lists[0]} | more
+
+
+def classifier(labels, targets, **more):
+    return forest(5, 4, 6, "class", targets, classlabels_int64s=labels, **more)
+
+
+X = f(9, 6)
+HOLES = np.where(draw.random((9, 6)) < 0.2, np.nan, X).astype(np.float32)
+CASES = [
+    ("TreeEnsembleRegressor", [X], 1, forest(7, 5, 6, n_targets=1)),
+    ("TreeEnsembleRegressor", [HOLES], 1, forest(3, 4, 6, n_targets=1)),
+    ("TreeEnsembleRegressor", [X], 1, forest(6, 3, 6, targets=(0, 2, 1), n_targets=3, base_values=[0.5, -1.0, 2.0])),
+    ("TreeEnsembleRegressor", [X], 1, forest(4, 3, 6, n_targets=1, aggregate_function="AVERAGE")),
+    ("TreeEnsembleRegressor", [X], 1, forest(4, 3, 6, n_targets=1, aggregate_function="MIN")),
+    ("TreeEnsembleClassifier", [X], 2, classifier([4, 7, 9], (0, 1, 2))),
+    ("TreeEnsembleClassifier", [X], 2, classifier([4, 7, 9], (0, 1, 2), post_transform="SOFTMAX")),
+    ("TreeEnsembleClassifier", [X], 2, classifier([0, 1], (0,), post_transform="LOGISTIC")),
+    ("TreeEnsembleClassifier", [X], 2, classifier([0, 1], (1,))),
+    ("LinearRegressor", [X], 1, {"coefficients": reals(6), "intercepts": [0.5]}),
+    ("LinearRegressor", [X], 1, {"coefficients": reals(12), "intercepts": reals(2), "targets": 2}),
+    *(
+        (
+            "LinearClassifier",
+            [X],
+            2,
+            {
+                "coefficients": reals(18),
+                "intercepts": reals(3),
+                "classlabels_ints": [3, 1, 2],
+                "multi_class": 1,
+                "post_transform": post,
+            },
+        )
+        for post in ("NONE", "SOFTMAX", "LOGISTIC")
+    ),
+    *(
+        ("SVMRegressor", [X], 1, {"kernel_type": kind, "kernel_params": [0.3, 0.5, 3.0], "n_supports": 4}
+         | {"support_vectors": reals(24), "coefficients": reals(4), "rho": [0.25]})
+        for kind in ("LINEAR", "POLY", "RBF", "SIGMOID")
+    ),
+    ("Scaler", [X], 1, {"offset": reals(6), "scale": reals(6)}),
+    *(("Normalizer", [np.abs(X)], 1, {"norm": norm}) for norm in ("MAX", "L1", "L2")),
+    ("Binarizer", [X], 1, {"threshold": 0.25}),
+    ("Imputer", [HOLES], 1, {"imputed_value_floats": reals(6), "replaced_value_float": float("nan")}),
+    ("Imputer", [np.arange(6).reshape(2, 3)], 1, {"imputed_value_int64s": [7], "replaced_value_int64": 4}),
+    ("FeatureVectorizer", [f(3, 2), f(3, 4)], 1, {"inputdimensions": [2, 4]}),
+    ("ArrayFeatureExtractor", [X, np.array([4, 0, 5])], 1, {}),
+    ("LabelEncoder", [np.array([3, 1, 9])], 1, {"keys_int64s": [1, 3], "values_floats": [0.5, 2.5], "default_float": -1.0}),
+    ("LabelEncoder", [np.array([0.5, 2], np.float32)], 1, {"keys_floats": [0.5], "values_int64s": [4], "default_int64": 8}),
+    ("OneHotEncoder", [np.array([[3, 1], [9, 3]])], 1, {"cats_int64s": [1, 3, 5]}),
+]  # fmt: skip
+
+
+def saved(tmp_path, name, inputs, outputs, attributes):
+    graph = helper.make_graph(
+        [helper.make_node(name, [f"x{i}" for i in range(len(inputs))], [f"y{i}" for i in range(outputs)],
+                          domain="ai.onnx.ml", **attributes)],
+        "graph",
+        [
+            helper.make_tensor_value_info(
+                f"x{i}", helper.np_dtype_to_tensor_dtype(a.dtype), ["n" if a.ndim > 1 else len(a), *a.shape[1:]]
+            )
+            for i, a in enumerate(inputs)
+        ],
+        [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)],
+    )  # fmt: skip
+    path = str(tmp_path / "model.onnx")
+    imports = [helper.make_opsetid("ai.onnx.ml", 3)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
+    return path
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{len(case[3])}")
+def test_operator(tmp_path, case):
+    name, inputs, outputs, attributes = case
+    path = saved(tmp_path, name, inputs, outputs, attributes)
+    given = {f"x{i}": value for i, value in enumerate(inputs)}
+    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, given)
+    got = relay.compile(path)(**given)
+    for g, e in zip(got if isinstance(got, tuple) else [got], expected, strict=True):
+        assert (g.shape, g.dtype) == (e.shape, e.dtype)
+        np.testing.assert_allclose(g, e, rtol=1e-5, atol=1e-5)
+
+
+def test_scores_stay_an_array(tmp_path):
+    path = saved(tmp_path, "ZipMap", [X], 1, {"classlabels_int64s": [0, 1, 2, 3, 4, 5]})
+    np.testing.assert_array_equal(relay.compile(path)(X), X)
+
+
+def test_every_operator_has_a_case():
+    alone = {"ZipMap", "TreeEnsemble"}  # the test above; ONNX's own examples (make test-onnx)
+    assert set(OPERATORS) - {case[0] for case in CASES} == alone
+
+
+@pytest.mark.parametrize(("child", "message"), [(0, "form a ring"), (9, "refers to node")])
+def test_trees_that_are_none_are_refused(tmp_path, child, message):
+    attributes = tree(0, 1, 6, "target", (0,)) | {"n_targets": 1}
+    attributes["nodes_truenodeids"] = [child, 0, 0]
+    with pytest.raises(relay.CompileError, match=message):
+        relay.compile(saved(tmp_path, "TreeEnsembleRegressor", [X], 1, attributes))
