@@ -28,6 +28,7 @@ from .errors import CompileError, Diagnostic, InternalError
 from .expr import *  # noqa: F403
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .loops import while_loop
+from .frontend import from_module as from_pytorch
 from .op import operators
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
@@ -71,6 +72,8 @@ __all__ = [
     "compile",
     "evaluate",
     "expr_functor",
+    "from_pytorch",
+    "frontend",
     "load",
     "op",
     "operators",

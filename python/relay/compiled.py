@@ -157,9 +157,10 @@ def _compiled_already(name: str, options: dict) -> None:
 
 
 def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
-    """Reads an ONNX model or a Relay program as a module, a compiled artifact as something to call.
+    """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as something to
+    call.
 
-    `model`: a path, the bytes of a file, an open binary file, or an onnx.ModelProto. `shapes` gives sizes to inputs that do
+    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram. `shapes` gives sizes to inputs that do
     not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has it.
     """
     source = source_of(model)
@@ -169,6 +170,9 @@ def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _c
             return Compiled(_core.load_artifact(source.name, threads or 0))
         return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
     shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
+    if source.form == "pytorch":
+        module = source.pytorch_module()
+        return module.bind_shapes(shapes) if shapes else module
     return (
         _core.load(source.name, shapes) if source.bytes is None else _core.load_bytes(source.name, source.bytes, shapes)
     )
@@ -223,8 +227,8 @@ def compile(
         _compiled_already(source.name, not_default)
         return load(source, threads=threads)
     if cache:
-        if is_module or source.bytes is not None:
-            raise wrong_input("only the model of a file is kept in the cache", "pass its path")
+        if is_module or source.bytes is not None or source.form == "pytorch":
+            raise wrong_input("only the ONNX model or program of a file is kept in the cache", "pass its path")
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
         given = {name: list(shape) for name, shape in (shapes or {}).items()}

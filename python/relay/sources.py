@@ -1,4 +1,5 @@
-"""What load() and compile() take for a model: a path, bytes, an open binary file, an onnx.ModelProto."""
+"""What load() and compile() take for a model: a path, bytes, an open binary file, an onnx.ModelProto, an
+exported program of PyTorch."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import os
 from . import _core
 from .errors import wrong_input
 
-_WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto"
+_WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,11 +18,29 @@ class Source:
 
     name: str
     bytes: bytes | None = None
+    program: object = None  # a torch.export.ExportedProgram
 
     @property
     def form(self) -> str:
-        """One of onnx, relay and artifact."""
+        """One of onnx, relay, artifact and pytorch."""
+        if self.program is not None or self._is_pt2:
+            return "pytorch"
         return _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
+
+    @property
+    def _is_pt2(self) -> bool:
+        """A file that torch.export.save wrote: a zip archive."""
+        if self.bytes is None:
+            return self.name.endswith(".pt2") and os.path.isfile(self.name)
+        return self.bytes.startswith(b"PK\x03\x04") and b"archive_format" in self.bytes
+
+    def pytorch_module(self) -> _core.IRModule:
+        """What is imported of the form pytorch."""
+        from .frontend import pytorch
+
+        if self.program is not None:
+            return pytorch.from_exported(self.program)
+        return pytorch.read_pt2(self.name, self.bytes)
 
 
 def source_of(model) -> Source:
@@ -37,10 +56,12 @@ def source_of(model) -> Source:
     classes = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(model).__mro__}
     if type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString"):
         return Source("<onnx.ModelProto>", _serialised(model))
-    if classes & {"torch.nn.modules.module.Module", "torch.export.exported_program.ExportedProgram"}:
+    if "torch.export.exported_program.ExportedProgram" in classes:
+        return Source("<torch.export.ExportedProgram>", program=model)
+    if "torch.nn.modules.module.Module" in classes:
         raise wrong_input(
-            f"{_kind(model)} is given: models of PyTorch are read from ONNX files",
-            "torch.onnx.export(model, (example,), 'model.onnx', dynamo=True), then relay.compile('model.onnx')",
+            f"{_kind(model)} is given, which does not say what its inputs are",
+            "relay.from_pytorch(model, (example,)) imports it, relay.compile compiles what that gives",
         )
     if hasattr(model, "read"):
         return _of_file(model)

@@ -94,4 +94,4 @@ def test_a_file_read_to_its_end(path):
 
 def test_modules_of_torch():
     torch = pytest.importorskip("torch")
-    wrong(torch.nn.Linear(2, 2), "torch.onnx.export", "Linear")
+    wrong(torch.nn.Linear(2, 2), "relay.from_pytorch", "Linear")

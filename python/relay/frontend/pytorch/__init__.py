@@ -1,0 +1,108 @@
+"""PyTorch: exported programs, .pt2 files, modules with example inputs, TorchScript. torch is imported when one is given.
+
+What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by PyTorch's own converter.
+"""
+
+from __future__ import annotations
+
+import io
+
+from ..._core import IRModule
+from ...errors import wrong_input
+
+__all__ = ["from_exported", "from_module", "from_script", "read_pt2"]
+
+
+def from_exported(program) -> IRModule:
+    """The module of a torch.export.ExportedProgram: @main takes its user inputs by name; weights are constants."""
+    from .graph import import_program
+
+    return import_program(program)
+
+
+def read_pt2(name: str, content: bytes | None = None) -> IRModule:
+    """The module of a .pt2 file, or of its bytes."""
+    try:
+        import torch
+    except ImportError as error:
+        raise wrong_input(
+            f"{name} is an exported program of PyTorch, which is not installed", "pip install torch"
+        ) from error
+    try:
+        program = torch.export.load(name if content is None else io.BytesIO(content))
+    except Exception as error:  # zipfile's, json's and PyTorch's own classes
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise wrong_input(
+            f"{name} cannot be read by torch.export.load: {first}",
+            "write the file with torch.export.save, of a PyTorch that is not newer than the one installed here",
+        ) from error
+    return from_exported(program)
+
+
+def from_module(module, example_inputs: tuple, dynamic_shapes=None) -> IRModule:
+    """The module of a torch.nn.Module that is called as module(*example_inputs).
+
+    dynamic_shapes: of torch.export.export; sizes named there become shape variables.
+    """
+    import torch
+
+    example_inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    if isinstance(module, torch.jit.ScriptModule):
+        if dynamic_shapes is not None:
+            raise wrong_input(
+                "dynamic_shapes are given for a TorchScript module, whose sizes are those of the example inputs",
+                "give the torch.nn.Module that it was made from",
+            )
+        return from_exported(_of_script(module, example_inputs))
+    try:
+        program = torch.export.export(module, example_inputs, dynamic_shapes=dynamic_shapes)
+    except Exception as error:  # PyTorch has many classes for it, and the user's forward may raise any
+        raise wrong_input(
+            f"torch.export.export cannot export the {type(module).__name__}: {type(error).__name__}: {error}",
+            "make torch.export.export(module, example_inputs) work first, then give what it returns",
+        ) from error
+    return from_exported(program)
+
+
+def from_script(script_module, input_infos) -> tuple[IRModule, dict]:
+    """The module, and no parameters, of a TorchScript or torch.nn module whose inputs are [(name, shape or (shape, dtype))].
+
+    The name under which TVM's users know it. Inputs get these names.
+    """
+    import torch
+
+    examples = []
+    for name, info in input_infos:
+        typed = len(info) == 2 and isinstance(info[1], str)
+        shape, dtype = info if typed else (info, "float32")
+        kind = getattr(
+            torch, {"float": "float32", "double": "float64", "int": "int32", "long": "int64"}.get(dtype, dtype), None
+        )
+        if not isinstance(kind, torch.dtype):
+            raise wrong_input(f"input `{name}` has the element type {dtype!r}", "give one of PyTorch's, as in 'int64'")
+        examples.append(torch.ones(tuple(shape), dtype=kind))
+    from .graph import import_program
+
+    module = script_module
+    if isinstance(module, torch.jit.ScriptModule):
+        program = _of_script(module, tuple(examples))
+    else:
+        program = torch.export.export(module, tuple(examples))
+    return import_program(program, [name for name, _ in input_infos]), {}
+
+
+def _of_script(module, example_inputs: tuple):
+    try:
+        from torch._export.converter import TS2EPConverter
+    except ImportError as error:
+        raise wrong_input(
+            "this PyTorch has no converter of TorchScript modules",
+            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
+        ) from error
+    try:
+        return TS2EPConverter(module, example_inputs).convert()
+    except Exception as error:  # the converter's own, and those of torch.export
+        raise wrong_input(
+            f"PyTorch cannot convert the TorchScript module: {type(error).__name__}: {error}",
+            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
+        ) from error

@@ -1,0 +1,161 @@
+"""What the converter of a node sees: its arguments by name, its types, and ways to make expressions and to give up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from ... import _core, op
+from ..._core import Dim, Expr
+from ...expr import const
+
+
+class Refused(Exception):
+    """This form of an operator cannot be imported; the text says why."""
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """ "float32"; refuses types that Relay does not have."""
+    name = str(dtype).removeprefix("torch.")
+    if name in ("bool", "float16", "bfloat16", "float32", "float64") or name.lstrip("u") in (
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+    ):
+        return name
+    raise Refused(f"elements of {name} are not supported")
+
+
+def size(value) -> int | Dim:
+    """A size of PyTorch as one of Relay: symbols become shape variables."""
+    return value if isinstance(value, int) else _size_of_symbols(value.node.expr)
+
+
+def _size_of_symbols(expr) -> int | Dim:
+    kind = type(expr).__name__
+    if expr.is_Integer:
+        return int(expr)
+    if expr.is_Symbol:
+        if str(expr).startswith("u"):
+            raise Refused(f"a size depends on the elements of a tensor ({expr})")
+        return Dim(str(expr))
+    parts = [_size_of_symbols(part) for part in expr.args]
+    if kind == "Add":
+        return sum(parts[1:], parts[0])
+    if kind == "Mul":
+        return math.prod(parts[1:], start=parts[0])
+    if kind == "Pow" and isinstance(parts[1], int) and parts[1] > 0:
+        return math.prod([parts[0]] * (parts[1] - 1), start=parts[0])
+    if kind in ("FloorDiv", "CleanDiv"):
+        return parts[0] // parts[1]
+    if kind in ("Mod", "PythonMod"):
+        return parts[0] % parts[1]
+    raise Refused(f"the size {expr} cannot be said in Relay")
+
+
+class Conversion:
+    """One call of an ATen operator. c("dim") is an argument: an Expr, a list of them, a size, or a plain value."""
+
+    def __init__(self, node, values: dict):
+        self.node = node
+        schema = node.target._schema.arguments
+        given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
+        self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
+        self._values = values
+        self.result = node.meta.get("val")
+
+    def __call__(self, name: str):
+        return self._of(self._raw[name])
+
+    def _of(self, raw):
+        if isinstance(raw, torch.fx.Node):
+            val = raw.meta.get("val")
+            if isinstance(val, torch.SymInt):
+                return size(val)
+            if isinstance(val, (torch.SymFloat, torch.SymBool)):
+                raise Refused("a number that is computed from sizes is an operand")
+            return self._values[raw]
+        if isinstance(raw, (list, tuple)):
+            return [self._of(one) for one in raw]
+        return raw
+
+    def has(self, name: str) -> bool:
+        """Whether the argument is given and not None."""
+        return self._raw.get(name) is not None
+
+    def val(self, name: str):
+        """The fake tensor, or plain value, that stands for the argument."""
+        raw = self._raw[name]
+        return raw.meta["val"] if isinstance(raw, torch.fx.Node) else raw
+
+    def shape(self, name: str) -> list:
+        return [size(one) for one in self.val(name).shape]
+
+    def rank(self, name: str) -> int:
+        return self.val(name).dim()
+
+    def axis(self, name: str = "dim", of: str = "self", more: int = 0) -> int:
+        """An axis, counted from the front."""
+        value = self(name)
+        rank = max(self.rank(of) + more, 1)
+        return value % rank
+
+    def axes(self, name: str = "dim", of: str = "self") -> list[int]:
+        """Axes, counted from the front; all of them where none is given."""
+        value = self(name)
+        if value is None or value == []:
+            return list(range(self.rank(of)))
+        return [one % max(self.rank(of), 1) for one in ([value] if isinstance(value, int) else value)]
+
+    @property
+    def dtype(self) -> str:
+        """The element type of the (first) result."""
+        return dtype_name(self._first().dtype)
+
+    @property
+    def out_shape(self) -> list:
+        return [size(one) for one in self._first().shape]
+
+    def _first(self):
+        return self.result[0] if isinstance(self.result, (tuple, list)) else self.result
+
+    def common_dtype(self, *names: str) -> str:
+        """What PyTorch promotes the two arguments to."""
+        return dtype_name(torch.result_type(*(self.val(name) for name in names)))
+
+    def as_(self, name: str, dtype: str | None = None) -> Expr:
+        """The argument, a tensor or a number, with elements of `dtype` (of the result's, where it is not said)."""
+        dtype = self.dtype if dtype is None else dtype
+        val = self.val(name)
+        if isinstance(val, torch.Tensor):
+            return cast(self(name), dtype_name(val.dtype), dtype)
+        if isinstance(val, torch.SymInt):
+            raise Refused("a size that is not known before the run is an operand of arithmetic")
+        return number(val, dtype)
+
+
+def cast(value: Expr, source: str, dtype: str) -> Expr:
+    return value if source == dtype else op.cast(value, dtype)
+
+
+def number(value, dtype: str) -> Expr:
+    """A constant scalar."""
+    if dtype == "bfloat16":
+        return op.cast(const(np.asarray(value, "float32")), dtype)
+    with np.errstate(over="ignore"):
+        return const(np.asarray(value).astype(dtype))
+
+
+def constant(tensor: torch.Tensor) -> Expr:
+    """A constant that shares the tensor's memory where it is row-major."""
+    dtype_name(tensor.dtype)
+    return _core.Constant(_array(tensor.detach().cpu().contiguous()))
+
+
+def _array(tensor):
+    from ...arrays import array
+
+    return array(tensor)

@@ -1,0 +1,40 @@
+"""Tensors that are made, not computed from others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import op
+from ...expr import const
+from .conversion import Conversion, Refused, number
+
+
+def filled(value=None):
+    """full, zeros, ones, and the forms that take their shape from a tensor."""
+
+    def convert(c):
+        fill = number(c("fill_value") if value is None else value, c.dtype)
+        return op.full(fill, shape=c.out_shape) if c.out_shape else fill
+
+    return convert
+
+
+def scalar_tensor(c: Conversion):
+    return c.as_("s")
+
+
+def arange(c: Conversion):
+    start = c("start") if "start" in c._raw else 0
+    step = c("step") if "step" in c._raw else 1
+    extent = c.out_shape[0]
+    if not isinstance(start, (int, float)) or not isinstance(step, (int, float)):
+        raise Refused("the range starts where it is not known before the run")
+    if isinstance(extent, int):
+        return const((np.arange(extent) * step + start).astype(c.dtype))
+    counted = op.cumsum(op.full(number(1, c.dtype), shape=[extent]), axis=0, exclusive=True)
+    counted = counted if step == 1 else op.multiply(counted, number(step, c.dtype))
+    return counted if start == 0 else op.add(counted, number(start, c.dtype))
+
+
+def triangle(upper: bool):
+    return lambda c: op.trilu(c("self"), k=int(c("diagonal")), upper=upper)

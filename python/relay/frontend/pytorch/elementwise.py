@@ -1,0 +1,195 @@
+"""Operators of one element each, with PyTorch's type promotion."""
+
+from __future__ import annotations
+
+import math
+
+from ... import op
+from .conversion import Conversion, Refused, cast, dtype_name, number
+
+
+def unary(function):
+    """In the element type of the result."""
+    return lambda c: function(c.as_("self"))
+
+
+def test_of_floats(function, of_integers: bool):
+    """isnan and its like: known of integers."""
+
+    def convert(c):
+        if c.val("self").dtype.is_floating_point:
+            return function(c("self"))
+        return op.full(number(of_integers, "bool"), shape=c.out_shape)
+
+    return convert
+
+
+def same_if_integer(function):
+    """Rounding: of integers nothing."""
+    return lambda c: function(c("self")) if c.val("self").dtype.is_floating_point else c("self")
+
+
+def binary(function, of_bool=None):
+    """In the element type of the result; truth values by their own function."""
+
+    def convert(c):
+        chosen = of_bool if of_bool is not None and c.dtype == "bool" else function
+        return chosen(c.as_("self"), c.as_("other"))
+
+    return convert
+
+
+def compare(function):
+    """In the common type of both sides."""
+
+    def convert(c):
+        dtype = c.common_dtype("self", "other")
+        return function(c.as_("self", dtype), c.as_("other", dtype))
+
+    return convert
+
+
+def logical(function):
+    """Of any elements: those that are not zero hold."""
+    return lambda c: function(c.as_("self", "bool"), c.as_("other", "bool"))
+
+
+def logical_not(c: Conversion):
+    return op.logical_not(c.as_("self", "bool"))
+
+
+def bitwise_not(c: Conversion):
+    return op.logical_not(c("self")) if c.dtype == "bool" else op.bitwise_not(c("self"))
+
+
+def _scaled(c: Conversion, name: str):
+    value = c.as_(name)
+    return value if c("alpha") == 1 else op.multiply(value, number(c("alpha"), c.dtype))
+
+
+def add(c: Conversion):
+    if c.dtype == "bool":
+        return op.logical_or(c.as_("self"), c.as_("other"))
+    return op.add(c.as_("self"), _scaled(c, "other"))
+
+
+def sub(c: Conversion):
+    return op.subtract(c.as_("self"), _scaled(c, "other"))
+
+
+def rsub(c: Conversion):
+    return op.subtract(c.as_("other"), _scaled(c, "self"))
+
+
+def div(c: Conversion):
+    return op.divide(c.as_("self"), c.as_("other"))
+
+
+def div_mode(c: Conversion):
+    function = {None: op.divide, "floor": op.floor_divide, "trunc": op.trunc_divide}[c("rounding_mode")]
+    return function(c.as_("self"), c.as_("other"))
+
+
+def pow(c: Conversion):
+    exponent = c.val("exponent")
+    exponent = exponent if isinstance(exponent, (int, float)) else None
+    if exponent == 2:
+        base = c.as_("self")
+        return op.multiply(base, base)
+    if exponent == 0.5:
+        return op.sqrt(c.as_("self"))
+    return op.power(c.as_("self"), c.as_("exponent"))
+
+
+def reciprocal(c: Conversion):
+    return op.divide(number(1, c.dtype), c.as_("self"))
+
+
+def log1p(c: Conversion):
+    """The rounding of 1 + x is put right by the quotient of x and what was added."""
+    x, one = c.as_("self"), number(1, c.dtype)
+    sum_ = op.add(x, one)
+    near = op.multiply(op.log(sum_), op.divide(x, op.subtract(sum_, one)))
+    return op.where(op.equal(sum_, one), x, op.where(op.greater(x, one), op.log(sum_), near))
+
+
+def clamp(c: Conversion):
+    result = c.as_("self")
+    if c.has("min"):
+        result = op.maximum(result, c.as_("min"))
+    return op.minimum(result, c.as_("max")) if c.has("max") else result
+
+
+def hardtanh(c: Conversion):
+    low, high = number(c("min_val"), c.dtype), number(c("max_val"), c.dtype)
+    return op.minimum(op.maximum(c("self"), low), high)
+
+
+def relu6(c: Conversion):
+    return op.minimum(op.maximum(c("self"), number(0, c.dtype)), number(6, c.dtype))
+
+
+def leaky_relu(c: Conversion):
+    return op.nn.leaky_relu(c("self"), alpha=float(c("negative_slope")))
+
+
+def elu(c: Conversion):
+    x, dtype = c("self"), c.dtype
+    alpha, scale, inner = (float(c(name)) for name in ("alpha", "scale", "input_scale"))
+    below = op.subtract(op.exp(op.multiply(x, number(inner, dtype))), number(1, dtype))
+    return op.where(
+        op.greater(x, number(0, dtype)),
+        op.multiply(x, number(scale, dtype)),
+        op.multiply(below, number(alpha * scale, dtype)),
+    )
+
+
+def silu(c: Conversion):
+    return op.multiply(c("self"), op.sigmoid(c("self")))
+
+
+def _sixth(x, dtype):
+    shifted = op.add(x, number(3, dtype))
+    return op.divide(op.minimum(op.maximum(shifted, number(0, dtype)), number(6, dtype)), number(6, dtype))
+
+
+def hardsigmoid(c: Conversion):
+    return _sixth(c("self"), c.dtype)
+
+
+def hardswish(c: Conversion):
+    return op.multiply(c("self"), _sixth(c("self"), c.dtype))
+
+
+def gelu(c: Conversion):
+    x, dtype = c("self"), c.dtype
+    half = op.multiply(x, number(0.5, dtype))
+    if c("approximate") == "none":
+        return op.multiply(half, op.add(number(1, dtype), op.erf(op.multiply(x, number(math.sqrt(0.5), dtype)))))
+    cube = op.multiply(op.multiply(op.multiply(x, x), x), number(0.044715, dtype))
+    inner = op.multiply(op.add(x, cube), number(math.sqrt(2 / math.pi), dtype))
+    return op.multiply(half, op.add(number(1, dtype), op.tanh(inner)))
+
+
+def where(c: Conversion):
+    return op.where(c.as_("condition", "bool"), c.as_("self"), c.as_("other"))
+
+
+def masked_fill(c: Conversion):
+    return op.where(c("mask"), c.as_("value"), c.as_("self"))
+
+
+def to_dtype(c: Conversion):
+    return c.as_("self")
+
+
+def same(c: Conversion):
+    """What only copies, or says something about memory."""
+    name = "self" if "self" in c._raw else "input"
+    return cast(c(name), dtype_name(c.val(name).dtype), c.dtype)
+
+
+def dropout(c: Conversion):
+    if c("train"):
+        raise Refused("dropout is exported in training mode: call module.eval() before the export")
+    return c("input")

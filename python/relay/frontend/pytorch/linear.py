@@ -1,0 +1,90 @@
+"""Products of matrices, and attention."""
+
+from __future__ import annotations
+
+import math
+
+from ... import op
+from .conversion import Conversion, Refused, number
+
+
+def linear(c: Conversion):
+    rank, shape = c.rank("input"), c.out_shape
+    if c.rank("weight") != 2:
+        raise Refused("linear with a weight that is a vector")
+    data = c("input")
+    if rank != 2:
+        inner = c.shape("input")[-1]
+        data = op.reshape(data, newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
+    result = op.nn.dense(data, c("weight"))
+    result = op.add(result, c("bias")) if c.has("bias") else result
+    return result if rank == 2 else op.reshape(result, newshape=shape)
+
+
+def mm(c: Conversion):
+    return op.nn.matmul(c("self"), c("mat2"))
+
+
+def bmm(c: Conversion):
+    return op.nn.batch_matmul(c("self"), c("mat2"), transpose_b=False)
+
+
+def addmm(c: Conversion):
+    product = op.nn.matmul(c("mat1"), c("mat2"))
+    if c("alpha") != 1:
+        product = op.multiply(product, number(c("alpha"), c.dtype))
+    if c("beta") == 0:
+        return product
+    offset = c("self") if c("beta") == 1 else op.multiply(c("self"), number(c("beta"), c.dtype))
+    return op.add(product, offset)
+
+
+def _flat(value, shape: list, batch: list):
+    """As (batch, rows, columns)."""
+    if len(shape) == 3 and shape[:-2] == batch:
+        return value
+    if shape[:-2] != batch:
+        value = op.broadcast_to(value, shape=[*batch, *shape[-2:]])
+    return op.reshape(value, newshape=[math.prod(batch, start=1), *shape[-2:]], allowzero=True)
+
+
+def matmul(c: Conversion):
+    """Vectors get an axis, batches become one."""
+    a, b, first, second = c("self"), c("other"), c.shape("self"), c.shape("other")
+    if len(first) == 1:
+        a, first = op.expand_dims(a, axis=0), [1, *first]
+    if len(second) == 1:
+        b, second = op.expand_dims(b, axis=1), [*second, 1]
+    if len(first) == len(second) == 2:
+        product = op.nn.matmul(a, b)
+    else:
+        batch = c.out_shape[: max(len(first), len(second)) - 2]
+        product = op.nn.batch_matmul(_flat(a, first, batch), _flat(b, second, batch), transpose_b=False)
+    return op.reshape(product, newshape=c.out_shape, allowzero=True)
+
+
+def attention(c: Conversion):
+    """scaled_dot_product_attention: softmax(q k' scale + mask) v."""
+    if c("dropout_p"):
+        raise Refused("attention with dropout: call module.eval() before the export")
+    if c("enable_gqa"):
+        raise Refused("attention whose groups of queries share keys (enable_gqa)")
+    q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
+    batch, rows, keys = c.out_shape[:-2], q[-2], k[-2]
+    scale = c("scale")
+    scale = 1 / math.sqrt(q[-1]) if scale is None else float(scale)
+    flat = [math.prod(batch, start=1), rows, keys]
+    product = op.nn.batch_matmul(_flat(c("query"), q, batch), _flat(c("key"), k, batch))
+    scores = op.multiply(product, number(scale, c.dtype))
+    if c.has("attn_mask"):
+        mask = op.broadcast_to(c("attn_mask"), shape=[*batch, rows, keys])
+        mask = op.reshape(mask, newshape=flat)
+        if str(c.val("attn_mask").dtype) == "torch.bool":
+            scores = op.where(mask, scores, number(-math.inf, c.dtype))
+        else:
+            scores = op.add(scores, mask)
+    if c("is_causal"):
+        allowed = op.trilu(op.full(number(1, "int32"), shape=[rows, keys]), k=0, upper=False)
+        scores = op.where(op.cast(allowed, "bool"), scores, number(-math.inf, c.dtype))
+    result = op.nn.batch_matmul(op.nn.softmax(scores, axis=-1), _flat(c("value"), v, batch), transpose_b=False)
+    return op.reshape(result, newshape=c.out_shape)

@@ -1,0 +1,56 @@
+"""Normalisations, as they are in inference."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import op
+from ...expr import const
+from .conversion import Conversion, Refused
+
+
+def _or_fill(c: Conversion, name: str, value: float, extent):
+    if c.has(name):
+        return c(name)
+    if not isinstance(extent, int):
+        raise Refused("a normalisation without weights over a size that is not known before the run")
+    return const(np.full(extent, value, c.dtype))
+
+
+def _batch_norm(c: Conversion, epsilon: float):
+    channels = c.shape("input")[1]
+    if not c.has("running_mean") or not c.has("running_var"):
+        raise Refused("batch normalisation without running statistics")
+    gamma, beta = _or_fill(c, "weight", 1, channels), _or_fill(c, "bias", 0, channels)
+    return op.nn.batch_norm(c("input"), gamma, beta, c("running_mean"), c("running_var"), epsilon=float(epsilon))[0]
+
+
+def batch_norm(c: Conversion):
+    if c("training"):
+        raise Refused("batch normalisation is exported in training mode: call module.eval() before the export")
+    return _batch_norm(c, c("eps"))
+
+
+def batch_norm_inference(c: Conversion):
+    """Its second and third results hold nothing in inference, and nobody reads them."""
+    return [_batch_norm(c, c("eps")), None, None]
+
+
+def layer_norm(c: Conversion):
+    shape, over = c.shape("input"), c("normalized_shape")
+    inner = math.prod(over, start=1)
+    gamma, beta = _or_fill(c, "weight", 1, inner), _or_fill(c, "bias", 0, inner)
+    data = c("input")
+    if len(over) > 1:
+        data = op.reshape(data, newshape=[*shape[: len(shape) - len(over)], inner])
+        gamma, beta = op.reshape(gamma, newshape=[inner]), op.reshape(beta, newshape=[inner])
+    result = op.nn.layer_norm(data, gamma, beta, axis=-1, epsilon=float(c("eps")))
+    return op.reshape(result, newshape=shape) if len(over) > 1 else result
+
+
+def group_norm(c: Conversion):
+    channels = c.shape("input")[1]
+    gamma, beta = _or_fill(c, "weight", 1, channels), _or_fill(c, "bias", 0, channels)
+    return op.nn.group_norm(c("input"), gamma, beta, num_groups=c("num_groups"), axis=1, epsilon=float(c("eps")))

@@ -1,0 +1,144 @@
+"""Operators that move elements and compute none."""
+
+from __future__ import annotations
+
+from ... import op
+from .conversion import Conversion, Refused, number
+
+LAST = 2**63 - 1
+
+
+def reshape(c: Conversion):
+    """view, flatten, squeeze and their like: the shape of the result says it all."""
+    return op.reshape(c("self"), newshape=c.out_shape, allowzero=True)
+
+
+def expand_dims(c: Conversion):
+    return op.expand_dims(c("self"), axis=c.axis(more=1))
+
+
+def transpose(c: Conversion):
+    axes = list(range(c.rank("self")))
+    if axes:
+        a, b = c.axis("dim0"), c.axis("dim1")
+        axes[a], axes[b] = axes[b], axes[a]
+    return op.transpose(c("self"), axes=axes) if len(axes) > 1 else c("self")
+
+
+def matrix_transpose(c: Conversion):
+    return op.transpose(c("self"), axes=[1, 0]) if c.rank("self") == 2 else c("self")
+
+
+def permute(c: Conversion):
+    return op.transpose(c("self"), axes=c.axes("dims")) if c.rank("self") else c("self")
+
+
+def expand(c: Conversion):
+    return op.broadcast_to(c("self"), shape=c.out_shape)
+
+
+def repeat(c: Conversion):
+    if not all(isinstance(one, int) for one in c("repeats")):
+        raise Refused("how often to repeat is not known before the run")
+    return op.tile(c("self"), reps=c("repeats")) if c("repeats") else c("self")
+
+
+def repeat_interleave(c: Conversion):
+    if not isinstance(c("repeats"), int):
+        raise Refused("how often to repeat is not known before the run")
+    return op.repeat(c("self"), repeats=c("repeats"), axis=c.axis() if c.has("dim") else None)
+
+
+def cat(c: Conversion):
+    """Empty vectors of one axis are passed over, as PyTorch does."""
+    parts = c._raw["tensors"]
+    kept = [part for part in parts if not (part.meta["val"].dim() == 1 and part.meta["val"].shape[0] == 0)]
+    if len({part.meta["val"].dtype for part in parts}) > 1:
+        made = [op.cast(c._values[part], c.dtype) for part in kept]
+    else:
+        made = [c._values[part] for part in kept]
+    rank = len(c.out_shape)
+    return made[0] if len(made) == 1 else op.concatenate(made, axis=c("dim") % rank)
+
+
+def stack(c: Conversion):
+    return op.stack(c("tensors"), axis=c("dim") % len(c.out_shape))
+
+
+def _piece(data, axis: int, begin: int, end: int, step: int = 1):
+    return op.strided_slice(data, begin=[begin], end=[end], strides=[step], axes=[axis])
+
+
+def slice(c: Conversion):
+    axis = c.axis()
+    extent, start, end, step = c.shape("self")[axis], c("start") or 0, c("end"), c("step")
+    end = LAST if end is None or end == extent else end
+    if not all(isinstance(one, int) for one in (start, end, step)):
+        raise Refused("the range of a slice is not known before the run")
+    return c("self") if (start, end, step) == (0, LAST, 1) else _piece(c("self"), axis, start, end, step)
+
+
+def select(c: Conversion):
+    axis, index = c.axis(), c("index")
+    if not isinstance(index, int):
+        raise Refused("the index of a selection is not known before the run")
+    piece = _piece(c("self"), axis, index, LAST if index == -1 else index + 1)
+    return op.squeeze(piece, axis=[axis])
+
+
+def _pieces(c: Conversion, sizes: list) -> list:
+    if not all(isinstance(one, int) for one in sizes):
+        raise Refused("the sizes of the pieces are not known before the run")
+    axis, begin, pieces = c.axis(), 0, []
+    for one in sizes:
+        pieces.append(_piece(c("self"), axis, begin, begin + one))
+        begin += one
+    return pieces
+
+
+def split(c: Conversion):
+    """split, chunk, split_with_sizes: the results say how large they are."""
+    return _pieces(c, [one.shape[c.axis()] for one in c.result])
+
+
+def unbind(c: Conversion):
+    return [op.squeeze(piece, axis=[c.axis()]) for piece in _pieces(c, [1] * len(c.result))]
+
+
+def flip(c: Conversion):
+    data = c("self")
+    for axis in c.axes("dims") if c("dims") else []:
+        data = op.reverse(data, axis=axis)
+    return data
+
+
+def roll(c: Conversion):
+    data = c("self")
+    dims = c.axes("dims") if c("dims") else None
+    if dims is None:
+        raise Refused("roll without axes")
+    for axis, shift in zip(dims, c("shifts"), strict=True):
+        extent = c.shape("self")[axis]
+        if not isinstance(extent, int) or not isinstance(shift, int):
+            raise Refused("the axis that is rolled has a size that is not known before the run")
+        shift = shift % max(extent, 1)
+        if shift:
+            data = op.concatenate(
+                [_piece(data, axis, extent - shift, extent), _piece(data, axis, 0, extent - shift)], axis=axis
+            )
+    return data
+
+
+def pad(c: Conversion):
+    widths = c("pad")
+    if not all(isinstance(one, int) for one in widths):
+        raise Refused("the width of the padding is not known before the run")
+    if min(widths, default=0) < 0:
+        raise Refused("the padding is negative")
+    mode = c("mode") if "mode" in c._raw else "constant"
+    if mode not in ("constant", "reflect", "replicate"):
+        raise Refused(f"padding of mode {mode!r}")
+    pairs = [[widths[i], widths[i + 1]] for i in range(0, len(widths), 2)]
+    pairs = [[0, 0]] * (c.rank("self") - len(pairs)) + pairs[::-1]
+    mode = {"replicate": "edge"}.get(mode, mode)
+    return op.nn.pad(c("self"), pad_width=pairs, pad_value=number(c("value") or 0, c.dtype), pad_mode=mode)

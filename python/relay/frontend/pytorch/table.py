@@ -1,0 +1,122 @@
+"""Every ATen operator that is imported, with its converter. What stands here is kept whole by the decomposition."""
+
+from __future__ import annotations
+
+from ... import op
+from . import conv, create, elementwise, index, linear, norm, pool, reduce, shape
+
+_UNARY = {
+    name: elementwise.unary(getattr(op, name))
+    for name in ("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "log10",
+                 "log2", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh")
+}  # fmt: skip
+_ROUNDING = {name: elementwise.same_if_integer(getattr(op, name)) for name in ("ceil", "floor", "round", "trunc")}
+_COMPARE = {
+    f"{name}.{form}": elementwise.compare(function)
+    for name, function in {"eq": op.equal, "ne": op.not_equal, "lt": op.less, "le": op.less_equal, "gt": op.greater,
+                           "ge": op.greater_equal}.items()
+    for form in ("Tensor", "Scalar")
+}  # fmt: skip
+_BITWISE = {
+    f"bitwise_{name}.{form}": elementwise.binary(getattr(op, f"bitwise_{name}"), getattr(op, f"logical_{name}"))
+    for name in ("and", "or", "xor")
+    for form in ("Tensor", "Scalar")
+}
+_LOGICAL = {f"logical_{name}": elementwise.logical(getattr(op, f"logical_{name}")) for name in ("and", "or", "xor")}
+_SAME = dict.fromkeys(
+    ("clone", "alias", "detach", "detach_", "contiguous", "lift_fresh_copy", "identity"), elementwise.same
+)
+_RESHAPE = dict.fromkeys(
+    (
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "flatten.using_ints",
+        "unflatten.int",
+        "squeeze",
+        "squeeze.dim",
+        "squeeze.dims",
+    ),
+    shape.reshape,
+)
+_CONVOLUTIONS = dict.fromkeys(
+    ("convolution", "conv1d", "conv2d", "conv3d", "conv1d.padding", "conv2d.padding", "conv3d.padding", "conv_transpose1d",
+     "conv_transpose2d.input", "conv_transpose3d.input"),
+    conv.convolution,
+)  # fmt: skip
+
+# By name, with the overload unless it is `default`.
+OPERATORS = {
+    **_UNARY, **_ROUNDING, **_COMPARE, **_BITWISE, **_LOGICAL, **_SAME, **_RESHAPE, **_CONVOLUTIONS,
+    "neg": elementwise.unary(op.negative),
+    "sign": elementwise.unary(op.sign),
+    "relu": elementwise.unary(op.nn.relu),
+    "isnan": elementwise.test_of_floats(op.isnan, False),
+    "isinf": elementwise.test_of_floats(op.isinf, False),
+    "isfinite": elementwise.test_of_floats(op.isfinite, True),
+    "add.Tensor": elementwise.add, "add.Scalar": elementwise.add,
+    "sub.Tensor": elementwise.sub, "sub.Scalar": elementwise.sub,
+    "rsub.Tensor": elementwise.rsub, "rsub.Scalar": elementwise.rsub,
+    "mul.Tensor": elementwise.binary(op.multiply, op.logical_and),
+    "mul.Scalar": elementwise.binary(op.multiply, op.logical_and),
+    "div.Tensor": elementwise.div, "div.Scalar": elementwise.div,
+    "div.Tensor_mode": elementwise.div_mode, "div.Scalar_mode": elementwise.div_mode,
+    "floor_divide": elementwise.binary(op.floor_divide),
+    "remainder.Tensor": elementwise.binary(op.floor_mod), "remainder.Scalar": elementwise.binary(op.floor_mod),
+    "fmod.Tensor": elementwise.binary(op.trunc_mod), "fmod.Scalar": elementwise.binary(op.trunc_mod),
+    "maximum": elementwise.binary(op.maximum, op.logical_or),
+    "minimum": elementwise.binary(op.minimum, op.logical_and),
+    "pow.Tensor_Scalar": elementwise.pow, "pow.Tensor_Tensor": elementwise.pow, "pow.Scalar": elementwise.pow,
+    "reciprocal": elementwise.reciprocal, "log1p": elementwise.log1p,
+    "logical_not": elementwise.logical_not, "bitwise_not": elementwise.bitwise_not,
+    "clamp": elementwise.clamp, "clamp.Tensor": elementwise.clamp,
+    "hardtanh": elementwise.hardtanh, "relu6": elementwise.relu6, "leaky_relu": elementwise.leaky_relu,
+    "elu": elementwise.elu, "silu": elementwise.silu, "hardsigmoid": elementwise.hardsigmoid,
+    "hardswish": elementwise.hardswish, "gelu": elementwise.gelu,
+    "where.self": elementwise.where,
+    "masked_fill.Scalar": elementwise.masked_fill, "masked_fill.Tensor": elementwise.masked_fill,
+    "_to_copy": elementwise.to_dtype, "to.dtype": elementwise.to_dtype,
+    "dropout": elementwise.dropout,
+    "sum": reduce.reduce(op.sum), "sum.dim_IntList": reduce.reduce(op.sum),
+    "mean": reduce.reduce(op.mean), "mean.dim": reduce.reduce(op.mean),
+    "prod": reduce.reduce(op.prod), "prod.dim_int": reduce.reduce(op.prod),
+    "amax": reduce.reduce(op.max), "amin": reduce.reduce(op.min),
+    "max": reduce.reduce(op.max), "min": reduce.reduce(op.min),
+    "max.dim": reduce.value_and_place(op.max, op.argmax), "min.dim": reduce.value_and_place(op.min, op.argmin),
+    "argmax": reduce.arg(op.argmax), "argmin": reduce.arg(op.argmin),
+    "any": reduce.holds(op.any), "any.dim": reduce.holds(op.any), "any.dims": reduce.holds(op.any),
+    "all": reduce.holds(op.all), "all.dim": reduce.holds(op.all), "all.dims": reduce.holds(op.all),
+    "var.correction": reduce.variance(False), "std.correction": reduce.variance(True),
+    "cumsum": reduce.running(op.cumsum), "cumprod": reduce.running(op.cumprod),
+    "softmax.int": reduce.softmax(op.nn.softmax), "_softmax": reduce.softmax(op.nn.softmax),
+    "log_softmax.int": reduce.softmax(op.nn.log_softmax), "_log_softmax": reduce.softmax(op.nn.log_softmax),
+    "topk": reduce.topk, "sort": reduce.sort,
+    "unsqueeze": shape.expand_dims, "transpose.int": shape.transpose, "t": shape.matrix_transpose,
+    "permute": shape.permute, "expand": shape.expand, "repeat": shape.repeat,
+    "repeat_interleave.self_int": shape.repeat_interleave,
+    "cat": shape.cat, "stack": shape.stack, "slice.Tensor": shape.slice, "select.int": shape.select,
+    "split.Tensor": shape.split, "split_with_sizes": shape.split, "chunk": shape.split, "unbind.int": shape.unbind,
+    "flip": shape.flip, "roll": shape.roll, "constant_pad_nd": shape.pad, "pad": shape.pad,
+    "full": create.filled(), "full_like": create.filled(), "zeros": create.filled(0), "zeros_like": create.filled(0),
+    "ones": create.filled(1), "ones_like": create.filled(1), "new_zeros": create.filled(0), "new_ones": create.filled(1),
+    "new_full": create.filled(), "scalar_tensor": create.scalar_tensor,
+    "arange": create.arange, "arange.start": create.arange, "arange.start_step": create.arange,
+    "tril": create.triangle(False), "triu": create.triangle(True),
+    "embedding": index.embedding, "index_select": index.index_select, "gather": index.gather,
+    "scatter.src": index.scatter("update"), "scatter.value": index.scatter("update"),
+    "scatter_add": index.scatter("add"), "index.Tensor": index.index,
+    "linear": linear.linear, "mm": linear.mm, "bmm": linear.bmm, "addmm": linear.addmm, "matmul": linear.matmul,
+    "scaled_dot_product_attention": linear.attention,
+    "batch_norm": norm.batch_norm, "_native_batch_norm_legit_no_training": norm.batch_norm_inference,
+    "layer_norm": norm.layer_norm, "group_norm": norm.group_norm,
+    "max_pool1d": pool.max_pool(1), "max_pool2d": pool.max_pool(2), "max_pool3d": pool.max_pool(3),
+    "avg_pool1d": pool.avg_pool(1), "avg_pool2d": pool.avg_pool(2), "avg_pool3d": pool.avg_pool(3),
+    "adaptive_avg_pool1d": pool.adaptive(op.nn.adaptive_avg_pool1d, 1),
+    "adaptive_avg_pool2d": pool.adaptive(op.nn.adaptive_avg_pool2d, 2),
+    "adaptive_avg_pool3d": pool.adaptive(op.nn.adaptive_avg_pool3d, 3),
+    "upsample_nearest2d.vec": pool.resize("nearest_neighbor"),
+    "upsample_bilinear2d.vec": pool.resize("linear"),
+    "upsample_bicubic2d.vec": pool.resize("cubic"),
+}  # fmt: skip
+# Checks of what the export found out; nothing is computed.
+CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}

@@ -1,0 +1,179 @@
+"""The importer of PyTorch: operators of every family beside eager PyTorch, sizes that vary, real models, refusals."""
+
+import io
+import pathlib
+
+import numpy as np
+import pytest
+
+import relay
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
+
+
+class Calls(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def same(got, wanted):
+    got, wanted = (list(one) if isinstance(one, (tuple, list)) else [one] for one in (got, wanted))
+    assert len(got) == len(wanted)
+    for one, other in zip(got, wanted, strict=True):
+        one = one if isinstance(one, torch.Tensor) else torch.as_tensor(one)
+        torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+
+
+def f(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def i(*shape, low=0, high=3, dtype=torch.int64):
+    return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(1), dtype=dtype)
+
+
+IMAGE = f(2, 4, 9, 8)
+CASES = {
+    "promote": (lambda x, y: x + y * 2 - 1.5, f(3, 4), i(4)),
+    "alpha": (lambda x, y: torch.add(x, y, alpha=3) - torch.rsub(x, 2), f(3, 4), f(3, 4)),
+    "integers": (lambda x, y: (x // y, x % y, x / y, x * y), i(5, low=-9, high=9), i(5, low=1, high=4)),
+    "compare": (lambda x, y: (x > y, x == 1, (x < y) & (x != 0), ~(x >= y)), f(3, 4), i(4)),
+    "bools": (lambda x, y: (x + y, x * y, x ^ y, torch.logical_not(x)), f(4) > 0, f(2, 4) > 0),
+    "unary": (lambda x: (x.abs().sqrt(), x.exp(), x.sigmoid(), (x.abs() * 1e-6).log1p(), x.erf(), x.neg(), x.floor(), x.sin(), x.reciprocal()), f(3, 5)),
+    "of integers": (lambda x: (x.exp(), x.sqrt(), x.floor(), torch.isnan(x)), i(4)),
+    "powers": (lambda x: (x**2, x.abs() ** 0.5, x.abs() ** 1.5, 2**x), f(3, 4)),
+    "clamps": (lambda x: (x.clamp(min=0), x.clamp(-0.5, 0.5), F.hardtanh(x), F.relu6(3 * x)), f(3, 4)),
+    "activations": (
+        lambda x: (F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x), F.elu(x), F.hardswish(x), F.leaky_relu(x), F.mish(x)),
+        f(3, 4),
+    ),
+    "where": (lambda x: (torch.where(x > 0, x, 0.0), x.masked_fill(x < 0, -1.0)), f(3, 4)),
+    "casts": (lambda x: (x.to(torch.int32), x.bool(), x.double()), 3 * f(3, 4)),
+    "reduce": (lambda x: (x.sum(), x.mean(1), x.amax((0, 2)), x.var(1), x.std(-1, keepdim=True), x.prod(0)), f(3, 4, 5)),
+    "places": (lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)), f(3, 4, 5)),
+    "sums of integers": (lambda x: (x.sum(), x.sum(0), x.cumsum(1), (x > 1).any(), (x > 1).all(0)), i(3, 4, dtype=torch.int32)),
+    "softmax": (lambda x: (x.softmax(-1), x.log_softmax(0), torch.logsumexp(x, 1)), f(3, 4)),
+    "order": (lambda x: (*x.topk(2), *x.sort(descending=True)), f(3, 7)),
+    "shapes": (lambda x: (x.view(4, 3), x.unsqueeze(1), x[None].squeeze(0), x.t(), x.flatten(), x.permute(1, 0)), f(3, 4)),
+    "slices": (lambda x: (x[1:], x[..., ::2], x[-1], x[:, -2], x[:, 1:-1]), f(3, 5, 4)),
+    "pieces": (lambda x: (*x.split(2), *x.chunk(2, 1), *x.unbind(2)), f(3, 4, 2)),
+    "joins": (lambda x, y: (torch.cat([x, y], 1), torch.stack([x, x]), x.repeat(2, 1), x.roll(1, 0), x.flip(1)), f(3, 4), f(3, 2)),
+    "expand": (lambda x: x[:, None].expand(3, 5, 4) + 1, f(3, 4)),
+    "pads": (lambda x: (F.pad(x, (1, 2)), F.pad(x, (1, 1, 2, 0), value=3.0)), f(2, 3, 4)),
+    "made": (lambda x: (torch.arange(3, 9, 2) + x.size(0), torch.ones_like(x), torch.full((2, 2), 7), x.tril(), x.triu(1)), f(4, 4)),
+    "index": (lambda x, n: (x[n], x.index_select(1, n), x[n, n], x[:, n]), f(4, 4), i(2, low=-2)[:1].abs()),
+    "below zero": (lambda x, n: (x[n], x[n, n]), f(4, 4), torch.tensor([-1, 2, -3])),
+    "gather": (lambda x, n: (x.gather(1, n), x.scatter(1, n, 5.0), x.scatter_add(1, n, x[:, :1])), f(4, 4), i(4, 1)),
+    "embedding": (torch.nn.Embedding(9, 4), i(2, 5, high=9)),
+    "products": (lambda x, y: (x @ y, x @ y[0], x[0] @ y[0, :, 0], torch.bmm(x, y), torch.mm(x[0], y[0])), f(2, 3, 4), f(2, 4, 5)),
+    "linear": (torch.nn.Linear(4, 3), f(2, 5, 4)),
+    "attention": (lambda q, k: F.scaled_dot_product_attention(q, k, k), f(2, 3, 5, 8), f(2, 3, 7, 8)),
+    "causal": (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), f(2, 3, 5, 8)),
+    "mask": (lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m), f(2, 3, 5, 8), torch.ones(5, 5).tril().bool()),
+    "conv1d": (torch.nn.Conv1d(4, 6, 3, stride=2, padding=1), f(2, 4, 9)),
+    "conv2d": (torch.nn.Conv2d(4, 6, 3, padding="same", groups=2), IMAGE),
+    "conv3d": (torch.nn.Conv3d(2, 3, 2, dilation=2), f(1, 2, 5, 6, 7)),
+    "transposed": (torch.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2), IMAGE),
+    "norms": (
+        torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.GroupNorm(2, 4), torch.nn.LayerNorm([9, 8])).eval(), IMAGE,
+    ),
+    "pools": (
+        lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, (3, 4)), F.max_pool2d(x[0], 2),
+                   F.avg_pool2d(x, 3, padding=1, count_include_pad=False)),
+        IMAGE,
+    ),
+    "resize": (
+        lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, (12, 10), mode="bilinear"),
+                   F.interpolate(x, (12, 10), mode="bilinear", align_corners=True)),
+        IMAGE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operators(name):
+    function, *inputs = CASES[name]
+    module = function if isinstance(function, torch.nn.Module) else Calls(function)
+    imported = relay.from_pytorch(module, tuple(inputs))
+    same(relay.evaluate(imported, inputs), module(*inputs))
+
+
+def test_a_batch_and_a_length_that_vary():
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+    torch.backends.mha.set_fastpath_enabled(False)
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
+    model = relay.compile(relay.from_pytorch(layer, (f(2, 5, 16),), dynamic_shapes=(sizes,)))
+    for batch, length in ((1, 4), (2, 5), (7, 11)):
+        x = f(batch, length, 16)
+        with torch.no_grad():
+            same(model(x), layer(x))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "minilm_l6"])
+def test_real_models(name):
+    path = MODELS / f"{name}.pt2"
+    if not path.exists():
+        pytest.skip("run: make models-fetch")
+    program = torch.export.load(path)
+    inputs = [one.meta["val"] for one in program.graph.nodes if one.name in program.graph_signature.user_inputs]
+    inputs = [f(*v.shape) if v.dtype.is_floating_point else torch.ones(v.shape, dtype=v.dtype) for v in inputs]
+    wanted = program.module()(*inputs)
+    same(relay.compile(path)(*inputs), list(wanted.values()) if isinstance(wanted, dict) else wanted)
+
+
+def test_objects_files_and_bytes():
+    x, content = f(2, 3), io.BytesIO()
+    program = torch.export.export(torch.nn.Linear(3, 2), (x,))
+    torch.export.save(program, content)
+    wanted = program.module()(x)
+    for model in (program, content.getvalue(), relay.load(program)):
+        same(relay.compile(model)(x), wanted)
+
+
+def test_torchscript():
+    x = f(2, 3)
+    traced = torch.jit.trace(torch.nn.Linear(3, 2), x)
+    imported, params = relay.frontend.from_pytorch(traced, [("data", (2, 3))])
+    assert params == {} and [param.name_hint for param in imported["main"].params] == ["data"]
+    same(relay.compile(imported)(x), traced(x))
+
+
+def refused(module, *inputs):
+    with pytest.raises(relay.CompileError) as error:
+        relay.from_pytorch(module, inputs)
+    return error.value.diagnostics[0]
+
+
+def test_everything_that_is_missing_is_named_at_once():
+    said = refused(Calls(lambda x: torch.special.i0(torch.special.i0(x)) + torch.special.i1(x)), f(3))
+    assert said.code == "R0403"
+    assert "aten.i0.default (2 times)" in said.message and "aten.special_i1.default" in said.message
+    assert "test_pytorch.py:" in said.message
+
+
+def test_a_buffer_that_is_changed():
+    assert "`running_mean` is changed by the call" in refused(torch.nn.BatchNorm1d(3), f(4, 3)).message
+
+
+def test_an_index_out_of_range():
+    model = relay.compile(relay.from_pytorch(Calls(lambda x, n: x[n]), (f(4), i(2))))
+    with pytest.raises(relay.CompileError, match="R0604"):
+        model(np.ones(4, np.float32), np.array([1, 4]))
+
+
+def test_a_module_without_inputs_and_a_file_that_is_none(tmp_path):
+    with pytest.raises(relay.CompileError, match="relay.from_pytorch"):
+        relay.compile(torch.nn.Linear(2, 2))
+    path = tmp_path / "none.pt2"
+    path.write_bytes(b"PK nothing")
+    with pytest.raises(relay.CompileError, match="torch.export.load"):
+        relay.load(path)
