@@ -9,7 +9,10 @@ import math
 import re
 
 import numpy as np
+import oracle_arrays
+import quantized
 import scipy
+import threefry
 import torch
 import torch.nn.functional as F  # noqa: N812
 
@@ -516,7 +519,8 @@ def sparse_to_dense(indices, values, default, shape):
 
 def evaluate(oracle, inputs, attrs, output_shape):
     """The value of an oracle."""
-    names = dict(globals(), np=np, scipy=scipy, torch=torch, F=F, output_shape=output_shape)
+    modules = {"np": np, "quantized": quantized, "scipy": scipy, "threefry": threefry, "torch": torch, "F": F}
+    names = vars(oracle_arrays) | globals() | modules | {"output_shape": output_shape}
     names.update(attrs)
     names.update(inputs)
     return eval(" ".join(oracle.split()), names)

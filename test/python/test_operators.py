@@ -43,8 +43,10 @@ def test_operator(case):
         if isinstance(names, list):
             return [read(name) for name in names]
         tensor = torch.from_numpy(tensors[names])
-        # Integers are multiplied in the type of the result.
-        return tensor.to(getattr(torch, case["attrs"].get("out_dtype") or str(tensor.dtype).removeprefix("torch.")))
+        # Integers are multiplied in the type of the result, where that is wider.
+        result = getattr(torch, case["attrs"].get("out_dtype") or "bool")
+        wider = not result.is_floating_point and result.itemsize > tensor.dtype.itemsize
+        return tensor.to(result) if wider and not tensor.dtype.is_floating_point else tensor
 
     inputs = {name: read(names) for name, names in case["inputs"].items()}
     expected = oracle.evaluate(case["oracle"], inputs, case["attrs"], case["output_shape"])

@@ -36,7 +36,7 @@ REPLACEMENTS = {
     "tvm.relay.dataflow_pattern": "write a visitor: relay.ExprMutator",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",
     "tvm.relay.op.op": _KERNELS,
-    "tvm.relay.qnn": "quantised operators are not there: models with them are imported from ONNX as they compute",
+    "tvm.relay.qnn": "the operators are relay.op.qnn.*, inputs in the order of the text form",
     "tvm.relay.quantize": "the quantizer is not there",
     "tvm.relay.op.contrib": "partitioning for other compilers is not there",
     "tvm.relay.op.strategy": _SCHEDULES,

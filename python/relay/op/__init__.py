@@ -68,9 +68,7 @@ def _make(definition: dict):
 
 
 _ONE_DEVICE = "there is one device, the processor"
-_ABSENT = {
-    name: _ONE_DEVICE for name in ("annotation.on_device", "annotation.function_on_device", "device_copy", "on_device")
-}
+_ABSENT = {name: _ONE_DEVICE for name in ("annotation.on_device", "annotation.function_on_device")}
 
 
 def _missing(prefix: str):

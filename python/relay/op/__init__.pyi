@@ -238,6 +238,17 @@ def cumsum(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None
     axis (int or None): The axis to go along; None: the flattened data.
     dtype (dtype or None): The element type of the result; None: of the data.
     exclusive (bool): Whether an element's own value is left out."""
+def debug(program: Expr | TupleWrapper, debug_func: str = '') -> Expr:
+    """A place where somebody could look at a value.
+
+    program: any shape
+    debug_func (string): The name of what would look at the value."""
+def device_copy(data: Expr | TupleWrapper, src_virtual_device: str = '', dst_virtual_device: str = '') -> Expr:
+    """Data on another device; there is one.
+
+    data: any shape
+    src_virtual_device (string): The device that data is on.
+    dst_virtual_device (string): The device that it goes to."""
 def dft(re_data: Expr | TupleWrapper, im_data: Expr | TupleWrapper, inverse: bool = False) -> Any:
     """The discrete Fourier transform along the last axis.
 
@@ -272,6 +283,22 @@ class dyn:
         fill_value: ()
         shape: (rank,) integers: the result's shape
         dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+    class image:
+        @staticmethod
+        def resize2d(data: Expr | TupleWrapper, size: Expr | TupleWrapper, roi: Expr | TupleWrapper, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = 'round', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Expr:
+            """Resizes images to a size that the program computes.
+
+            data: (N, C, H, W), in the order of layout
+            size: (2,) integers: the extents of H and W
+            roi: (4,) floats, not used
+            layout (string): Order of the axes.
+            method (string): "nearest_neighbor", "linear" or "cubic".
+            coordinate_transformation_mode (string): Where a place of the result lies in data, as of image.resize2d but for tf_crop_and_resize.
+            rounding_method (string): What is nearest, as of image.resize2d.
+            cubic_alpha (float): The parameter of the cubic kernel.
+            cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
+            extrapolation_value (float): Not used.
+            out_dtype (dtype or None): Element type of the result; None: of data."""
     class nn:
         @staticmethod
         def pad(data: Expr | TupleWrapper, pad_width: Expr | TupleWrapper, pad_val: Expr | TupleWrapper, pad_mode: str = 'constant') -> Expr:
@@ -281,6 +308,27 @@ class dyn:
             pad_width: (rank, 2) integers: before and after each axis
             pad_val: one value
             pad_mode (string): "constant", "edge" or "reflect"."""
+        @staticmethod
+        def upsampling(data: Expr | TupleWrapper, scale_h: Expr | TupleWrapper, scale_w: Expr | TupleWrapper, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Expr:
+            """Scales images by what the program computes.
+
+            data: (N, C, H, W), in the order of layout
+            scale_h: (), a positive float
+            scale_w: (), a positive float
+            layout (string): Order of the axes.
+            method (string): "nearest_neighbor", "bilinear" or "bicubic".
+            align_corners (bool): Whether the corners of data and result fall together."""
+        @staticmethod
+        def upsampling3d(data: Expr | TupleWrapper, scale_d: Expr | TupleWrapper, scale_h: Expr | TupleWrapper, scale_w: Expr | TupleWrapper, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Expr:
+            """Scales volumes by what the program computes.
+
+            data: (N, C, D, H, W), in the order of layout
+            scale_d: (), a positive float
+            scale_h: (), a positive float
+            scale_w: (), a positive float
+            layout (string): Order of the axes.
+            method (string): "nearest_neighbor" or "trilinear".
+            coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric."""
     @staticmethod
     def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: Expr | TupleWrapper, axis: int = -1, dtype: str | None = None) -> Expr:
         """Marks one place of a new axis for each index; its extent is known only when the program runs.
@@ -332,6 +380,16 @@ class dyn:
 
         data: any shape
         reps: integers, aligned at the last axis"""
+    @staticmethod
+    def topk(data: Expr | TupleWrapper, k: Expr | TupleWrapper, axis: int = -1, ret_type: str = 'values', is_ascend: bool = False, dtype: str | None = None) -> Expr:
+        """The greatest (least) k elements along an axis in order, or their places, where the program computes k.
+
+        data: any shape with at least one axis
+        k: () or (1,), an integer; less than 1: all
+        axis (int): The axis that is sorted.
+        ret_type (string): "values" or "indices".
+        is_ascend (bool): Whether the least comes first.
+        dtype (dtype or None): The element type of places; None: int32."""
     @staticmethod
     def zeros(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Zeros, of a shape that is known only when the program runs.
@@ -822,6 +880,85 @@ class nn:
         bias: (C,), C the extent of data along axis
         axis (int): The axis of data that bias runs along."""
     @staticmethod
+    def bitpack(data: Expr | TupleWrapper, bits: int = 1, pack_axis: int = 1, bit_axis: int = -1, pack_type: str | None = None, name: str = 'BitPack') -> Expr:
+        """The bits of numbers, packed into words.
+
+        data: integers, any shape
+        bits (int): How many bits of each number, from 1 to 8.
+        pack_axis (int): The axis that becomes words.
+        bit_axis (int): Where the axis of bits stands in the result.
+        pack_type (dtype or None): The type of words; None: uint32.
+        name (string): A name of the computation."""
+    @staticmethod
+    def bitserial_conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], kernel_size: int | Sequence[int] = [3, 3], channels: int | None = None, activation_bits: int = 1, weight_bits: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', pack_dtype: str | None = None, out_dtype: str | None = None, unipolar: bool = True) -> Expr:
+        """Two-dimensional convolution of numbers of few bits.
+
+        data: (N, C, H, W) integers, in the order of data_layout
+        weight: (O, C, KH, KW) integers, in the order of kernel_layout
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        kernel_size (list of ints): Extents of the window.
+        channels (int or None): Number of output channels; None: from the weight.
+        activation_bits (int): Bits of the data, from 1 to 8.
+        weight_bits (int): Bits of the weight, from 1 to 8.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        pack_dtype (dtype or None): The type of words, where bits are packed.
+        out_dtype (dtype or None): Element type of the result; None: int16.
+        unipolar (bool): Whether a bit of the weight is -1 or 1."""
+    @staticmethod
+    def bitserial_dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, data_bits: int = 1, weight_bits: int = 1, pack_dtype: str | None = None, out_dtype: str | None = None, unipolar: bool = True) -> Expr:
+        """A fully connected layer of numbers of few bits.
+
+        data: (n, features) integers
+        weight: (units, features) integers
+        units (int or None): Number of output features; None: from the weight.
+        data_bits (int): Bits of the data, from 1 to 8.
+        weight_bits (int): Bits of the weight, from 1 to 8.
+        pack_dtype (dtype or None): The type of words, where bits are packed.
+        out_dtype (dtype or None): Element type of the result; None: int16.
+        unipolar (bool): Whether a bit of the weight is -1 or 1."""
+    @staticmethod
+    def contrib_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional convolution of channels in blocks.
+
+        data: (N, C / c, H, W, c)
+        weight: (O / o, C / c, KH, KW, c, o)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def contrib_dense_pack(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
+        """nn.dense with the units of the weight in blocks.
+
+        data: (.., features)
+        weight: (units / b, features, b)
+        units (int or None): Number of output features; None: from the weight.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of data."""
+    @staticmethod
+    def contrib_depthwise_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional depthwise convolution of channels in blocks.
+
+        data: (N, C / c, H, W, c)
+        weight: (C / c, 1, KH, KW, 1, c)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
     def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """One-dimensional convolution of data with weight.
 
@@ -1078,6 +1215,16 @@ class nn:
         epsilon (float): Added to the variance.
         center (bool): Whether beta is added.
         scale (bool): Whether the result is multiplied by gamma."""
+    class internal:
+        @staticmethod
+        def sparse_dense_padded(data: Expr | TupleWrapper, weight_data: Expr | TupleWrapper, weight_indices: Expr | TupleWrapper, weight_indptr: Expr | TupleWrapper, sparse_lhs: bool = False) -> Expr:
+            """nn.sparse_dense by another name.
+
+            data: (m, k)
+            weight_data: (values,), or blocks (values, rows, columns)
+            weight_indices: (values,) integers: the columns
+            weight_indptr: (rows + 1,) integers: where rows begin
+            sparse_lhs (bool): Whether the sparse matrix is the left factor."""
     @staticmethod
     def l2_normalize(data: Expr | TupleWrapper, eps: float, axis: int | Sequence[int] = None) -> Any:
         """Divides by the Euclidean norm along some axes.
@@ -1242,6 +1389,40 @@ class nn:
         layout (string): Order of the data's and the result's axes.
         mode (string): Whether channels are block-major (DCR) or channel-major (CRD)."""
     @staticmethod
+    def sparse_add(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper) -> Expr:
+        """The sum of a dense and a sparse matrix.
+
+        dense_data: (m, k)
+        sparse_data: (values,), or blocks (values, rows, columns)
+        sparse_indices: (values,) integers: the columns
+        sparse_indptr: (rows + 1,) integers: where rows begin"""
+    @staticmethod
+    def sparse_conv2d(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper, layout: str = 'NHWC', kernel_size: int | Sequence[int] = [1, 1]) -> Expr:
+        """Two-dimensional convolution, without padding, with a sparse weight.
+
+        dense_data: (N, H, W, C) or (N, C, H, W)
+        sparse_data: (values,), or blocks (values, rows, columns)
+        sparse_indices: (values,) integers: the columns
+        sparse_indptr: (rows + 1,) integers: where rows begin
+        layout (string): Order of the axes: "NHWC" or "NCHW".
+        kernel_size (list of ints): Extents of the window; it is not padded."""
+    @staticmethod
+    def sparse_dense(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper, sparse_lhs: bool = False) -> Expr:
+        """A dense matrix times the transpose of a sparse one.
+
+        dense_data: (m, k)
+        sparse_data: (values,), or blocks (values, rows, columns)
+        sparse_indices: (values,) integers: the columns
+        sparse_indptr: (rows + 1,) integers: where rows begin
+        sparse_lhs (bool): Whether the sparse matrix is the left factor."""
+    @staticmethod
+    def sparse_transpose(sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper) -> Expr:
+        """A square sparse matrix transposed.
+
+        sparse_data: (values,)
+        sparse_indices: (values,) integers: the columns
+        sparse_indptr: (rows + 1,) integers: where rows begin"""
+    @staticmethod
     def upsampling(data: Expr | TupleWrapper, scale_h: float = 1.0, scale_w: float = 1.0, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Expr:
         """Scales images.
 
@@ -1267,6 +1448,13 @@ def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def on_device(body: Expr | TupleWrapper, virtual_device: str = '', constrain_result: bool = False, constrain_body: bool = True) -> Expr:
+    """Says on which device a value should be; there is one.
+
+    body: any shape
+    virtual_device (string): The device that is meant.
+    constrain_result (bool): Whether the result is to be on it.
+    constrain_body (bool): Whether the input is to be on it."""
 def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int, axis: int = -1, dtype: str | None = None) -> Any:
     """Marks one place of a new axis for each index.
 
@@ -1301,11 +1489,374 @@ def prod(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, kee
     axis (list of ints or None): The axes to reduce; None or empty: all.
     keepdims (bool): Whether reduced axes stay, with extent 1.
     exclude (bool): Whether the axes not named are reduced instead."""
+class qnn:
+    @staticmethod
+    def abs(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """The absolute value of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def add(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper, lhs_scale: Expr | TupleWrapper, lhs_zero_point: Expr | TupleWrapper, rhs_scale: Expr | TupleWrapper, rhs_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, lhs_axis: int = -1, rhs_axis: int = -1) -> Expr:
+        """The sum of quantised tensors.
+
+        lhs: integers, any shape
+        rhs: the same type, a shape that broadcasts with lhs
+        lhs_scale: () or (C,), a float
+        lhs_zero_point: () or (C,), an integer
+        rhs_scale: () or (C,), a float
+        rhs_zero_point: () or (C,), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        lhs_axis (int): The axis of lhs that its scales go along.
+        rhs_axis (int): The axis of rhs that its scales go along."""
+    @staticmethod
+    def avg_pool2d(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+        """The mean of quantised data over a moving window.
+
+        data: (N, C, H, W), in the order of layout
+        input_scale: (), a float
+        input_zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        pool_size (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts.
+        count_include_pad (bool): Whether padding counts in the mean."""
+    @staticmethod
+    def batch_matmul(x: Expr | TupleWrapper, y: Expr | TupleWrapper, x_scale: Expr | TupleWrapper, x_zero_point: Expr | TupleWrapper, y_scale: Expr | TupleWrapper, y_zero_point: Expr | TupleWrapper, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
+        """The products of corresponding matrices of two quantised batches, in int32.
+
+        x: (B, M, K), or (B, K, M) when transpose_a
+        y: (B, K, N), or (B, N, K) when transpose_b
+        x_scale: (), a float
+        x_zero_point: (), an integer
+        y_scale: (), a float
+        y_zero_point: (), an integer
+        out_dtype (dtype or None): Element type of the sum; int32.
+        transpose_a (bool): Whether x is (b, k, m).
+        transpose_b (bool): Whether y is (b, n, k)."""
+    @staticmethod
+    def concatenate(data: Expr | Sequence[Expr], input_scales: Expr | Sequence[Expr], input_zero_points: Expr | Sequence[Expr], output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = 0) -> Expr:
+        """Joins quantised tensors along an axis.
+
+        data: a tuple of tensors that differ at most along the axis (a list of expressions)
+        input_scales: a tuple of a scale for each, () (a list of expressions)
+        input_zero_points: a tuple of a zero point for each, () (a list of expressions)
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        axis (int): The axis along which they stand."""
+    @staticmethod
+    def contrib_dense_pack(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, weight_layout: str = 'NC') -> Expr:
+        """qnn.dense with the weight in blocks.
+
+        data: (.., features)
+        weight: in the order of weight_layout
+        input_scale: (), a float
+        input_zero_point: (), an integer
+        weight_scale: () or (units,), a float
+        weight_zero_point: () or (units,), an integer
+        units (int or None): Number of output features; None: from the weight.
+        out_dtype (dtype or None): Element type of the sum; int32.
+        weight_layout (string): N: output features, C: input features; "NC16n4c" has blocks of 16 and 4."""
+    @staticmethod
+    def conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional convolution of quantised data with a quantised weight, in int32.
+
+        data: (N, C, H, W), in the order of data_layout
+        weight: (O, C / groups, KH, KW), in the order of kernel_layout
+        input_scale: (), a float
+        input_zero_point: (), an integer
+        weight_scale: () or (O,), a float
+        weight_zero_point: () or (O,), an integer
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def conv2d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, strides: int | Sequence[int] = [1, 1], output_padding: int | Sequence[int] = [0, 0], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'IOHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional transposed convolution of quantised data with a quantised weight, in int32.
+
+        data: (N, C, H, W), in the order of data_layout
+        weight: (C, O / groups, KH, KW), in the order of kernel_layout
+        input_scale: (), a float
+        input_zero_point: (), an integer
+        weight_scale: () or (O,), a float
+        weight_zero_point: () or (O,), an integer
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        strides (list of ints): Step of the window in the result along each axis.
+        output_padding (list of ints): Added at the end of each axis of the result.
+        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes; I is the data's channels.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
+        """A fully connected layer of quantised data and weight, in int32.
+
+        data: (.., features)
+        weight: (units, features)
+        input_scale: (), a float
+        input_zero_point: (), an integer
+        weight_scale: () or (units,), a float
+        weight_zero_point: () or (units,), an integer
+        units (int or None): Number of output features; None: from the weight.
+        out_dtype (dtype or None): Element type of the sum; int32."""
+    @staticmethod
+    def dequantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'float32', axis: int = -1) -> Expr:
+        """The numbers that integers with a scale and a zero point stand for.
+
+        data: integers, any shape
+        input_scale: () or (C,), a float
+        input_zero_point: () or (C,), an integer
+        out_dtype (dtype): The element type of the result.
+        axis (int): The axis that scales and zero points go along."""
+    @staticmethod
+    def erf(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """The error function of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def exp(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """e to the power of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def hardswish(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """x * min(max(x + 3, 0), 6) / 6 of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def leaky_relu(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, alpha: float = 0.25) -> Expr:
+        """Keeps the quantised positive values and scales the others.
+
+        data: integers, any shape
+        input_scale: (), a float
+        input_zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        alpha (float): The factor of numbers below zero, in [0, 1]."""
+    @staticmethod
+    def log(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """The natural logarithm of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def mul(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper, lhs_scale: Expr | TupleWrapper, lhs_zero_point: Expr | TupleWrapper, rhs_scale: Expr | TupleWrapper, rhs_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, lhs_axis: int = -1, rhs_axis: int = -1) -> Expr:
+        """The product of quantised tensors.
+
+        lhs: integers, any shape
+        rhs: the same type, a shape that broadcasts with lhs
+        lhs_scale: () or (C,), a float
+        lhs_zero_point: () or (C,), an integer
+        rhs_scale: () or (C,), a float
+        rhs_zero_point: () or (C,), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        lhs_axis (int): The axis of lhs that its scales go along.
+        rhs_axis (int): The axis of rhs that its scales go along."""
+    @staticmethod
+    def quantize(data: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'int8', axis: int = -1) -> Expr:
+        """Floats as integers with a scale and a zero point.
+
+        data: floats, any shape
+        output_scale: () or (C,), a float
+        output_zero_point: () or (C,), an integer
+        out_dtype (dtype): The element type of the result.
+        axis (int): The axis that scales and zero points go along."""
+    @staticmethod
+    def requantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1, rounding: str = 'None', compute_dtype: str = 'None', out_dtype: str | None = 'int8') -> Expr:
+        """Quantised integers with another scale and zero point.
+
+        data: integers, any shape
+        input_scale: () or (C,), a float
+        input_zero_point: () or (C,), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        axis (int): The axis that scales and zero points of data go along.
+        rounding (string): "UPWARD" or "TONEAREST"; "None": UPWARD.
+        compute_dtype (string): "int64", "float32" or "float64"; "None": int64.
+        out_dtype (dtype): The element type of the result."""
+    @staticmethod
+    def rsqrt(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """1 / sqrt(x) of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def sigmoid(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """1 / (1 + exp(-x)) of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def simulated_dequantize(data: Expr | TupleWrapper, in_dtype: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """The numbers that quantised ones stand for, of integers as floats.
+
+        data: floats, at least one axis
+        in_dtype: () integer: 0 none, 1 int8, 2 uint8, 3 int32
+        input_scale: () or (C,), a float
+        input_zero_point: () or (C,), an integer
+        axis (int): The axis that scales go along."""
+    @staticmethod
+    def simulated_quantize(data: Expr | TupleWrapper, out_dtype: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """The integers that quantising gives, as floats.
+
+        data: floats, at least one axis
+        out_dtype: () integer: 0 none, 1 int8, 2 uint8, 3 int32
+        output_scale: () or (C,), a float
+        output_zero_point: () or (C,), an integer
+        axis (int): The axis that scales go along."""
+    @staticmethod
+    def softmax(data: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """Exponentials of quantised numbers scaled to sum to one along an axis, by integers.
+
+        data: int8, any shape with at least one axis
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        axis (int): The axis along which the results sum to one."""
+    @staticmethod
+    def sqrt(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """The square root of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+    @staticmethod
+    def subtract(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper, lhs_scale: Expr | TupleWrapper, lhs_zero_point: Expr | TupleWrapper, rhs_scale: Expr | TupleWrapper, rhs_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, lhs_axis: int = -1, rhs_axis: int = -1) -> Expr:
+        """The difference of quantised tensors.
+
+        lhs: integers, any shape
+        rhs: the same type, a shape that broadcasts with lhs
+        lhs_scale: () or (C,), a float
+        lhs_zero_point: () or (C,), an integer
+        rhs_scale: () or (C,), a float
+        rhs_zero_point: () or (C,), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer
+        lhs_axis (int): The axis of lhs that its scales go along.
+        rhs_axis (int): The axis of rhs that its scales go along."""
+    @staticmethod
+    def tanh(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
+        """The hyperbolic tangent of quantised numbers.
+
+        x: integers, any shape
+        scale: (), a float
+        zero_point: (), an integer
+        output_scale: (), a float
+        output_zero_point: (), an integer"""
+class random:
+    @staticmethod
+    def multinomial(key: Expr | TupleWrapper, probs: Expr | TupleWrapper, num_samples: int) -> Any:
+        """Indices drawn with given probabilities.
+
+        key: (10,) uint64: the generator's state
+        probs: (.., indices): what is negative counts as 0
+        num_samples (int): How many are drawn of each row.
+
+        (the generator behind, indices)"""
+    @staticmethod
+    def normal(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', mean: Expr | TupleWrapper = 0.0, scale: Expr | TupleWrapper = 1.0) -> Any:
+        """Numbers drawn from a normal distribution.
+
+        key: (10,) uint64: the generator's state
+        mean: (), the mean
+        scale: (), the standard deviation
+        out_shape (list of ints, required): The shape of what is drawn.
+        out_dtype (dtype or None): float32 or float64; None: float32.
+
+        (the generator behind, numbers)"""
+    @staticmethod
+    def threefry_generate(key: Expr | TupleWrapper, shape: Any) -> Any:
+        """Random words, and the generator's state behind them.
+
+        key: (10,) uint64: the generator's state
+        out_shape (list of ints, required): The shape of what is drawn.
+
+        (the generator behind, random words)"""
+    @staticmethod
+    def threefry_key(seed: Any) -> Any:
+        """A generator's first state, as a constant: what the random operators take."""
+    @staticmethod
+    def threefry_split(key: Expr | TupleWrapper) -> Any:
+        """Two generators whose numbers are independent.
+
+        key: (10,) uint64: the generator's state
+
+        (left, right)"""
+    @staticmethod
+    def uniform(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', low: Expr | TupleWrapper = 0.0, high: Expr | TupleWrapper = 1.0) -> Any:
+        """Numbers drawn evenly from an interval.
+
+        key: (10,) uint64: the generator's state
+        low: (), the least
+        high: (), above the greatest
+        out_shape (list of ints, required): The shape of what is drawn.
+        out_dtype (dtype or None): float32 or float64; None: float32.
+
+        (the generator behind, numbers)"""
 def reinterpret(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
     """The bits of each element as another type of the same width.
 
     data: any shape
     dtype (dtype, required): The new element type."""
+class relay:
+    class op:
+        class annotation:
+            @staticmethod
+            def simulated_quantize(data: Expr | TupleWrapper, dom_scale: Expr | TupleWrapper, clip_min: Expr | TupleWrapper, clip_max: Expr | TupleWrapper, kind: int, sign: bool = True, rounding: str = 'round') -> Expr:
+                """What quantising and coming back makes of numbers.
+
+                data: floats, any shape
+                dom_scale: (), the scale
+                clip_min: (), the least integer
+                clip_max: (), the greatest integer
+                kind (int, required): 0: nothing, 1: input, 2: weight, 3: activation.
+                sign (bool): Whether the integers have a sign.
+                rounding (string): "round": to the nearest, halves to the even one."""
 def repeat(data: Expr | TupleWrapper, repeats: int, axis: int | None = None) -> Expr:
     """Repeats each element along an axis.
 
@@ -1420,6 +1971,14 @@ def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> A
     axis (int): The axis that is sorted.
     is_ascend (bool): Whether the least comes first.
     dtype (dtype or None): The element type of places; None: int32."""
+def sparse_reshape(sparse_indices: Expr | TupleWrapper, prev_shape: Expr | TupleWrapper, new_shape: Expr | TupleWrapper) -> Any:
+    """The places of a sparse tensor's values under another shape.
+
+    sparse_indices: (values, old rank) integers
+    prev_shape: (old rank,) integers
+    new_shape: (new rank,) integers, one of them perhaps -1
+
+    (new indices, new shape)"""
 def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Sequence[int | str | Dim], sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper = 0) -> Any:
     """A tensor of one value, others at some places.
 
@@ -1585,6 +2144,16 @@ def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None,
     unbiased (bool): Whether to divide by the count less one."""
 class vision:
     @staticmethod
+    def get_valid_counts(data: Expr | TupleWrapper, score_threshold: Expr | TupleWrapper, id_index: int = 0, score_index: int = 1) -> Any:
+        """The boxes whose score is above a threshold, in front of the others.
+
+        data: (batch, boxes, numbers)
+        score_threshold: ()
+        id_index (int): Which number of a box is its class; -1: none.
+        score_index (int): Which number of a box is its score.
+
+        (how many, boxes, places)"""
+    @staticmethod
     def multibox_prior(data: Expr | TupleWrapper, sizes: Sequence[float] = [1.0], ratios: Sequence[float] = [1.0], steps: Sequence[float] = [-1.0, -1.0], offsets: Sequence[float] = [0.5, 0.5], clip: bool = False) -> Expr:
         """Boxes of several sizes and ratios around each pixel.
 
@@ -1594,6 +2163,19 @@ class vision:
         steps (list of floats): Distances [y, x] of pixels; not positive: of data.
         offsets (list of floats): Where the centre of a pixel is, [y, x].
         clip (bool): Whether boxes are cut to [0, 1]."""
+    @staticmethod
+    def multibox_transform_loc(cls_prob: Expr | TupleWrapper, loc_pred: Expr | TupleWrapper, anchor: Expr | TupleWrapper, clip: bool = True, threshold: float = 0.01, variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2), keep_background: bool = False) -> Any:
+        """Boxes from anchors, predicted offsets and scores of classes.
+
+        cls_prob: (batch, classes, boxes)
+        loc_pred: (batch, 4 * boxes)
+        anchor: (1, boxes, 4): x1, y1, x2, y2
+        clip (bool): Whether corners are cut to [0, 1].
+        threshold (float): The least score.
+        variances (list of floats): Factors of the predicted x, y, width and height.
+        keep_background (bool): Whether class 0 is a class, and classes keep their numbers.
+
+        (boxes, how many)"""
     @staticmethod
     def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
         """Regions of images, interpolated to one size.
@@ -1615,6 +2197,26 @@ class vision:
         pooled_size (list of ints, required): Height and width of the result.
         spatial_scale (float, required): Pixels of data to a unit of regions.
         layout (string): "NCHW"."""
+    @staticmethod
+    def yolo_reorg(data: Expr | TupleWrapper, stride: int | None = 1) -> Expr:
+        """Pixels moved into channels, as Darknet's reorg layer does.
+
+        data: (N, C, H, W)
+        stride (int or None): How many pixels along each axis go together; None: 1."""
+class vm:
+    @staticmethod
+    def reshape_tensor(data: Expr | TupleWrapper, shape: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim]) -> Expr:
+        """The same elements under another shape, which is given twice.
+
+        data: any shape
+        shape: (rank,) integers: the values of newshape
+        newshape (list of dimensions, required): The new shape."""
+    @staticmethod
+    def shape_of(tensor: Expr | TupleWrapper, dtype: str | None = 'int64') -> Expr:
+        """The shape of a tensor, as a tensor.
+
+        tensor: any shape
+        dtype (dtype): The element type of the result."""
 def where(condition: Expr | TupleWrapper, x: Expr | TupleWrapper, y: Expr | TupleWrapper) -> Expr:
     """Chooses between the elements of two tensors.
 

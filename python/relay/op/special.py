@@ -428,6 +428,66 @@ def _trilu(data, k, upper=True):
     return _call("trilu", [data, const(k, "int32") if isinstance(k, int) else k], upper=upper)
 
 
+def _threefry_key(seed):
+    """A generator's first state, as a constant: what the random operators take."""
+    return const(np.array([0, 0, 0, seed, 0, 0, 0, 0, 1 << 63, 0], "uint64"))
+
+
+def _threefry_generate(key, shape):
+    """(the generator behind, random words)"""
+    return TupleWrapper(_call("random.threefry_generate", [key], out_shape=shape), 2)
+
+
+def _threefry_split(key):
+    """(left, right)"""
+    return TupleWrapper(_call("random.threefry_split", [key]), 2)
+
+
+def _drawn(name: str, key, shape, dtype, first, second):
+    operands = [key, _number(first, dtype), _number(second, dtype)]
+    return TupleWrapper(_call(f"random.{name}", operands, out_shape=shape, out_dtype=dtype), 2)
+
+
+def _uniform(key, shape, dtype="float32", low=0.0, high=1.0):
+    """(the generator behind, numbers)"""
+    return _drawn("uniform", key, shape, dtype, low, high)
+
+
+def _normal(key, shape, dtype="float32", mean=0.0, scale=1.0):
+    """(the generator behind, numbers)"""
+    return _drawn("normal", key, shape, dtype, mean, scale)
+
+
+def _multinomial(key, probs, num_samples):
+    """(the generator behind, indices)"""
+    return TupleWrapper(_call("random.multinomial", [key, probs], num_samples=num_samples), 2)
+
+
+def _get_valid_counts(data, score_threshold, id_index=0, score_index=1):
+    """(how many, boxes, places)"""
+    threshold = (
+        _number(float(score_threshold), "float32") if isinstance(score_threshold, int | float) else score_threshold
+    )
+    call = _call("vision.get_valid_counts", [data, threshold], id_index=id_index, score_index=score_index)
+    return TupleWrapper(call, 3)
+
+
+def _multibox_transform_loc(
+    cls_prob, loc_pred, anchor, clip=True, threshold=0.01, variances=(0.1, 0.1, 0.2, 0.2), keep_background=False
+):
+    """(boxes, how many)"""
+    attributes = {"clip": clip, "threshold": threshold, "variances": list(variances)}
+    operands = [cls_prob, loc_pred, anchor]
+    return TupleWrapper(
+        _call("vision.multibox_transform_loc", operands, **attributes, keep_background=keep_background), 2
+    )
+
+
+def _sparse_reshape(sparse_indices, prev_shape, new_shape):
+    """(new indices, new shape)"""
+    return TupleWrapper(_call("sparse_reshape", [sparse_indices, prev_shape, new_shape]), 2)
+
+
 FUNCTIONS = {
     "arange": _arange,
     "argmax": _argmax,
@@ -476,8 +536,15 @@ FUNCTIONS = {
     "nn.space_to_batch_nd": _space_to_batch_nd,
     "one_hot": _one_hot,
     "ones": _filled("ones"),
+    "random.multinomial": _multinomial,
+    "random.normal": _normal,
+    "random.threefry_generate": _threefry_generate,
+    "random.threefry_key": _threefry_key,
+    "random.threefry_split": _threefry_split,
+    "random.uniform": _uniform,
     "reshape": _reshape,
     "sort": _sort,
+    "sparse_reshape": _sparse_reshape,
     "sparse_to_dense": _sparse_to_dense,
     "split": _split,
     "squeeze": _squeeze,
@@ -492,5 +559,7 @@ FUNCTIONS = {
     "unique": _unique,
     "unravel_index": _unravel_index,
     "variance": _variance,
+    "vision.get_valid_counts": _get_valid_counts,
+    "vision.multibox_transform_loc": _multibox_transform_loc,
     "zeros": _filled("zeros"),
 }

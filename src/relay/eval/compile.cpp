@@ -214,6 +214,13 @@ class Compiler {
   int load(const Expr& e, int mask) {
     const te::TensorNode* source = static_cast<const te::TensorNode*>(e->source.get());
     Offset at = offset(e);
+    // Under a mask a loaded index is known only in the lanes that are on, and lane 0 may be off.
+    if (mask >= 0)
+      for (size_t i = at.uniform.terms.size(); i-- > 0;)
+        if (has_load(at.uniform.terms[i].product)) {
+          at.lanes.terms.push_back(at.uniform.terms[i]);
+          at.uniform.terms.erase(at.uniform.terms.begin() + static_cast<std::ptrdiff_t>(i));
+        }
     Instruction in;
     in.code = Code::Load, in.dtype = computed(e->dtype), in.mask = mask, in.tensor = tensor_number(source);
     for (size_t d : at.checks) {

@@ -82,16 +82,16 @@ Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const s
 // 53 random bits as a number in [0, 1): the same on every machine.
 double uniform(std::mt19937_64& random) { return std::ldexp(static_cast<double>(random() >> 11), -53); }
 
-Tensor random_tensor(const TensorType& type, const op::Example& example, std::mt19937_64& random) {
+Tensor random_tensor(const TensorType& type, double least, double most, std::mt19937_64& random) {
   Shape shape;
   for (const ir::Dim& d : type.shape) shape.push_back(d->ivalue);
   Tensor t = Tensor::empty(std::move(shape), type.dtype);
   for (int64_t i = 0; i < t.elements(); ++i) {
     double u = uniform(random);
     if (type.dtype.is_float()) {
-      t.set(i, example.low + (example.high - example.low) * u);
+      t.set(i, least + (most - least) * u);
     } else {
-      double low = std::ceil(example.low), high = std::floor(example.high);
+      double low = std::ceil(least), high = std::floor(most);
       t.set_int(i, static_cast<int64_t>(low + std::floor((high - low + 1) * u)));
     }
   }
@@ -104,6 +104,9 @@ Result<ExampleCase> example_case(const op::OpDef& def, size_t i) {
   const op::Example& example = def.examples[i];
   RELAY_ASSIGN(ExampleCase c, build(def, format("{}/{}", def.name, i), example.inputs, example.attrs));
   c.example = &example;
+  if (const size_t tensors = flat(c.inputs).size(), given = example.ranges.size(); given && given != tensors)
+    return wrong_definition(c.name, format("there are {} tensors, but {} ranges", tensors, given),
+                            "give .ranges one pair for each tensor of .inputs, or none");
   for (const Type& type : flat(c.inputs))
     for (const ir::Dim& d : as<TensorType>(type)->shape)
       if (!scalar::is_int(d) || d->ivalue < 0)
@@ -149,7 +152,11 @@ std::vector<Tensor> example_inputs(const ExampleCase& c) {
   for (char ch : c.name) seed = (seed ^ static_cast<unsigned char>(ch)) * 1099511628211ull;
   std::mt19937_64 random(seed);
   std::vector<Tensor> out;
-  for (const Type& type : flat(c.inputs)) out.push_back(random_tensor(*as<TensorType>(type), *c.example, random));
+  const std::vector<std::pair<double, double>>& ranges = c.example->ranges;
+  for (const Type& type : flat(c.inputs)) {
+    auto [low, high] = ranges.empty() ? std::pair(c.example->low, c.example->high) : ranges[out.size()];
+    out.push_back(random_tensor(*as<TensorType>(type), low, high, random));
+  }
   return out;
 }
 

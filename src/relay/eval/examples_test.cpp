@@ -81,6 +81,7 @@ TEST(Examples, WhatIsWrongWithThemIsTold) {
       {{.inputs = {"(n, 10)"}}, false, "nn.relu/0: the size n of an input is not a number"},
       {{.inputs = {"(3, 10)", "(3, 10)"}}, false, "nn.relu/0: the operator has 1 input, and the example gives 2"},
       {{.inputs = {"[(1, 2), (3, 4)]"}}, false, "must be a tensor"},
+      {{.inputs = {"(3, 10)"}, .ranges = {{0, 1}, {0, 1}}}, false, "nn.relu/0: there are 1 tensors, but 2 ranges"},
       {{.inputs = {"(3, 10)"}}, true, "nn.relu/0: the example has no symbolic form"},
       {{.inputs = {"(3, 10)"}, .symbolic = {"(n)"}}, true, "input 0 has another rank than in the static form"},
   };

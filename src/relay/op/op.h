@@ -43,8 +43,9 @@ struct Example {
   // The same inputs with names for dimensions, "(n, 3, h, w)"; empty: static only.
   std::vector<std::string> symbolic = {};
   double low = -1, high = 1;  // values are drawn uniformly from [low, high] (integers: both ends included)
-  double ulps = 4;            // allowed error of the compiled kernel, in units of the largest output; reason if raised
-  bool bench = false;         // a benchmark entry: too large for the evaluator, only typed, compiled and timed
+  std::vector<std::pair<double, double>> ranges = {};  // instead of low and high: those of each tensor
+  double ulps = 4;     // allowed error of the compiled kernel, in units of the largest output; reason if raised
+  bool bench = false;  // a benchmark entry: too large for the evaluator, only typed, compiled and timed
 };
 
 // Indices that the executors check before they compute: each is in [-extent, extent), those below zero count from the

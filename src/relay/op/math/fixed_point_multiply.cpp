@@ -1,10 +1,8 @@
 // fixed_point_multiply:          out = data * multiplier * 2^(shift - 31), rounded, halves up
 // fixed_point_multiply_per_axis: out = x * y[a] * 2^(lshift[a] - rshift[a] - 31), rounded, halves up, a: i at the axes
-//
-// The product has 64 bits: int64(x) << left, times the multiplier, plus half a unit, moved down by 31 + right bits.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/math/fixed_point.h"
 
 namespace relay::ops {
 namespace {
@@ -26,9 +24,7 @@ struct PerAxisAttrs {
 };
 
 Expr scaled(const Expr& x, const Expr& multiplier, const Expr& left, const Expr& right) {
-  Expr wide = scalar::binary(BinaryOp::Shl, cast(DType::int64(), x), left) * multiplier;
-  Expr half = scalar::binary(BinaryOp::Shl, dim(1), right + 30);
-  return cast(DType::int32(), scalar::binary(BinaryOp::Shr, wide + half, right + 31));
+  return cast(DType::int32(), fixed_point_product(cast(DType::int64(), x), multiplier, left, right));
 }
 
 Result<Type> infer(const FixedPointMultiplyAttrs& a, const Types& in) {

@@ -2,6 +2,7 @@
 // interpolated; with align_corners the corners of both fall together.
 // nn.upsampling3d: the same for volumes, by scale_d, scale_h and scale_w; coordinate_transformation_mode says where a
 // place of the result lies in data (image/resize.h).
+// dyn.nn.upsampling, dyn.nn.upsampling3d: the same with the scales as inputs.
 #include <cmath>
 
 #include "relay/op/image/resize.h"
@@ -101,7 +102,122 @@ te::Tensors compute(const UpSamplingAttrs& a, const te::Tensors& in, const Type&
   return {image::resized("upsampling", in[0], out, options(a))};
 }
 
+struct DynUpSamplingAttrs {
+  std::string layout = "NCHW";
+  std::string method = "nearest_neighbor";
+  bool align_corners = false;
+  static constexpr auto fields =
+      std::tuple{field("layout", &DynUpSamplingAttrs::layout, "Order of the axes."),
+                 field("method", &DynUpSamplingAttrs::method, "\"nearest_neighbor\", \"bilinear\" or \"bicubic\"."),
+                 field("align_corners", &DynUpSamplingAttrs::align_corners,
+                       "Whether the corners of data and result fall together.")};
+};
+
+struct DynUpSampling3DAttrs {
+  std::string layout = "NCDHW";
+  std::string method = "nearest_neighbor";
+  std::string coordinate_transformation_mode = "half_pixel";
+  static constexpr auto fields =
+      std::tuple{field("layout", &DynUpSampling3DAttrs::layout, "Order of the axes."),
+                 field("method", &DynUpSampling3DAttrs::method, "\"nearest_neighbor\" or \"trilinear\"."),
+                 field("coordinate_transformation_mode", &DynUpSampling3DAttrs::coordinate_transformation_mode,
+                       "Where a place of the result lies in data: half_pixel, align_corners or asymmetric.")};
+};
+
+image::Resize options(const DynUpSamplingAttrs& a) {
+  return options(UpSamplingAttrs{1, 1, a.layout, a.method, a.align_corners});
+}
+image::Resize options(const DynUpSampling3DAttrs& a) {
+  return options(UpSampling3DAttrs{1, 1, 1, a.layout, a.method, a.coordinate_transformation_mode});
+}
+
+// (C1) and (C2) as above. (C3) A scale is one float.
+template <class A>
+Result<Type> infer_dynamic(const A& a, const Types& in, const std::string& letters) {
+  const image::Resize r = options(a);
+  RELAY_ASSIGN(Type known, scaled(r, letters, std::vector<double>(letters.size() - 2, 1.0), in));
+  Dims shape = shape_of(known);
+  const std::vector<size_t> axes = image::resized_axes(r.layout);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    RELAY_ASSIGN(const TensorType* scale, tensor_input(in, 1 + d, "a scale"));
+    if (!scale->shape.empty() || !scale->dtype.is_float())
+      return constraint("C3", "a scale must be one float, but is {}", ir::str(in[1 + d]));
+    shape[axes[d]] = scalar::any_dim();
+  }
+  return ir::tensor_type(std::move(shape), dtype_of(known));
+}
+
+// Extents times scales, rounded; a scale that is not positive is refused.
+template <class A>
+te::Tensor dynamic_shape(const A& a, const te::Tensors& in) {
+  Exprs sizes = in[0]->shape;
+  const std::vector<size_t> axes = image::resized_axes(options(a).layout);
+  const DType wide = DType::float64();
+  for (size_t d = 0; d < axes.size(); ++d) {
+    Expr scale = cast(wide, (*in[1 + d])({})), extent = cast(wide, sizes[axes[d]]);
+    Expr size = cast(DType::int64(), unary(UnaryOp::Floor, extent * scale + number(0.5, wide)));
+    sizes[axes[d]] = select(lt(number(0, wide), scale), size, dim(-1));
+  }
+  return te::compute("shape", {dim(static_cast<int64_t>(sizes.size()))}, [&](const Exprs& i) {
+    Expr value = sizes.back();
+    for (size_t d = sizes.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), sizes[d], value);
+    return value;
+  });
+}
+
+template <class A>
+OpSpec<A> dynamic_spec(const char* name, const char* doc, const std::string& letters) {
+  OpSpec<A> spec;
+  spec.name = name, spec.doc = doc, spec.fusion = Fusion::Opaque;
+  spec.inputs = {
+      {"data", letters == "NCHW" ? "(N, C, H, W), in the order of layout" : "(N, C, D, H, W), in the order of layout"}};
+  for (char letter : letters.substr(2))
+    spec.inputs.push_back({std::string("scale_") + static_cast<char>(letter - 'A' + 'a'), "(), a positive float"});
+  spec.infer = [letters](const A& a, const Types& in) { return infer_dynamic(a, in, letters); };
+  spec.compute = [](const A& a, const te::Tensors& in, const Type& out) {
+    return te::Tensors{image::resized("upsampling", in[0], out, options(a))};
+  };
+  spec.shape = [](const A& a, const te::Tensors& in) { return dynamic_shape(a, in); };
+  return spec;
+}
+
 }  // namespace
+
+OpDef dyn_nn_upsampling() {
+  using A = DynUpSamplingAttrs;
+  op::OpSpec<A> spec = dynamic_spec<A>("dyn.nn.upsampling", "Scales images by what the program computes.", "NCHW");
+  spec.oracle =
+      "order(resize(order(data, layout, 'NCHW'), [math.floor(data.shape[layout.index(x)] * float(s) + 0.5) for x, s in "
+      "(('H', scale_h), ('W', scale_w))], {'bilinear': 'linear', 'bicubic': 'cubic'}.get(method, method),"
+      " 'align_corners' if align_corners else 'asymmetric', 'floor'), 'NCHW', layout)";
+  spec.examples = {{.inputs = {"(1, 2, 4, 5)", "()", "()"}, .ranges = {{-1, 1}, {2, 2}, {1.5, 1.5}}},
+                   {.inputs = {"(1, 4, 5, 2)", "()", "()"},
+                    .attrs = "layout=\"NHWC\", method=\"bilinear\", align_corners=True",
+                    .ranges = {{-1, 1}, {2, 3}, {1, 2}}}};
+  spec.rejects = {{{"(1, 2, 4)", "()", "()"}, "", "C1"},
+                  {{"(1, 2, 4, 4)", "()", "()"}, "method=\"area\"", "C2"},
+                  {{"(1, 2, 4, 4)", "()", "(1,)"}, "", "C3"}};
+  return define<A>(std::move(spec), "DynUpSamplingAttrs");
+}
+
+OpDef dyn_nn_upsampling3d() {
+  using A = DynUpSampling3DAttrs;
+  op::OpSpec<A> spec = dynamic_spec<A>("dyn.nn.upsampling3d", "Scales volumes by what the program computes.", "NCDHW");
+  spec.oracle =
+      "order(resize(order(data, layout, 'NCDHW'), [math.floor(data.shape[layout.index(x)] * float(s) + 0.5) for x, s "
+      "in (('D', scale_d), ('H', scale_h), ('W', scale_w))], 'linear' if method == 'trilinear' else method,"
+      " coordinate_transformation_mode, ''), 'NCDHW', layout)";
+  spec.examples = {{.inputs = {"(1, 2, 2, 3, 4)", "()", "()", "()"},
+                    .attrs = "coordinate_transformation_mode=\"asymmetric\"",
+                    .ranges = {{-1, 1}, {2, 2}, {1, 1}, {1.5, 1.5}}},
+                   {.inputs = {"(1, 2, 2, 3, 4)", "()", "()", "()"},
+                    .attrs = "method=\"trilinear\"",
+                    .ranges = {{-1, 1}, {2, 2}, {1, 1}, {1.5, 1.5}}}};
+  spec.rejects = {{{"(1, 2, 4, 4)", "()", "()", "()"}, "", "C1"},
+                  {{"(1, 2, 4, 4, 4)", "()", "()", "()"}, "method=\"area\"", "C2"},
+                  {{"(1, 2, 4, 4, 4)", "()", "()", "() int32"}, "", "C3"}};
+  return define<A>(std::move(spec), "DynUpSampling3DAttrs");
+}
 
 OpDef nn_upsampling() {
   return define<UpSamplingAttrs>(

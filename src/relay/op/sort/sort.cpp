@@ -1,4 +1,5 @@
 // sort, argsort: the elements along an axis in order, and their places.  topk: the first k of them, greatest first.
+// dyn.topk: the same with k as an input, values or places.
 //
 // Places first (order.h), then the values are gathered. Equal elements keep their order; NaN counts as greater than
 // every number.
@@ -101,7 +102,80 @@ te::Tensors compute_topk(const TopKAttrs& a, const te::Tensors& in, const Type& 
   return {values(order, shape_of(first)), found};
 }
 
+struct DynTopKAttrs {
+  int64_t axis = -1;
+  std::string ret_type = "values";
+  bool is_ascend = false;
+  OptDType dtype;
+  static constexpr auto fields =
+      std::tuple{field("axis", &DynTopKAttrs::axis, "The axis that is sorted."),
+                 field("ret_type", &DynTopKAttrs::ret_type, "\"values\" or \"indices\"."),
+                 field("is_ascend", &DynTopKAttrs::is_ascend, "Whether the least comes first."),
+                 field("dtype", &DynTopKAttrs::dtype, "The element type of places; None: int32.")};
+};
+
+Result<Type> infer_dynamic(const DynTopKAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* k, tensor_input(in, 1, "k"));
+  // (C1) The axis exists.
+  RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
+  // (C2) ret_type is one of two: only one result may have a size that is known when the program runs.
+  if (a.ret_type != "values" && a.ret_type != "indices") {
+    Diagnostic d = constraint("C2", "ret_type must be \"values\" or \"indices\", but is \"{}\"", a.ret_type);
+    d.help = "for both, call it twice";
+    return d;
+  }
+  // (C3) k is one integer.
+  if (!k->dtype.is_int() || !(k->shape.empty() || agree(k->shape, Dims{dim(1)})))
+    return constraint("C3", "k must be one integer, but is {}", ir::str(in[1]));
+  Dims shape = data->shape;
+  shape[static_cast<size_t>(axis)] = scalar::any_dim();
+  return ir::tensor_type(std::move(shape), a.ret_type == "values" ? data->dtype : a.dtype.value_or(DType::int32()));
+}
+
+// All where k is less than 1; more than there are: refused.
+te::Tensor dynamic_shape(const DynTopKAttrs& a, const te::Tensors& in) {
+  const Exprs& shape = in[0]->shape;
+  const int64_t axes = static_cast<int64_t>(shape.size()), axis = positive_axis(a.axis, axes);
+  const Expr& n = shape[static_cast<size_t>(axis)];
+  return te::compute("shape", {dim(axes)}, [&](const Exprs& i) {
+    Expr k = cast(DType::int64(), in[1]->shape.empty() ? (*in[1])({}) : (*in[1])({dim(0)}));
+    Expr count = select(lt(k, dim(1)), n, select(le(k, n), k, dim(-1)));
+    Expr value = shape.back();
+    for (size_t d = shape.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), shape[d], value);
+    return select(eq(i[0], dim(axis)), count, value);
+  });
+}
+
+te::Tensors compute_dynamic(const DynTopKAttrs& a, const te::Tensors& in, const Type& out) {
+  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
+  te::Tensor order = places(in[0], axis, a.is_ascend, shape_of(out), a.dtype.value_or(DType::int32()));
+  return {a.ret_type == "indices" ? order : values(in[0], axis, order)};
+}
+
 }  // namespace
+
+OpDef dyn_topk() {
+  return define<DynTopKAttrs>(
+      {.name = "dyn.topk",
+       .doc = "The greatest (least) k elements along an axis in order, or their places, where the program computes k.",
+       .inputs = {{"data", "any shape with at least one axis"}, {"k", "() or (1,), an integer; less than 1: all"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_dynamic,
+       .compute = compute_dynamic,
+       .shape = dynamic_shape,
+       .oracle = "topk(data, int(k), axis, ret_type, is_ascend)",
+       .examples = {{.inputs = {"(3, 9)", "() int32"}, .ranges = {{-1, 1}, {4, 4}}},
+                    {.inputs = {"(6, 5)", "(1,) int64"},
+                     .attrs = "axis=0, is_ascend=True, ret_type=\"indices\", dtype=\"int64\"",
+                     .ranges = {{-1, 1}, {2, 3}}},
+                    {.inputs = {"(2, 7)", "() int32"}, .ranges = {{-1, 1}, {0, 0}}}},
+       .rejects = {{{"(2, 3)", "() int32"}, "axis=2", "C1"},
+                   {{"(2, 3)", "() int32"}, "ret_type=\"both\"", "C2"},
+                   {{"(2, 3)", "(2,) int32"}, "", "C3"},
+                   {{"(2, 3)", "()"}, "", "C3"}}},
+      "DynTopKAttrs");
+}
 
 OpDef sort() {
   return sorting("sort", "The elements along an axis in order.",

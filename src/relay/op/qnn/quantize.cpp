@@ -1,0 +1,131 @@
+// qnn.quantize:   out = data / output_scale + output_zero_point, rounded, halves to the even one, within out_dtype
+// qnn.dequantize: out = input_scale * (data - input_zero_point)
+//
+// Scale and zero point are one value, or one for each index of an axis.
+#include "relay/op/qnn/quantized.h"
+
+namespace relay::ops {
+namespace {
+
+struct QuantizeAttrs {
+  DType out_dtype = DType::int8();
+  int64_t axis = -1;
+  static constexpr auto fields =
+      std::tuple{field("out_dtype", &QuantizeAttrs::out_dtype, "The element type of the result."),
+                 field("axis", &QuantizeAttrs::axis, "The axis that scales and zero points go along.")};
+};
+
+struct DequantizeAttrs {
+  DType out_dtype = DType::float32();
+  int64_t axis = -1;
+  static constexpr auto fields =
+      std::tuple{field("out_dtype", &DequantizeAttrs::out_dtype, "The element type of the result."),
+                 field("axis", &DequantizeAttrs::axis, "The axis that scales and zero points go along.")};
+};
+
+// The extent along the axis; of a scalar one. (C3) The axis exists.
+Result<Dim> extent_of(const TensorType* data, int64_t axis) {
+  if (data->shape.empty()) return dim(1);
+  RELAY_ASSIGN(int64_t at, normal_axis("C3", axis, rank(data)));
+  return data->shape[static_cast<size_t>(at)];
+}
+
+qnn::Parameters parameters(const te::Tensors& in, int64_t axis) {
+  return {in[1], in[2], static_cast<size_t>(positive_axis(axis, static_cast<int64_t>(in[0]->shape.size())))};
+}
+
+Result<Type> infer(const QuantizeAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) Data are floats.
+  if (!data->dtype.is_float()) return constraint("C1", "data must be floats, but is {}", data->dtype.str());
+  // (C2) The result is integers of at most 32 bits.
+  if (!qnn::is_quantized(a.out_dtype))
+    return constraint("C2", "out_dtype must be int8, uint8, int16, uint16 or int32, but is {}", a.out_dtype.str());
+  RELAY_ASSIGN(Dim extent, extent_of(data, a.axis));
+  // (C4) A scale and a zero point for all, or one for each index of the axis.
+  RELAY_RETURN_IF_ERROR(qnn::expect_parameters("C4", in, 1, "output", extent));
+  return ir::tensor_type(data->shape, a.out_dtype);
+}
+
+te::Tensors compute(const QuantizeAttrs& a, const te::Tensors& in, const Type&) {
+  const qnn::Parameters p = parameters(in, a.axis);
+  return {elementwise("quantize", in[0], [&](const Exprs& i) {
+    Expr x = cast(accumulator(in[0]->dtype), (*in[0])(i));
+    return qnn::quantized(x, p.scale_at(i), p.zero_at(i, DType::int32()), a.out_dtype);
+  })};
+}
+
+Result<Type> infer_back(const DequantizeAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  // (C1) Data are integers of at most 32 bits.
+  RELAY_RETURN_IF_ERROR(qnn::expect_quantized("C1", data, "data"));
+  // (C2) The result is floats.
+  if (!a.out_dtype.is_float()) return constraint("C2", "out_dtype must be a float, but is {}", a.out_dtype.str());
+  RELAY_ASSIGN(Dim extent, extent_of(data, a.axis));
+  // (C4) A scale and a zero point for all, or one for each index of the axis.
+  RELAY_RETURN_IF_ERROR(qnn::expect_parameters("C4", in, 1, "input", extent));
+  return ir::tensor_type(data->shape, a.out_dtype);
+}
+
+te::Tensors compute_back(const DequantizeAttrs& a, const te::Tensors& in, const Type&) {
+  const qnn::Parameters p = parameters(in, a.axis);
+  return {elementwise("dequantize", in[0], [&](const Exprs& i) {
+    return cast(a.out_dtype, qnn::dequantized((*in[0])(i), p.scale_at(i), p.zero_at(i, DType::int32())));
+  })};
+}
+
+}  // namespace
+
+OpDef qnn_quantize() {
+  return define<QuantizeAttrs>({.name = "qnn.quantize",
+                                .doc = "Floats as integers with a scale and a zero point.",
+                                .inputs = {{"data", "floats, any shape"},
+                                           {"output_scale", "() or (C,), a float"},
+                                           {"output_zero_point", "() or (C,), an integer"}},
+                                .fusion = Fusion::Elementwise,
+                                .infer = infer,
+                                .compute = compute,
+                                .oracle = "quantized.quantize(data, output_scale, output_zero_point, axis, out_dtype)",
+                                .examples = {{.inputs = {"(3, 7)", "()", "() int32"},
+                                              .symbolic = {"(n, m)", "()", "() int32"},
+                                              .ranges = {{-9, 9}, {0.02, 0.1}, {-20, 20}}},
+                                             {.inputs = {"(2, 3, 4)", "(3,)", "(3,) int32"},
+                                              .attrs = "out_dtype=\"uint8\", axis=1",
+                                              .symbolic = {"(n, 3, m)", "(3,)", "(3,) int32"},
+                                              .ranges = {{-2, 9}, {0.02, 0.1}, {0, 40}}},
+                                             {.inputs = {"()", "()", "() int32"},
+                                              .attrs = "out_dtype=\"int32\"",
+                                              .ranges = {{-2, 9}, {0.02, 0.1}, {-4, 4}}}},
+                                .rejects = {{{"(3,) int32", "()", "() int32"}, "", "C1"},
+                                            {{"(3,)", "()", "() int32"}, "out_dtype=\"float32\"", "C2"},
+                                            {{"(3,)", "()", "() int32"}, "axis=1", "C3"},
+                                            {{"(3,)", "(2,)", "() int32"}, "", "C4"},
+                                            {{"(3,)", "()", "()"}, "", "C4"}}},
+                               "QuantizeAttrs");
+}
+
+OpDef qnn_dequantize() {
+  return define<DequantizeAttrs>({.name = "qnn.dequantize",
+                                  .doc = "The numbers that integers with a scale and a zero point stand for.",
+                                  .inputs = {{"data", "integers, any shape"},
+                                             {"input_scale", "() or (C,), a float"},
+                                             {"input_zero_point", "() or (C,), an integer"}},
+                                  .fusion = Fusion::Elementwise,
+                                  .infer = infer_back,
+                                  .compute = compute_back,
+                                  .oracle = "quantized.dequantize(data, input_scale, input_zero_point, axis)",
+                                  .examples = {{.inputs = {"(3, 7) int8", "()", "() int32"},
+                                                .symbolic = {"(n, m) int8", "()", "() int32"},
+                                                .ranges = {{-128, 127}, {0.02, 0.1}, {-20, 20}}},
+                                               {.inputs = {"(2, 3, 4) uint8", "(3,)", "(3,) int32"},
+                                                .attrs = "axis=1",
+                                                .symbolic = {"(n, 3, m) uint8", "(3,)", "(3,) int32"},
+                                                .ranges = {{0, 255}, {0.02, 0.1}, {0, 200}}}},
+                                  .rejects = {{{"(3,)", "()", "() int32"}, "", "C1"},
+                                              {{"(3,) int8", "()", "() int32"}, "out_dtype=\"int32\"", "C2"},
+                                              {{"(3,) int8", "()", "() int32"}, "axis=-2", "C3"},
+                                              {{"(3,) int8", "() int32", "() int32"}, "", "C4"}}},
+                                 "DequantizeAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,116 @@
+#include "relay/op/qnn/quantized.h"
+
+namespace relay::op::qnn {
+
+bool is_quantized(DType dtype) { return dtype.is_int() && (dtype.bits < 32 || dtype == DType::int32()); }
+
+Status expect_quantized(const char* number, const TensorType* type, const char* name) {
+  if (is_quantized(type->dtype)) return ok();
+  Diagnostic d =
+      constraint(number, "{} must be int8, uint8, int16, uint16 or int32, but is {}", name, type->dtype.str());
+  if (type->dtype.is_float()) d.help = "quantise it with qnn.quantize";
+  return d;
+}
+
+Status expect_parameters(const char* number, const Types& in, size_t k, const char* name, const Dim& extent) {
+  for (size_t which : {0, 1}) {
+    const std::string what = format("{}_{}", name, which == 0 ? "scale" : "zero_point");
+    RELAY_ASSIGN(const TensorType* t, tensor_input(in, k + which, what.c_str()));
+    if (which == 0 ? !t->dtype.is_float() : !t->dtype.is_int())
+      return constraint(number, "{} must be {}, but is {}", what, which == 0 ? "a float" : "integers", t->dtype.str());
+    if (t->shape.empty() || (extent && t->shape.size() == 1 && agree(t->shape[0], extent))) continue;
+    if (!extent) return constraint(number, "{} must be one value, but its shape is {}", what, text(t->shape));
+    return constraint(number, "{} must be one value or {}, but its shape is {}", what, text(Dims{extent}),
+                      text(t->shape));
+  }
+  return ok();
+}
+
+std::pair<int64_t, int64_t> range_of(DType dtype) {
+  const bool is_signed = dtype.code == DType::Code::Int;
+  const int64_t end = int64_t{1} << (dtype.bits - (is_signed ? 1 : 0));
+  return {is_signed ? -end : 0, end - 1};
+}
+
+Expr saturated(const Expr& value, DType dtype) {
+  auto [least, most] = range_of(dtype);
+  return cast(dtype, min(max(value, dim(least)), dim(most)));
+}
+
+// The parts of a double: bits 52 to 62 are the exponent, those below the fraction. Scales and their quotients are no
+// subnormal doubles; 0 has the multiplier 0.
+Factors factors(const te::Tensor& real) {
+  auto bits = [](const Expr& x) { return scalar::reinterpret(DType::int64(), x); };
+  auto down = [](const Expr& x, int64_t by) { return scalar::binary(BinaryOp::Shr, x, dim(by)); };
+  // The 53 bits of the fraction, rounded to 31; 2^31 where that carries.
+  auto rounded = [=](const Expr& x) {
+    Expr fraction = scalar::binary(BinaryOp::BitAnd, bits(x), dim((int64_t{1} << 52) - 1)) + (int64_t{1} << 52);
+    return down(fraction + (int64_t{1} << 21), 22);
+  };
+  Factors f;
+  f.real = real;
+  const Expr carry = dim(int64_t{1} << 31), zero = number(0, DType::float64());
+  f.multiplier = elementwise("multiplier", real, [&](const Exprs& i) {
+    Expr m = rounded((*real)(i));
+    return select(eq((*real)(i), zero), dim(0), select(eq(m, carry), dim(int64_t{1} << 30), m));
+  });
+  f.shift = elementwise("shift", real, [&](const Exprs& i) {
+    Expr exponent = scalar::binary(BinaryOp::BitAnd, down(bits((*real)(i)), 52), dim(2047)) - 1022;
+    Expr carried = exponent + cast(DType::int64(), eq(rounded((*real)(i)), carry));
+    return select(eq((*real)(i), zero), dim(0), carried);
+  });
+  return f;
+}
+
+Factors ratio(const te::Tensor& scale, const te::Tensor& output_scale) {
+  return factors(elementwise("factor", scale, [&](const Exprs& i) {
+    return divide(cast(DType::float64(), (*scale)(i)), cast(DType::float64(), (*output_scale)({})));
+  }));
+}
+
+Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, const Expr& output_zero_point,
+                 const Requantize& r) {
+  Expr product;
+  if (r.compute.is_float()) {
+    Expr real = cast(r.compute, value) * cast(r.compute, (*factor.real)(at));
+    real = r.rounding == Rounding::HalvesUp ? unary(UnaryOp::Floor, real + number(0.5, r.compute))
+                                            : unary(UnaryOp::Round, real);
+    product = cast(DType::int64(), real);
+  } else {
+    Expr shift = (*factor.shift)(at), none = dim(0);
+    product =
+        fixed_point_product(value, (*factor.multiplier)(at), max(shift, none), max(none - shift, none), r.rounding);
+  }
+  return saturated(product + output_zero_point, r.dtype);
+}
+
+te::Tensor requantized(const te::Tensor& data, const Parameters& from, const te::Tensor& output_scale,
+                       const te::Tensor& output_zero_point, const Requantize& r) {
+  const Factors factor = ratio(from.scale, output_scale);
+  return elementwise("requantized", data, [&](const Exprs& i) {
+    Expr value = cast(DType::int64(), (*data)(i)) - from.zero_at(i, DType::int64());
+    Exprs at = from.scale->shape.empty() ? Exprs{} : Exprs{i[from.axis]};
+    return requantized(value, factor, at, cast(DType::int64(), (*output_zero_point)({})), r);
+  });
+}
+
+te::Tensor shifted(const char* name, const te::Tensor& data, const Parameters& p) {
+  return elementwise(name, data,
+                     [&](const Exprs& i) { return cast(DType::int32(), (*data)(i)) - p.zero_at(i, DType::int32()); });
+}
+
+Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype) {
+  const DType wide = value->dtype;
+  Expr real = divide(value, cast(wide, scale)) + cast(wide, zero_point);
+  auto [least, most] = range_of(dtype);
+  Expr whole = unary(UnaryOp::Round,
+                     min(max(real, number(static_cast<double>(least), wide)), number(static_cast<double>(most), wide)));
+  return cast(dtype, whole);
+}
+
+Expr dequantized(const Expr& value, const Expr& scale, const Expr& zero_point) {
+  const DType wide = accumulator(scale->dtype);
+  return cast(wide, cast(DType::int32(), value) - cast(DType::int32(), zero_point)) * cast(wide, scale);
+}
+
+}  // namespace relay::op::qnn

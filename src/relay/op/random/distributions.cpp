@@ -1,0 +1,191 @@
+// What is drawn from the generator (threefry.h); each result is (the state behind, the numbers).
+//
+// random.uniform:     low + u * (high - low), where u is the upper 23 of 32 random bits (of float64 52 of 64)
+// random.normal:      mean + scale * sqrt(-2 * log(1 - u)) * sin(2 * pi * v), with u the first half of what is drawn, v
+//                     the second
+// random.multinomial: the index k of the first of the running sums of probabilities (scaled to sum to one) above u
+#include <cmath>
+#include <numbers>
+
+#include "relay/op/random/threefry.h"
+
+namespace relay::ops {
+namespace {
+
+struct DistributionAttrs {
+  Ints out_shape;
+  OptDType out_dtype;
+  static constexpr auto fields =
+      std::tuple{required_field("out_shape", &DistributionAttrs::out_shape, "The shape of what is drawn."),
+                 field("out_dtype", &DistributionAttrs::out_dtype, "float32 or float64; None: float32.")};
+};
+
+struct MultinomialAttrs {
+  int64_t num_samples = 1;
+  static constexpr auto fields =
+      std::tuple{field("num_samples", &MultinomialAttrs::num_samples, "How many are drawn of each row.")};
+};
+
+// Number i of what was drawn, in [0, 1).
+Expr unit(const te::Tensor& bits, const Expr& i, DType dtype) {
+  const int64_t fraction = dtype == DType::float64() ? 52 : 23;
+  Expr all = (*bits)({i});
+  Expr kept = scalar::binary(BinaryOp::Shr, all, imm(dtype == DType::float64() ? 12 : 9, DType::uint64()));
+  // Of float32 the lower 32 of the 64 bits count.
+  kept = scalar::binary(BinaryOp::BitAnd, kept, imm((int64_t{1} << fraction) - 1, DType::uint64()));
+  return cast(dtype, cast(DType::int64(), kept)) * number(std::ldexp(1.0, static_cast<int>(-fraction)), dtype);
+}
+
+Expr flat(const Exprs& i, const Dims& shape) {
+  Expr place = dim(0);
+  for (size_t d = 0; d < i.size(); ++d) place = place * shape[d] + i[d];
+  return place;
+}
+
+Result<Type> infer(const DistributionAttrs& a, const Types& in, const char* first, const char* second) {
+  // (C1) The key is ten words.
+  RELAY_RETURN_IF_ERROR(random::expect_key(in));
+  // (C2) Both parameters are one float.
+  for (size_t k : {1, 2}) {
+    const char* name = k == 1 ? first : second;
+    RELAY_ASSIGN(const TensorType* t, tensor_input(in, k, name));
+    RELAY_RETURN_IF_ERROR(expect_rank("C2", t, 0, name));
+    if (!t->dtype.is_float()) return constraint("C2", "{} must be a float, but is {}", name, t->dtype.str());
+  }
+  // (C3) The result is float32 or float64, and its extents are not negative.
+  const DType dtype = a.out_dtype.value_or(DType::float32());
+  if (dtype != DType::float32() && dtype != DType::float64())
+    return constraint("C3", "out_dtype must be float32 or float64, but is {}", dtype.str());
+  Dims shape;
+  for (int64_t extent : a.out_shape) {
+    if (extent < 0) return constraint("C3", "out_shape {} has a negative extent", text(a.out_shape));
+    shape.push_back(dim(extent));
+  }
+  return ir::tuple_type({random::key_type(), ir::tensor_type(std::move(shape), dtype)});
+}
+
+te::Tensors compute_uniform(const DistributionAttrs&, const te::Tensors& in, const Type& out) {
+  const Type& type = as<TupleType>(out)->fields[1];
+  const DType dtype = dtype_of(type);
+  const random::Drawn drawn = random::draw(in[0], product(shape_of(type)));
+  return {drawn.key, te::compute("uniform", shape_of(type), [&](const Exprs& i) {
+            Expr low = cast(dtype, (*in[1])({})), high = cast(dtype, (*in[2])({}));
+            return unit(drawn.bits, flat(i, shape_of(type)), dtype) * (high - low) + low;
+          })};
+}
+
+te::Tensors compute_normal(const DistributionAttrs&, const te::Tensors& in, const Type& out) {
+  const Type& type = as<TupleType>(out)->fields[1];
+  const DType dtype = dtype_of(type);
+  const Expr half = product(shape_of(type));
+  const random::Drawn drawn = random::draw(in[0], scalar::simplify(half * 2));
+  return {drawn.key, te::compute("normal", shape_of(type), [&](const Exprs& i) {
+            const Expr place = flat(i, shape_of(type));
+            Expr u = unit(drawn.bits, place, dtype), v = unit(drawn.bits, place + half, dtype);
+            Expr reach = unary(UnaryOp::Sqrt, number(-2, dtype) * unary(UnaryOp::Log, number(1, dtype) - u));
+            Expr angle = unary(UnaryOp::Sin, number(2 * std::numbers::pi, dtype) * v);
+            return reach * angle * cast(dtype, (*in[2])({})) + cast(dtype, (*in[1])({}));
+          })};
+}
+
+Result<Type> infer_multinomial(const MultinomialAttrs& a, const Types& in) {
+  // (C1) The key is ten words.
+  RELAY_RETURN_IF_ERROR(random::expect_key(in));
+  RELAY_ASSIGN(const TensorType* probs, tensor_input(in, 1, "probs"));
+  // (C2) Probabilities are floats with an axis, of known sizes; at least one sample is drawn.
+  if (probs->shape.empty() || !probs->dtype.is_float())
+    return constraint("C2", "probs must be floats with at least one axis, but is {}", ir::str(in[1]));
+  if (a.num_samples < 1) return constraint("C2", "num_samples must be positive, but is {}", a.num_samples);
+  Dims shape = probs->shape;
+  shape.back() = dim(a.num_samples);
+  return ir::tuple_type({random::key_type(), ir::tensor_type(std::move(shape), DType::int32())});
+}
+
+te::Tensors compute_multinomial(const MultinomialAttrs&, const te::Tensors& in, const Type& out) {
+  const Type& type = as<TupleType>(out)->fields[1];
+  const te::Tensor& probs = in[1];
+  const DType dtype = DType::float32();
+  const Expr& count = probs->shape.back();
+  const random::Drawn drawn = random::draw(in[0], product(shape_of(type)));
+  auto with = [](Exprs i, const Expr& last) { return i.back() = last, i; };
+  auto weight = [&](const Exprs& i) { return max(cast(dtype, (*probs)(i)), number(0, dtype)); };
+  Exprs rows(probs->shape.begin(), probs->shape.end() - 1);
+  te::Tensor total = te::reduce("total", rows, {count}, Combiner::Sum, [&](Exprs i, const Exprs& r) {
+    i.push_back(r[0]);
+    return weight(i);
+  });
+  te::Tensor running = te::reduce("running", probs->shape, {count}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    Exprs row(i.begin(), i.end() - 1);
+    return select(le(r[0], i.back()), divide(weight(with(i, r[0])), (*total)(row)), number(0, dtype));
+  });
+  // None above: the first index.
+  te::Tensor found = te::reduce("found", shape_of(type), {count}, Combiner::Min, [&](const Exprs& i, const Exprs& r) {
+    Expr u = unit(drawn.bits, flat(i, shape_of(type)), dtype);
+    return select(lt(u, (*running)(with(i, r[0]))), r[0], count);
+  });
+  return {drawn.key, elementwise("multinomial", found, [&](const Exprs& i) {
+            return cast(DType::int32(), select(lt((*found)(i), count), (*found)(i), dim(0)));
+          })};
+}
+
+OpDef distribution(const char* name, const char* doc, std::pair<const char*, const char*> first,
+                   std::pair<const char*, const char*> second,
+                   te::Tensors (*compute)(const DistributionAttrs&, const te::Tensors&, const Type&),
+                   const char* oracle, const char* attrs_name) {
+  return define<DistributionAttrs>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"key", "(10,) uint64: the generator's state"},
+                  {first.first, first.second},
+                  {second.first, second.second}},
+       .fusion = Fusion::Opaque,
+       .infer = [=](const DistributionAttrs& a, const Types& in) { return infer(a, in, first.first, second.first); },
+       .compute = compute,
+       .oracle = oracle,
+       .examples = {{.inputs = {"(10,) uint64", "()", "()"},
+                     .attrs = "out_shape=[3, 8]",
+                     .ranges = {{0, 1e15}, {-2, -1}, {1, 2}}},
+                    {.inputs = {"(10,) uint64", "()", "()"},
+                     .attrs = "out_shape=[5], out_dtype=\"float64\"",
+                     .ranges = {{0, 1e15}, {-2, -1}, {1, 2}}}},
+       .rejects = {{{"(9,) uint64", "()", "()"}, "out_shape=[4]", "C1"},
+                   {{"(10,) uint64", "(1,)", "()"}, "out_shape=[4]", "C2"},
+                   {{"(10,) uint64", "()", "() int32"}, "out_shape=[4]", "C2"},
+                   {{"(10,) uint64", "()", "()"}, "out_shape=[4], out_dtype=\"int32\"", "C3"},
+                   {{"(10,) uint64", "()", "()"}, "out_shape=[-4]", "C3"}}},
+      attrs_name);
+}
+
+}  // namespace
+
+OpDef random_uniform() {
+  return distribution("random.uniform", "Numbers drawn evenly from an interval.", {"low", "(), the least"},
+                      {"high", "(), above the greatest"}, compute_uniform,
+                      "threefry.uniform(key, low, high, out_shape, out_dtype or 'float32')", "UniformAttrs");
+}
+
+OpDef random_normal() {
+  return distribution("random.normal", "Numbers drawn from a normal distribution.", {"mean", "(), the mean"},
+                      {"scale", "(), the standard deviation"}, compute_normal,
+                      "threefry.normal(key, mean, scale, out_shape, out_dtype or 'float32')", "NormalAttrs");
+}
+
+OpDef random_multinomial() {
+  return define<MultinomialAttrs>(
+      {.name = "random.multinomial",
+       .doc = "Indices drawn with given probabilities.",
+       .inputs = {{"key", "(10,) uint64: the generator's state"},
+                  {"probs", "(.., indices): what is negative counts as 0"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer_multinomial,
+       .compute = compute_multinomial,
+       .oracle = "threefry.multinomial(key, probs, num_samples)",
+       .examples = {{.inputs = {"(10,) uint64", "(2, 5)"}, .attrs = "num_samples=8", .ranges = {{0, 1e15}, {-0.1, 1}}},
+                    {.inputs = {"(10,) uint64", "(6,)"}, .ranges = {{0, 1e15}, {0, 1}}}},
+       .rejects = {{{"(9,) uint64", "(2, 5)"}, "", "C1"},
+                   {{"(10,) uint64", "()"}, "", "C2"},
+                   {{"(10,) uint64", "(5,)"}, "num_samples=0", "C2"}}},
+      "MultinomialAttrs");
+}
+
+}  // namespace relay::ops

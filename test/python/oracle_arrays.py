@@ -1,0 +1,109 @@
+"""More helpers of the operators' oracles: sparse matrices, packed bits, boxes, arrays in blocks."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+
+def from_csr(data, indices, pointers, columns):
+    """The dense matrix; what stands in no column, or in several rows, as the formula says."""
+    rows = len(pointers) - 1
+    h, w = data.shape[1:] if data.ndim == 3 else (1, 1)
+    out = torch.zeros(rows * h, columns, dtype=data.dtype)
+    for r in range(rows):
+        for k in range(max(int(pointers[r]), 0), min(int(pointers[r + 1]), len(data))):
+            for y in range(h):
+                for x in range(w):
+                    if 0 <= (column := int(indices[k]) * w + x) < columns:
+                        out[r * h + y, column] += data[k, y, x] if data.ndim == 3 else data[k]
+    return out
+
+
+def csr_transpose(data, indices, pointers):
+    order = sorted(range(len(data)), key=lambda k: (int(indices[k]), k))
+    rows = [sum(int(end) <= k for end in pointers[1:]) for k in order]
+    ends = [sum(int(column) < r for column in indices) for r in range(len(pointers))]
+    return data[order], np.array(rows), np.array(ends)
+
+
+def sparse_conv2d(data, values, indices, pointers, layout, size):
+    images = data if layout == "NHWC" else data.permute(0, 2, 3, 1)
+    kh, kw = size
+    weight = from_csr(values, indices, pointers, kh * kw * images.shape[3])
+    weight = weight.reshape(-1, kh, kw, images.shape[3]).permute(0, 3, 1, 2)
+    out = F.conv2d(images.permute(0, 3, 1, 2), weight)
+    return out.permute(0, 2, 3, 1) if layout == "NHWC" else out
+
+
+def sparse_reshape(indices, before, after):
+    before, after = before.tolist(), after.tolist()
+    if -1 in after:
+        after[after.index(-1)] = math.prod(before) // -math.prod(after)
+    flat = np.ravel_multi_index(indices.numpy().T, before)
+    return np.stack(np.unravel_index(flat, after), -1).reshape(len(indices), len(after)), np.array(after)
+
+
+def bitpack(data, bits, pack_axis, bit_axis, word):
+    width = np.iinfo(word).bits
+    bit_axis %= data.ndim + 1
+    elements = np.moveaxis(data.numpy(), pack_axis, -1)
+    elements = elements.reshape(*elements.shape[:-1], -1, width).astype("uint64")
+    packed = []
+    for bit in range(bits):
+        ones = (elements >> np.uint64(bit)) & np.uint64(1)
+        packed.append((ones << np.arange(width - 1, -1, -1, dtype="uint64")).sum(-1).astype(word))
+    return np.stack([np.moveaxis(p, -1, pack_axis) for p in packed], bit_axis)
+
+
+def bits_of(data, bits, unipolar):
+    value = (data.long() & (2**bits - 1)).double()
+    return 2 * value - (2**bits - 1) if unipolar else value
+
+
+def valid_counts(data, threshold, id_index, score_index):
+    counts, boxes = [], torch.full_like(data, -1)
+    places = -torch.ones(data.shape[:2], dtype=torch.int64)
+    for b, rows in enumerate(data):
+        good = [
+            k for k, row in enumerate(rows) if row[score_index] > threshold and (id_index < 0 or row[id_index] >= 0)
+        ]
+        boxes[b, : len(good)], places[b, : len(good)] = rows[good], torch.tensor(good, dtype=torch.int64)
+        counts.append(len(good))
+    return np.array(counts), boxes, places
+
+
+def transform_loc(scores, predicted, anchors, clip, threshold, variances, background):
+    first = 0 if background else 1
+    boxes = -torch.ones(scores.shape[0], scores.shape[2], 6, dtype=scores.dtype)
+    counts = []
+    for b in range(len(scores)):
+        best, which = scores[b, first:].max(0)
+        good = torch.nonzero(best >= threshold).flatten()
+        anchor, moved = anchors[0], predicted[b].reshape(-1, 4) * torch.tensor(variances)
+        extent, centre = anchor[:, 2:] - anchor[:, :2], (anchor[:, 2:] + anchor[:, :2]) / 2
+        centre, reach = moved[:, :2] * extent + centre, torch.exp(moved[:, 2:]) * extent / 2
+        corners = torch.cat([centre - reach, centre + reach], 1)
+        corners = corners.clamp(0, 1) if clip else corners
+        rows = torch.cat([which[:, None].to(scores.dtype), best[:, None], corners], 1)
+        boxes[b, : len(good)] = rows[good]
+        counts.append(len(good))
+    return boxes, np.array(counts)
+
+
+def yolo_reorg(data, s):
+    n, c, h, w = data.shape
+    wide = data.reshape(n, c // s**2, h, s, w, s)
+    moved = wide.permute(0, 3, 5, 1, 2, 4).reshape(n, c, h, w)
+    return moved.reshape(n, c * s**2, h // s, w // s)
+
+
+def blocked_conv2d(data, weight, strides, padding, dilation, groups):
+    """Channels in blocks: (N, C / c, H, W, c) and (O / o, C / c, KH, KW, c, o)."""
+    plain = data.permute(0, 1, 4, 2, 3).flatten(1, 2)
+    kernel = weight.permute(0, 5, 1, 4, 2, 3).flatten(2, 3).flatten(0, 1)
+    full = {1: list(padding) * 4, 2: list(padding) * 2, 4: list(padding)}[len(padding)]
+    plain = F.pad(plain, (full[1], full[3], full[0], full[2]))
+    out = F.conv2d(plain, kernel, stride=tuple(strides), dilation=tuple(dilation), groups=groups)
+    return out.unflatten(1, (-1, weight.shape[5])).permute(0, 1, 3, 4, 2)

@@ -1,0 +1,103 @@
+"""Operators on quantised tensors against ONNX Runtime, where both are defined equal: whole sums of products of integers, and
+numbers of integers. And the random operators as a program uses them."""
+
+import numpy as np
+import pytest
+import relay
+import threefry
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx import helper  # noqa: E402
+
+
+def by_onnxruntime(kind, inputs, out, **attributes):
+    """The value of one ONNX operator; inputs by name, `out` its element type."""
+
+    def value(name, array):
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+    node = helper.make_node(kind, list(inputs), ["out"], **attributes)
+    result = helper.make_tensor_value_info("out", helper.np_dtype_to_tensor_dtype(np.dtype(out)), None)
+    graph = helper.make_graph([node], "g", [value(n, a) for n, a in inputs.items()], [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)[0]
+
+
+def run(function, **inputs):
+    """function(expressions), compiled and run."""
+    variables = {n: relay.var(n, shape=a.shape, dtype=str(a.dtype)) for n, a in inputs.items()}
+    body = function(**variables)
+    module = relay.IRModule({"main": relay.Function(list(variables.values()), body)})
+    result = relay.compile(module)(*inputs.values())
+    return [np.asarray(r) for r in result] if isinstance(result, list | tuple) else np.asarray(result)
+
+
+random = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(("layout", "groups"), [((1, 4, 9, 8), 1), ((2, 4, 9, 8), 4)])
+def test_conv2d_is_conv_integer(layout, groups):
+    data = random.integers(0, 256, layout).astype("uint8")
+    weight = random.integers(0, 256, (8, 4 // groups, 3, 3)).astype("uint8")
+    zeros = np.array(121, "uint8"), np.array(130, "uint8")
+    want = by_onnxruntime(
+        "ConvInteger",
+        {"x": data, "w": weight, "xz": zeros[0], "wz": zeros[1]},
+        "int32",
+        pads=[1, 1, 1, 1],
+        strides=[2, 2],
+        group=groups,
+    )
+    scale = relay.const(0.5, "float32")
+
+    def conv(x, w):
+        points = [relay.const(int(z), "int32") for z in zeros]
+        return relay.op.qnn.conv2d(
+            x, w, scale, points[0], scale, points[1], padding=[1, 1], strides=[2, 2], groups=groups
+        )
+
+    np.testing.assert_array_equal(run(conv, x=data, w=weight), want)
+
+
+def test_dense_is_mat_mul_integer():
+    data, weight = random.integers(0, 256, (5, 33)).astype("uint8"), random.integers(-128, 128, (7, 33)).astype("int8")
+    points = np.array(100, "uint8"), random.integers(-9, 9, 7).astype("int8")
+    inputs = {"x": data, "w": np.ascontiguousarray(weight.T), "xz": points[0], "wz": points[1]}
+    want = by_onnxruntime("MatMulInteger", inputs, "int32")
+    scale = relay.const(0.5, "float32")
+
+    def dense(x, w):
+        first, second = relay.const(100, "int32"), relay.const(points[1].astype("int32"))
+        return relay.op.qnn.dense(x, w, scale, first, relay.const(np.full(7, 0.5, "float32")), second)
+
+    np.testing.assert_array_equal(run(dense, x=data, w=weight), want)
+
+
+def test_numbers_of_integers_and_back():
+    data = random.normal(0, 3, (4, 50)).astype("float32")
+    scale, zero = np.float32(0.05), 12  # an even zero point: halves are rounded before or after it is added
+    inputs = {"x": data, "s": np.array(scale), "z": np.array(zero, "uint8")}
+    want = by_onnxruntime("QuantizeLinear", inputs, "uint8")
+    parameters = [relay.const(scale, "float32"), relay.const(zero, "int32")]
+    got = run(lambda x: relay.op.qnn.quantize(x, *parameters, out_dtype="uint8"), x=data)
+    np.testing.assert_array_equal(got, want)
+    back = by_onnxruntime("DequantizeLinear", {**inputs, "x": want}, "float32")
+    np.testing.assert_array_equal(run(lambda x: relay.op.qnn.dequantize(x, *parameters), x=want), back)
+
+
+def test_drawing():
+    key = relay.op.random.threefry_key(7)
+    behind, first = relay.op.random.uniform(key, (3, 5), low=-1.0, high=3.0)
+    left, right = relay.op.random.threefry_split(behind)
+    outputs = [first, relay.op.random.normal(left, (64,))[1], relay.op.random.normal(right, (64,))[1]]
+    got, one, other = (
+        np.asarray(x) for x in relay.compile(relay.IRModule({"main": relay.Function([], relay.Tuple(outputs))}))()
+    )
+    state, want = threefry.uniform([0, 0, 0, 7, 0, 0, 0, 0, 1 << 63, 0], -1, 3, (3, 5), "float32")
+    np.testing.assert_array_equal(got, want.astype("float32"))
+    assert not np.allclose(one, other)
+    sides = threefry.split(state)
+    np.testing.assert_allclose(one, threefry.normal(sides[0], 0, 1, (64,), "float32")[1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(other, threefry.normal(sides[1], 0, 1, (64,), "float32")[1], rtol=1e-5, atol=1e-6)
