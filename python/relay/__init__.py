@@ -27,8 +27,8 @@ from .compiled import Compiled, Port, compile, evaluate, load
 from .errors import CompileError, Diagnostic, InternalError
 from .expr import *  # noqa: F403
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
-from .loops import while_loop
 from .frontend import from_module as from_pytorch
+from .loops import while_loop
 from .op import operators
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
@@ -73,7 +73,6 @@ __all__ = [
     "evaluate",
     "expr_functor",
     "from_pytorch",
-    "frontend",
     "load",
     "op",
     "operators",

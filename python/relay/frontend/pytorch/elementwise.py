@@ -101,6 +101,14 @@ def pow(c: Conversion):
     return op.power(c.as_("self"), c.as_("exponent"))
 
 
+def sign(c: Conversion):
+    """Of what is no number: 0."""
+    x = c("self")
+    if not c.val("self").dtype.is_floating_point:
+        return op.sign(x)
+    return op.where(op.isnan(x), number(0, c.dtype), op.sign(x))
+
+
 def reciprocal(c: Conversion):
     return op.divide(number(1, c.dtype), c.as_("self"))
 

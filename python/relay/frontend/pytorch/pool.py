@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ... import op
-from .conversion import Conversion, Refused
 from .conv import _each
+from .conversion import Conversion, Refused
 
 
 def _batched(c: Conversion, axes: int, function):
@@ -70,6 +70,9 @@ def resize(method: str):
         if not all(isinstance(one, int) for one in [*size, *c.shape(next(iter(c._raw)))[2:]]):
             raise Refused("images are resized whose size is not known before the run")
         data = c(next(iter(c._raw)))
+        pairs = zip(c.shape(next(iter(c._raw)))[2:], c("scale_factors") or [], size, strict=False)
+        if any(extent * scale != wanted for extent, scale, wanted in pairs):
+            raise Refused("a scale that does not give a whole number of pixels")
         if method == "nearest_neighbor":
             how = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "floor"}
         else:

@@ -49,7 +49,7 @@ _CONVOLUTIONS = dict.fromkeys(
 OPERATORS = {
     **_UNARY, **_ROUNDING, **_COMPARE, **_BITWISE, **_LOGICAL, **_SAME, **_RESHAPE, **_CONVOLUTIONS,
     "neg": elementwise.unary(op.negative),
-    "sign": elementwise.unary(op.sign),
+    "sign": elementwise.sign,
     "relu": elementwise.unary(op.nn.relu),
     "isnan": elementwise.test_of_floats(op.isnan, False),
     "isinf": elementwise.test_of_floats(op.isinf, False),
@@ -90,7 +90,7 @@ OPERATORS = {
     "cumsum": reduce.running(op.cumsum), "cumprod": reduce.running(op.cumprod),
     "softmax.int": reduce.softmax(op.nn.softmax), "_softmax": reduce.softmax(op.nn.softmax),
     "log_softmax.int": reduce.softmax(op.nn.log_softmax), "_log_softmax": reduce.softmax(op.nn.log_softmax),
-    "topk": reduce.topk, "sort": reduce.sort,
+    "topk": reduce.topk, "sort": reduce.sort, "sort.stable": reduce.sort,
     "unsqueeze": shape.expand_dims, "transpose.int": shape.transpose, "t": shape.matrix_transpose,
     "permute": shape.permute, "expand": shape.expand, "repeat": shape.repeat,
     "repeat_interleave.self_int": shape.repeat_interleave,
