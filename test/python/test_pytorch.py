@@ -29,7 +29,7 @@ def same(got, wanted):
     assert len(got) == len(wanted)
     for one, other in zip(got, wanted, strict=True):
         one = one if isinstance(one, torch.Tensor) else torch.as_tensor(one)
-        torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+        torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
 def f(*shape):
@@ -59,6 +59,10 @@ CASES = {
     "casts": (lambda x: (x.to(torch.int32), x.bool(), x.double()), 3 * f(3, 4)),
     "reduce": (lambda x: (x.sum(), x.mean(1), x.amax((0, 2)), x.var(1), x.std(-1, keepdim=True), x.prod(0)), f(3, 4, 5)),
     "places": (lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)), f(3, 4, 5)),
+    "places of what is no number": (
+        lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)),
+        f(3, 4, 5).masked_fill(torch.arange(60).reshape(3, 4, 5) % 13 == 7, float("nan")),
+    ),
     "sums of integers": (lambda x: (x.sum(), x.sum(0), x.cumsum(1), (x > 1).any(), (x > 1).all(0)), i(3, 4, dtype=torch.int32)),
     "softmax": (lambda x: (x.softmax(-1), x.log_softmax(0), torch.logsumexp(x, 1)), f(3, 4)),
     "order": (lambda x: (*x.topk(2), *x.sort(descending=True)), f(3, 7)),

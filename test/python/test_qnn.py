@@ -3,8 +3,9 @@ numbers of integers. And the random operators as a program uses them."""
 
 import numpy as np
 import pytest
-import relay
 import threefry
+
+import relay
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

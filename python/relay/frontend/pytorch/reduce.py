@@ -24,11 +24,21 @@ def reduce(function, dtype: str | None = None):
     return convert
 
 
+def _place(c: Conversion, function, **how):
+    """Where function finds the greatest or least element; that is the first one that is not a number, if there is one."""
+    data = c("self")
+    place = function(data, **how)
+    if c.val("self").dtype.is_floating_point:
+        unknown = op.isnan(data)
+        place = op.where(op.any(unknown, **how), op.argmax(op.cast(unknown, "int32"), **how), place)
+    return op.cast(place, "int64")
+
+
 def arg(function):
     def convert(c):
         if c.rank("self") == 0:
             return number(0, "int64")
-        return op.cast(function(c("self"), axis=_axes(c) if c.has("dim") else None, keepdims=_kept(c)), "int64")
+        return _place(c, function, axis=_axes(c) if c.has("dim") else None, keepdims=_kept(c))
 
     return convert
 
@@ -40,7 +50,7 @@ def value_and_place(function, place):
         if c.rank("self") == 0:
             return [c("self"), number(0, "int64")]
         how = {"axis": [c.axis()], "keepdims": _kept(c)}
-        return [function(c("self"), **how), op.cast(place(c("self"), **how), "int64")]
+        return [function(c("self"), **how), _place(c, place, **how)]
 
     return convert
 

@@ -149,8 +149,8 @@ te::Tensor dynamic_shape(const DynTopKAttrs& a, const te::Tensors& in) {
 
 te::Tensors compute_dynamic(const DynTopKAttrs& a, const te::Tensors& in, const Type& out) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
-  te::Tensor order = places(in[0], axis, a.is_ascend, shape_of(out), a.dtype.value_or(DType::int32()));
-  return {a.ret_type == "indices" ? order : values(in[0], axis, order)};
+  const Order order(in[0], axis, a.is_ascend);
+  return {a.ret_type == "indices" ? places(order, shape_of(out), dtype_of(out)) : values(order, shape_of(out))};
 }
 
 }  // namespace
