@@ -3,6 +3,7 @@
 
 #include "relay/lower/lower.h"
 #include "relay/lower/schedule/schedule.h"
+#include "relay/lower/schedule/test_target.h"
 #include "relay/op/registry.h"
 
 namespace relay::lower {
@@ -11,12 +12,6 @@ namespace {
 using scalar::imm;
 
 const DType f32 = DType::float32();
-
-TargetDesc wide() {
-  TargetDesc t;
-  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
-  return t;
-}
 
 ir::Expr typed(ir::Expr e) {
   const ir::Call* c = ir::as<ir::Call>(e);

@@ -8,6 +8,7 @@
 
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
+#include "relay/lower/schedule/test_target.h"
 
 namespace relay::lower {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 using scalar::imm;
 
 const DType f32 = DType::float32();
-
-TargetDesc wide() {
-  TargetDesc t;
-  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
-  return t;
-}
 
 std::vector<float> ramp(int64_t n, int modulo) {
   std::vector<float> v(static_cast<size_t>(n));

@@ -1,5 +1,5 @@
-// relay verify: a compiled program beside the evaluator in double precision. relay bisect: which step of the compilation
-// makes them differ.
+// relay verify: a compiled program beside the evaluator in double precision.  relay bisect: which step of the
+// compilation makes them differ.
 #include "relay/driver/verify.h"
 
 #include <filesystem>

@@ -12,7 +12,7 @@ from relay import build_module as _build_module
 
 from ...outside import missing as _missing
 from .. import tir
-from . import backend, early, feature, frontend, ir_pass, prelude, testing, vm
+from . import backend, early, feature, frontend, ir_pass, prelude, testing
 from .early import Module, build_config, module
 from .run import build, create_executor, optimize, param_dict
 from .text import fromtext, parse, parse_expr, parser
@@ -24,6 +24,7 @@ analysis = _importlib.import_module(f"{__name__}.analysis")
 op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")
 transform = _importlib.import_module(f"{__name__}.transform")
+vm = _importlib.import_module(f"{__name__}.vm")
 
 alpha_equal, Feature = analysis.alpha_equal, analysis.Feature
 globals().update(early.WITH_FIELDS)

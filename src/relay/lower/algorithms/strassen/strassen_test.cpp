@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "relay/lower/group/group.h"
+#include "relay/lower/schedule/test_target.h"
 
 namespace relay::lower {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 using scalar::imm;
 
 const DType f32 = DType::float32();
-
-TargetDesc wide() {
-  TargetDesc t;
-  t.vector_bytes = 64, t.vector_registers = 32, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
-  return t;
-}
 
 // Each quarter of C is the sum of the right two products of quarters, for every pair of quarters that are not zero.
 TEST(Strassen, MatricesGiveTheProduct) {
