@@ -196,7 +196,7 @@ def test_python(model):
     assert first.report["kernels"] and second.report["kernels"] == first.report["kernels"]
     with pytest.raises(relay.CompileError, match="has no Relay program"):
         second.module  # noqa: B018
-    with pytest.raises(relay.CompileError, match="only the model of a file"):
+    with pytest.raises(relay.CompileError, match="only the ONNX model or program of a file"):
         relay.compile(relay.load(model), cache=True)
 
 

@@ -258,6 +258,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(n, 4), float32]) { nn.relu(%x) }\n'
     (folder / "relu.relay").write_text(text)
+    (folder / "tanh.relay").write_text(text.replace("nn.relu", "tanh"))
     (folder / "endless.relay").write_text(
         '#[version = "0.0.5"]\ndef @f(%x: int32) -> int32 { @f(%x + 1) + 1 }\ndef @main() { @f(0) }\n'
     )
