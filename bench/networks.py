@@ -6,10 +6,10 @@
     bench/networks.py --list              their names, parameters and inputs
 
 For each NAME it writes models/NAME.onnx and models/NAME.pt2, the same weights as a program of torch.export: what the
-PyTorch peers of `relay bench` run. Both are kept, and made anew when this file changes. The architectures are those of the papers
-(named at each), at the sizes everybody measures. Weights are drawn from a seed by He's rule, so that activations neither
-grow nor vanish; batch norms take mean and variance of their input for a random batch, as if they had been trained on it.
-From Python: export(["resnet18"]) returns the paths.
+PyTorch peers of `relay bench` run. Both are kept, and made anew when this file changes. The architectures are those of
+the papers (named at each), at the sizes everybody measures. Weights are drawn from a seed by He's rule, so that
+activations neither grow nor vanish; batch norms take mean and variance of their input for a random batch, as if they
+had been trained on it. From Python: export(["resnet18"]) returns the paths.
 """
 
 import argparse
@@ -163,7 +163,9 @@ def densenet121():
 
 
 def dqn():
-    """The network of "Human-level control through deep reinforcement learning", Nature 518 (2015): four frames, 18 actions."""
+    """The network of "Human-level control through deep reinforcement learning", Nature 518 (2015): four frames, 18
+    actions.
+    """
     layers = [nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU(), nn.Conv2d(64, 64, 3), nn.ReLU()]
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(), nn.Linear(512, 18))
 
@@ -339,7 +341,9 @@ def fingerprint():
 
 
 def export(wanted=None, folder=FOLDER):
-    """Makes sure that the networks of these names (all by default) are in the folder; returns the paths of the ONNX files."""
+    """Makes sure that the networks of these names (all by default) are in the folder; returns the paths of the ONNX
+    files.
+    """
     wanted = list(NETWORKS if wanted is None else wanted)
     folder.mkdir(parents=True, exist_ok=True)
     for name in wanted:

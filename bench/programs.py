@@ -4,9 +4,10 @@
     make bench-programs                                        all of them; writes docs/benchmarks/programs-CPU.md
     .venv/bin/python bench/programs.py --only tree_lstm        one of them, printed only
 
-PyTorch runs in eager mode under no_grad: the control flow is Python's, as people write such models. Both work on the same
-inputs and weights, which each has in its own form beforehand, give the same results, and take turns in one process; the
-median of the rounds counts. Weights are constants of the program (relay.bind), so they are packed when it is compiled.
+PyTorch runs in eager mode under no_grad: the control flow is Python's, as people write such models. Both work on the
+same inputs and weights, which each has in its own form beforehand, give the same results, and take turns in one
+process; the median of the rounds counts. Weights are constants of the program (relay.bind), so they are packed when it
+is compiled.
 """
 
 import argparse

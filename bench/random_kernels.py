@@ -5,9 +5,9 @@
     .venv/bin/python bench/random_kernels.py --seeds 41-60 --below 0.7
     .venv/bin/python bench/random_kernels.py --least 25 --part 0         the small ones too
 
-Each network (`relay bench --random-net SEED`, its batch symbolic in the model) is profiled at one thread, in two rounds over all,
-and of each kernel the faster time counts. Large ones take 100 us or more, and a twentieth of their network's run. Exit status 1 if
-one is below 60 % of its ceiling. The networks are kept in build/benchmarks/random/.
+Each network (`relay bench --random-net SEED`, its batch symbolic in the model) is profiled at one thread, in two rounds
+over all, and of each kernel the faster time counts. Large ones take 100 us or more, and a twentieth of their network's
+run. Exit status 1 if one is below 60 % of its ceiling. The networks are kept in build/benchmarks/random/.
 """
 
 import argparse
@@ -66,8 +66,8 @@ def measure(seeds, relay=RELAY, target="native"):
 
 
 def far_below(kernels, least=LEAST_US, part=LEAST_PART, below=BELOW):
-    """Of the large kernels (long enough to reach their ceiling, and a part of their network's time that shows) those below a share of
-    it, as (seed, kernel), the dearest first; and the number of large ones."""
+    """Of the large kernels (long enough to reach their ceiling, and a part of their network's time that shows) those
+    below a share of it, as (seed, kernel), the dearest first; and the number of large ones."""
     large = [(seed, k) for (seed, _), k in kernels.items() if k["us"] >= least and k["of_run"] >= part]
     found = [(seed, k) for seed, k in large if k["share"] < below]
     return sorted(found, key=lambda f: f[1]["us"] * (f[1]["share"] - 1)), len(large)

@@ -1,7 +1,8 @@
-"""What holds for all tests; and --target, which compiles for another processor whatever a test compiles without naming one.
+"""What holds for all tests; and --target, which compiles for another processor whatever a test compiles without naming
+one.
 
-A test that would then run what this machine cannot run is skipped after it was compiled. Tests that start the program as
-a user does keep what the program chooses by itself.
+A test that would then run what this machine cannot run is skipped after it was compiled. Tests that start the program
+as a user does keep what the program chooses by itself.
 """
 
 import functools

@@ -1,4 +1,5 @@
-"""Arrays in and out: anything with __dlpack__ (NumPy, torch, JAX, CuPy on the CPU, ...), anything NumPy can make an array of.
+"""Arrays in and out: anything with __dlpack__ (NumPy, torch, JAX, CuPy on the CPU, ...), anything NumPy can make an
+array of.
 
 Row-major arrays are used where they lie; others are copied.
 """

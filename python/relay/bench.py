@@ -1,11 +1,12 @@
-"""A peer engine in a process of its own, for `relay bench --vs onnxruntime,openvino,torch,torch-compile`. Imports nothing of
-relay.
+"""A peer engine in a process of its own, for `relay bench --vs onnxruntime,openvino,torch,torch-compile`. Imports
+nothing of relay.
 
     bench.py ENGINE MODEL THREADS INPUTS.npz OUTPUTS.npz
 
-Loads the model, runs it once, writes the results and prints one line {"version": ..., "ready_ms": reading, compiling and the
-first run, "peak_bytes": of the process until then} (or {"error": ...}). Then, for every line on stdin, a number of seconds,
-it runs the model for so long and prints the time of each run in microseconds as one JSON list. Arrays are named by their
+Loads the model, runs it once, writes the results and prints one line {"version": ..., "ready_ms": reading, compiling
+and the first run, "peak_bytes": of the process until then} (or {"error": ...}). Then, for every line on stdin, a number
+of seconds, it runs the model for so long and prints the time of each run in microseconds as one JSON list. Arrays are
+named by their
 position: inputs in the order of the model.
 
 The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, beside MODEL.onnx. `torch-float64` is not
@@ -18,8 +19,8 @@ import pathlib
 import sys
 import time
 
-# An engine imports what it needs and gives its name and version, and load(model, threads), which gives bind(arrays), which gives
-# run(), which gives the results.
+# An engine imports what it needs and gives its name and version, and load(model, threads), which gives bind(arrays),
+# which gives run(), which gives the results.
 
 
 def onnxruntime_engine():
@@ -80,8 +81,8 @@ def torch_program(model, double=False):
     def wide(x):
         return torch.float64 if double and x is torch.float32 else x
 
-    # Without the checks of inputs and the (un)packing of arguments, which a network as one writes it does not have either and
-    # which cost a small one half of its time.
+    # Without the checks of inputs and the (un)packing of arguments, which a network as one writes it does not have
+    # either and which cost a small one half of its time.
     module.graph.set_codegen(torch.fx.graph.CodeGen())
     for node in list(module.graph.nodes):
         if node.op == "call_module" and not node.users:

@@ -148,8 +148,8 @@ def optimize(mod: IRModule | Function, target=None, params: dict | None = None) 
 
 # --- executors --------------------------------------------------------------------------------------------------------
 class Executor:
-    """Runs expressions with a module's functions at hand. `kind`: "debug" is the reference evaluator, "graph", "vm" and "aot"
-    compile; "aot" makes machine code of functions too."""
+    """Runs expressions with a module's functions at hand. `kind`: "debug" is the reference evaluator, "graph", "vm" and
+    "aot" compile; "aot" makes machine code of functions too."""
 
     kinds = ("debug", "graph", "vm", "aot")
 

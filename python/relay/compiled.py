@@ -72,9 +72,9 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
 class Compiled:
     """A compiled model. Call it with arrays, by position or by name; any number of threads may do so at once.
 
-    One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy arrays
-    otherwise; data values, functions and references come as the classes of relay.values. Inputs that are row-major are
-    used where they lie, and results are not copied.
+    One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy
+    arrays otherwise; data values, functions and references come as the classes of relay.values. Inputs that are
+    row-major are used where they lie, and results are not copied.
     """
 
     def __init__(self, core: _core.Compiled):
@@ -117,7 +117,8 @@ class Compiled:
 
     @property
     def report(self) -> dict:
-        """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels, constants.
+        """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels,
+        constants.
 
         Times are None in the report of what was loaded.
         """
@@ -157,11 +158,12 @@ def _compiled_already(name: str, options: dict) -> None:
 
 
 def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
-    """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as something to
-    call.
+    """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as
+    something to call.
 
-    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram. `shapes` gives sizes to inputs that do
-    not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has it.
+    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
+    `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has
+    it.
     """
     source = source_of(model)
     if source.form == "artifact":
@@ -194,14 +196,15 @@ def compile(
     batch_calls: bool = True,
     strict: bool = False,
 ) -> Compiled:
-    """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file, an
-    onnx.ModelProto).
+    """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file,
+    an onnx.ModelProto).
 
-    target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that this
-    process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor: "compiled"
-    (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine code).
-    verify: check the program after every pass. cache: look for the model of a file among those that were compiled before,
-    and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
+    target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that
+    this process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor:
+    "compiled" (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine
+    code).
+    verify: check the program after every pass. cache: look for the model of a file among those that were compiled
+    before, and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
     strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
@@ -246,7 +249,8 @@ def compile(
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
-    """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the oracle.
+    """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the
+    oracle.
 
     precision "float64" computes every float in double precision.
     """

@@ -60,7 +60,8 @@ __all__ = [
 
 
 def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32") -> Var:
-    """A variable: var("x", shape=(1, "n")), var("x", (1, "n")), var("x", "int32") for a scalar, var("f", FuncType(...)).
+    """A variable: var("x", shape=(1, "n")), var("x", (1, "n")), var("x", "int32") for a scalar, var("f",
+    FuncType(...)).
 
     A size may be a number, a name or a Dim. Without a type it is inferred from the uses.
     """
@@ -76,7 +77,9 @@ def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32"
 
 
 def const(value, dtype: str | None = None) -> Constant:
-    """A constant: a number (int32, float32), a truth value, a list, or an array of any framework, as it is or as `dtype`."""
+    """A constant: a number (int32, float32), a truth value, a list, or an array of any framework, as it is or as
+    `dtype`.
+    """
     if isinstance(dtype, _core.TensorType):
         dtype = dtype.dtype
     if dtype is None and isinstance(value, (int, float, list, tuple)):
@@ -111,7 +114,8 @@ def module(body: Expr, params: list[Var] | None = None) -> _core.IRModule:
 
 
 def bind(expr: Expr, binds: dict[Var, Expr]) -> Expr:
-    """The expression with free variables replaced. Of a function, parameters: they go, and what is free in the values comes.
+    """The expression with free variables replaced. Of a function, parameters: they go, and what is free in the values
+    comes.
 
     bind(Function([x, y], x + y), {y: const(1.0)}) is fn (%x) { add(%x, 1f) }
     """

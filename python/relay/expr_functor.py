@@ -10,8 +10,8 @@
         def visit_call(self, call):
             return -super().visit_call(call)
 
-Each node is visited once; later visits give the same result again. Programs may be deep: a chain of 100,000 calls is visited
-as its text reads, parents before children.
+Each node is visited once; later visits give the same result again. Programs may be deep: a chain of 100,000 calls is
+visited as its text reads, parents before children.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ _RESERVE = 256 << 10  # bytes of the stack of C to keep
 
 
 class _Deep:
-    """Within, calls of Python functions may be nested as deep as memory allows. The limit is one for all threads: the last one
-    that leaves puts it back."""
+    """Within, calls of Python functions may be nested as deep as memory allows. The limit is one for all threads: the
+    last one that leaves puts it back."""
 
     def __init__(self):
         self._lock, self._inside, self._before = threading.Lock(), 0, 0

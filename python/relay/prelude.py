@@ -17,8 +17,8 @@ _CONSTRUCTORS = {"cons": "Cons", "nil": "Nil", "some": "Some", "none": "None", "
 
 
 class Prelude:
-    """The prelude of a module: its functions as GlobalVars (p.map, p.foldl, ...), its types (p.l, p.optional, p.tree) and their
-    constructors (p.cons, p.nil, p.some, p.none, p.rose)."""
+    """The prelude of a module: its functions as GlobalVars (p.map, p.foldl, ...), its types (p.l, p.optional, p.tree)
+    and their constructors (p.cons, p.nil, p.some, p.none, p.rose)."""
 
     def __init__(self, mod: IRModule | None = None):
         self.mod = IRModule() if mod is None else mod

@@ -2,9 +2,10 @@
 
     random_net.py SEED FOLDER
 
-Writes FOLDER/net.onnx, with a batch of any size n, and FOLDER/net.pt2 for the PyTorch peers; prints one line {"shape": the
-input's shape for this seed, "text": the layers}. Channels and sizes are mostly odd, and convolutions have windows, strides,
-dilations, paddings and groups that popular networks do not have: what was tuned for those shows its edges here.
+Writes FOLDER/net.onnx, with a batch of any size n, and FOLDER/net.pt2 for the PyTorch peers; prints one line {"shape":
+the input's shape for this seed, "text": the layers}. Channels and sizes are mostly odd, and convolutions have windows,
+strides, dilations, paddings and groups that popular networks do not have: what was tuned for those shows its edges
+here.
 """
 
 import json

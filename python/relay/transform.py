@@ -267,8 +267,8 @@ class PrintIR(Pass):
 
 # --- instruments ------------------------------------------------------------------------------------------------------
 def pass_instrument(cls):
-    """Marks a class with any of enter_pass_ctx(), exit_pass_ctx(), should_run(mod, info), run_before_pass(mod, info) and
-    run_after_pass(mod, info); PassContext(instruments=[cls()]) calls them."""
+    """Marks a class with any of enter_pass_ctx(), exit_pass_ctx(), should_run(mod, info), run_before_pass(mod, info)
+    and run_after_pass(mod, info); PassContext(instruments=[cls()]) calls them."""
     return cls
 
 
@@ -337,8 +337,8 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
-    """Drops let-bound values that nothing uses; inline_once: those that are used once stand where they are used. What has
-    effects stays."""
+    """Drops let-bound values that nothing uses; inline_once: those that are used once stand where they are used. What
+    has effects stays."""
     if ignore_impurity:
         raise NotImplementedError("what has effects stays: ignore_impurity is not there")
     return _CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code", {"dead_code.inline_once": int(inline_once)})

@@ -23,7 +23,8 @@ __all__ = ["Closure", "Data", "Ref", "as_list"]
 
 
 class Data:
-    """A value of a data type: a constructor by name and its fields. `type` is needed only where two types share the name.
+    """A value of a data type: a constructor by name and its fields. `type` is needed only where two types share the
+    name.
 
     match value:
         case Data("Cons", (head, tail)): ...

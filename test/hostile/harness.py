@@ -1,8 +1,8 @@
 """What a hostile kind is, how it is run, and what holds for every one of them.
 
-A kind is one line: its name, what it attacks, what must be answered, and a function that makes a variant of it. The answer
-is written down from what the documentation promises, never from what a run gave. Whatever the answer: no signal, no time
-out, no word of an internal error, and nothing on stderr that a terminal would obey or a person would not read.
+A kind is one line: its name, what it attacks, what must be answered, and a function that makes a variant of it. The
+answer is written down from what the documentation promises, never from what a run gave. Whatever the answer: no signal,
+no time out, no word of an internal error, and nothing on stderr that a terminal would obey or a person would not read.
 """
 
 import dataclasses

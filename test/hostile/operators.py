@@ -1,4 +1,6 @@
-"""Hostile operators in ONNX models: sizes that would fill memory, attributes that mean nothing, control flow that is none."""
+"""Hostile operators in ONNX models: sizes that would fill memory, attributes that mean nothing, control flow that is
+none.
+"""
 
 from harness import Kinds, either, refused
 from onnx_models import BIG, MODEL, floats, info, ints, node, proto, run, single

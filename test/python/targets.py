@@ -1,7 +1,7 @@
 """Processors by name, for tests of what the rules choose: a choice is that of a named target, values are those of any.
 
-What is chosen for a target is asked of the program, which compiles for processors that this machine does not have. Values are
-compared on this machine as it is and with features masked off (MASKED), so that the same tests hold on any.
+What is chosen for a target is asked of the program, which compiles for processors that this machine does not have.
+Values are compared on this machine as it is and with features masked off (MASKED), so that the same tests hold on any.
 """
 
 import pathlib
@@ -9,7 +9,8 @@ import re
 
 from programs import ROOT, cli_json
 
-# This machine as it is, with AVX2 only, and without fused multiply-add (nor what needs it). A feature that is not there is left out already.
+# This machine as it is, with AVX2 only, and without fused multiply-add (nor what needs it). A feature that is not there
+# is left out already.
 MASKED = ["native", "native,-avx512f", "native,-fma"]
 
 # Every processor that is described.

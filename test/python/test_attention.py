@@ -121,7 +121,8 @@ def test_planted_values_stay_where_the_plain_form_puts_them(keys, name, value):
     values["v"][0, 35:, 40] = value  # from the second half of the heads: in all keys behind
     got, want = model(**values), by_torch(2, values, dtype=torch.float32)
     assert (np.isnan(got) == np.isnan(want)).all() and (np.isinf(got) == np.isinf(want)).all()
-    # Scores of 1e38 decide by their rounding which keys weigh anything: there only that the results are finite is the same.
+    # Scores of 1e38 decide by their rounding which keys weigh anything: there only that the results are finite is the
+    # same.
     if name == "v" or abs(value) < 1e30:
         got, want = got[np.isfinite(want)], want[np.isfinite(want)]
         assert (np.abs(got - want) <= 4e-6 * np.maximum(1, np.abs(want))).all()

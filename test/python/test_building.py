@@ -325,8 +325,8 @@ def test_vectors_of_a_grouped_convolution_do_not_go_along_the_batch(batch, size)
     assert not any("along i0" in group["rule"] for group in model.report["groups"])
 
 
-# Outputs and inputs of a group, groups, window: more outputs than half a vector, whole groups in a vector, groups whose inputs
-# lie in one vector, in two, further apart.
+# Outputs and inputs of a group, groups, window: more outputs than half a vector, whole groups in a vector, groups whose
+# inputs lie in one vector, in two, further apart.
 @pytest.mark.parametrize(
     "outputs, inputs, groups, size",
     [

@@ -1,4 +1,6 @@
-"""Convolutions whose taps are apart: Winograd's form of the images that lie in one another, and taps in the padding left out."""
+"""Convolutions whose taps are apart: Winograd's form of the images that lie in one another, and taps in the padding
+left out.
+"""
 
 import numpy as np
 import pytest
@@ -69,7 +71,9 @@ def test_against_torch(case, given):
 
 
 def test_rules():
-    """Images in one another are taken, and taps in the padding left out, where that pays; not with an infinity times zero."""
+    """Images in one another are taken, and taps in the padding left out, where that pays; not with an infinity times
+    zero.
+    """
     left_out = "taps in the padding left out"
     forms = {1: "of 4 x 4 images in one another", 7: "of 12 x 12 images in one another", 8: left_out, 9: left_out}
     for case, form in forms.items():

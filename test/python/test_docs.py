@@ -1,15 +1,16 @@
 """What the pages say happens, happens: every command and every Python block of README.md and docs/*.md is run.
 
-A fenced block ```console holds commands, on lines that start with "$ " (a line that ends in a backslash goes on in the next, after "> "), each
-followed by what it prints on stdout. They run one after another in the repository's root, with .venv/bin first on PATH and
-$TMP as a folder of the page's own. "..." stands for any text: alone on a line for any lines, within a line for the rest of
-a word or more. After the word console:
+A fenced block ```console holds commands, on lines that start with "$ " (a line that ends in a backslash goes on in the
+next, after "> "), each followed by what it prints on stdout. They run one after another in the repository's root, with
+.venv/bin first on PATH and $TMP as a folder of the page's own. "..." stands for any text: alone on a line for any
+lines, within a line for the rest of a word or more. After the word console:
 
     fails      the last command exits with a status that is not zero
     stderr     what they print there is compared too
     no-run     not run: it needs minutes, a network or root
 
-A fenced block ```python is run, the blocks of a page in one interpreter; a block ```text right after it is what it prints.
+A fenced block ```python is run, the blocks of a page in one interpreter; a block ```text right after it is what it
+prints.
 
 A block of any language with a path, as in ```cpp examples/custom_op/rms_norm.cpp, is a part of that file.
 

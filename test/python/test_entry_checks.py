@@ -1,5 +1,5 @@
-"""What operators need of sizes that are known only when a program is run is checked before it begins, by every executor, and
-what is computed then relies on it."""
+"""What operators need of sizes that are known only when a program is run is checked before it begins, by every
+executor, and what is computed then relies on it."""
 
 import numpy as np
 import onnx
@@ -103,7 +103,9 @@ def test_every_executor_checks_the_same(name, tmp_path):
 
 
 def test_sizes_inside_are_checked_where_they_are_known(tmp_path):
-    """A function that calls itself with ever smaller maps, and a branch: a run that does not get there is none that fails."""
+    """A function that calls itself with ever smaller maps, and a branch: a run that does not get there is none that
+    fails.
+    """
     shrink = """
 def @shrink(%x: Tensor[(1, 1, h, 4), float32], %n: int32) -> Tensor[(1, 1, ?, 4), float32] {
   if (equal(%n, 0)) { %x } else { @shrink(nn.max_pool2d(%x, pool_size=[3, 1]), subtract(%n, 1)) } }

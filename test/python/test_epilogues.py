@@ -1,7 +1,8 @@
-"""The blocks that networks are made of: a convolution or a dense layer and what follows it, for every described processor.
+"""The blocks that networks are made of: a convolution or a dense layer and what follows it, for every described
+processor.
 
-Each is compiled with --strict (targets.py): a schedule of ours that gives way to a simpler one is an error. Values are compared
-with NumPy in double precision, on this machine as it is and with features masked off.
+Each is compiled with --strict (targets.py): a schedule of ours that gives way to a simpler one is an error. Values are
+compared with NumPy in double precision, on this machine as it is and with features masked off.
 """
 
 import concurrent.futures
@@ -122,7 +123,8 @@ def softmax(y, axis):
     return powers / powers.sum(axis, keepdims=True)
 
 
-# What follows, as Relay and in double precision: functions of the block, its result, a second array as large, and random numbers.
+# What follows, as Relay and in double precision: functions of the block, its result, a second array as large, and
+# random numbers.
 EPILOGUES = {
     "nothing": (lambda b, y, z, r: y, lambda b, y, z, r: y),
     "sigmoid": (lambda b, y, z, r: op.sigmoid(y), lambda b, y, z, r: sigmoid(y)),

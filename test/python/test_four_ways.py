@@ -1,4 +1,6 @@
-"""A model behaves the same whether it was compiled now, found in the cache, saved or loaded; its artifact has the same bytes."""
+"""A model behaves the same whether it was compiled now, found in the cache, saved or loaded; its artifact has the same
+bytes.
+"""
 
 import json
 import os

@@ -69,7 +69,8 @@ def test_planted_values_stay_where_float32_arithmetic_puts_them(model, weights, 
     got, want = model(x), by_torch(x, weights)
     assert (np.isnan(got) == np.isnan(want)).all() and (np.isinf(got) == np.isinf(want)).all()
     finite = np.isfinite(want)
-    # Both are float32 sums in another order: 3e-6 of the largest value, and of the largest one that the planted one is not in.
+    # Both are float32 sums in another order: 3e-6 of the largest value, and of the largest one that the planted one is
+    # not in.
     for some in (finite, want == by_torch(data(), weights)):
         assert np.abs(got[some] - want[some]).max() <= 3e-6 * np.abs(want[some]).max()
 

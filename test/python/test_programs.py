@@ -549,7 +549,8 @@ def @main(%t: Rose, %w: Tensor[(96, 64), float32], %u: Tensor[(96, 96), float32]
 
 @pytest.mark.parametrize("executor", ["vm", "aot"])
 def test_work_that_needs_some_arguments_only_is_a_segment_of_its_own(executor):
-    # %x and the state of the left child meet in one segment: each product needs one of them. So do two results of a first one.
+    # %x and the state of the left child meet in one segment: each product needs one of them. So do two results of a
+    # first one.
     text = """#[version = "0.0.5"]
 type Tree { Leaf, Node(Tensor[(1, 160), float32], Tree, Tree) }
 def @state(%t: Tree, %w: Tensor[(480, 160), float32], %u: Tensor[(480, 160), float32])

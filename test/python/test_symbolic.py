@@ -1,4 +1,6 @@
-"""One compilation for all sizes: the results are those of a compilation for each, and arrays of related sizes share memory."""
+"""One compilation for all sizes: the results are those of a compilation for each, and arrays of related sizes share
+memory.
+"""
 
 import numpy as np
 import pytest

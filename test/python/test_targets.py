@@ -1,4 +1,6 @@
-"""Processors of other architectures: objects are compiled for them, with vector multiply-adds, and refused here at run time."""
+"""Processors of other architectures: objects are compiled for them, with vector multiply-adds, and refused here at run
+time.
+"""
 
 import re
 import struct

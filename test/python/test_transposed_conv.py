@@ -1,4 +1,6 @@
-"""Transposed convolutions with constant weights become ordinary ones (transform/transposed_to_conv2d.cpp) and compute the same."""
+"""Transposed convolutions with constant weights become ordinary ones (transform/transposed_to_conv2d.cpp) and compute
+the same.
+"""
 
 import numpy as np
 import pytest

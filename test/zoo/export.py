@@ -3,8 +3,8 @@
 
     test/zoo/export.py timm resnet18 models/zoo/timm.resnet18.onnx
 
-Weights come from a fixed seed. The image is the first of SIZES that the network takes; a transformer is made of few small layers.
-The batch is dynamic where the exporter can, else 1. Runs in .venv-zoo (test/zoo/requirements.txt).
+Weights come from a fixed seed. The image is the first of SIZES that the network takes; a transformer is made of few
+small layers. The batch is dynamic where the exporter can, else 1. Runs in .venv-zoo (test/zoo/requirements.txt).
 """
 
 import argparse

@@ -6,10 +6,11 @@
     test/zoo/run.py --limit 10            the first ten that are left
     test/zoo/run.py --jobs 1              one after the other; as many at once as there are cores else
 
-Each is compiled for the described targets and for this machine, as it is and with features masked off; what this machine is, runs, and
-is compared with double precision, in parts of the largest value, beside ONNX Runtime's error. Some random networks amplify a
-rounding to a large difference: then what is allowed is how far ONNX Runtime's own result moves with inputs a rounding away. A network may be out only because the
-exporter fails or an operator is missing (R0403): both are counted and named. All else fails the run.
+Each is compiled for the described targets and for this machine, as it is and with features masked off; what this
+machine is, runs, and is compared with double precision, in parts of the largest value, beside ONNX Runtime's error.
+Some random networks amplify a rounding to a large difference: then what is allowed is how far ONNX Runtime's own result
+moves with inputs a rounding away. A network may be out only because the exporter fails or an operator is missing
+(R0403): both are counted and named. All else fails the run.
 """
 
 import argparse
@@ -37,7 +38,8 @@ EXPORT_SECONDS, COMPILE_SECONDS = 600, 300
 TOLERANCE, TIMES_PEER = 1e-4, 4
 # R0403 is also said of a form of an operator that we do have: that one failed.
 FORM = "give the inputs' shapes"
-# Where ONNX Runtime itself is this far off, the exporter wrote another network: then its result is what ours is compared with.
+# Where ONNX Runtime itself is this far off, the exporter wrote another network: then its result is what ours is
+# compared with.
 EXPORTER_CHANGED = 1e-2
 
 

@@ -1,9 +1,11 @@
-"""Scripts written for TVM's Relay, run by this one: after `import relay.compat`, `import tvm` finds what is in relay.compat.tvm.
+"""Scripts written for TVM's Relay, run by this one: after `import relay.compat`, `import tvm` finds what is in
+relay.compat.tvm.
 
     python -m relay.compat SCRIPT.py ARGUMENTS          python -m relay.compat -m pytest tests
 
-IR, types, text, passes, executors and the networks of relay.testing are there, also under the names of 2019 (relay.Module,
-relay.ir_pass, relay.build_config). What is not (te schedules, TIR, RPC, tuning, other devices) says so, and what takes its place.
+IR, types, text, passes, executors and the networks of relay.testing are there, also under the names of 2019
+(relay.Module, relay.ir_pass, relay.build_config). What is not (te schedules, TIR, RPC, tuning, other devices) says so,
+and what takes its place.
 """
 
 from __future__ import annotations

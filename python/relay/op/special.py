@@ -1,5 +1,5 @@
-"""Operators whose Python function is not just "inputs, then attributes": other order, other defaults, numbers as inputs, several
-results (then a TupleWrapper), or made of several operators."""
+"""Operators whose Python function is not just "inputs, then attributes": other order, other defaults, numbers as
+inputs, several results (then a TupleWrapper), or made of several operators."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The stub of relay.op (__init__.pyi), for type checkers and editors: the functions are made when the package is imported, so
-that nothing but the running package knows them. dev/docs.py (`make docs`) writes the file."""
+"""The stub of relay.op (__init__.pyi), for type checkers and editors: the functions are made when the package is
+imported, so that nothing but the running package knows them. dev/docs.py (`make docs`) writes the file."""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ from .layers import batch_norm_infer, conv2d_transpose, function
 
 
 def get_net(batch_size, random_len=100, oshape=(3, 64, 64), ngf=128, code=None, layout="NCHW", dtype="float32"):
-    """As a function of data (random numbers) and the weights. oshape is (channels, 64, 64), or (64, 64, channels) for NHWC."""
+    """As a function of data (random numbers) and the weights. oshape is (channels, 64, 64), or (64, 64, channels) for
+    NHWC.
+    """
     axis = layout.index("C")
     if [size for at, size in enumerate(oshape, 1) if at != axis] != [64, 64]:
         raise ValueError(f"pictures are 64 x 64, not {oshape}")

@@ -29,7 +29,9 @@ class Initializer:
 
 
 class Xavier(Initializer):
-    """Uniform in +-sqrt(magnitude / fan), where fan is that of the inputs ("in"), of the outputs ("out") or between ("avg")."""
+    """Uniform in +-sqrt(magnitude / fan), where fan is that of the inputs ("in"), of the outputs ("out") or between
+    ("avg").
+    """
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3):
         if rnd_type != "uniform" or factor_type not in ("in", "out", "avg"):
@@ -60,7 +62,9 @@ class Constant(Initializer):
 def create_workload(
     net: Function, initializer: Initializer | None = None, seed: int = 0
 ) -> tuple[IRModule, dict[str, np.ndarray]]:
-    """The network as a module, and values for its parameters: all but `data`, and what is not made of numbers of known shape."""
+    """The network as a module, and values for its parameters: all but `data`, and what is not made of numbers of known
+    shape.
+    """
     mod = run_passes(IRModule.from_expr(net), ["infer_type"])
     initializer = initializer or Xavier()
     np.random.seed(seed)

@@ -1,4 +1,5 @@
-"""Operators with their weights: conv2d(data, name="conv1", channels=8, kernel_size=(3, 3)) reads the parameter conv1_weight.
+"""Operators with their weights: conv2d(data, name="conv1", channels=8, kernel_size=(3, 3)) reads the parameter
+conv1_weight.
 
 The types of the weights are inferred."""
 

@@ -7,8 +7,8 @@ from ..values import Data
 
 
 def add_nat_definitions(prelude: Prelude) -> None:
-    """Puts the part into the prelude's module, and the type, its constructors and functions on the prelude: p.nat, p.z, p.s,
-    p.add, p.double, p.nat_iterate."""
+    """Puts the part into the prelude's module, and the type, its constructors and functions on the prelude: p.nat, p.z,
+    p.s, p.add, p.double, p.nat_iterate."""
     mod = prelude.mod
     mod.import_from_std("nat")
     prelude.nat, prelude.z, prelude.s = mod.get_type("nat")

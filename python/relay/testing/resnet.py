@@ -74,7 +74,9 @@ def _stages(num_layers, height):
 
 
 def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 224, 224), layout="NCHW", dtype="float32"):
-    """As a function of data and the weights. Small pictures (height up to 28) have three stages and no pooling in front."""
+    """As a function of data and the weights. Small pictures (height up to 28) have three stages and no pooling in
+    front.
+    """
     height = image_shape[layout.index("H") - 1]
     units, channels, bottle_neck = _stages(num_layers, height)
     at = _Layers(layout)

@@ -1,4 +1,6 @@
-"""Equality of programs as they are when types are inferred: inference used to write them into every function and variable."""
+"""Equality of programs as they are when types are inferred: inference used to write them into every function and
+variable.
+"""
 
 from __future__ import annotations
 

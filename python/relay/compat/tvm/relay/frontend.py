@@ -46,10 +46,10 @@ def from_onnx(
 ):
     """(module, params) of an ONNX model or file.
 
-    `shape` gives sizes of inputs, and a dict of `dtype` element types, instead of those in the model; a single dtype says
-    nothing that the model does not. `opset`: the version of operators that the model is read as, instead of its own.
-    Weights are constants of the module, and params is empty; with freeze_params=False they are parameters of main behind
-    the inputs, and params has their values (small lists of integers, such as shapes and axes, stay constants).
+    `shape` gives sizes of inputs, and a dict of `dtype` element types, instead of those in the model; a single dtype
+    says nothing that the model does not. `opset`: the version of operators that the model is read as, instead of its
+    own. Weights are constants of the module, and params is empty; with freeze_params=False they are parameters of main
+    behind the inputs, and params has their values (small lists of integers, such as shapes and axes, stay constants).
     `export_node_renamed_model_path`: where to write the model with a name for every node.
     """
     unknown = set(convert_config or {}) - _CONVERT_CONFIG

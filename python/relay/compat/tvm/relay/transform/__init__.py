@@ -35,8 +35,8 @@ class _Nothing(Pass):
 
 
 def AlterOpLayout() -> Pass:
-    """Lets the target replace calls by ones in another layout. This one replaces none: layouts in memory are chosen while
-    lowering, and programs stay as they are."""
+    """Lets the target replace calls by ones in another layout. This one replaces none: layouts in memory are chosen
+    while lowering, and programs stay as they are."""
     return _Nothing(PassInfo(3, "AlterOpLayout"))
 
 
