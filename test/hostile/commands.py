@@ -36,12 +36,12 @@ kinds(
 kinds("many-arguments", "10^5 arguments", misuse(), lambda v: run(v, *["x"] * v.size(10, 20_000)))
 kinds(
     "threads-option",
-    "--threads that is no number",
+    "--threads that is not a number",
     misuse(),
     lambda v: run(v, "--threads", v.one_of(["-1", "1025", "many", "9" * 10_000, "1e3", "0x4", ""])),
 )
 kinds(
-    "opt-level", "-O that is no number", misuse(), lambda v: run(v, "-O", v.one_of(["4", "-1", "x", "", "9" * 1_000]))
+    "opt-level", "-O that is not a number", misuse(), lambda v: run(v, "-O", v.one_of(["4", "-1", "x", "", "9" * 1_000]))
 )
 kinds(
     "target",

@@ -376,7 +376,7 @@ kinds(
 )
 kinds(
     "threads-garbage",
-    "RELAY_THREADS that is no number",
+    "RELAY_THREADS that is not a number",
     refused("R0504", "RELAY_THREADS"),
     lambda v: run(v, environment={"RELAY_THREADS": v.one_of(["many", "-1", "9" * 100_000, "\x1b[2J", "1e3", "2 "])}),
 )

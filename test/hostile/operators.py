@@ -64,7 +64,7 @@ kinds(
 )
 kinds(
     "range-floats",
-    "Range of what is no number",
+    "Range of NaN",
     refused(MODEL),
     lambda v: run(
         v,
@@ -78,7 +78,7 @@ kinds(
 )
 kinds(
     "resize-scales",
-    "Resize by scales that are no numbers",
+    "Resize by scales that are NaN",
     refused(MODEL),
     lambda v: (
         run(

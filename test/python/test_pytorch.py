@@ -59,7 +59,7 @@ CASES = {
     "casts": (lambda x: (x.to(torch.int32), x.bool(), x.double()), 3 * f(3, 4)),
     "reduce": (lambda x: (x.sum(), x.mean(1), x.amax((0, 2)), x.var(1), x.std(-1, keepdim=True), x.prod(0)), f(3, 4, 5)),
     "places": (lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)), f(3, 4, 5)),
-    "places of what is no number": (
+    "places of NaN": (
         lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)),
         f(3, 4, 5).masked_fill(torch.arange(60).reshape(3, 4, 5) % 13 == 7, float("nan")),
     ),

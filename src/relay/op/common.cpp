@@ -240,6 +240,18 @@ te::Tensor elementwise(const char* name, const te::Tensor& like, const std::func
   return te::compute(name, like->shape, body);
 }
 
+Expr one_of(const Expr& i, const Exprs& values) {
+  Expr value = values.empty() ? dim(0) : values.back();
+  for (size_t k = values.size(); k-- > 1;)
+    value = select(eq(i, dim(static_cast<int64_t>(k - 1))), values[k - 1], value);
+  return value;
+}
+
+te::Tensor shape_tensor(const Exprs& sizes) {
+  return te::compute("shape", {dim(static_cast<int64_t>(sizes.size()))},
+                     [&](const Exprs& i) { return one_of(i[0], sizes); });
+}
+
 te::Tensor converted(const te::Tensor& tensor, DType dtype) {
   if (tensor->dtype == dtype) return tensor;
   return elementwise("converted", tensor, [&](const Exprs& i) { return scalar::cast(dtype, (*tensor)(i)); });

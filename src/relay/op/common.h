@@ -112,6 +112,11 @@ te::Tensor elementwise(const char* name, const te::Tensor& like, const std::func
 // The extents of the given axes of a tensor.
 Exprs extents(const te::Tensor& tensor, const Ints& axes);
 
+// values[i], by a chain of selections; 0 where there are none.
+Expr one_of(const Expr& i, const Exprs& values);
+// A shape as a tensor, int64[rank]: what OpSpec::shape gives.
+te::Tensor shape_tensor(const Exprs& sizes);
+
 // Constants of a float type, or integers rounded.
 Expr number(double value, DType dtype);
 inline Expr divide(Expr a, Expr b) { return scalar::binary(BinaryOp::Div, std::move(a), std::move(b)); }

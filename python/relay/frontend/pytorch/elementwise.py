@@ -102,7 +102,7 @@ def pow(c: Conversion):
 
 
 def sign(c: Conversion):
-    """Of what is no number: 0."""
+    """Of NaN: 0."""
     x = c("self")
     if not c.val("self").dtype.is_floating_point:
         return op.sign(x)

@@ -16,7 +16,7 @@ struct Format {
   int bits, mantissa;
   int least_exponent;  // of normal numbers
   int greatest;        // the code of the greatest finite number
-  int beyond, nan;     // the codes of what is greater, and of what is no number
+  int beyond, nan;     // the codes of what is greater, and of NaN
   bool one_zero;       // there is no negative zero: its code is NaN
 };
 constexpr Format formats[] = {

@@ -60,13 +60,8 @@ OpDef identity(const char* name, const char* doc, const char* input, const char*
 }
 
 te::Tensors shape_values(const ShapeOfAttrs& a, const te::Tensors& in, const Type& out) {
-  const Exprs& shape = in[0]->shape;
-  return {te::compute("shape_of", shape_of(out), [&](const Exprs& i) {
-    Expr value = shape.empty() ? dim(0) : shape.back();
-    for (size_t d = shape.size(); d-- > 1;)
-      value = select(eq(i[0], dim(static_cast<int64_t>(d - 1))), shape[d - 1], value);
-    return cast(a.dtype, value);
-  })};
+  return {te::compute("shape_of", shape_of(out),
+                      [&](const Exprs& i) { return cast(a.dtype, one_of(i[0], in[0]->shape)); })};
 }
 
 }  // namespace

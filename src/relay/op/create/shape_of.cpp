@@ -16,15 +16,8 @@ Result<Type> infer(const ShapeOfAttrs& a, const Types& in) {
 }
 
 te::Tensors compute(const ShapeOfAttrs&, const te::Tensors& in, const Type& out) {
-  const Exprs& shape = in[0]->shape;
-  DType dtype = dtype_of(out);
-  return {te::compute("shape_of", shape_of(out), [&](const Exprs& i) {
-    if (shape.empty()) return imm(0, dtype);
-    Expr value = cast(dtype, shape.back());
-    for (size_t d = shape.size() - 1; d-- > 0;)
-      value = select(eq(i[0], dim(static_cast<int64_t>(d))), cast(dtype, shape[d]), value);
-    return value;
-  })};
+  return {te::compute("shape_of", shape_of(out),
+                      [&](const Exprs& i) { return cast(dtype_of(out), one_of(i[0], in[0]->shape)); })};
 }
 
 Result<Type> infer_size(const ShapeOfAttrs& a, const Types& in) {

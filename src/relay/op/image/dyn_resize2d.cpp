@@ -62,11 +62,7 @@ te::Tensor shape(const DynResize2DAttrs& a, const te::Tensors& in) {
     Expr size = cast(DType::int64(), (*in[1])({dim(next++)}));
     sizes[axis] = select(lt(size, dim(1)), dim(-1), size);
   }
-  return te::compute("shape", {dim(4)}, [&](const Exprs& i) {
-    Expr value = sizes[3];
-    for (size_t d = 3; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), sizes[d], value);
-    return value;
-  });
+  return shape_tensor(sizes);
 }
 
 }  // namespace

@@ -68,11 +68,7 @@ te::Tensor dynamic_shape(const DynOneHotAttrs& a, const te::Tensors& in) {
   Exprs sizes = in[0]->shape;
   const int64_t axis = positive_axis(a.axis, static_cast<int64_t>(sizes.size()) + 1);
   sizes.insert(sizes.begin() + axis, cast(DType::int64(), (*in[3])({})));
-  return te::compute("shape", {dim(static_cast<int64_t>(sizes.size()))}, [&](const Exprs& i) {
-    Expr value = sizes.back();
-    for (size_t d = sizes.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), sizes[d], value);
-    return value;
-  });
+  return shape_tensor(sizes);
 }
 
 }  // namespace

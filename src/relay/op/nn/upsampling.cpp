@@ -158,11 +158,7 @@ te::Tensor dynamic_shape(const A& a, const te::Tensors& in) {
     Expr size = cast(DType::int64(), unary(UnaryOp::Floor, extent * scale + number(0.5, wide)));
     sizes[axes[d]] = select(lt(number(0, wide), scale), size, dim(-1));
   }
-  return te::compute("shape", {dim(static_cast<int64_t>(sizes.size()))}, [&](const Exprs& i) {
-    Expr value = sizes.back();
-    for (size_t d = sizes.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), sizes[d], value);
-    return value;
-  });
+  return shape_tensor(sizes);
 }
 
 template <class A>

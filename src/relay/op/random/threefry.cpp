@@ -10,13 +10,6 @@ const DType u64 = DType::uint64();
 
 Expr plain(BinaryOp op, const Expr& a, const Expr& b) { return scalar::binary(op, a, b); }
 
-// words[i], by a chain of selections.
-Expr one_of(const Expr& i, const Exprs& words) {
-  Expr value = words.back();
-  for (size_t k = words.size() - 1; k-- > 0;) value = select(eq(i, dim(static_cast<int64_t>(k))), words[k], value);
-  return value;
-}
-
 Expr at(const te::Tensor& t, int64_t k) { return (*t)({dim(k)}); }
 
 }  // namespace

@@ -75,10 +75,9 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
   return {te::compute("stack", shape_of(out), [&](const Exprs& i) {
     Exprs rest = i;
     rest.erase(rest.begin() + axis);
-    Expr value = (*in.back())(rest);
-    for (size_t k = in.size() - 1; k-- > 0;)
-      value = select(eq(i[static_cast<size_t>(axis)], dim(static_cast<int64_t>(k))), (*in[k])(rest), value);
-    return value;
+    Exprs values;
+    for (const te::Tensor& tensor : in) values.push_back((*tensor)(rest));
+    return one_of(i[static_cast<size_t>(axis)], values);
   })};
 }
 

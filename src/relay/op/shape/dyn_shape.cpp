@@ -13,16 +13,6 @@ namespace {
 
 Expr value_of(const te::Tensor& t, size_t k) { return cast(DType::int64(), (*t)({dim(static_cast<int64_t>(k))})); }
 
-// A shape from its sizes.
-te::Tensor listed(const Exprs& sizes) {
-  return te::compute("shape", {dim(static_cast<int64_t>(sizes.size()))}, [&](const Exprs& i) {
-    Expr value = sizes.empty() ? dim(0) : sizes.back();
-    for (size_t d = sizes.size(); d-- > 1;)
-      value = select(eq(i[0], dim(static_cast<int64_t>(d - 1))), sizes[d - 1], value);
-    return value;
-  });
-}
-
 Type unknown(size_t rank, DType dtype) { return ir::tensor_type(Dims(rank, scalar::any_dim()), dtype); }
 
 Result<Type> infer_tile(const NoAttrs&, const Types& in) {
@@ -41,7 +31,7 @@ te::Tensor tile_shape(const NoAttrs&, const te::Tensors& in) {
     Expr times = d + count < rank ? dim(1) : value_of(in[1], d + count - rank);
     sizes.push_back(own * max(times, dim(0)));
   }
-  return listed(sizes);
+  return shape_tensor(sizes);
 }
 
 te::Tensors compute_tile(const NoAttrs&, const te::Tensors& in, const Type& out) {
@@ -96,7 +86,7 @@ te::Tensor slice_shape(const DynStridedSliceAttrs& a, const te::Tensors& in) {
   Exprs sizes = in[0]->shape;
   for (int64_t d = 0; d < in[1]->shape[0]->ivalue; ++d)
     sizes[static_cast<size_t>(d)] = slice_of(a, in, static_cast<size_t>(d)).extent;
-  return listed(sizes);
+  return shape_tensor(sizes);
 }
 
 te::Tensors compute_slice(const DynStridedSliceAttrs& a, const te::Tensors& in, const Type& out) {
@@ -139,7 +129,7 @@ te::Tensor expand_shape(const DynExpandDimsAttrs& a, const te::Tensors& in) {
     Expr size = select(lt(dim(d), axis), front, select(lt(dim(d), axis + a.num_newaxis), dim(1), behind));
     sizes.push_back(select(inside, size, dim(-1)));
   }
-  return listed(sizes);
+  return shape_tensor(sizes);
 }
 
 Result<Type> infer_squeeze(const NoAttrs&, const Types& in) {
@@ -175,7 +165,7 @@ te::Tensor squeeze_shape(const NoAttrs&, const te::Tensors& in) {
     for (size_t d = 0; d < data.size(); ++d) size = select(logical_and(kept[d], eq(before[d], dim(j))), data[d], size);
     sizes.push_back(select(fits, size, dim(-1)));
   }
-  return listed(sizes);
+  return shape_tensor(sizes);
 }
 
 }  // namespace

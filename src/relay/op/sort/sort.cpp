@@ -135,16 +135,11 @@ Result<Type> infer_dynamic(const DynTopKAttrs& a, const Types& in) {
 
 // All where k is less than 1; more than there are: refused.
 te::Tensor dynamic_shape(const DynTopKAttrs& a, const te::Tensors& in) {
-  const Exprs& shape = in[0]->shape;
-  const int64_t axes = static_cast<int64_t>(shape.size()), axis = positive_axis(a.axis, axes);
-  const Expr& n = shape[static_cast<size_t>(axis)];
-  return te::compute("shape", {dim(axes)}, [&](const Exprs& i) {
-    Expr k = cast(DType::int64(), in[1]->shape.empty() ? (*in[1])({}) : (*in[1])({dim(0)}));
-    Expr count = select(lt(k, dim(1)), n, select(le(k, n), k, dim(-1)));
-    Expr value = shape.back();
-    for (size_t d = shape.size() - 1; d-- > 0;) value = select(eq(i[0], dim(static_cast<int64_t>(d))), shape[d], value);
-    return select(eq(i[0], dim(axis)), count, value);
-  });
+  Exprs sizes = in[0]->shape;
+  Expr& n = sizes[static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(sizes.size())))];
+  Expr k = cast(DType::int64(), in[1]->shape.empty() ? (*in[1])({}) : (*in[1])({dim(0)}));
+  n = select(lt(k, dim(1)), n, select(le(k, n), k, dim(-1)));
+  return shape_tensor(sizes);
 }
 
 te::Tensors compute_dynamic(const DynTopKAttrs& a, const te::Tensors& in, const Type& out) {

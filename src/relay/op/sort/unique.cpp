@@ -97,7 +97,7 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
   auto row = [&](const char* name, Row r, const Expr& extent) {
     return te::compute(name, {extent}, [&](const Exprs& i) {
       if (r != Number) return (*table)({dim(r), i[0]});
-      return select(lt(dim(0), n), (*table)({dim(r), i[0]}), imm(0, t));  // of no elements there is no number
+      return select(lt(dim(0), n), (*table)({dim(r), i[0]}), imm(0, t));  // of an empty input: none
     });
   };
   te::Tensor indices = row("indices", Places, n), inverse = row("inverse", Inverse, n),

@@ -57,12 +57,11 @@ te::Tensors compute(const MultiBoxPriorAttrs& a, const te::Tensors& in, const Ty
       Expr at = cast(wide, place[d]) + number(a.offsets[d], wide);
       return a.steps[d] > 0 ? at * number(a.steps[d], wide) : divide(at, cast(wide, shape[2 + d]));
     };
-    Expr height = half(static_cast<size_t>(boxes - 1), false), width = half(static_cast<size_t>(boxes - 1), true);
-    for (size_t k = static_cast<size_t>(boxes) - 1; k-- > 0;) {
-      Expr here = eq(box, dim(static_cast<int64_t>(k)));
-      height = select(here, half(k, false), height), width = select(here, half(k, true), width);
-    }
-    width = divide(width * cast(wide, shape[2]), cast(wide, shape[3]));
+    Exprs heights, widths;
+    for (size_t k = 0; k < static_cast<size_t>(boxes); ++k)
+      heights.push_back(half(k, false)), widths.push_back(half(k, true));
+    Expr height = one_of(box, heights);
+    Expr width = divide(one_of(box, widths) * cast(wide, shape[2]), cast(wide, shape[3]));
     Expr x = centre(1), y = centre(0);
     Expr value = select(eq(i[2], dim(0)), x - width,
                         select(eq(i[2], dim(1)), y - height, select(eq(i[2], dim(2)), x + width, y + height)));
