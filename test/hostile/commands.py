@@ -41,7 +41,10 @@ kinds(
     lambda v: run(v, "--threads", v.one_of(["-1", "1025", "many", "9" * 10_000, "1e3", "0x4", ""])),
 )
 kinds(
-    "opt-level", "-O that is not a number", misuse(), lambda v: run(v, "-O", v.one_of(["4", "-1", "x", "", "9" * 1_000]))
+    "opt-level",
+    "-O that is not a number",
+    misuse(),
+    lambda v: run(v, "-O", v.one_of(["4", "-1", "x", "", "9" * 1_000])),
 )
 kinds(
     "target",

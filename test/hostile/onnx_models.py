@@ -259,7 +259,7 @@ kinds(
     "deep-chain",
     "a chain of 10^5 nodes",
     either("R0405"),
-    lambda v: run(v, chain(v.size(100, 3_000)), verb="check"),
+    lambda v: run(v, chain(v.size(100, 10**5)), verb="check"),
     long=True,
 )
 kinds(
@@ -418,7 +418,7 @@ kinds(
     "external-many",
     "10^5 entries of external data",
     refused("R0405 R0404"),
-    lambda v: external(v, location="w.bin", **{f"k{i}": i for i in range(v.size(20, 10**4))}),
+    lambda v: external(v, location="w.bin", **{f"k{i}": i for i in range(v.size(20, 10**5))}),
 )
 kinds(
     "input-dims",

@@ -24,7 +24,7 @@ def tower(opening, inner, closing, n):
 N, M = 2_000, 1_000_000  # a deep text, and one where anything that recurses or is quadratic ends
 kinds(
     "if-tower",
-    "nested if: recursion of parser, typing, lowering",
+    "nested if: recursion of parser, typing, lowering",  # about 25 us a level: 10^6 run too, in more than 20 s
     fine("1"),
     lambda v: v.program(main(tower("if (%c) { ", "1", " } else { 2 }", v.size(N, M // 4)), "%c: bool")),
 )

@@ -9,9 +9,9 @@ namespace relay::lower {
 
 const Exprs& Expanded::loads(const te::TensorNode& stage, const te::TensorNode& t) const {
   static const Exprs none;
-  const auto& of_stage = loads_.at(&stage);
-  auto it = of_stage.find(&t);
-  return it == of_stage.end() ? none : it->second;
+  const auto& loads = of(stage).loads;
+  auto it = loads.find(&t);
+  return it == loads.end() ? none : it->second;
 }
 
 bool Expanded::is_guarded(const Expr& load, const Expr& index) const {
@@ -90,65 +90,85 @@ Expanded expand(const te::Tensor& stage, const Schedule& schedule) {
 
 Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
   Expanded out;
-  for (const te::Tensor& stage : stages) {
-    if (stage->is_placeholder()) continue;
-    if (stage->is_program()) {
-      out.tensors_[stage.get()] = te::inputs(stage);
-      auto& loads = out.loads_[stage.get()];
-      te::visit(*stage, [&](const Expr& n) {
-        const te::TensorNode* t =
-            n->kind == scalar::Kind::Load ? dynamic_cast<const te::TensorNode*>(n->source.get()) : nullptr;
-        if (t) loads[t].push_back(n);
-      });
-      continue;
+  for (const te::Tensor& stage : stages)
+    if (const StageSchedule* own = inline_schedule(*stage, schedule)) {
+      out.inlined_.insert(stage.get());
+      if (own->from_border) out.from_border_.insert(stage.get());
     }
-    scalar::Bounds bounds;
-    auto add_axes = [&](const std::vector<te::Axis>& axes) {
-      for (const te::Axis& a : axes)
-        if (scalar::is_int(a.extent))
-          bounds.set(a.var, 0, a.extent->ivalue);
-        else
-          bounds.set(a.var, {0, std::nullopt});
-    };
-    add_axes(stage->axes);
-    add_axes(stage->reduce_axes);
-    const StageSchedule* own = inline_schedule(*stage, schedule);
-    Expr start = stage->body;
-    if (own && own->from_border) {
-      std::optional<Guarded> g = guarded(*stage);
-      RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a border but has no guard", stage->name);
-      start = g->value;
-    }
-    // Producers come first, so the bodies substituted here are expanded already. One element of a stage is one
-    // expression, however often it is read.
-    std::unordered_map<const te::TensorNode*, std::vector<std::pair<Exprs, Expr>>> elements;
-    Expr body = scalar::rewrite(start, [&](const Expr& n) -> Expr {
+  return out;
+}
+
+static scalar::Bounds bounds_of(const te::TensorNode& stage) {
+  scalar::Bounds bounds;
+  for (const auto* axes : {&stage.axes, &stage.reduce_axes})
+    for (const te::Axis& a : *axes)
+      if (scalar::is_int(a.extent))
+        bounds.set(a.var, 0, a.extent->ivalue);
+      else
+        bounds.set(a.var, {0, std::nullopt});
+  return bounds;
+}
+
+const Expr& Expanded::simple(const te::TensorNode& stage) const {
+  Expr& body = simple_[&stage];
+  if (body) return body;
+  body = stage.body;
+  if (from_border_.count(&stage)) {
+    const std::optional<Guarded> g = guarded(stage);
+    RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a border but has no guard", stage.name);
+    body = g->value;
+  }
+  return body = scalar::simplify(body, bounds_of(stage));
+}
+
+// Writes out what one stage reads. One element of an inlined stage is one expression, however often it is read.
+class Expanded::Writer {
+ public:
+  explicit Writer(const Expanded& of) : of_(of) {}
+
+  Expr write(const Expr& body) {
+    return scalar::rewrite(body, [&](const Expr& n) -> Expr {
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
-      if (!t || !inline_schedule(*t, schedule)) return n;
-      auto& known = elements[t];
-      for (const auto& [indices, value] : known)
-        if (std::equal(indices.begin(), indices.end(), n->args.begin(), n->args.end(), scalar::equal)) return value;
-      std::vector<scalar::Binding> bindings;
-      for (size_t d = 0; d < t->axes.size(); ++d) bindings.push_back({t->axes[d].var, n->args[d]});
-      known.push_back({n->args, scalar::substitute(out.bodies_.at(t), bindings)});
-      return known.back().second;
+      return t && of_.inlined_.count(t) ? element(*t, n->args) : n;
     });
-    body = scalar::simplify(body, bounds);
-    out.bodies_[stage.get()] = body;
-    te::Tensors& tensors = out.tensors_[stage.get()];
-    auto& loads = out.loads_[stage.get()];
-    Exprs nodes;
-    scalar::visit(body, [&](const Expr& n) { nodes.push_back(n); });
-    find_guards(nodes, out.guarded_);
-    for (const Expr& n : nodes) {
-      if (n->kind != scalar::Kind::Load) continue;
-      const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
-      if (!t || t == stage->before.get()) continue;
-      if (loads[t].empty()) tensors.push_back(te::Tensor(t));
-      loads[t].push_back(n);
-    }
   }
+
+ private:
+  Expr element(const te::TensorNode& t, const Exprs& indices) {
+    for (const auto& [at, value] : elements_[&t])
+      if (std::equal(at.begin(), at.end(), indices.begin(), indices.end(), scalar::equal)) return value;
+    std::vector<scalar::Binding> bindings;
+    for (size_t d = 0; d < t.axes.size(); ++d) bindings.push_back({t.axes[d].var, indices[d]});
+    Expr value = write(scalar::substitute(of_.simple(t), bindings));
+    elements_[&t].push_back({indices, value});
+    return value;
+  }
+
+  const Expanded& of_;
+  std::unordered_map<const te::TensorNode*, std::vector<std::pair<Exprs, Expr>>> elements_;
+};
+
+const Expanded::Body& Expanded::of(const te::TensorNode& stage) const {
+  const auto [at, is_new] = bodies_.try_emplace(&stage);
+  Body& out = at->second;
+  if (!is_new) return out;
+  auto collect = [&](const Expr& n) {
+    if (n->kind != scalar::Kind::Load) return;
+    const te::TensorNode* t = dynamic_cast<const te::TensorNode*>(n->source.get());
+    if (!t || t == stage.before.get()) return;
+    if (out.loads[t].empty()) out.tensors.push_back(te::Tensor(t));
+    out.loads[t].push_back(n);
+  };
+  if (stage.is_program()) {
+    te::visit(stage, collect);
+    return out;
+  }
+  out.body = scalar::simplify(Writer(*this).write(simple(stage)), bounds_of(stage));
+  Exprs nodes;
+  scalar::visit(out.body, [&](const Expr& n) { nodes.push_back(n); });
+  find_guards(nodes, guarded_);
+  for (const Expr& n : nodes) collect(n);
   return out;
 }
 

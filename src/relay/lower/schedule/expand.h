@@ -16,21 +16,32 @@ using Guards = std::unordered_map<const scalar::Node*, std::unordered_set<const 
 class Expanded {
  public:
   // In terms of the stage's own axes, simplified. A program has none.
-  const Expr& body(const te::TensorNode& stage) const { return bodies_.at(&stage); }
+  const Expr& body(const te::TensorNode& stage) const { return of(stage).body; }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
   // True if a select whose condition is about a variable of `index` decides whether the load happens: the index may
   // then lie outside of the tensor.
   bool is_guarded(const Expr& load, const Expr& index) const;
   // The tensors it loads, each once, in order of first use.
-  const te::Tensors& loads_of(const te::TensorNode& stage) const { return tensors_.at(&stage); }
+  const te::Tensors& loads_of(const te::TensorNode& stage) const { return of(stage).tensors; }
 
  private:
+  struct Body {
+    Expr body;
+    te::Tensors tensors;
+    std::unordered_map<const te::TensorNode*, Exprs> loads;
+  };
+  class Writer;
   friend Expanded expand(const te::Tensors& stages, const Schedule& schedule);
-  std::unordered_map<const te::TensorNode*, Expr> bodies_;
-  std::unordered_map<const te::TensorNode*, te::Tensors> tensors_;
-  std::unordered_map<const te::TensorNode*, std::unordered_map<const te::TensorNode*, Exprs>> loads_;
-  Guards guarded_;
+
+  const Body& of(const te::TensorNode& stage) const;
+  // A stage's own body, simplified with what its axes are bounded by.
+  const Expr& simple(const te::TensorNode& stage) const;
+  std::unordered_set<const te::TensorNode*> inlined_, from_border_;
+  // Written when they are first asked for: a chain of inlined stages is written out once, where it ends.
+  mutable std::unordered_map<const te::TensorNode*, Body> bodies_;
+  mutable std::unordered_map<const te::TensorNode*, Expr> simple_;
+  mutable Guards guarded_;
 };
 
 // `stages` topological. A stage without a schedule counts as a root.

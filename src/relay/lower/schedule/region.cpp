@@ -59,12 +59,12 @@ Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t
     merge(region, read_by(*user, *t, user_ranges), *t);
   };
   for (const te::Tensor& user : stages_) {
-    if (user->is_placeholder() || bodies_.loads(*user, *t).empty()) continue;
+    if (user->is_placeholder() || of(*user).place == Place::Inline || bodies_.loads(*user, *t).empty()) continue;
     if (user == consumer) {
       need(user, ranges);
     } else if (is_inside(user, consumer, level)) {
       need(user, region_ranges(user, required(user, consumer, level, ranges)));
-    } else if (of(*user).place != Place::Inline) {
+    } else {
       refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
              "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level,
              consumer->name, user->name);

@@ -8,8 +8,8 @@ namespace {
 
 constexpr int digit_bits = 8;
 constexpr int64_t digits = int64_t{1} << digit_bits;
-// Beyond, counting ranks in lanes takes longer than counting digits. Measured (Zen 4, float32): of 50 ranks are faster, of
-// 100 digits.
+// Beyond, counting ranks in lanes takes longer than counting digits. Measured (Zen 4, float32): of 50 ranks are faster,
+// of 100 digits.
 constexpr int64_t few = 96;
 
 const DType i64 = DType::int64();
