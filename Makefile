@@ -22,7 +22,7 @@ HOSTILE ?=
 ONNX ?=
 
 .PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-sizes asan tsan install clean
+  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -101,6 +101,9 @@ bench-programs: build ## Measure models that are programs beside PyTorch
 
 bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
 	@$(PYTHON) bench/sizes.py
+
+bench-paired: build ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
+	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
 
 docs: build ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py
