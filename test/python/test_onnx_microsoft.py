@@ -14,7 +14,7 @@ import relay  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATORS = re.findall(
-    r"^RELAY_ONNX_MICROSOFT\((\w+),",
+    r"^RELAY_ONNX\((\w+),",
     (ROOT / "src/relay/frontend/onnx/microsoft/operators.def").read_text(),
     re.MULTILINE,
 )

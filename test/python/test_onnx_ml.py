@@ -14,7 +14,7 @@ import relay  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATORS = re.findall(
-    r"^RELAY_ONNX_ML\((\w+),", (ROOT / "src/relay/frontend/onnx/ml/operators.def").read_text(), re.MULTILINE
+    r"^RELAY_ONNX\((\w+),", (ROOT / "src/relay/frontend/onnx/ml/operators.def").read_text(), re.MULTILINE
 )
 draw = np.random.default_rng(5)
 

@@ -18,6 +18,14 @@ from programs import DENSE, PROGRAM, cli, cli_json
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """A shell starts what runs in the background with SIGINT ignored, and what is started here would inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def dense(tmp_path):
     path = tmp_path / "dense.relay"

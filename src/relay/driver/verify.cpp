@@ -76,7 +76,7 @@ static Result<runtime::Value> evaluated(const ir::Module& module, const std::vec
 }
 
 Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inputs, double tolerance) {
-  Case out{.module = module, .inputs = std::move(inputs), .tolerance = tolerance};
+  Case out{.module = module, .inputs = std::move(inputs), .reference = {}, .tolerance = tolerance};
   RELAY_ASSIGN(out.module, typing::infer(module));
   RELAY_ASSIGN(out.reference, evaluated(out.module, out.inputs, EvalPrecision::Float64));
   return out;

@@ -9,6 +9,10 @@
 
 namespace relay::transform {
 
+#define RELAY_PASS(name, doc) Result<ir::Module> name(const ir::Module& module, PassContext& context);
+#include "relay/transform/passes.def"
+#undef RELAY_PASS
+
 const std::vector<PassInfo>& all_passes() {
   static const std::vector<PassInfo> table = {
 #define RELAY_PASS(name, doc) {#name, doc, name},

@@ -48,10 +48,6 @@ struct PassInfo {
 };
 const std::vector<PassInfo>& all_passes();  // sorted by name
 
-#define RELAY_PASS(name, doc) Result<ir::Module> name(const ir::Module& module, PassContext& context);
-#include "relay/transform/passes.def"
-#undef RELAY_PASS
-
 // Runs the passes in order on the module, which need not be typed yet; the result is.
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context);
 

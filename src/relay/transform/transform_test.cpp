@@ -120,9 +120,12 @@ TEST(DeadCode, keeps_writes) {
   Expr program = let(r, make<RefCreate>(x), let(a, make<RefWrite>(r, x), make<RefRead>(r)));
   Module m = module_of({x}, program);
   PassContext context;
-  Result<Module> result = dead_code(m, context);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->functions["main"], m.functions["main"]);
+  for (const PassInfo& pass : all_passes())  // by itself: run_passes makes typed functions
+    if (pass.name == std::string_view("dead_code")) {
+      Result<Module> result = pass.run(m, context);
+      ASSERT_TRUE(result);
+      EXPECT_EQ(result->functions["main"], m.functions["main"]);
+    }
 }
 
 TEST(SimplifyExpr, rules) {

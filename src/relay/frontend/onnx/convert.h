@@ -64,26 +64,11 @@ struct Operator {
 const Operator* find_operator(std::string_view domain, std::string_view name);
 std::vector<std::string> operator_names(std::string_view domain);
 
-// The converters, one function for each line of operators.def.
+// Converters that those of other domains call.
 namespace convert {
-#define RELAY_ONNX(name, min_inputs, max_inputs, max_outputs) Values name(Convert& c);
-#include "relay/frontend/onnx/operators.def"
-#undef RELAY_ONNX
+Values Gemm(Convert& c);
+Values DequantizeLinear(Convert& c);
+Values QuantizeLinear(Convert& c);
 }  // namespace convert
-namespace microsoft {
-#define RELAY_ONNX_MICROSOFT(name, min_inputs, max_inputs, max_outputs, attributes) Values name(Convert& c);
-#include "relay/frontend/onnx/microsoft/operators.def"
-#undef RELAY_ONNX_MICROSOFT
-}  // namespace microsoft
-namespace ml {
-#define RELAY_ONNX_ML(name, min_inputs, max_inputs, max_outputs, attributes) Values name(Convert& c);
-#include "relay/frontend/onnx/ml/operators.def"
-#undef RELAY_ONNX_ML
-}  // namespace ml
-namespace preview {
-#define RELAY_ONNX_PREVIEW(name, min_inputs, max_inputs, max_outputs, attributes) Values name(Convert& c);
-#include "relay/frontend/onnx/preview/operators.def"
-#undef RELAY_ONNX_PREVIEW
-}  // namespace preview
 
 }  // namespace relay::onnx

@@ -6,8 +6,10 @@
 #include "relay/target/x86/x86.h"
 
 #include <cpuid.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/X86TargetParser.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -19,43 +21,36 @@ namespace {
 
 struct Model {
   const char* name;
-  const char* cpu;       // LLVM's name
-  const char* features;  // beyond the level below it, by LLVM's names
+  const char* cpu;  // LLVM's name, which says the features too
   double fma_per_cycle, ghz;
   int64_t l1, l2, l3;  // KiB
   double l2_gbps, l3_gbps, dram_gbps;
   bool prefetch_weights;
 };
 
-constexpr const char* sse = "sse3 ssse3 sse4.1 sse4.2 popcnt cx16";
-constexpr const char* avx2 = "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe";
-constexpr const char* avx512 =
-    "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma f16c bmi bmi2 lzcnt movbe avx512f avx512bw avx512cd avx512dq "
-    "avx512vl";
-
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector.
 const Model models[] = {
-    {"generic", "x86-64-v2", sse, 1, 2.5, 32, 256, 8192, 30, 15, 8, true},
-    {"avx2", "x86-64-v3", avx2, 2, 3, 32, 512, 8192, 50, 20, 10, true},
-    {"avx512", "x86-64-v4", avx512, 2, 2.8, 32, 1024, 16384, 80, 20, 10, true},
-    {"haswell", "haswell", avx2, 2, 3, 32, 256, 8192, 50, 20, 10, true},
-    {"skylake", "skylake", avx2, 2, 3.5, 32, 256, 8192, 60, 25, 12, true},
-    {"alderlake", "alderlake", avx2, 2, 3.8, 48, 1280, 25600, 80, 30, 15, true},
-    {"skylake-avx512", "skylake-avx512", avx512, 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
-    {"cascadelake", "cascadelake", avx512, 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
-    {"icelake-server", "icelake-server", avx512, 2, 2.8, 48, 1280, 32768, 90, 18, 11, true},
-    {"sapphirerapids", "sapphirerapids", avx512, 2, 2.9, 48, 2048, 65536, 97, 20, 11, true},
-    {"zen2", "znver2", avx2, 2, 3.3, 32, 512, 16384, 70, 50, 20, false},
-    {"zen3", "znver3", avx2, 2, 3.4, 32, 512, 32768, 80, 70, 22, false},
+    {"generic", "x86-64-v2", 1, 2.5, 32, 256, 8192, 30, 15, 8, true},
+    {"avx2", "x86-64-v3", 2, 3, 32, 512, 8192, 50, 20, 10, true},
+    {"avx512", "x86-64-v4", 2, 2.8, 32, 1024, 16384, 80, 20, 10, true},
+    {"haswell", "haswell", 2, 3, 32, 256, 8192, 50, 20, 10, true},
+    {"skylake", "skylake", 2, 3.5, 32, 256, 8192, 60, 25, 12, true},
+    {"alderlake", "alderlake", 2, 3.8, 48, 1280, 25600, 80, 30, 15, true},
+    {"skylake-avx512", "skylake-avx512", 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
+    {"cascadelake", "cascadelake", 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
+    {"icelake-server", "icelake-server", 2, 2.8, 48, 1280, 32768, 90, 18, 11, true},
+    {"sapphirerapids", "sapphirerapids", 2, 2.9, 48, 2048, 65536, 97, 20, 11, true},
+    {"zen2", "znver2", 2, 3.3, 32, 512, 16384, 70, 50, 20, false},
+    {"zen3", "znver3", 2, 3.4, 32, 512, 32768, 80, 70, 22, false},
     // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add a cycle.
-    {"zen4", "znver4", avx512, 1, 3.7, 32, 1024, 32768, 118, 97, 27, false},
-    {"zen5", "znver5", avx512, 2, 4, 48, 1024, 32768, 200, 110, 30, false},
+    {"zen4", "znver4", 1, 3.7, 32, 1024, 32768, 118, 97, 27, false},
+    {"zen5", "znver5", 2, 4, 48, 1024, 32768, 200, 110, 30, false},
 };
 
 // Features that may be added or left out, each with the ones that need it.
 const std::map<std::string, std::vector<std::string>> dependents = {
     {"sse4.1", {"sse4.2"}},
-    {"sse4.2", {"avx"}},
+    {"sse4.2", {"avx", "gfni"}},
     {"avx", {"avx2", "fma", "f16c", "avxvnni"}},
     {"avx2", {"avx512f", "avxvnni"}},
     {"fma", {"avx512f"}},
@@ -72,11 +67,27 @@ const std::map<std::string, std::vector<std::string>> dependents = {
 const std::map<std::string, std::string> aliases = {
     {"vnni", "avx512vnni"}, {"bf16", "avx512bf16"}, {"fp16", "avx512fp16"}, {"amx", "amx-tile"}, {"sse4", "sse4.2"}};
 
+// Others that LLVM makes instructions of by itself.
+constexpr const char* plain_features[] = {"sse3", "ssse3", "popcnt", "cx16", "bmi", "bmi2", "lzcnt", "movbe"};
+
 std::vector<std::string> feature_names() {
   std::set<std::string> all;
   for (const auto& [name, needing] : dependents) all.insert(name), all.insert(needing.begin(), needing.end());
   for (const auto& [alias, name] : aliases) all.insert(alias);
   return {all.begin(), all.end()};
+}
+
+// Of the features that matter here: those that LLVM switches on by a processor's name.
+std::set<std::string> features_of(const std::string& cpu) {
+  if (llvm::X86::parseArchX86(cpu, true) == llvm::X86::CK_None) return {};
+  llvm::SmallVector<llvm::StringRef, 64> all;
+  llvm::X86::getFeaturesForCPU(cpu, all);
+  const std::vector<std::string> names = feature_names();
+  std::set<std::string> known(names.begin(), names.end()), found;
+  known.insert(std::begin(plain_features), std::end(plain_features));
+  for (llvm::StringRef f : all)
+    if (known.count(f.str())) found.insert(f.str());
+  return found;
 }
 
 std::vector<std::string> model_names() {
@@ -161,16 +172,11 @@ Result<TargetDesc> describe(std::string_view text) {
     model = find_model(name);
     if (!model) return unknown("processor", name, model_names());
     t.cpu = model->cpu;
-    for (std::string_view f : split(model->features, ' ')) features.insert(std::string(f));
-    if (starts_with(model->name, "sapphire"))
-      for (const char* f : {"avx512vnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"})
-        features.insert(f);
-    for (const char* m : {"zen4", "zen5"})
-      if (name == m || model == find_model(m)) features.insert({"avx512vnni", "avx512bf16"});
-    for (const char* m : {"cascadelake", "icelake-server"})
-      if (model == find_model(m)) features.insert("avx512vnni");
+    features = features_of(t.cpu);
   }
-  std::set<std::string> off;
+  // Whatever LLVM would switch on by the processor's name is named: what this machine lacks (a virtual one may), and
+  // what is left out.
+  std::set<std::string> off = features_of(t.cpu);
   for (size_t i = 1; i < parts.size(); ++i) {
     std::string_view part = trim(parts[i]);
     std::string feature(part.empty() ? part : part.substr(1));
@@ -195,9 +201,6 @@ Result<TargetDesc> describe(std::string_view text) {
       off.insert(feature);
     }
   }
-  // Whatever LLVM would switch on by the processor's name is named, so that leaving a feature out holds.
-  if (off.count("avx512f"))
-    for (const std::string& f : dependents.at("avx512f")) off.insert(f);
   t.name = model->name;
   t.triple = "x86_64-unknown-linux-gnu";
   for (const std::string& f : features) t.features.push_back("+" + f);

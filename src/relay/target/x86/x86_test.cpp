@@ -31,6 +31,15 @@ TEST(X86, Descriptions) {
   EXPECT_GE(native.l1_bytes, 16 << 10);
 }
 
+// LLVM switches features on by a processor's name: each is required of whoever runs the code, or switched off.
+TEST(X86, FeaturesOfTheName) {
+  const std::vector<std::string> zen5 = describe("zen5").features, without = describe("zen5,-avxvnni").features;
+  auto has = [](const std::vector<std::string>& all, const char* f) { return std::count(all.begin(), all.end(), f); };
+  EXPECT_TRUE(has(zen5, "+avxvnni") && has(zen5, "+avx512vp2intersect") && has(zen5, "+gfni"));
+  EXPECT_TRUE(has(without, "-avxvnni") && has(without, "+avx512f"));
+  EXPECT_FALSE(has(describe("zen4").features, "+avxvnni"));
+}
+
 TEST(X86, UnknownNames) {
   auto message = [](const char* text) {
     Result<TargetDesc> t = x86().describe(text);

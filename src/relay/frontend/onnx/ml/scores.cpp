@@ -54,9 +54,8 @@ Expr labelled(Convert& c, const Expr& place, int64_t classes) {
 }
 
 bool has_strings(Convert& c) {
-  for (const char* name : {"classlabels_strings"})
-    if (const auto* labels = c.value_of<std::vector<std::string_view>>(name); labels && !labels->empty()) return true;
-  return false;
+  const auto* labels = c.value_of<std::vector<std::string_view>>("classlabels_strings");
+  return labels && !labels->empty();
 }
 
 }  // namespace
