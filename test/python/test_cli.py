@@ -455,6 +455,32 @@ def test_doctor():
         assert word in done.stdout
 
 
+def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
+    monkeypatch.setenv("RELAY_CACHE", str(tmp_path))
+    done = cli("doctor", "--calibrate")
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "machine.json"
+    assert f"kept in {file}" in done.stderr
+    figures = json.loads(file.read_text())
+    figures["l3_gbps"] = 12.5
+    file.write_text(json.dumps(figures))
+    assert f"({file})" in cli("doctor", "--quick").stdout
+    (tmp_path / "m.relay").write_text(DENSE)
+
+    def target(*more):
+        done = cli("compile", tmp_path / "m.relay", "-o", tmp_path / "m.rart", "--json", *more)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["target"]
+
+    assert target()["calibrated"] and target()["l3_gbps"] == 12.5
+    assert not target("--target", "zen4")["calibrated"] and target("--target", "zen4")["l3_gbps"] != 12.5
+    file.write_text("{")
+    assert "cannot be read" in cli("doctor", "--quick").stdout
+    assert not target()["calibrated"]
+    monkeypatch.setenv("RELAY_CACHE", "off")
+    assert "R0504" in cli("doctor", "--calibrate").stderr
+
+
 def test_explain():
     assert "constraint" in cli("explain", "R0302").stdout
     assert cli("explain", "constraint").returncode == 0

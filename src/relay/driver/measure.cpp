@@ -78,28 +78,50 @@ double measure_fma_gflops_now(int vector_bytes, int threads) {
   return loop.operations(rounds) * threads / best * 1e-9;
 }
 
+// Sums of vectors, eight at a time: `size` is a multiple of 512 bytes.
+#define RELAY_READ_LOOP(name, bytes, features)                                            \
+  typedef uint64_t name##_vector __attribute__((vector_size(bytes)));                     \
+  features __attribute__((noinline)) static void name(const char* memory, int64_t size) { \
+    name##_vector sums[8] = {};                                                           \
+    for (int64_t i = 0; i < size; i += 8 * bytes)                                         \
+      _Pragma("clang loop unroll(full)") for (int k = 0; k < 8; ++k) sums[k] +=           \
+          *reinterpret_cast<const name##_vector*>(memory + i + k * bytes);                \
+    for (int k = 1; k < 8; ++k) sums[0] += sums[k];                                       \
+    sink = static_cast<float>(sums[0][0]);                                                \
+    asm volatile("" ::: "memory");                                                        \
+  }
+#if defined(__x86_64__)
+RELAY_READ_LOOP(read_64, 64, __attribute__((target("avx512f"))))
+RELAY_READ_LOOP(read_32, 32, __attribute__((target("avx2"))))
+#endif
+RELAY_READ_LOOP(read_16, 16, )
+#undef RELAY_READ_LOOP
+
 namespace {
-// Memory that is read as fast as a core can, all of it or a part.
+// Memory that is read as fast as a core can, all of it or a part: with the widest vectors, as kernels do.
 class ReadLoop {
  public:
   static constexpr int64_t step = 512;  // bytes
-  explicit ReadLoop(int64_t bytes) : memory_(static_cast<size_t>(bytes / step) * 8, Vector{1, 2, 3, 4, 5, 6, 7, 8}) {}
-  int64_t steps() const { return static_cast<int64_t>(memory_.size()) / 8; }
-  double bytes() const { return static_cast<double>(memory_.size()) * 64; }
+  explicit ReadLoop(int64_t bytes) : memory_(static_cast<size_t>(bytes / step)) {
+    for (Step& s : memory_) std::fill(std::begin(s.words), std::end(s.words), 1);
+#if defined(__x86_64__)
+    read_ = __builtin_cpu_supports("avx512f") ? read_64 : __builtin_cpu_supports("avx2") ? read_32 : read_16;
+#endif
+  }
+  int64_t steps() const { return static_cast<int64_t>(memory_.size()); }
+  double bytes() const { return static_cast<double>(steps() * step); }
 
   void run(int64_t begin, int64_t end) const {
-    Vector sums[8] = {};
-    for (size_t i = static_cast<size_t>(begin) * 8; i < static_cast<size_t>(end) * 8; i += 8)
-      for (size_t k = 0; k < 8; ++k) sums[k] += memory_[i + k];
-    for (size_t k = 1; k < 8; ++k) sums[0] += sums[k];
-    sink = static_cast<float>(sums[0][0]);
-    asm volatile("" ::: "memory");
+    read_(reinterpret_cast<const char*>(memory_.data() + begin), (end - begin) * step);
   }
   void run() const { run(0, steps()); }
 
  private:
-  typedef uint64_t Vector __attribute__((vector_size(64)));
-  std::vector<Vector> memory_;
+  struct alignas(64) Step {
+    uint64_t words[step / 8];
+  };
+  std::vector<Step> memory_;
+  void (*read_)(const char*, int64_t) = read_16;
 };
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "relay/driver/calibration.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/version.h"
 
@@ -34,7 +35,12 @@ std::string json(const CompileReport& report, bool times) {
         {"cpu", target.cpu},
         {"triple", target.triple},
         {"features", target.features},
-        {"vector_bytes", target.vector_bytes}}},
+        {"vector_bytes", target.vector_bytes},
+        {"calibrated", is_calibrated(target)},
+        {"ghz", target.ghz},
+        {"l2_gbps", target.l2_gbps},
+        {"l3_gbps", target.l3_gbps},
+        {"dram_gbps", target.dram_gbps}}},
       {"threads", report.threads},
       {"opt_level", report.opt_level},
       {"numerics", report.numerics},

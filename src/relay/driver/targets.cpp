@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "relay/driver/calibration.h"
 #include "relay/target/aarch64/aarch64.h"
 #include "relay/target/riscv/riscv.h"
 #include "relay/target/x86/x86.h"
@@ -18,7 +19,7 @@ const std::vector<codegen::TargetDef>& all_targets() {
   return table;
 }
 
-Result<TargetDesc> find_target(std::string_view text) {
+static Result<TargetDesc> described_target(std::string_view text) {
   size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
     std::vector<std::string> names;
@@ -54,6 +55,15 @@ Result<TargetDesc> find_target(std::string_view text) {
       .message = format("no processor is named '{}'", name),
       .notes = known,
       .help = near ? format("did you mean '{}'?", *near) : "choose one of these; native is this machine's"};
+}
+
+Result<TargetDesc> find_target(std::string_view text) {
+  Result<TargetDesc> target = described_target(text);
+  const size_t colon = text.find(':');
+  const std::string_view name = trim(split(colon == std::string_view::npos ? text : text.substr(colon + 1), ',')[0]);
+  if (target && name == "native")
+    if (const std::optional<Calibration> found = saved_calibration()) apply(*found, *target);
+  return target;
 }
 
 std::string short_description(const TargetDesc& target) {

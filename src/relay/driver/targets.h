@@ -1,6 +1,6 @@
 // From what a user writes after --target to a description of the machine.
 //
-//   find_target("native")             this machine
+//   find_target("native")             this machine, with the figures of its calibration if there is one
 //   find_target("zen4,-avx512f")      a processor, without a feature
 //   find_target("x86:haswell")        the same with the target named
 #pragma once

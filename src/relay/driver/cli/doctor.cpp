@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "relay/base/bytes.h"
+#include "relay/driver/calibration.h"
 #include "relay/driver/cli/cli.h"
 #include "relay/driver/measure.h"
 #include "relay/driver/profile.h"
@@ -21,16 +22,9 @@ namespace relay::cli {
 namespace {
 struct DoctorOptions {
   std::string target = "native";
-  bool quick = false;
+  bool quick = false, calibrate = false;
 };
 }  // namespace
-
-static std::string model_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (starts_with(line, "model name")) return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
-  return "unknown";
-}
 
 static void row(const char* what, const std::string& value) { std::cout << format("{:<13} {}\n", what, value); }
 
@@ -46,11 +40,31 @@ static int compare(const char* what, const char* unit, double measured, double d
   return agree ? 0 : 1;
 }
 
+static Status calibrate() {
+  RELAY_ASSIGN(const TargetDesc native, driver::find_target("native"));
+  const driver::Calibrated found = driver::calibrate(native);
+  const driver::Calibration& c = found.figures;
+  RELAY_RETURN_IF_ERROR(driver::save(c));
+  row("processor", c.processor);
+  row("multiply-add", format("{:8.2f} GHz", c.ghz));
+  row("L2 read", format("{:8.1f} GB/s", c.l2_gbps));
+  row("L3 read", format("{:8.1f} GB/s", c.l3_gbps));
+  row("memory read", format("{:8.1f} GB/s", c.dram_gbps));
+  row("busy", format("{:8.2f} cores, with other work; the medians are {:.0f} % below these at most", found.busy_cores,
+                     found.spread * 100));
+  if (found.busy_cores > 0.3 || found.spread > 0.1)
+    say("the machine was busy: calibrate again when it is quiet, or the figures are those of a slower one");
+  say(format("kept in {}: native means these from now on; remove the file to go back to the described figures",
+             *driver::calibration_file()));
+  return ok();
+}
+
 static Status doctor(const DoctorOptions& options) {
+  if (options.calibrate) return calibrate();
   RELAY_ASSIGN(TargetDesc target, driver::find_target(options.target));
   row("relay", format("{}, {} operators, {} passes", version, op::all().size(), transform::all_passes().size()));
   row("built with", __VERSION__);
-  row("processor", model_name());
+  row("processor", driver::processor_name());
   row("cores", format("{} usable (affinity, cgroup quota, RELAY_THREADS), {} online", runtime::usable_cores(),
                       std::thread::hardware_concurrency()));
   row("memory", format("{:.1f} GiB", static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
@@ -62,6 +76,12 @@ static Status doctor(const DoctorOptions& options) {
   row("  caches", format("L1 {}, L2 {}, L3 {}", bytes_text(target.l1_bytes), bytes_text(target.l2_bytes),
                          bytes_text(target.l3_bytes)));
   row("  features", format("{}", join(target.features, " ")));
+  if (driver::is_calibrated(target))
+    row("  calibrated", format("{}: speed and bandwidths are measured ({})", driver::saved_calibration()->date,
+                               *driver::calibration_file()));
+  else if (const auto file = driver::calibration_file(); file && access(file->c_str(), F_OK) == 0)
+    if (!driver::saved_calibration())
+      row("  calibrated", format("no: {} cannot be read, or is of another processor", *file));
   if (options.quick) {
     say("nothing was measured (--quick)");
     return ok();
@@ -79,20 +99,23 @@ static Status doctor(const DoctorOptions& options) {
     row("threads", std::isfinite(us) ? format("{:8.2f} us       an empty parallel region of {} threads", us, threads)
                                      : "not measured: the machine is busy");
   }
-  say(off == 0
-          ? "the description fits this machine"
-          : format(
-                "{} of 4 figures disagree with the description: kernels are right, their schedules may not be the best",
-                off));
+  say(off == 0 ? "the description fits this machine"
+               : format("{} of 4 figures disagree with the description: kernels are right, their schedules may not be "
+                        "the best; "
+                        "`relay doctor --calibrate` on a quiet machine keeps what it measures",
+                        off));
   return ok();
 }
 
 void add_doctor(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(app, "doctor", "Say what this machine is, measured beside what the compiler believes",
-                            "  relay doctor\n  relay doctor --target native,-avx512f --quick");
+                            "  relay doctor\n  relay doctor --target native,-avx512f --quick\n"
+                            "  relay doctor --calibrate    measure, and compile for what was measured from now on");
   std::shared_ptr<DoctorOptions> options = std::make_shared<DoctorOptions>();
   verb->add_option("--target", options->target, "The description to look at")->capture_default_str();
   verb->add_flag("--quick", options->quick, "Measure nothing");
+  verb->add_flag("--calibrate", options->calibrate, "Measure this machine, and keep the figures for target native")
+      ->excludes("--target", "--quick");
   verb->callback([options, &chosen] { chosen.run = [options] { return doctor(*options); }; });
 }
 
