@@ -137,8 +137,14 @@ class WildcardPattern(DFPattern):
         super().__init__(_core.pattern_wildcard())
 
     def redirect_to(self, pat: DFPattern) -> None:
-        """Not there: a pattern has an end."""
-        raise NotImplementedError("patterns that contain themselves are not there: write dominates() for a chain")
+        """From now on it stands for whatever `pat` matches, each time anew; where `pat` has this wildcard in it, the
+        pattern repeats:
+
+            again = wildcard()
+            chain = is_op("nn.relu")(again)
+            again.redirect_to(chain | is_op("nn.conv2d")(wildcard(), wildcard()))
+        """
+        _core.pattern_redirect(self._core, pat._core)
 
 
 class ExprPattern(DFPattern):
@@ -343,13 +349,19 @@ def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> Dominator
 
 
 class NodeMap(Mapping):
-    """node_map[p]: the list of what pattern p stands for in a match, which is one expression."""
+    """node_map[p]: the list of what pattern p stands for in a match: one expression, or one each time that a redirected
+    wildcard repeats it."""
 
     def __init__(self, found: dict):
         self._found = found
 
     def __getitem__(self, pattern: DFPattern) -> list[Expr]:
-        return [self._found[pattern._core]]
+        if pattern not in self:
+            raise KeyError(
+                f"this match has no {type(pattern).__name__} like that: another alternative was taken, or it "
+                "is no part of the rule's pattern"
+            )
+        return self._found[pattern._core]
 
     def __contains__(self, pattern) -> bool:
         return pattern._core in self._found
@@ -364,7 +376,7 @@ class NodeMap(Mapping):
 class DFPatternCallback:
     """A rule of rewrite(): self.pattern, and callback() that says what stands in the place of a match.
 
-    require_type: `pre` has a checked_type. rewrite_once: not again on what it has made.
+    require_type: `pre` has a checked_type. rewrite_once: one sweep only.
     """
 
     def __init__(self, require_type: bool = False, rewrite_once: bool = False):
@@ -388,14 +400,24 @@ def match(pattern: DFPattern, expr: Expr) -> bool:
 
 
 def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, mod: IRModule | None = None) -> Expr:
-    """The expression after the rules, which are applied until nothing changes."""
+    """The expression after the rules, which are applied one after another until none changes it.
+
+    In one sweep of a rule matches do not overlap (those nearer to the result win), and no value inside one is used
+    outside of it. `mod` gives the types of global functions.
+    """
     rules = []
     for one in [callbacks] if isinstance(callbacks, DFPatternCallback) else callbacks:
         if one.pattern is None:
             raise ValueError(f"{type(one).__name__} has no pattern: its constructor sets self.pattern")
 
         def replace(pre, post, found, one=one):
-            return one.callback(pre, post, NodeMap(found))
+            out = one.callback(pre, post, NodeMap(found))
+            if not isinstance(out, Expr) and not hasattr(out, "__relay_expr__"):
+                raise TypeError(
+                    f"the callback of {type(one).__name__} gave {type(out).__name__}, not an expression: return `post` "
+                    "where nothing is to be done"
+                )
+            return out
 
         rules.append((one.pattern._core, replace, one.rewrite_once, one.require_type))
     return _core.pattern_rewrite(rules, expr, mod)

@@ -9,10 +9,14 @@ namespace {
 using pattern::Pattern;
 using pattern::Patterns;
 
-// {pattern: expression} for all nodes of a match.
+// {pattern: [expression, ...]} for all nodes of a match; several where a redirected wildcard repeats.
 nb::dict found(const pattern::Match& match) {
   nb::dict out;
-  for (const auto& [node, e] : match.all()) out[nb::cast(Pattern(node))] = nb::cast(e);
+  for (const pattern::Match::Entry& entry : match.entries) {
+    nb::object node = nb::cast(Pattern(entry.pattern));
+    if (!out.contains(node)) out[node] = nb::list();
+    nb::cast<nb::list>(out[node]).append(nb::cast(entry.e));
+  }
   return out;
 }
 
@@ -20,7 +24,7 @@ nb::object match(const Pattern& p, const ir::Expr& e, const PyModule* module) {
   pattern::Matcher matcher(p, module ? &module->module : nullptr);
   const pattern::Match* result = matcher.match(e);
   if (!matcher.errors().empty()) throw CompileError(matcher.errors());
-  return result ? found(*result) : nb::none();
+  return result ? nb::object(found(*result)) : nb::none();
 }
 
 ir::Expr rewrite(const std::vector<std::tuple<Pattern, nb::callable, bool, bool>>& given, const ir::Expr& e,
@@ -43,7 +47,7 @@ ir::Expr partition(const Pattern& p, const ir::Expr& e, nb::handle attrs, const 
 
 }  // namespace
 
-void add_patterns(nb::module_& m) {
+void add_dataflow_patterns(nb::module_& m) {
   nb::class_<pattern::Node>(m, "DataflowPattern", "A node of a pattern: relay.dataflow_pattern.");
   m.def("pattern_wildcard", pattern::wildcard);
   m.def("pattern_expr", pattern::expr, nb::arg("expr"));
@@ -86,6 +90,12 @@ void add_patterns(nb::module_& m) {
       },
       nb::arg("pattern"), nb::arg("check"));
   m.def("pattern_dominates", pattern::dominates, nb::arg("parent"), nb::arg("path"), nb::arg("child"));
+  m.def(
+      "pattern_redirect",
+      [](const Pattern& wildcard, const Pattern& target) {
+        if (Status status = pattern::redirect(wildcard, target); !status) throw CompileError(status.errors());
+      },
+      nb::arg("wildcard"), nb::arg("target"));
   m.def("pattern_match", match, nb::arg("pattern"), nb::arg("expr"), nb::arg("module") = nb::none());
   m.def("pattern_rewrite", rewrite, nb::arg("rules"), nb::arg("expr"), nb::arg("module") = nb::none());
   m.def("pattern_partition", partition, nb::arg("pattern"), nb::arg("expr"), nb::arg("attrs").none(), nb::arg("check"),

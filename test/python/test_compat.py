@@ -100,7 +100,6 @@ def test_names_are_ours():
         ("tvm.rpc", "artifact"),
         ("tvm.topi", "add-an-operator.md"),
         ("tvm.relay.quantize", "quantizer"),
-        ("tvm.relay.dataflow_pattern", "ExprMutator"),
         ("tvm.contrib.debugger", "profile"),
         ("tvm.nonsense", "docs/from-tvm.md"),
     ],

@@ -33,7 +33,6 @@ REPLACEMENTS = {
     "tvm.relax": "this is Relay",
     "tvm.relay.annotation": _DEVICE,
     "tvm.relay.collage": "partitioning for other compilers is not there",
-    "tvm.relay.dataflow_pattern": "write a visitor: relay.ExprMutator",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",
     "tvm.relay.op.op": _KERNELS,
     "tvm.relay.qnn": "the operators are relay.op.qnn.*, inputs in the order of the text form",

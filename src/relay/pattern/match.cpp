@@ -69,26 +69,28 @@ Matcher::Matcher(Pattern pattern, const Module* module) : pattern_(std::move(pat
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 
-int Matcher::add(const Node* pattern, const ir::Expr& e, int next, bool after) {
-  goals_.push_back({pattern, e, after, next});
+int Matcher::add(const Node* pattern, const ir::Expr& e, int turn, int next, bool after) {
+  goals_.push_back({pattern, e, turn, next, after});
   return static_cast<int>(goals_.size()) - 1;
 }
 
 // parts[first + i] against e[i], in this order.
-int Matcher::add(const Patterns& parts, size_t first, const Exprs& e, int next) {
-  for (size_t i = e.size(); i-- > 0;) next = add(parts[first + i].get(), e[i], next);
+int Matcher::add(const Patterns& parts, size_t first, const Exprs& e, int turn, int next) {
+  for (size_t i = e.size(); i-- > 0;) next = add(parts[first + i].get(), e[i], turn, next);
   return next;
 }
 
 const Match* Matcher::match(const ir::Expr& e) {
-  goals_.clear(), choices_.clear(), trail_.clear(), match_.bound_.clear();
-  int current = add(pattern_.get(), e, -1);
+  goals_.clear(), choices_.clear(), match_.entries.clear(), bound_.clear();
+  turns_ = 0;
+  int current = add(pattern_.get(), e, 0, -1);
   while (current >= 0) {
     Goal goal = goals_[static_cast<size_t>(current)];
     if (step(goal, &current)) continue;
     if (choices_.empty()) return nullptr;
     current = choices_.back().goals;
-    for (; trail_.size() > choices_.back().trail; trail_.pop_back()) match_.bound_.erase(trail_.back());
+    for (; match_.entries.size() > choices_.back().entries; match_.entries.pop_back())
+      bound_.erase({match_.entries.back().pattern, match_.entries.back().turn});
     choices_.pop_back();
   }
   return &match_;
@@ -97,13 +99,12 @@ const Match* Matcher::match(const ir::Expr& e) {
 bool Matcher::step(const Goal& goal, int* next) {
   *next = goal.next;
   if (goal.after) return last_questions(goal, next);
-  auto known = match_.bound_.find(goal.pattern);
-  if (known != match_.bound_.end()) {
-    if (known->second == goal.e) return true;
-    return goal.e->kind == ExprKind::Constant && ir::equal(known->second, goal.e);
+  auto [known, is_new] = bound_.try_emplace({goal.pattern, goal.turn}, match_.entries.size());
+  if (!is_new) {
+    const ir::Expr& e = match_.entries[known->second].e;
+    return e == goal.e || (goal.e->kind == ExprKind::Constant && ir::equal(e, goal.e));
   }
-  match_.bound_.emplace(goal.pattern, goal.e);  // before the choices below it, which keep it
-  trail_.push_back(goal.pattern);
+  match_.entries.push_back({goal.pattern, goal.turn, goal.e});  // before the choices below it, which keep it
   return structure(goal, next);
 }
 
@@ -111,7 +112,9 @@ bool Matcher::structure(const Goal& goal, int* next) {
   const Node& p = *goal.pattern;
   const ir::Expr& e = goal.e;
   switch (p.kind) {
-    case Kind::Wildcard: return true;
+    case Kind::Wildcard:
+      if (!p.parts.empty()) *next = add(p.parts[0].get(), e, ++turns_, *next);
+      return true;
     case Kind::Expr: return p.expr == e || (p.expr->kind == e->kind && ir::equal(p.expr, e));
     case Kind::Var: return as<Var>(e) && (p.name.empty() || p.name == as<Var>(e)->name);
     case Kind::Constant: return e->kind == ExprKind::Constant;
@@ -119,44 +122,42 @@ bool Matcher::structure(const Goal& goal, int* next) {
     case Kind::Function: {
       const Function* f = as<Function>(e);
       if (!f || (!p.any && f->params.size() + 1 != p.parts.size())) return false;
-      *next = add(p.parts[0].get(), f->body, *next);
-      if (!p.any) *next = add(p.parts, 1, Exprs(f->params.begin(), f->params.end()), *next);
+      *next = add(p.parts[0].get(), f->body, goal.turn, *next);
+      if (!p.any) *next = add(p.parts, 1, Exprs(f->params.begin(), f->params.end()), goal.turn, *next);
       return true;
     }
     case Kind::If: {
       const If* i = as<If>(e);
-      if (i) *next = add(p.parts, 0, {i->condition, i->then_branch, i->else_branch}, *next);
+      if (i) *next = add(p.parts, 0, {i->condition, i->then_branch, i->else_branch}, goal.turn, *next);
       return i;
     }
     case Kind::Let: {
       const Let* l = as<Let>(e);
-      if (l) *next = add(p.parts, 0, {l->var, l->value, l->body}, *next);
+      if (l) *next = add(p.parts, 0, {l->var, l->value, l->body}, goal.turn, *next);
       return l;
     }
     case Kind::Tuple: {
       const Tuple* t = as<Tuple>(e);
       if (!t || (!p.any && t->elements.size() != p.parts.size())) return false;
-      if (!p.any) *next = add(p.parts, 0, t->elements, *next);
+      if (!p.any) *next = add(p.parts, 0, t->elements, goal.turn, *next);
       return true;
     }
     case Kind::Get: {
       const TupleGetItem* item = as<TupleGetItem>(e);
       if (!item || (p.index >= 0 && item->index != p.index)) return false;
-      *next = add(p.parts[0].get(), item->tuple, *next);
+      *next = add(p.parts[0].get(), item->tuple, goal.turn, *next);
       return true;
     }
     case Kind::Either:
-      choose(add(p.parts[1].get(), e, *next));
-      *next = add(p.parts[0].get(), e, *next);
+      choose(add(p.parts[1].get(), e, goal.turn, *next));
+      *next = add(p.parts[0].get(), e, goal.turn, *next);
       return true;
     case Kind::Type:
     case Kind::DType:
     case Kind::Shape:
     case Kind::Attrs:
-    case Kind::Guard:
-      *next = add(p.parts[0].get(), e, add(&p, e, *next, true));
-      return true;
-    case Kind::Dominates: *next = add(p.parts[2].get(), e, add(&p, e, *next, true)); return true;
+    case Kind::Guard: *next = add(p.parts[0].get(), e, goal.turn, add(&p, e, goal.turn, *next, true)); return true;
+    case Kind::Dominates: *next = add(p.parts[2].get(), e, goal.turn, add(&p, e, goal.turn, *next, true)); return true;
   }
   return false;
 }
@@ -179,13 +180,13 @@ bool Matcher::call(const Goal& goal, int* next) {
   const Node& p = *goal.pattern;
   const Call* c = as<Call>(goal.e);
   if (!c) return false;
-  int rest = *next;
+  const int rest = *next, turn = goal.turn;
   bool in_order = p.any || c->args.size() + 1 == p.parts.size();
   // Where the operator is another, only the other grouping is left to try.
   const Op* wanted = op_of(p);
   if (wanted && c->callee.get() != wanted) in_order = false;
   size_t before = choices_.size();
-  if (wanted) associate(p, *c, rest);
+  if (wanted) associate(goal, *c);
   if (!in_order) {
     if (choices_.size() == before) return false;
     *next = choices_.back().goals;
@@ -193,21 +194,28 @@ bool Matcher::call(const Goal& goal, int* next) {
     return true;
   }
   if (p.any) {
-    *next = add(p.parts[0].get(), c->callee, rest);
+    *next = add(p.parts[0].get(), c->callee, turn, rest);
     return true;
   }
   if (commutes(c->callee) && c->args.size() == 2)
-    choose(add(p.parts[0].get(), c->callee, add(p.parts, 1, {c->args[1], c->args[0]}, rest)));
-  *next = add(p.parts[0].get(), c->callee, add(p.parts, 1, c->args, rest));
+    choose(add(p.parts[0].get(), c->callee, turn, add(p.parts, 1, {c->args[1], c->args[0]}, turn, rest)));
+  *next = add(p.parts[0].get(), c->callee, turn, add(p.parts, 1, c->args, turn, rest));
   return true;
 }
 
 // (p0 * p1) / p2 against x * (y / z), and p0 * (p1 / p2) against (x * y) / z. Of the inner pattern, which has no
 // expression of its own there, nothing is bound.
-void Matcher::associate(const Node& p, const Call& c, int next) {
+void Matcher::associate(const Goal& goal, const Call& c) {
+  const Node& p = *goal.pattern;
   if (p.any || p.parts.size() != 3 || c.args.size() != 2) return;
   const Op *outer = op_of(p), *callee = as<Op>(c.callee);
   if (!callee) return;
+  // x against a, y against b, z against c
+  auto propose = [&](const Pattern& a, const ir::Expr& x, const Pattern& b, const ir::Expr& y, const Pattern& divisor,
+                     const ir::Expr& z) {
+    int last = add(divisor.get(), z, goal.turn, goal.next);
+    choose(add(a.get(), x, goal.turn, add(b.get(), y, goal.turn, last)));
+  };
   if (outer->name == "divide" && callee->name == "multiply") {
     const Op* inner = op_of(*p.parts[1]);
     if (!inner || inner->name != "multiply" || p.parts[1]->parts.size() != 3) return;
@@ -215,9 +223,8 @@ void Matcher::associate(const Node& p, const Call& c, int next) {
     for (size_t i = 0; i < 2; ++i)
       if (const Call* quotient = pattern::call_of(c.args[i], "divide"))
         for (size_t swap = 0; swap < 2; ++swap)
-          choose(add(product[1 + swap].get(), c.args[1 - i],
-                     add(product[2 - swap].get(), quotient->args[0],
-                         add(p.parts[2].get(), quotient->args[1], next))));
+          propose(product[1 + swap], c.args[1 - i], product[2 - swap], quotient->args[0], p.parts[2],
+                  quotient->args[1]);
   } else if (outer->name == "multiply" && callee->name == "divide") {
     const Call* product = pattern::call_of(c.args[0], "multiply");
     for (size_t i = 1; product && i < 3; ++i) {
@@ -225,9 +232,8 @@ void Matcher::associate(const Node& p, const Call& c, int next) {
       const Op* inner = op_of(quotient);
       if (!inner || inner->name != "divide" || quotient.parts.size() != 3) continue;
       for (size_t swap = 0; swap < 2; ++swap)
-        choose(add(p.parts[3 - i].get(), product->args[swap],
-                   add(quotient.parts[1].get(), product->args[1 - swap],
-                       add(quotient.parts[2].get(), c.args[1], next))));
+        propose(p.parts[3 - i], product->args[swap], quotient.parts[1], product->args[1 - swap], quotient.parts[2],
+                c.args[1]);
     }
   }
 }
@@ -296,7 +302,7 @@ bool Matcher::last_questions(const Goal& goal, int* next) {
   if (!paths) paths.reset(new Paths{Matcher(p.parts[0], module_), Matcher(p.parts[1], module_), {}, {}});
   ir::Expr parent = paths->common(goal.e);
   if (!parent) return false;
-  *next = add(p.parts[0].get(), parent, *next);
+  *next = add(p.parts[0].get(), parent, goal.turn, *next);
   return true;
 }
 

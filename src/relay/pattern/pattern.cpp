@@ -1,5 +1,6 @@
 #include "relay/pattern/pattern.h"
 
+#include "relay/ir/node_map.h"
 #include "relay/op/registry.h"
 
 namespace relay::pattern {
@@ -87,6 +88,90 @@ Pattern where(Pattern p, std::function<bool(const ir::Expr&)> guard) {
 }
 Pattern dominates(Pattern parent, Pattern path, Pattern child) {
   return node(Kind::Dominates, {std::move(parent), std::move(path), std::move(child)});
+}
+
+// --- redirection -----------------------------------------------------------------------------------------------------
+namespace {
+
+// Calls f with every node of a pattern; false: not with those below it.
+template <class F>
+void for_each_node(const Pattern& root, F f) {
+  ir::NodeSet seen;
+  std::vector<const Node*> work{root.get()};
+  while (!work.empty()) {
+    const Node* p = work.back();
+    work.pop_back();
+    if (!seen.insert(p) || !f(*p)) continue;
+    for (const Pattern& part : p->parts) work.push_back(part.get());
+  }
+}
+
+bool reaches(const Pattern& root, const Node* wanted) {
+  bool found = false;
+  for_each_node(root, [&](const Node& p) { return found = found || &p == wanted, !found; });
+  return found;
+}
+
+// Whether matching `root` comes to ask `wanted` of the same expression.
+bool asks_the_same(const Pattern& root, const Node* wanted) {
+  ir::NodeSet seen;
+  std::vector<const Node*> work{root.get()};
+  while (!work.empty()) {
+    const Node* p = work.back();
+    work.pop_back();
+    if (p == wanted) return true;
+    if (!seen.insert(p)) continue;
+    switch (p->kind) {
+      case Kind::Wildcard:
+      case Kind::Either:
+      case Kind::Type:
+      case Kind::DType:
+      case Kind::Shape:
+      case Kind::Attrs:
+      case Kind::Guard:
+        for (const Pattern& part : p->parts) work.push_back(part.get());
+        break;
+      case Kind::Dominates: work.push_back(p->parts[2].get()); break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+Diagnostic refused(std::string message, std::string help) {
+  return {DiagnosticKind::not_supported, std::move(message), {}, {}, {}, std::move(help)};
+}
+
+}  // namespace
+
+Status redirect(const Pattern& wildcard, const Pattern& target) {
+  Node& w = const_cast<Node&>(*wildcard);
+  if (w.kind != Kind::Wildcard)
+    return refused("only a wildcard can be redirected to another pattern", "redirect a wildcard() inside of this one");
+  w.parts.clear();
+  if (!target) return ok();
+  if (asks_the_same(target, &w))
+    return refused("the wildcard would stand for a pattern that asks the same of the same expression, without end",
+                   "put a call or a tuple around the wildcard inside of the pattern that it is redirected to");
+  bool repeats = false;
+  for_each_node(target, [&](const Node& p) {
+    if (p.kind == Kind::Dominates) repeats = repeats || reaches(p.parts[0], &w) || reaches(p.parts[1], &w);
+    return !repeats;
+  });
+  if (repeats)
+    return refused("the parent or the path of dominates() has the wildcard in it that is redirected to the pattern",
+                   "redirect to a pattern without dominates(), or use another wildcard in its parent and path");
+  w.parts.push_back(target);
+  return ok();
+}
+
+bool needs_types(const Pattern& pattern) {
+  bool needed = false;
+  for_each_node(pattern, [&](const Node& p) {
+    needed = needed || p.kind == Kind::Type || p.kind == Kind::DType || p.kind == Kind::Shape;
+    return !needed;
+  });
+  return needed;
 }
 
 }  // namespace relay::pattern

@@ -115,6 +115,36 @@ TEST(Match, dominators) {
   EXPECT_FALSE(m.match(binary("subtract", soft, op::make("nn.softmax", {x()}))));
 }
 
+TEST(Match, redirected_wildcards_repeat) {
+  Pattern again = wildcard(), start = any_call(op("nn.softmax"));
+  Pattern chain = relu_of(again);
+  ASSERT_TRUE(redirect(again, either(chain, start)));
+  Expr soft = op::make("nn.softmax", {x()});
+  Matcher m(chain);
+  const Match* match = m.match(relu(relu(relu(soft))));
+  ASSERT_TRUE(match);
+  EXPECT_EQ(match->at(start, 3), soft);
+  EXPECT_FALSE(m.match(soft));
+  EXPECT_FALSE(m.match(relu(relu(op::make("exp", {soft})))));
+  // What would go on for ever is refused.
+  EXPECT_FALSE(redirect(again, has_dtype(either(start, again), DType::float32())));
+  EXPECT_FALSE(redirect(again, dominates(chain, again, start)));
+  EXPECT_FALSE(redirect(chain, start));
+  ASSERT_TRUE(redirect(again, {}));
+  EXPECT_TRUE(fits(chain, relu(x())));
+}
+
+TEST(Rewrite, matches_do_not_overlap_and_hide_nothing) {
+  int count = 0;
+  Rule twice{relu_of(relu_of(wildcard())), [&](const Expr&, const Expr& now, const Match&) { return ++count, now; }};
+  Expr inner = relu(relu(x())), e = relu(inner);
+  ASSERT_TRUE(rewrite({twice}, e));
+  EXPECT_EQ(count, 1);
+  count = 0;
+  ASSERT_TRUE(rewrite({twice}, ir::tuple({e, inner})));  // the first has `inner` inside, which the tuple uses
+  EXPECT_EQ(count, 1);
+}
+
 TEST(Rewrite, to_a_fixed_point) {
   Pattern inner = wildcard();
   Rule twice{relu_of(relu_of(inner)), [&](const Expr&, const Expr&, const Match& m) { return relu(m.at(inner)); }};
@@ -169,10 +199,42 @@ TEST(Partition, a_value_used_outside_stays) {
   EXPECT_TRUE(ir::equal(*partition(p, free, {}, [](const Expr&) { return false; }), free));
 }
 
+TEST(Partition, conditions_of_inputs_and_functions_inside) {
+  Expr v = x();
+  Pattern input = has_attrs(has_shape(either(constant(), wildcard()), {scalar::imm(4)}), {});
+  Result<Expr> r = partition(relu_of(input), relu(op::make("exp", {v})));
+  ASSERT_TRUE(r);
+  ASSERT_EQ(calls_of_functions(*r).size(), 1u);
+  EXPECT_TRUE(ir::equal(calls_of_functions(*r)[0]->args[0], op::make("exp", {v})));
+  ir::VarRef a = ir::var("a", ir::tensor_type({4}, DType::float32()));
+  Expr f = ir::function({a}, relu(a));
+  Pattern called = call(op("exp"), {call(function({var()}, relu_of(wildcard())), {wildcard()})});
+  r = partition(called, op::make("exp", {ir::call(f, {v})}));
+  ASSERT_TRUE(r);
+  const ir::Call* made = ir::as<ir::Call>(*r);
+  EXPECT_EQ(made->args, ir::Exprs{v});
+  EXPECT_EQ(std::get<std::string>(ir::as<ir::Function>(made->callee)->attrs.at("PartitionedFromPattern")),
+            "Function_Call_exp_");
+}
+
+// What is evaluated in a branch only, or depends on what is bound inside, cannot become an argument.
+TEST(Partition, of_branches_and_lets) {
+  ir::VarRef c = ir::var("c", ir::tensor_type({}, DType::boolean())), a = ir::var("a");
+  Expr v = x();
+  Pattern branch = if_(wildcard(), relu_of(wildcard()), wildcard());
+  EXPECT_EQ(calls_of_functions(*partition(branch, ir::if_(c, relu(v), v))).size(), 1u);
+  Expr late = ir::if_(c, relu(op::make("exp", {v})), v);
+  EXPECT_EQ(*partition(branch, late), late);
+  Pattern bound = let(var(), relu_of(wildcard()), relu_of(wildcard()));
+  Expr depends = ir::let(a, relu(v), relu(a)), free = ir::let(a, relu(v), relu(v));
+  EXPECT_EQ(*partition(bound, depends), depends);
+  EXPECT_EQ(calls_of_functions(*partition(bound, free)).size(), 1u);
+}
+
 TEST(Partition, of_a_diamond) {
   Expr soft = op::make("nn.softmax", {x()});
-  Pattern p = dominates(call(op("nn.softmax"), {wildcard()}), elementwise(),
-                        binary_of("subtract", wildcard(), wildcard()));
+  Pattern p =
+      dominates(call(op("nn.softmax"), {wildcard()}), elementwise(), binary_of("subtract", wildcard(), wildcard()));
   Result<Expr> r = partition(p, binary("subtract", relu(soft), op::make("exp", {soft})));
   ASSERT_TRUE(r);
   std::vector<const ir::Call*> calls = calls_of_functions(*r);
@@ -200,6 +262,12 @@ TEST(Patterns, take_linear_time) {
   Pattern inner = wildcard();
   Rule rule{relu_of(inner), [&](const Expr&, const Expr&, const Match& m) { return m.at(inner); }};
   ASSERT_TRUE(rewrite({rule}, e));
+  rule.pattern = has_dtype(relu_of(inner), DType::float32());
+  ASSERT_TRUE(rewrite({rule}, e));
+  Pattern again = wildcard(), repeated = either(relu_of(again), binary_of("add", again, wildcard()));
+  ASSERT_TRUE(redirect(again, either(repeated, var())));
+  EXPECT_TRUE(fits(repeated, e));
+  ASSERT_TRUE(redirect(again, {}));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   EXPECT_LT(seconds, 5 * slower);
 }

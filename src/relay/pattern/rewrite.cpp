@@ -1,9 +1,8 @@
+#include "relay/ir/rewrite.h"
+
 #include <algorithm>
 
-#include "relay/ir/fields.h"
-#include "relay/ir/node_map.h"
-#include "relay/ir/rewrite.h"
-#include "relay/pattern/pattern.h"
+#include "relay/pattern/groups.h"
 #include "relay/typing/typing.h"
 
 namespace relay::pattern {
@@ -11,201 +10,134 @@ namespace relay::pattern {
 using namespace ir;
 
 static constexpr int max_sweeps = 100;
+static constexpr size_t max_growth = 100, always_allowed = 10'000;
+
+static size_t count_nodes(const ir::Expr& e) {
+  size_t count = 0;
+  visit(e, [&](const ir::Expr&) { ++count; });
+  return count;
+}
+
+static Diagnostic never_ends(const ir::Expr& root, std::string message) {
+  return {DiagnosticKind::not_supported,
+          std::move(message),
+          root->span,
+          {},
+          {},
+          "let a rule give back what it was given where nothing is left to do, or apply it once (rewrite_once=True)"};
+}
+
+// All types at once: the inside of a `let` alone says nothing about its variable.
+static Status give_types(const ir::Expr& e, const Module* module) {
+  if (!e->type) RELAY_RETURN_IF_ERROR(typing::infer_expr(e, module));
+  return ok();
+}
+
+// One rule, once over the program.
+static Result<ir::Expr> sweep(const Rule& rule, const ir::Expr& root, const Module* module) {
+  if (rule.typed || needs_types(rule.pattern)) RELAY_RETURN_IF_ERROR(give_types(root, module));
+  Matcher matcher(rule.pattern, module);
+  Groups groups(matcher, root, [](const Group&) { return true; });
+  if (!matcher.errors().empty()) return matcher.errors();
+  if (groups.empty()) return root;
+  return replace(groups, root, [&](const Group& group, const NodeMap<ir::Expr>& done) {
+    Match now = group.match;
+    for (Match::Entry& entry : now.entries)
+      if (const ir::Expr* e = done.find(entry.e.get())) entry.e = *e;
+    return rule.replace(group.root, *done.find(group.root.get()), now);
+  });
+}
 
 Result<ir::Expr> rewrite(const std::vector<Rule>& rules, const ir::Expr& root, const Module* module) {
   ir::Expr current = root;
-  bool typed = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.typed; });
-  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
-    if (typed && !current->type) RELAY_RETURN_IF_ERROR(typing::infer_expr(current, module));
-    std::vector<Matcher> matchers;
-    std::vector<const Rule*> active;
-    for (const Rule& rule : rules)
-      if (sweep == 0 || !rule.once) matchers.emplace_back(rule.pattern, module), active.push_back(&rule);
-    if (active.empty()) return current;
-    ir::Expr next = ir::rewrite(current, [&](const ir::Expr& before, const ir::Expr& now) {
-      ir::Expr e = now;
-      for (size_t i = 0; i < active.size(); ++i)
-        if (const Match* match = matchers[i].match(e)) {
-          Match own = *match;  // the rule may match with patterns that share nodes
-          e = active[i]->replace(before, e, own);
-        }
-      return e;
-    });
-    for (const Matcher& m : matchers)
-      if (!m.errors().empty()) return m.errors();
-    if (next == current || ir::equal(next, current)) return current;
-    current = std::move(next);
+  const size_t size = count_nodes(root);
+  for (int i = 0; i < max_sweeps; ++i) {
+    ir::Expr before = current;
+    for (const Rule& rule : rules) {
+      if (i > 0 && rule.once) continue;
+      RELAY_ASSIGN(current, sweep(rule, current, module));
+    }
+    if (current == before || ir::equal(current, before)) return before;
+    if (std::all_of(rules.begin(), rules.end(), [](const Rule& rule) { return rule.once; })) return current;
+    if (size_t now = count_nodes(current); now > always_allowed + max_growth * size)
+      return never_ends(root,
+                        format("the rules have made {} expressions of {} in {} sweeps over the program, and still "
+                               "change it",
+                               now, size, i + 1));
   }
-  return Diagnostic{DiagnosticKind::not_supported,
-                    format("the rules still change the program after {} sweeps over it", max_sweeps),
-                    root->span,
-                    {},
-                    {},
-                    "let a rule give back what it was given where nothing is left to do, or apply it once "
-                    "(rewrite_once=True)"};
+  return never_ends(root, format("the rules still change the program after {} sweeps over it", max_sweeps));
 }
 
-namespace {
-
-// Matches that become functions.
-class Partition {
- public:
-  explicit Partition(const ir::Expr& root) : root_(root), uses_(use_counts(root)) {}
-
-  void find(Matcher& matcher, const std::function<bool(const ir::Expr&)>& check) {
-    Exprs nodes = open_nodes();
-    for (size_t i = nodes.size(); i-- > 0;) {
-      if (taken_.contains(nodes[i].get())) continue;
-      const Match* match = matcher.match(nodes[i]);
-      if (match) add(nodes[i], *match, check);
-    }
+// --- partition -------------------------------------------------------------------------------------------------------
+static std::string name_of(const Group& group) {
+  std::string name;
+  for (const ir::Expr& e : group.inside) {
+    const Call* call = as<Call>(e);
+    const Op* op = call ? as<Op>(call->callee) : nullptr;
+    if (call) name += op ? op->name + "_" : "Call_";
+    if (const TupleGetItem* item = as<TupleGetItem>(e)) name += format("TupleGetItem{}_", item->index);
+    if (e->kind == ExprKind::Tuple) name += "Tuple_";
+    if (e->kind == ExprKind::If) name += "If_";
+    if (e->kind == ExprKind::Let) name += "Let_";
+    if (e->kind == ExprKind::Function) name += "Function_";
   }
+  return name;
+}
 
-  ir::Expr result(const DictAttrs& attrs) {
-    NodeMap<ir::Expr> done;
-    Exprs children;
-    visit(root_, [&](const ir::Expr& e) {
-      children.clear();
-      for_each_child(e, [&](const ir::Expr& child) { children.push_back(*done.find(child.get())); });
-      const size_t* group = roots_.find(e.get());
-      ir::Expr now = group ? call_of(groups_[*group], done, attrs) : with_children(e, children);
-      done[e.get()] = std::move(now);
+// Whether the group can be a function of its inputs: they are evaluated before its call, where the group stands.
+static bool can_be_function(const Group& group) {
+  if (group.inside.empty()) return false;
+  bool in_order = true;  // all of the group is evaluated, and nothing is bound in it
+  NodeSet bound;
+  for (const ir::Expr& e : group.inside) {
+    if (e->kind == ExprKind::If || e->kind == ExprKind::Let || e->kind == ExprKind::Match) in_order = false;
+    if (const Let* let = as<Let>(e)) bound.insert(let->var.get());
+    if (e->kind == ExprKind::Function && !free_vars(e).empty()) return false;
+  }
+  for (const ir::Expr& e : group.inside)
+    if (e->kind == ExprKind::Match || (e->kind == ExprKind::Var && !bound.contains(e.get()))) return false;
+  return std::all_of(group.inputs.begin(), group.inputs.end(), [&](const ir::Expr& e) {
+    return in_order || e->kind == ExprKind::Constant || (e->kind == ExprKind::Var && !bound.contains(e.get()));
+  });
+}
+
+static ir::Expr call_of(const Group& group, const NodeMap<ir::Expr>& done, DictAttrs attrs) {
+  NodeMap<ir::Expr> copies;
+  std::vector<VarRef> params;
+  Exprs args;
+  for (const ir::Expr& input : group.inputs) {
+    params.push_back(ir::var(format("p{}", params.size()), input->type));
+    copies[input.get()] = params.back();
+    args.push_back(*done.find(input.get()));
+  }
+  Exprs children;
+  for (const ir::Expr& e : group.inside) {
+    if (e->kind == ExprKind::Function) {
+      copies[e.get()] = *done.find(e.get());
+      continue;
+    }
+    children.clear();
+    for_each_child(e, [&](const ir::Expr& child) {
+      const ir::Expr* copy = copies.find(child.get());
+      children.push_back(copy ? *copy : child);
     });
-    return *done.find(root_.get());
+    ir::Expr copy = with_children(e, children);
+    copies[e.get()] = std::move(copy);
   }
-
- private:
-  struct Group {
-    ir::Expr root;
-    Exprs inputs, inside;  // in the order of the program
-  };
-
-  // Inputs before users; nothing inside of functions that a partition made.
-  Exprs open_nodes() const {
-    Exprs nodes;
-    NodeSet closed;
-    walk_open([&](const ir::Expr& e) { nodes.push_back(e); });
-    return nodes;
-  }
-  void walk_open(const std::function<void(const ir::Expr&)>& f) const {
-    NodeSet done;
-    walk(
-        root_,
-        [&](const ir::Expr& e) {
-          if (done.contains(e.get())) return false;
-          const Function* function = as<Function>(e);
-          return !function || !(function->attrs.count("PartitionedFromPattern") || function->attrs.count("Primitive"));
-        },
-        [&](const ir::Expr& e) {
-          if (done.insert(e.get())) f(e);
-        });
-  }
-
-  void add(const ir::Expr& root, const Match& match, const std::function<bool(const ir::Expr&)>& check) {
-    NodeSet inputs, inside;
-    for (const auto& [p, e] : match.all()) {
-      bool is_input = p->kind == Kind::Wildcard || p->kind == Kind::Var;
-      (is_input ? inputs : inside).insert(e.get());
-      if (p->kind == Kind::Call && p->any)
-        for (const ir::Expr& arg : as<Call>(e)->args) inputs.insert(arg.get());
-      if (p->kind == Kind::Tuple && p->any)
-        for (const ir::Expr& element : as<Tuple>(e)->elements) inputs.insert(element.get());
-    }
-    for (const auto& [p, e] : match.all())
-      if (p->kind == Kind::Dominates) between(e, match.at(p->parts[0]), &inside);
-    Group group{root, {}, {}};
-    std::unordered_map<const ExprNode*, size_t> used_inside;
-    NodeSet done;
-    walk(
-        root,
-        [&](const ir::Expr& e) {
-          if (done.contains(e.get()) || e->kind == ExprKind::Op || e->kind == ExprKind::GlobalVar) return false;
-          if (inputs.contains(e.get()) && !inside.contains(e.get())) {
-            done.insert(e.get());
-            group.inputs.push_back(e);
-            return false;
-          }
-          return true;
-        },
-        [&](const ir::Expr& e) {
-          if (!done.insert(e.get())) return;
-          group.inside.push_back(e);
-          for_each_child(e, [&](const ir::Expr& child) { ++used_inside[child.get()]; });
-        });
-    for (const ir::Expr& e : group.inside) {
-      bool shareable = e->kind == ExprKind::Constant || e == root;
-      if (taken_.contains(e.get()) || e->kind == ExprKind::Var) return;
-      if (!shareable && used_inside[e.get()] != uses_.at(e.get())) return;
-    }
-    if (check && !check(root)) return;
-    for (const ir::Expr& e : group.inside)
-      if (e->kind != ExprKind::Constant) taken_.insert(e.get());
-    roots_[root.get()] = groups_.size();
-    groups_.push_back(std::move(group));
-  }
-
-  // What stands on the ways from a child back to the parent that dominates it: not inputs, whatever the child calls them.
-  static void between(const ir::Expr& child, const ir::Expr& parent, NodeSet* inside) {
-    walk(
-        child,
-        [&](const ir::Expr& e) {
-          if (e == child) return true;
-          return e != parent && e->kind != ExprKind::Op && inside->insert(e.get());
-        },
-        [](const ir::Expr&) {});
-  }
-
-  static std::string name_of(const Group& group) {
-    std::string name;
-    for (const ir::Expr& e : group.inside) {
-      const Call* call = as<Call>(e);
-      if (const Op* op = call ? as<Op>(call->callee) : nullptr) name += op->name + "_";
-      if (const TupleGetItem* item = as<TupleGetItem>(e)) name += format("TupleGetItem{}_", item->index);
-      if (e->kind == ExprKind::Tuple) name += "Tuple_";
-    }
-    return name;
-  }
-
-  ir::Expr call_of(const Group& group, const NodeMap<ir::Expr>& done, DictAttrs attrs) const {
-    NodeMap<ir::Expr> copies;
-    std::vector<VarRef> params;
-    Exprs args;
-    for (const ir::Expr& input : group.inputs) {
-      params.push_back(ir::var(format("p{}", params.size()), input->type));
-      copies[input.get()] = params.back();
-      args.push_back(*done.find(input.get()));
-    }
-    Exprs children;
-    for (const ir::Expr& e : group.inside) {
-      children.clear();
-      for_each_child(e, [&](const ir::Expr& child) {
-        const ir::Expr* copy = copies.find(child.get());
-        children.push_back(copy ? *copy : child);
-      });
-      ir::Expr copy = with_children(e, children);
-      copies[e.get()] = std::move(copy);
-    }
-    attrs["PartitionedFromPattern"] = name_of(group);
-    return ir::call(ir::function(std::move(params), *copies.find(group.root.get()), {}, {}, std::move(attrs)),
-                    std::move(args), {}, group.root->span);
-  }
-
-  ir::Expr root_;
-  std::unordered_map<const ExprNode*, size_t> uses_;
-  std::vector<Group> groups_;
-  NodeMap<size_t> roots_;  // the last node of a group -> the group
-  NodeSet taken_;
-};
-
-}  // namespace
+  attrs["PartitionedFromPattern"] = name_of(group);
+  return ir::call(ir::function(std::move(params), *copies.find(group.root.get()), {}, {}, std::move(attrs)),
+                  std::move(args), {}, group.root->span);
+}
 
 Result<ir::Expr> partition(const Pattern& pattern, const ir::Expr& root, const DictAttrs& attrs,
                            const std::function<bool(const ir::Expr&)>& check, const Module* module) {
+  if (needs_types(pattern)) RELAY_RETURN_IF_ERROR(give_types(root, module));
   Matcher matcher(pattern, module);
-  Partition partition(root);
-  partition.find(matcher, check);
+  Groups groups(matcher, root,
+                [&](const Group& group) { return can_be_function(group) && (!check || check(group.root)); });
   if (!matcher.errors().empty()) return matcher.errors();
-  return partition.result(attrs);
+  return replace(groups, root,
+                 [&](const Group& group, const NodeMap<ir::Expr>& done) { return call_of(group, done, attrs); });
 }
 
 }  // namespace relay::pattern
