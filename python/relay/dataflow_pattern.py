@@ -358,8 +358,8 @@ class NodeMap(Mapping):
     def __getitem__(self, pattern: DFPattern) -> list[Expr]:
         if pattern not in self:
             raise KeyError(
-                f"this match has no {type(pattern).__name__} like that: another alternative was taken, or it "
-                "is no part of the rule's pattern"
+                f"this match has no {type(pattern).__name__} like that: another alternative was taken, or "
+                "the rule's pattern does not have it"
             )
         return self._found[pattern._core]
 
