@@ -1,6 +1,7 @@
 // Dataflow patterns as objects; python/relay/dataflow_pattern.py makes the language of them.
 #include "convert.h"
 #include "relay/pattern/pattern.h"
+#include "relay/transform/pass.h"
 
 namespace relay::python {
 
@@ -43,6 +44,25 @@ ir::Expr partition(const Pattern& p, const ir::Expr& e, nb::handle attrs, const 
                    const PyModule* module) {
   auto holds = [&](const ir::Expr& root) { return nb::cast<bool>(nb::bool_(check(root))); };
   return take(pattern::partition(p, e, to_dict_attrs(attrs), holds, module ? &module->module : nullptr));
+}
+
+// One of the passes for compilers of others.
+PyModule partition_pass(const PyModule& m, const std::string& pass,
+                        const std::vector<std::tuple<std::string, Pattern, nb::object>>& composites,
+                        const std::vector<std::pair<std::string, nb::callable>>& compilers,
+                        const std::string& module_name, bool bind_constants) {
+  transform::PassContext context;
+  transform::Partitioning& to = context.partitioning;
+  for (const auto& [name, p, check] : composites) {
+    std::function<bool(const ir::Expr&)> holds;
+    if (!check.is_none()) holds = [check](const ir::Expr& e) { return nb::cast<bool>(nb::bool_(check(e))); };
+    to.composites.push_back({name, p, holds});
+  }
+  for (const auto& [name, takes] : compilers)
+    to.compilers.push_back(
+        {name, [takes](const ir::Call& call) { return nb::cast<bool>(nb::bool_(takes(ir::Expr(&call)))); }});
+  to.module_name = module_name, to.bind_constants = bind_constants;
+  return {take(transform::run_passes(m.module, {pass}, context)), m.output_names};
 }
 
 }  // namespace
@@ -100,6 +120,8 @@ void add_dataflow_patterns(nb::module_& m) {
   m.def("pattern_rewrite", rewrite, nb::arg("rules"), nb::arg("expr"), nb::arg("module") = nb::none());
   m.def("pattern_partition", partition, nb::arg("pattern"), nb::arg("expr"), nb::arg("attrs").none(), nb::arg("check"),
         nb::arg("module") = nb::none());
+  m.def("partition_pass", partition_pass, nb::arg("module"), nb::arg("name"), nb::arg("composites"),
+        nb::arg("compilers"), nb::arg("module_name"), nb::arg("bind_constants"));
 }
 
 }  // namespace relay::python

@@ -8,8 +8,8 @@
 // One pattern node stands for one expression: a node used in two places asks for the same expression there (constants:
 // the same values). The arguments of add and multiply match in either order; (a * b) / c matches a * (b / c) and the
 // other way round. Where a choice leads nowhere the next one is tried. A wildcard that is redirected to a pattern
-// around it stands for chains of any length. No function here recurses over programs or patterns, except that a dominator's
-// parts are matched by matchers of their own.
+// around it stands for chains of any length. No function here recurses over programs or patterns, except that a
+// dominator's parts are matched by matchers of their own.
 #pragma once
 
 #include <functional>
