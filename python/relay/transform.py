@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 
-from . import _core
+from . import _core, byoc
 from ._core import Function, GlobalVar, IRModule
 
 __all__ = [
@@ -380,6 +380,41 @@ def _reached(mod: IRModule, names: list[str]) -> IRModule:
         if var.name_hint not in reached:
             del out[var]
     return out
+
+
+# --- for compilers of others; relay.byoc ------------------------------------------------------------------------------
+class _PartitionPass(Pass):
+    def __init__(self, name: str, core_name: str, composites=(), compilers=(), module_name="default", bind=True):
+        super().__init__(PassInfo(0, name))
+        self._arguments = core_name, list(composites), list(compilers), module_name, bind
+
+    def run(self, mod, ctx):
+        return _core.partition_pass(mod, *self._arguments)
+
+
+def MergeComposite(pattern_table: list[tuple]) -> Pass:
+    """Makes a function, marked Composite=name, of each match of the patterns: (name, pattern) or (name, pattern, check), where
+    check(expr) may refuse a match. Those in front go first."""
+    rows = []
+    for row in pattern_table:
+        if len(row) not in (2, 3):
+            raise ValueError(f"a row of a pattern table is (name, pattern) or (name, pattern, check), not {row!r}")
+        rows.append((row[0], row[1]._core, row[2] if len(row) == 3 else None))
+    return _PartitionPass("MergeComposite", "merge_composite", composites=rows)
+
+
+def AnnotateTarget(targets: str | list[str], include_non_call_ops: bool = True) -> Pass:
+    """Marks what the compilers take, by annotation.compiler_begin and compiler_end: composite functions "compiler.name" and
+    what relay.byoc.supports() says; all else is for "default". Tuples carry no marks of their own, whatever
+    include_non_call_ops is: they keep no two regions apart."""
+    names = [targets] if isinstance(targets, str) else list(targets)
+    takes = [(name, functools.partial(byoc.takes, name)) for name in names]
+    return _PartitionPass("AnnotateTarget", "annotate_target", compilers=takes)
+
+
+def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
+    """Makes a global function of each marked region; constants are part of it, or arguments."""
+    return _PartitionPass("PartitionGraph", "partition_graph", module_name=mod_name, bind=bind_constants)
 
 
 def __getattr__(name: str):

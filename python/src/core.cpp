@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   add_data(m);
   add_modules(m);
   add_analysis(m);
+  add_dataflow_patterns(m);
   add_program_values(m);
   add_compiled(m);
   m.def(

@@ -55,6 +55,7 @@ void add_data(nb::module_& m);
 void add_operators(nb::module_& m);
 void add_modules(nb::module_& m);
 void add_analysis(nb::module_& m);
+void add_dataflow_patterns(nb::module_& m);
 void add_program_values(nb::module_& m);
 void add_compiled(nb::module_& m);
 

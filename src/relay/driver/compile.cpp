@@ -42,7 +42,25 @@ Status check_options(const CompileOptions& options) {
   return ok();
 }
 
+// Functions that partition_graph made.
+static Status nothing_external(const ir::Module& module) {
+  for (const auto& [name, f] : module.functions) {
+    auto compiler = f->attrs.find("Compiler");
+    if (compiler == f->attrs.end()) continue;
+    std::string text;
+    ir::AttrConvert<std::string>::from(compiler->second, &text);
+    return Diagnostic{DiagnosticKind::not_supported,
+                      format("@{} is for the compiler '{}', and nothing that it makes can be called here", name, text),
+                      f->span,
+                      {},
+                      {},
+                      "let inline_calls (relay.transform.Inline() in Python) put its body back"};
+  }
+  return ok();
+}
+
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report) {
+  RELAY_RETURN_IF_ERROR(nothing_external(module));
   RELAY_RETURN_IF_ERROR(check_options(options));
   Pipeline passes = pipeline(options.opt_level);
   transform::PassContext context;

@@ -1,6 +1,8 @@
 // Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line `#
 // ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected. What @main computes
-// must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments.
+// must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments. Of passes for
+// other compilers: `# composite: NAME = fn (%x) { nn.relu(%x) }`, a pattern whose parameters stand for anything, and
+// `# compiler: NAME takes OPERATOR ...`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,6 +21,46 @@ namespace relay::transform {
 namespace {
 
 constexpr std::string_view separator = "# ---- expect\n";
+
+// Calls, tuples, projections and constants of a function's body; its parameters are wildcards.
+pattern::Pattern pattern_of(const std::string& text) {
+  Result<ir::Expr> parsed = text::parse_expr(std::make_shared<const Source>(Source{"pattern", text}));
+  RELAY_CHECK(parsed, "{}", render(parsed.errors()));
+  std::unordered_map<const ir::ExprNode*, pattern::Pattern> made;
+  ir::visit(ir::as<ir::Function>(*parsed)->body, [&](const ir::Expr& e) {
+    pattern::Patterns parts;
+    ir::for_each_child(e, [&](const ir::Expr& child) { parts.push_back(made.at(child.get())); });
+    switch (e->kind) {
+      case ir::ExprKind::Var: made[e.get()] = pattern::wildcard(); break;
+      case ir::ExprKind::Call: made[e.get()] = pattern::call(parts[0], {parts.begin() + 1, parts.end()}); break;
+      case ir::ExprKind::Tuple: made[e.get()] = pattern::tuple(parts); break;
+      case ir::ExprKind::TupleGetItem:
+        made[e.get()] = pattern::get(parts[0], ir::as<ir::TupleGetItem>(e)->index);
+        break;
+      default: made[e.get()] = pattern::expr(e);
+    }
+  });
+  return made.at(ir::as<ir::Function>(*parsed)->body.get());
+}
+
+// Lines about other compilers; false: the line is none.
+bool read_partitioning(std::string_view line, Partitioning* out) {
+  if (starts_with(line, "# composite: ")) {
+    size_t equals = line.find(" = ");
+    out->composites.push_back(
+        {std::string(line.substr(13, equals - 13)), pattern_of(std::string(line.substr(equals + 3))), nullptr});
+    return true;
+  }
+  if (!starts_with(line, "# compiler: ")) return false;
+  size_t takes = line.find(" takes");
+  std::vector<std::string> names;
+  for (std::string_view name : split(trim(line.substr(takes + 6)), ' ')) names.push_back(std::string(name));
+  out->compilers.push_back({std::string(line.substr(12, takes - 12)), [names](const ir::Call& call) {
+                              return std::find(names.begin(), names.end(), ir::as<ir::Op>(call.callee)->name) !=
+                                     names.end();
+                            }});
+  return true;
+}
 
 void run_text(const std::string& path) {
   SCOPED_TRACE(path);
@@ -41,6 +83,8 @@ void run_text(const std::string& path) {
       context.options[std::string(parts.at(0))] = static_cast<int64_t>(std::atoll(std::string(parts.at(1)).c_str()));
     } else if (starts_with(line, "# not run: ")) {
       runs = false;
+    } else if (read_partitioning(line, &context.partitioning)) {
+      continue;
     } else if (!starts_with(line, "# ")) {
       text += std::string(line) + "\n";
     }

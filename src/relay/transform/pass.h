@@ -13,10 +13,28 @@
 #include <vector>
 
 #include "relay/ir/expr.h"
+#include "relay/pattern/pattern.h"
 
 namespace relay::transform {
 
 struct PassInfo;
+
+// What compilers of others take, for merge_composite, annotate_target and partition_graph.
+struct Partitioning {
+  struct Composite {
+    std::string name;  // "dnnl.conv_relu": for the compiler dnnl
+    pattern::Pattern pattern;
+    std::function<bool(const ir::Expr&)> check;  // asked about a match; null: all are good
+  };
+  struct Compiler {
+    std::string name;
+    std::function<bool(const ir::Call&)> takes;  // calls of operators
+  };
+  std::vector<Composite> composites;  // those in front go first
+  std::vector<Compiler> compilers;    // the same
+  std::string module_name = "default";
+  bool bind_constants = true;  // constants are part of the functions, not arguments
+};
 
 // One pass that has run, for `--trace`, the explorer and timing tables.
 struct PassTrace {
@@ -30,6 +48,7 @@ struct PassContext {
   DiagnosticSink warnings;
   // "fuse_ops.max_group": 256. A name that no pass knows is a diagnostic (bad_option).
   std::map<std::string, ir::AttrValue> options;
+  Partitioning partitioning;
 #ifdef NDEBUG
   bool verify = false;
 #else

@@ -40,6 +40,13 @@ def make_node(type_key: str, **fields) -> dict:
     return fields
 
 
+def register_op_attr(op_name: str, attr_key: str, value=None, level: int = 10):
+    """target.COMPILER: a function of a call that says whether the compiler takes it, as relay.byoc.supports()."""
+    if not attr_key.startswith("target."):
+        raise NotImplementedError(_explain("tvm.ir.register_op_attr"))
+    return _relay.byoc.supports(attr_key.removeprefix("target."), op_name, value)
+
+
 def save_json(node) -> str:
     """The text of a module or an expression."""
     return node.astext()
@@ -68,6 +75,7 @@ __all__ = [
     "instrument",
     "load_json",
     "make_node",
+    "register_op_attr",
     "save_json",
     "structural_equal",
     "structural_hash",

@@ -2,7 +2,7 @@
 
 from relay import op as _ours
 
-from . import op
+from . import contrib, op
 
 globals().update({name: value for name, value in vars(_ours).items() if not name.startswith("__")})
 
@@ -13,4 +13,4 @@ def __getattr__(name: str):
     return getattr(_ours, name)
 
 
-__all__ = [*_ours._published, "get", "op", "operators"]
+__all__ = [*_ours._published, "contrib", "get", "op", "operators"]

@@ -1,0 +1,9 @@
+"""relay.op.contrib: tables of patterns for other compilers; the tables themselves are yours."""
+
+from .....outside import missing as _missing
+from . import register
+from .register import get_pattern_table, register_pattern_table
+
+__getattr__ = _missing("tvm.relay.op.contrib")
+
+__all__ = ["get_pattern_table", "register", "register_pattern_table"]

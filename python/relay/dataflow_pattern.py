@@ -1,0 +1,433 @@
+"""Dataflow patterns: what a part of a program looks like, to match, rewrite or partition it.
+
+    from relay.dataflow_pattern import is_op, wildcard, rewrite, DFPatternCallback
+
+    conv = is_op("nn.conv2d")(wildcard(), is_constant())
+    conv.optional(lambda x: is_op("nn.relu")(x)).match(expr)
+
+    class DropDoubleRelu(DFPatternCallback):
+        def __init__(self):
+            super().__init__()
+            self.x = wildcard()
+            self.pattern = is_op("nn.relu")(is_op("nn.relu")(self.x))
+
+        def callback(self, pre, post, node_map):
+            return relay.nn.relu(node_map[self.x][0])
+
+    expr = rewrite(DropDoubleRelu(), expr)
+
+A pattern object stands for one expression: used twice, it asks for the same expression in both places. docs/patterns.md
+says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from . import _core
+from ._core import Expr, IRModule, Op
+
+__all__ = [
+    "AltPattern",
+    "AttrPattern",
+    "CallPattern",
+    "ConstantPattern",
+    "DFPattern",
+    "DFPatternCallback",
+    "DataTypePattern",
+    "DominatorPattern",
+    "ExprPattern",
+    "FunctionPattern",
+    "GuardPattern",
+    "IfPattern",
+    "LetPattern",
+    "ShapePattern",
+    "TupleGetItemPattern",
+    "TuplePattern",
+    "TypePattern",
+    "VarPattern",
+    "WildcardPattern",
+    "dominates",
+    "has_attr",
+    "has_dtype",
+    "has_shape",
+    "has_type",
+    "is_constant",
+    "is_expr",
+    "is_if",
+    "is_let",
+    "is_op",
+    "is_tuple",
+    "is_tuple_get_item",
+    "is_var",
+    "match",
+    "partition",
+    "rewrite",
+    "wildcard",
+]
+
+
+class DFPattern:
+    """A pattern. p(x, y) is a call of what p matches; p | q either; + - * / calls of the operators."""
+
+    def __init__(self, core):
+        self._core = core
+
+    def __call__(self, *args: DFPattern) -> CallPattern:
+        if len(args) == 1 and args[0] is None:
+            return CallPattern(self, None)
+        return CallPattern(self, list(args))
+
+    def __or__(self, other: DFPattern) -> AltPattern:
+        return AltPattern(self, other)
+
+    def __add__(self, other: DFPattern) -> CallPattern:
+        return is_op("add")(self, other)
+
+    def __sub__(self, other: DFPattern) -> CallPattern:
+        return is_op("subtract")(self, other)
+
+    def __mul__(self, other: DFPattern) -> CallPattern:
+        return is_op("multiply")(self, other)
+
+    def __truediv__(self, other: DFPattern) -> CallPattern:
+        return is_op("divide")(self, other)
+
+    def has_attr(self, attrs: dict) -> AttrPattern:
+        """The same, of a call, function or operator with these attributes."""
+        return AttrPattern(self, attrs)
+
+    def has_type(self, ttype) -> TypePattern:
+        """The same, of this type."""
+        return TypePattern(self, ttype)
+
+    def has_dtype(self, dtype: str) -> DataTypePattern:
+        """The same, a tensor with this element type."""
+        return DataTypePattern(self, dtype)
+
+    def has_shape(self, shape) -> ShapePattern:
+        """The same, a tensor of this shape."""
+        return ShapePattern(self, shape)
+
+    def where(self, check: Callable[[Expr], bool]) -> GuardPattern:
+        """The same, where check(expr) is true."""
+        return GuardPattern(self, check)
+
+    def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
+        """This, or what the function makes around it: conv.optional(lambda x: is_op("nn.relu")(x))."""
+        return self | option_constructor(self)
+
+    def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
+        """This, from which every way back goes through `path` to `parent`."""
+        return DominatorPattern(parent, wildcard() if path is None else path, self)
+
+    def match(self, expr: Expr) -> bool:
+        """Whether the expression looks like this."""
+        return match(self, expr)
+
+    def partition(self, expr: Expr, attrs: dict | None = None, check: Callable[[Expr], bool] | None = None) -> Expr:
+        """The expression with a call of a function in the place of each match; see partition()."""
+        return partition(self, expr, attrs, check)
+
+
+class WildcardPattern(DFPattern):
+    """Anything."""
+
+    def __init__(self):
+        super().__init__(_core.pattern_wildcard())
+
+    def redirect_to(self, pat: DFPattern) -> None:
+        """From now on it stands for whatever `pat` matches, each time anew; where `pat` has this wildcard in it, the
+        pattern repeats:
+
+            again = wildcard()
+            chain = is_op("nn.relu")(again)
+            again.redirect_to(chain | is_op("nn.conv2d")(wildcard(), wildcard()))
+        """
+        _core.pattern_redirect(self._core, pat._core)
+
+
+class ExprPattern(DFPattern):
+    """This expression, up to the names of bound variables."""
+
+    def __init__(self, expr: Expr):
+        super().__init__(_core.pattern_expr(expr))
+        self.expr = expr
+
+
+class VarPattern(DFPattern):
+    """A variable of this name, or any."""
+
+    def __init__(self, name_hint: str = ""):
+        super().__init__(_core.pattern_var(name_hint))
+        self.name_hint = name_hint
+
+
+class ConstantPattern(DFPattern):
+    """Any constant."""
+
+    def __init__(self):
+        super().__init__(_core.pattern_constant())
+
+
+class CallPattern(DFPattern):
+    """A call; args=None: with any arguments."""
+
+    def __init__(self, op: DFPattern, args: list[DFPattern] | None):
+        super().__init__(_core.pattern_call(op._core, _cores(args)))
+        self.op, self.args = op, args
+
+
+class FunctionPattern(DFPattern):
+    """A function; params=None: with any parameters."""
+
+    def __init__(self, params: list[DFPattern] | None, body: DFPattern):
+        super().__init__(_core.pattern_function(_cores(params), body._core))
+        self.params, self.body = params, body
+
+
+class IfPattern(DFPattern):
+    """if (cond) { true_branch } else { false_branch }"""
+
+    def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
+        super().__init__(_core.pattern_if(cond._core, true_branch._core, false_branch._core))
+        self.cond, self.true_branch, self.false_branch = cond, true_branch, false_branch
+
+
+class LetPattern(DFPattern):
+    """let var = value; body"""
+
+    def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
+        super().__init__(_core.pattern_let(var._core, value._core, body._core))
+        self.var, self.value, self.body = var, value, body
+
+
+class TuplePattern(DFPattern):
+    """A tuple; fields=None: of any fields."""
+
+    def __init__(self, fields: list[DFPattern] | None = None):
+        super().__init__(_core.pattern_tuple(_cores(fields)))
+        self.fields = fields
+
+
+class TupleGetItemPattern(DFPattern):
+    """A field of a tuple; index None or -1: any."""
+
+    def __init__(self, tuple_value: DFPattern, index: int | None = None):
+        super().__init__(_core.pattern_get(tuple_value._core, -1 if index is None else index))
+        self.tuple, self.index = tuple_value, index
+
+
+class AltPattern(DFPattern):
+    """One or the other."""
+
+    def __init__(self, left: DFPattern, right: DFPattern):
+        super().__init__(_core.pattern_either(left._core, right._core))
+        self.left, self.right = left, right
+
+
+class TypePattern(DFPattern):
+    """What has this type."""
+
+    def __init__(self, pattern: DFPattern, ttype):
+        super().__init__(_core.pattern_type(pattern._core, ttype))
+        self.pattern, self.type = pattern, ttype
+
+
+class DataTypePattern(DFPattern):
+    """A tensor with this element type."""
+
+    def __init__(self, pattern: DFPattern, dtype: str):
+        super().__init__(_core.pattern_dtype(pattern._core, dtype))
+        self.pattern, self.dtype = pattern, dtype
+
+
+class ShapePattern(DFPattern):
+    """A tensor of this shape."""
+
+    def __init__(self, pattern: DFPattern, shape):
+        super().__init__(_core.pattern_shape(pattern._core, shape))
+        self.pattern, self.shape = pattern, shape
+
+
+class AttrPattern(DFPattern):
+    """A call, a function or an operator with these attributes. Of an operator: {"TOpPattern": its class}."""
+
+    def __init__(self, pattern: DFPattern, attrs: dict):
+        super().__init__(_core.pattern_attrs(pattern._core, attrs))
+        self.pattern, self.attrs = pattern, attrs
+
+
+class GuardPattern(DFPattern):
+    """What a function of the expression says yes to; it is asked after all below it has matched."""
+
+    def __init__(self, pattern: DFPattern, check: Callable[[Expr], bool]):
+        super().__init__(_core.pattern_where(pattern._core, check))
+        self.pattern, self.check = pattern, check
+
+
+class DominatorPattern(DFPattern):
+    """A child from which every way back goes through expressions like `path` to one parent."""
+
+    def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern):
+        super().__init__(_core.pattern_dominates(parent._core, path._core, child._core))
+        self.parent, self.path, self.child = parent, path, child
+
+
+def _cores(patterns):
+    return None if patterns is None else [p._core for p in patterns]
+
+
+def wildcard() -> WildcardPattern:
+    """Anything."""
+    return WildcardPattern()
+
+
+def is_var(name: str = "") -> VarPattern:
+    """A variable of this name, or any."""
+    return VarPattern(name)
+
+
+def is_constant() -> ConstantPattern:
+    """Any constant."""
+    return ConstantPattern()
+
+
+def is_expr(expr: Expr) -> ExprPattern:
+    """This expression."""
+    return ExprPattern(expr)
+
+
+def is_op(op_name: str) -> ExprPattern:
+    """An operator; is_op("add")(x, y) is a call of it."""
+    return ExprPattern(Op.get(op_name))
+
+
+def is_tuple(fields: list[DFPattern] | None = None) -> TuplePattern:
+    """A tuple of these fields, or of any."""
+    return TuplePattern(fields)
+
+
+def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
+    """A field of a tuple; without an index, any."""
+    return TupleGetItemPattern(tuple_value, index)
+
+
+def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
+    """An if."""
+    return IfPattern(cond, true_branch, false_branch)
+
+
+def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
+    """A let."""
+    return LetPattern(var, value, body)
+
+
+def has_type(ttype, pattern: DFPattern | None = None) -> TypePattern:
+    """What has this type."""
+    return TypePattern(pattern or wildcard(), ttype)
+
+
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
+    """A tensor with this element type."""
+    return DataTypePattern(pattern or wildcard(), dtype)
+
+
+def has_shape(shape, pattern: DFPattern | None = None) -> ShapePattern:
+    """A tensor of this shape."""
+    return ShapePattern(pattern or wildcard(), shape)
+
+
+def has_attr(attrs: dict, pattern: DFPattern | None = None) -> AttrPattern:
+    """A call, function or operator with these attributes."""
+    return AttrPattern(pattern or wildcard(), attrs)
+
+
+def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
+    """A child from which every way back goes through expressions like `path` to one parent."""
+    return DominatorPattern(parent, path, child)
+
+
+class NodeMap(Mapping):
+    """node_map[p]: the list of what pattern p stands for in a match: one expression, or one each time that a redirected
+    wildcard repeats it."""
+
+    def __init__(self, found: dict):
+        self._found = found
+
+    def __getitem__(self, pattern: DFPattern) -> list[Expr]:
+        if pattern not in self:
+            raise KeyError(
+                f"this match has no {type(pattern).__name__} like that: another alternative was taken, or "
+                "the rule's pattern does not have it"
+            )
+        return self._found[pattern._core]
+
+    def __contains__(self, pattern) -> bool:
+        return pattern._core in self._found
+
+    def __iter__(self):
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+class DFPatternCallback:
+    """A rule of rewrite(): self.pattern, and callback() that says what stands in the place of a match.
+
+    require_type: `pre` has a checked_type. rewrite_once: one sweep only.
+    """
+
+    def __init__(self, require_type: bool = False, rewrite_once: bool = False):
+        self.pattern: DFPattern | None = None
+        self.require_type = require_type
+        self.rewrite_once = rewrite_once
+
+    def callback(self, pre: Expr, post: Expr, node_map: NodeMap) -> Expr:
+        """`pre`: the match before this sweep over the program; `post`: with what has been replaced below it; `node_map`
+        is about `post`. Gives `post` back when there is nothing to do."""
+        raise NotImplementedError(f"{type(self).__name__} has no callback(pre, post, node_map)")
+
+    def rewrite(self, expr: Expr) -> Expr:
+        """The expression after this rule."""
+        return rewrite(self, expr)
+
+
+def match(pattern: DFPattern, expr: Expr) -> bool:
+    """Whether the expression looks like the pattern."""
+    return _core.pattern_match(pattern._core, expr) is not None
+
+
+def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, mod: IRModule | None = None) -> Expr:
+    """The expression after the rules, which are applied one after another until none changes it.
+
+    In one sweep of a rule matches do not overlap (those nearer to the result win), and no value inside one is used
+    outside of it. `mod` gives the types of global functions.
+    """
+    rules = []
+    for one in [callbacks] if isinstance(callbacks, DFPatternCallback) else callbacks:
+        if one.pattern is None:
+            raise ValueError(f"{type(one).__name__} has no pattern: its constructor sets self.pattern")
+
+        def replace(pre, post, found, one=one):
+            out = one.callback(pre, post, NodeMap(found))
+            if not isinstance(out, Expr) and not hasattr(out, "__relay_expr__"):
+                raise TypeError(
+                    f"the callback of {type(one).__name__} gave {type(out).__name__}, not an expression: return `post` "
+                    "where nothing is to be done"
+                )
+            return out
+
+        rules.append((one.pattern._core, replace, one.rewrite_once, one.require_type))
+    return _core.pattern_rewrite(rules, expr, mod)
+
+
+def partition(
+    pattern: DFPattern, expr: Expr, attrs: dict | None = None, check: Callable[[Expr], bool] | None = None
+) -> Expr:
+    """The expression with a call of a function in the place of each match that check() says yes to.
+
+    Wildcards and variables of the pattern become parameters; the function has `attrs` and PartitionedFromPattern.
+    """
+    return _core.pattern_partition(pattern._core, expr, attrs, check or (lambda e: True))
