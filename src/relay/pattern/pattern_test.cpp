@@ -269,7 +269,7 @@ TEST(Patterns, take_linear_time) {
   EXPECT_TRUE(fits(repeated, e));
   ASSERT_TRUE(redirect(again, {}));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_LT(seconds, 5 * slower);
+  EXPECT_LT(seconds, 20 * slower);
 }
 
 }  // namespace
