@@ -146,6 +146,29 @@ def test_ranges_of_sizes(tmp_path):
         np.testing.assert_array_equal(down, np.arange(length, 0, -3))
 
 
+def test_repeats_that_are_sizes_of_inputs(tmp_path):
+    """A token for each picture of the batch, as transformers prepend it."""
+    from onnx import numpy_helper
+
+    make = onnx.helper
+    token = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
+    graph = make.make_graph(
+        [
+            make.make_node("Shape", ["x"], ["batch"], start=0, end=1),
+            make.make_node("Concat", ["batch", "ones"], ["repeats"], axis=0),
+            make.make_node("Tile", ["token", "repeats"], ["y"]),
+        ],
+        "g",
+        [make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 4])],
+        [make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", 4, 3])],
+        [numpy_helper.from_array(token, "token"), numpy_helper.from_array(np.array([2, 1]), "ones")],
+    )
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9)
+    compiled = relay.compile(model)
+    for n in (1, 3):
+        np.testing.assert_array_equal(compiled(np.zeros((n, 4), np.float32)), np.tile(token, (n, 2, 1)))
+
+
 def test_pads_that_are_computed_from_lists(tmp_path):
     """torch's exporter writes F.pad's list, last axis first, as rows that are turned around and transposed."""
     make = onnx.helper

@@ -229,12 +229,25 @@ Values Tile(Convert& c) {
   Expr x = c.input(0);
   if (c.opset < 6) return c.unsupported("Tile of opset {}; export the model with opset 6 or later", c.opset);
   if (!c.known(1) && c.extent(c.input(1), 0) == c.rank(x)) return {c.emit("dyn.tile", {x, c.input(1)})};
-  std::optional<Ints> reps = c.ints(1, "repeats");
+  std::optional<Dims> reps = c.dims(1, "repeats");
   if (!reps) return {};
-  if (static_cast<int64_t>(reps->size()) != c.rank(x))
-    return c.bad("repeats is [{}], but the data is {}", join(*reps, ", "), ir::str(x->type));
-  if (std::all_of(reps->begin(), reps->end(), [](int64_t r) { return r == 1; })) return {x};
-  return {c.emit("tile", {x}, {{"reps", *reps}})};
+  const Dims shape = shape_of_input(c);
+  if (reps->size() != shape.size())
+    return c.bad("repeats has {} values, but the data is {}", reps->size(), ir::str(x->type));
+  if (std::all_of(reps->begin(), reps->end(), [](const Dim& r) { return is_int(r, 1); })) return {x};
+  if (std::all_of(reps->begin(), reps->end(), [](const Dim& r) { return is_int(r); })) {
+    Ints counts;
+    for (const Dim& r : *reps) counts.push_back(r->ivalue);
+    return {c.emit("tile", {x}, {{"reps", counts}})};
+  }
+  // Sizes of inputs among them: an axis in front of each one is stretched.
+  Dims apart, wide, joined;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (!is_int((*reps)[d], 1)) apart.push_back(scalar::imm(1)), wide.push_back((*reps)[d]);
+    apart.push_back(shape[d]), wide.push_back(shape[d]);
+    joined.push_back(scalar::simplify((*reps)[d] * shape[d]));
+  }
+  return {c.reshape(c.broadcast_to(c.reshape(x, apart), wide), joined)};
 }
 
 Values Concat(Convert& c) {
