@@ -1,5 +1,7 @@
 """Partitioning for compilers of others: tables, marks, regions, functions."""
 
+import random
+
 import numpy as np
 import pytest
 from relay.dataflow_pattern import is_constant, is_op, wildcard
@@ -83,6 +85,42 @@ def test_a_region_that_needs_its_own_result():
     out = end(begin(relay.tanh(end(inside, "test")), "test") + inside, "test")
     with pytest.raises(relay.CompileError, match="a result of its own"):
         transform.PartitionGraph()(module_of(out))
+
+
+def random_program(draw):
+    x, c = relay.var("x", shape=(2, 4)), relay.var("c", shape=(), dtype="bool")
+    values, bound = [x], []
+    for i in range(draw.randint(3, 25)):
+        a, b = draw.choice(values[-6:]), draw.choice(values)
+        made = [
+            lambda a, b: relay.tanh(a),
+            lambda a, b: relay.nn.relu(relay.exp(a) + b),
+            lambda a, b: relay.exp(relay.exp(a) - b),
+            lambda a, b: relay.concatenate([relay.TupleGetItem(relay.split(a, 2, axis=1), k) for k in (1, 0)], axis=1),
+            lambda a, b: relay.If(c, relay.exp(a), relay.exp(relay.tanh(b)) + a),
+        ][draw.randrange(5)](a, b)
+        if draw.random() < 0.2:
+            bound.append((relay.var(f"v{i}"), made))
+            made = bound[-1][0]
+        values.append(made)
+    body = relay.Tuple(values[-3:])
+    for var, value in reversed(bound):
+        body = relay.Let(var, value, body)
+    return relay.transform.InferType()(relay.IRModule({"main": relay.Function([x, c], body)}))
+
+
+def test_random_programs():
+    for name in ("tanh", "split", "concatenate"):
+        relay.byoc.supports("random", name, lambda call: True)
+    sums = is_op("nn.relu")(wildcard() + wildcard())
+    relay.byoc.register_pattern_table("random", lambda: [("random.sum", sums), ("other.exp", is_op("exp")(wildcard()))])
+    for seed in range(40):
+        mod = random_program(random.Random(seed))
+        out = relay.byoc.partition(mod, "random")
+        assert "annotation.compiler" not in out.astext()
+        args = [np.random.default_rng(seed).random((2, 4), "float32"), np.array(bool(seed % 2))]
+        for got, want in zip(relay.evaluate(out, args), relay.evaluate(mod, args), strict=True):
+            np.testing.assert_array_equal(got, want)
 
 
 def test_large_programs():

@@ -81,19 +81,32 @@ int Matcher::add(const Patterns& parts, size_t first, const Exprs& e, int turn, 
 }
 
 const Match* Matcher::match(const ir::Expr& e) {
-  goals_.clear(), choices_.clear(), match_.entries.clear(), bound_.clear();
+  // One by one: clearing a map takes time in the most that it ever held.
+  for (const Match::Entry& entry : match_.entries) bound_.erase({entry.pattern, entry.turn});
+  goals_.clear(), choices_.clear(), match_.entries.clear();
   turns_ = 0;
   int current = add(pattern_.get(), e, 0, -1);
   while (current >= 0) {
     Goal goal = goals_[static_cast<size_t>(current)];
     if (step(goal, &current)) continue;
-    if (choices_.empty()) return nullptr;
-    current = choices_.back().goals;
-    for (; match_.entries.size() > choices_.back().entries; match_.entries.pop_back())
-      bound_.erase({match_.entries.back().pattern, match_.entries.back().turn});
-    choices_.pop_back();
+    current = last_choice();
+    if (current < 0) return nullptr;
   }
   return &match_;
+}
+
+// Goes back to the last choice that is left; -1: there is none.
+int Matcher::last_choice() {
+  int goals = -1;
+  while (goals < 0 && !choices_.empty()) {
+    const Choice& choice = choices_.back();
+    for (; match_.entries.size() > choice.entries; match_.entries.pop_back())
+      bound_.erase({match_.entries.back().pattern, match_.entries.back().turn});
+    if (choice.redirected) redirected_.try_emplace({choice.redirected, choice.e}, false);
+    goals = choice.goals;
+    choices_.pop_back();
+  }
+  return goals;
 }
 
 bool Matcher::step(const Goal& goal, int* next) {
@@ -113,7 +126,10 @@ bool Matcher::structure(const Goal& goal, int* next) {
   const ir::Expr& e = goal.e;
   switch (p.kind) {
     case Kind::Wildcard:
-      if (!p.parts.empty()) *next = add(p.parts[0].get(), e, ++turns_, *next);
+      if (p.parts.empty()) return true;
+      if (auto known = redirected_.find({&p, e}); known != redirected_.end() && !known->second) return false;
+      choices_.push_back({-1, match_.entries.size(), &p, e});
+      *next = add(p.parts[0].get(), e, ++turns_, add(&p, e, goal.turn, *next, true));
       return true;
     case Kind::Expr: return p.expr == e || (p.expr->kind == e->kind && ir::equal(p.expr, e));
     case Kind::Var: return as<Var>(e) && (p.name.empty() || p.name == as<Var>(e)->name);
@@ -297,6 +313,7 @@ bool Matcher::conditions(const Node& p, const ir::Expr& e) {
 bool Matcher::last_questions(const Goal& goal, int* next) {
   const Node& p = *goal.pattern;
   if (p.kind == Kind::Guard) return p.guard(goal.e);
+  if (p.kind == Kind::Wildcard) return redirected_[{&p, goal.e}] = true;
   if (p.kind != Kind::Dominates) return conditions(p, goal.e);
   std::unique_ptr<Paths>& paths = paths_[&p];
   if (!paths) paths.reset(new Paths{Matcher(p.parts[0], module_), Matcher(p.parts[1], module_), {}, {}});

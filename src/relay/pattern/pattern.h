@@ -134,8 +134,10 @@ class Matcher {
     bool after;  // the part has matched; what is left to ask
   };
   struct Choice {
-    int goals;
+    int goals;  // -1: nothing left to try of a redirected wildcard
     size_t entries;
+    const Node* redirected = nullptr;
+    ir::Expr e = {};
   };
   struct Paths;
   using Key = std::pair<const Node*, int>;
@@ -148,6 +150,7 @@ class Matcher {
   int add(const Node* pattern, const ir::Expr& e, int turn, int next, bool after = false);
   int add(const Patterns& patterns, size_t first, const ir::Exprs& e, int turn, int next);
   void choose(int goals) { choices_.push_back({goals, match_.entries.size()}); }
+  int last_choice();
   bool step(const Goal& goal, int* next);
   bool structure(const Goal& goal, int* next);
   bool call(const Goal& goal, int* next);
@@ -163,6 +166,13 @@ class Matcher {
   std::vector<Choice> choices_;
   std::unordered_map<Key, size_t, KeyHash> bound_;  // index in the entries
   int turns_ = 0;
+  // What a redirected wildcard stands for depends on nothing around it: of an expression it is asked once.
+  struct AskedHash {
+    size_t operator()(const std::pair<const Node*, ir::Expr>& asked) const {
+      return std::hash<const void*>()(asked.first) * 31 + std::hash<const void*>()(asked.second.get());
+    }
+  };
+  std::unordered_map<std::pair<const Node*, ir::Expr>, bool, AskedHash> redirected_;  // whether it matches
   std::unordered_map<const Node*, std::unique_ptr<Paths>> paths_;
   Diagnostics errors_;
 };

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -250,7 +250,7 @@ constexpr double slower = 1;
 #endif
 
 TEST(Patterns, take_linear_time) {
-  auto begin = std::chrono::steady_clock::now();
+  std::clock_t begin = std::clock();
   Expr e = x(), v = e;
   for (int i = 0; i < 100'000; ++i) e = i % 2 ? relu(e) : binary("add", e, v);
   Pattern sum = binary_of("add", wildcard(), wildcard());
@@ -267,9 +267,13 @@ TEST(Patterns, take_linear_time) {
   Pattern again = wildcard(), repeated = either(relu_of(again), binary_of("add", again, wildcard()));
   ASSERT_TRUE(redirect(again, either(repeated, var())));
   EXPECT_TRUE(fits(repeated, e));
+  ASSERT_TRUE(redirect(again, either(repeated, constant())));  // fails at the end, from wherever it starts
+  Result<Expr> same = partition(repeated, e);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(*same, e);
   ASSERT_TRUE(redirect(again, {}));
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_LT(seconds, 20 * slower);
+  double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 10 * slower);
 }
 
 }  // namespace
