@@ -393,8 +393,8 @@ class _PartitionPass(Pass):
 
 
 def MergeComposite(pattern_table: list[tuple]) -> Pass:
-    """Makes a function, marked Composite=name, of each match of the patterns: (name, pattern) or (name, pattern, check), where
-    check(expr) may refuse a match. Those in front go first."""
+    """Makes a function, marked Composite=name, of each match of the patterns: (name, pattern) or (name, pattern,
+    check), where check(expr) may refuse a match. Those in front go first."""
     rows = []
     for row in pattern_table:
         if len(row) not in (2, 3):
@@ -404,8 +404,8 @@ def MergeComposite(pattern_table: list[tuple]) -> Pass:
 
 
 def AnnotateTarget(targets: str | list[str], include_non_call_ops: bool = True) -> Pass:
-    """Marks what the compilers take, by annotation.compiler_begin and compiler_end: composite functions "compiler.name" and
-    what relay.byoc.supports() says; all else is for "default". Tuples carry no marks of their own, whatever
+    """Marks what the compilers take, by annotation.compiler_begin and compiler_end: composite functions "compiler.name"
+    and what relay.byoc.supports() says; all else is for "default". Tuples carry no marks of their own, whatever
     include_non_call_ops is: they keep no two regions apart."""
     names = [targets] if isinstance(targets, str) else list(targets)
     takes = [(name, functools.partial(byoc.takes, name)) for name in names]
