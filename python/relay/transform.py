@@ -32,6 +32,7 @@ __all__ = [
     "PassContext",
     "PassInfo",
     "PassTimingInstrument",
+    "BatchingOps",
     "PrintIR",
     "Sequential",
     "function_pass",
@@ -297,6 +298,7 @@ class PassTimingInstrument:
 # Names that differ from those of the compiler, and the level from which Sequential runs a pass (else 0).
 _NAMES = {
     "common_subexpr": "EliminateCommonSubexpr",
+    "combine_parallel_conv2d": "CombineParallelConv2D",
     "dead_code": "DeadCodeElimination",
     "inline_calls": "Inline",
 }
@@ -342,6 +344,37 @@ def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False
     if ignore_impurity:
         raise NotImplementedError("what has effects stays: ignore_impurity is not there")
     return _CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code", {"dead_code.inline_once": int(inline_once)})
+
+
+def _combine(name: str, core_name: str, min_num_branches: int) -> Pass:
+    return _CorePass(PassInfo(4, name), core_name, {f"{core_name}.min_branches": min_num_branches})
+
+
+def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
+    """Makes one convolution of several that have the same data, and splits its result."""
+    return _combine("CombineParallelConv2D", "combine_parallel_conv2d", min_num_branches)
+
+
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
+    """Makes one dense layer of several that have the same data, and splits its result. It is a wide layer whatever
+    to_batch says: a batch of products would read the same data once for each."""
+    return _combine("CombineParallelDense", "combine_parallel_dense", min_num_branches)
+
+
+def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
+    """Makes one product of several that have the same left-hand side, and splits its result."""
+    return _combine("CombineParallelBatchMatmul", "combine_parallel_batch_matmul", min_num_branches)
+
+
+def BatchingOps() -> Pass:
+    """The three CombineParallel passes."""
+
+    def run(mod, ctx):
+        for one in (CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()):
+            mod = one(mod)
+        return mod
+
+    return _UserPass(run, PassInfo(4, "BatchingOps"), False)
 
 
 def EliminateCommonSubexpr(fskip=None) -> Pass:

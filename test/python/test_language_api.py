@@ -485,6 +485,26 @@ def test_equality():
         relay.analysis.assert_structural_equal(make("a"), x)
 
 
+def test_parallel_branches_are_combined():
+    x = relay.var("x", shape=(2, 8))
+    weights = [np.random.default_rng(n).standard_normal((n, 8), np.float32) for n in (3, 4, 5)]
+    dense = [relay.nn.dense(x, relay.const(w)) for w in weights]
+    mod = relay.IRModule.from_expr(relay.Function([x], relay.Tuple(dense)))
+
+    def layers(mod):
+        return str(mod).count("nn.dense(")
+
+    assert layers(mod) == 3
+    for combine in (relay.transform.CombineParallelDense(), relay.transform.BatchingOps()):
+        assert layers(combine(mod)) == 1
+    assert layers(relay.transform.CombineParallelDense(min_num_branches=4)(mod)) == 3
+    with relay.transform.PassContext(opt_level=3):
+        assert layers(relay.transform.Sequential([relay.transform.CombineParallelDense()])(mod)) == 3  # of level 4
+    data = np.ones((2, 8), np.float32)
+    for got, w in zip(relay.compile(relay.transform.BatchingOps()(mod))(data), weights, strict=True):
+        np.testing.assert_allclose(got, data @ w.T, rtol=1e-5)
+
+
 def test_options_of_passes():
     x = relay.var("x", shape=())
     a, b = relay.var("a"), relay.var("b")

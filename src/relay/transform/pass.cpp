@@ -24,9 +24,16 @@ const std::vector<PassInfo>& all_passes() {
 
 // What `options` may name.
 static const std::vector<std::string>& option_names() {
-  static const std::vector<std::string> names = {
-      "dead_code.inline_once", "eta_expand.constructor",   "eta_expand.global_var", "fold_constant.max_elements",
-      "fuse_ops.max_group",    "fuse_ops.reduce_epilogue", "limit_width.max_width"};
+  static const std::vector<std::string> names = {"combine_parallel_batch_matmul.min_branches",
+                                                 "combine_parallel_conv2d.min_branches",
+                                                 "combine_parallel_dense.min_branches",
+                                                 "dead_code.inline_once",
+                                                 "eta_expand.constructor",
+                                                 "eta_expand.global_var",
+                                                 "fold_constant.max_elements",
+                                                 "fuse_ops.max_group",
+                                                 "fuse_ops.reduce_epilogue",
+                                                 "limit_width.max_width"};
   return names;
 }
 

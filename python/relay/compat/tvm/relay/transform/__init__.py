@@ -13,8 +13,6 @@ FunctionPass = ModulePass = Pass
 # What does the same, or why there is none.
 _INSTEAD = {
     "CanonicalizeOps": "a bias is computed with what it is added to: FuseOps()",
-    "CombineParallelConv2D": "nothing in its place",
-    "CombineParallelDense": "nothing in its place",
     "ConvertLayout": "layouts in memory are chosen while lowering, whatever the attributes say: docs/architecture.md",
     "FastMath": "call relay.fast_exp, relay.fast_tanh, relay.nn.fast_softmax",
     "ForwardFoldScaleAxis": "FoldScaleAxis() moves scales of results into the weights",

@@ -1,0 +1,191 @@
+#include "relay/transform/combine_parallel.h"
+
+#include <unordered_map>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/scalar/simplify.h"
+#include "relay/transform/attributes.h"
+#include "relay/transform/dataflow.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+// Calls that become one: `ends` are the last nodes of the branches, each `followers` operators behind its call.
+struct Branches {
+  int64_t weight_axis, result_axis;
+  std::vector<const Call*> calls;
+  Exprs ends;
+  size_t followers = 0;
+  Expr parts;  // the split result, made when the first end is reached
+};
+
+Attrs without_extent(const Call& call, const char* extent) {
+  return extent && call.attrs ? with_attributes(call, {{extent, AttrValue{}}}) : call.attrs;
+}
+
+// Nothing when the weights' shapes say that they cannot be joined.
+bool joins(const Call& a, const Call& b, int64_t axis) {
+  const TensorType *x = as<TensorType>(a.args[1]->type), *y = as<TensorType>(b.args[1]->type);
+  if (x->dtype != y->dtype || x->shape.size() != y->shape.size()) return false;
+  for (size_t d = 0; d < x->shape.size(); ++d)
+    if (static_cast<int64_t>(d) != axis && !scalar::equal(x->shape[d], y->shape[d])) return false;
+  return true;
+}
+
+class Combiner {
+ public:
+  Combiner(const FunctionRef& f, const Parallel& kind, size_t least) : f_(f), kind_(kind), least_(least), flow_(f) {}
+
+  FunctionRef run() {
+    find();
+    if (found_.empty()) return f_;
+    Expr result = rewrite(f_, [&](const Expr& before, const Expr& now) {
+      const std::pair<size_t, size_t>* end = ends_.find(before.get());
+      if (!end) return now;
+      Branches& b = found_[end->first];
+      if (!b.parts) b.parts = combined(b, now);
+      return get(b.parts, static_cast<int64_t>(end->second), now->span);
+    });
+    return FunctionRef(as<Function>(result));
+  }
+
+ private:
+  bool is_given(const Expr& e) const { return e->kind == ExprKind::Constant || params_.contains(e.get()); }
+
+  void find() {
+    for (const Expr& e : flow_.nodes)
+      if (const Function* f = as<Function>(e))
+        for (const VarRef& param : f->params) params_.insert(param.get());
+    std::vector<Branches> all;
+    std::unordered_map<uint64_t, std::vector<size_t>> known;  // by data, scope and attributes
+    users_.resize(flow_.nodes.size());
+    for (size_t i = 0; i < flow_.nodes.size(); ++i) {
+      const Expr& e = flow_.nodes[i];
+      for_each_open_child(e, [&](const Expr& child) { users_[static_cast<size_t>(flow_.index(child))].push_back(e); });
+      const Call* call = call_of(e, kind_.op);
+      if (!call || !is_given(call->args[1]) || !as<TensorType>(call->args[1]->type)) continue;
+      const auto [weight_axis, result_axis] = kind_.axes(*call);
+      if (weight_axis < 0) continue;
+      const Dims& shape = as<TensorType>(call->args[1]->type)->shape;
+      if (!scalar::is_int(shape[static_cast<size_t>(weight_axis)])) continue;
+      const Attrs attrs = without_extent(*call, kind_.extent);
+      uint64_t key = reinterpret_cast<uintptr_t>(call->args[0].get()) ^ hash(attrs);
+      key ^= static_cast<uint64_t>(flow_.scopes[i]) * 0x9E3779B97F4A7C15ull;
+      bool is_new = true;
+      for (size_t k : known[key]) {
+        const Call& first = *all[k].calls[0];
+        if (first.args[0] != call->args[0] || !equal(without_extent(first, kind_.extent), attrs) ||
+            scope(all[k].ends[0]) != flow_.scopes[i] || !joins(first, *call, weight_axis))
+          continue;
+        all[k].calls.push_back(call), all[k].ends.push_back(e);
+        is_new = false;
+        break;
+      }
+      if (!is_new) continue;
+      known[key].push_back(all.size());
+      all.push_back(
+          {.weight_axis = weight_axis, .result_axis = result_axis, .calls = {call}, .ends = {e}, .parts = {}});
+    }
+    for (Branches& b : all) {
+      if (b.calls.size() < least_) continue;
+      while (follow(b)) ++b.followers;
+      for (size_t k = 0; k < b.ends.size(); ++k) ends_[b.ends[k].get()] = {found_.size(), k};
+      found_.push_back(std::move(b));
+    }
+  }
+
+  int scope(const Expr& e) const { return flow_.scopes[static_cast<size_t>(flow_.index(e))]; }
+
+  // Moves the ends on if the same operator follows all of them, and nothing else does.
+  bool follow(Branches& b) const {
+    Exprs next;
+    for (const Expr& end : b.ends) {
+      const Exprs& users = users_[static_cast<size_t>(flow_.index(end))];
+      if (users.size() != 1) return false;
+      const Call* call = as<Call>(users[0]);
+      const Op* op = call ? as<Op>(call->callee) : nullptr;
+      if (!op || call->args[0] != end || scope(users[0]) != scope(end)) return false;
+      const int64_t rank = static_cast<int64_t>(as<TensorType>(end->type)->shape.size());
+      const bool is_bias = op->name == "nn.bias_add" && is_given(call->args[1]) &&
+                           (attribute<int64_t>(*call, "axis", 1) + rank) % rank == b.result_axis;
+      if (!is_bias && !(op->def->fusion == op::Fusion::Elementwise && call->args.size() == 1)) return false;
+      if (!next.empty()) {
+        const Call& first = *as<Call>(next[0]);
+        if (first.callee != call->callee || !equal(first.attrs, call->attrs)) return false;
+      }
+      next.push_back(users[0]);
+    }
+    b.ends = std::move(next);
+    return true;
+  }
+
+  // `now`: the first end, with what its branch reads rewritten.
+  Expr combined(const Branches& b, const Expr& now) const {
+    Expr data = now;
+    for (size_t step = 0; step < b.followers; ++step) data = as<Call>(data)->args[0];
+    data = as<Call>(data)->args[0];
+    Exprs weights;
+    Ints ends;
+    int64_t total = 0;
+    for (const Call* call : b.calls) {
+      weights.push_back(call->args[1]);
+      total += as<TensorType>(call->args[1]->type)->shape[static_cast<size_t>(b.weight_axis)]->ivalue;
+      ends.push_back(total);
+    }
+    ends.pop_back();
+    const Call& first = *b.calls[0];
+    Attrs attrs =
+        kind_.extent && first.attrs ? with_attributes(first, {{kind_.extent, extent(first, total)}}) : first.attrs;
+    Expr all = call(first.callee, {data, joined(weights, b.weight_axis)}, std::move(attrs), now->span);
+    // The steps from the calls to the ends.
+    std::vector<Exprs> steps(b.followers, Exprs(b.ends.size()));
+    for (size_t k = 0; k < b.ends.size(); ++k) {
+      Expr e = b.ends[k];
+      for (size_t step = b.followers; step-- > 0; e = as<Call>(e)->args[0]) steps[step][k] = e;
+    }
+    for (const Exprs& step : steps) {
+      const Call& one = *as<Call>(step[0]);
+      Exprs args{all};
+      if (one.args.size() == 2) {
+        Exprs biases;
+        for (const Expr& e : step) biases.push_back(as<Call>(e)->args[1]);
+        args.push_back(joined(biases, 0));
+      }
+      all = call(one.callee, std::move(args), one.attrs, one.span);
+    }
+    return op::make("split", {all}, {{"indices_or_sections", ends}, {"axis", b.result_axis}}, now->span);
+  }
+
+  AttrValue extent(const Call& call, int64_t total) const {
+    const int field = call.attrs->type.find(kind_.extent);
+    const AttrValue given = call.attrs->get(static_cast<size_t>(field));
+    return std::holds_alternative<int64_t>(given) ? AttrValue(total) : given;  // not given: it stays so
+  }
+
+  static Expr joined(const Exprs& parts, int64_t axis) {
+    return op::make("concatenate", {tuple(parts, parts[0]->span)}, {{"axis", axis}}, parts[0]->span);
+  }
+
+  const FunctionRef& f_;
+  const Parallel& kind_;
+  size_t least_;
+  Dataflow flow_;
+  std::vector<Exprs> users_;
+  NodeSet params_;
+  std::vector<Branches> found_;
+  NodeMap<std::pair<size_t, size_t>> ends_;  // the branches that a node ends, and which one
+};
+
+}  // namespace
+
+Result<Module> combine_parallel(const Module& module, const Parallel& kind, int64_t min_branches) {
+  const size_t least = static_cast<size_t>(std::max<int64_t>(2, min_branches));
+  return for_each_function(module,
+                           [&](const FunctionRef& f) { return is_closed(f) ? f : Combiner(f, kind, least).run(); });
+}
+
+}  // namespace relay::transform

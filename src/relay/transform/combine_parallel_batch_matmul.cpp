@@ -1,0 +1,20 @@
+// combine_parallel_batch_matmul: products of the same batch of matrices become one with all the right-hand columns.
+//
+//   (nn.batch_matmul(%x, %a), nn.batch_matmul(%x, %b), nn.batch_matmul(%x, %c))
+//     becomes   split(nn.batch_matmul(%x, concatenate((%a, %b, %c), axis=2)), ..., axis=2)
+//
+// From three on (option min_branches). Right-hand sides that are transposed are joined along axis 1.
+#include "relay/transform/attributes.h"
+#include "relay/transform/combine_parallel.h"
+
+namespace relay::transform {
+
+Result<ir::Module> combine_parallel_batch_matmul(const ir::Module& module, PassContext& context) {
+  auto axes = [](const ir::Call& call) -> std::pair<int64_t, int64_t> {
+    return {attribute<bool>(call, "transpose_b", false) ? 1 : 2, 2};
+  };
+  return combine_parallel(module, {"nn.batch_matmul", nullptr, axes},
+                          context.int_option("combine_parallel_batch_matmul.min_branches", 3));
+}
+
+}  // namespace relay::transform
