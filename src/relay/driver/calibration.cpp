@@ -25,8 +25,8 @@ std::string processor_name() {
   return "unknown";
 }
 
-// Seconds of processor time that were used since the start: by all (what a virtual machine was denied included), and by
-// this process.
+// Seconds of processor time: that all have used since the system started (what a virtual machine was denied included),
+// and that this process has used.
 static double seconds_of_all() {
   std::ifstream file("/proc/stat");
   std::string word;
@@ -86,7 +86,8 @@ Status save(const Calibration& c) {
 
 std::optional<Calibration> saved_calibration() {
   const std::optional<std::string> path = calibration_file();
-  if (!path || !std::filesystem::is_regular_file(*path)) return {};
+  std::error_code ignored;  // a folder that may not be looked into
+  if (!path || !std::filesystem::is_regular_file(*path, ignored)) return {};
   const Result<std::string> text = read_file(*path);
   if (!text) return {};
   const Json json = Json::parse(*text, nullptr, false);
@@ -113,7 +114,8 @@ void apply(const Calibration& c, TargetDesc& t) {
 
 bool is_calibrated(const TargetDesc& t) {
   const std::optional<Calibration> c = saved_calibration();
-  return c && c->cpu == t.cpu && c->ghz == t.ghz && c->l2_gbps == t.l2_gbps && c->l3_gbps == t.l3_gbps;
+  return c && c->cpu == t.cpu && c->ghz == t.ghz && c->l2_gbps == t.l2_gbps && c->l3_gbps == t.l3_gbps &&
+         c->dram_gbps == t.dram_gbps;
 }
 
 }  // namespace relay::driver

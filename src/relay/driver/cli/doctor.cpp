@@ -101,8 +101,7 @@ static Status doctor(const DoctorOptions& options) {
   }
   say(off == 0 ? "the description fits this machine"
                : format("{} of 4 figures disagree with the description: kernels are right, their schedules may not be "
-                        "the best; "
-                        "`relay doctor --calibrate` on a quiet machine keeps what it measures",
+                        "the best; `relay doctor --calibrate` on a quiet machine keeps what it measures",
                         off));
   return ok();
 }
