@@ -103,6 +103,7 @@ bench-sizes: build ## Measure sizes of compiled models and memory of compiling a
 	@$(PYTHON) bench/sizes.py
 
 bench-paired: build ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
+	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
 
 docs: build ## Write the generated pages of docs/

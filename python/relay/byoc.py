@@ -26,7 +26,7 @@ _CHECKS: dict[tuple[str, str], Callable[[Call], bool]] = {}
 
 
 def supports(compiler: str, op_name: str, check: Callable[[Call], bool] | None = None):
-    """Says that the compiler takes the calls of an operator that check(call) is true of; without `check`, a decorator."""
+    """Says that the compiler takes the calls of an operator that check(call) is true of. Without `check` a decorator."""
     if check is None:
         return lambda function: supports(compiler, op_name, function)
     Op.get(op_name)  # there is such an operator
@@ -41,7 +41,7 @@ def takes(compiler: str, call: Call) -> bool:
 
 
 def register_pattern_table(compiler: str, table: Callable[[], list] | None = None):
-    """Registers a function that gives a list of (name, pattern) or (name, pattern, check); without `table`, a decorator."""
+    """Registers a function that gives rows (name, pattern) or (name, pattern, check). Without `table` a decorator."""
     if table is None:
         return lambda function: register_pattern_table(compiler, function)
     _TABLES[compiler] = table

@@ -1,8 +1,8 @@
 // Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line `#
 // ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected. What @main computes
-// must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments. Of passes for
-// other compilers: `# composite: NAME = fn (%x) { nn.relu(%x) }`, a pattern whose parameters stand for anything, and
-// `# compiler: NAME takes OPERATOR ...`.
+// must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments. Of passes
+// for other compilers: `# composite: NAME = fn (%x) { nn.relu(%x) }`, a pattern whose parameters stand for anything,
+// and `# compiler: NAME takes OPERATOR ...`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
