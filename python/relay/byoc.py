@@ -26,7 +26,7 @@ _CHECKS: dict[tuple[str, str], Callable[[Call], bool]] = {}
 
 
 def supports(compiler: str, op_name: str, check: Callable[[Call], bool] | None = None):
-    """Says that the compiler takes the calls of an operator that check(call) is true of. Without `check` a decorator."""
+    """Says that the compiler takes calls of an operator that check(call) is true of. Without `check` a decorator."""
     if check is None:
         return lambda function: supports(compiler, op_name, function)
     Op.get(op_name)  # there is such an operator
