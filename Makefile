@@ -22,7 +22,7 @@ HOSTILE ?=
 ONNX ?=
 
 .PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-sizes bench-paired asan tsan install clean
+  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -98,6 +98,9 @@ bench-random-kernels: build ## List kernels of random networks that stay below 6
 
 bench-programs: build ## Measure models that are programs beside PyTorch
 	@$(PYTHON) bench/programs.py
+
+bench-grad: build ## Measure values and gradients of models beside PyTorch and torch.compile
+	@$(PYTHON) bench/gradients.py
 
 bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
 	@$(PYTHON) bench/sizes.py

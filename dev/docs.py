@@ -53,7 +53,9 @@ def operators():
         f"{len(table)} operators. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says otherwise.\n"
     )
     for name, one in table.items():
-        out.append(f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}.\n")
+        out.append(
+            f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}.{' Differentiable.' if one['differentiable'] else ''}\n"
+        )
         if one["inputs"]:
             out.append("| input | meaning |\n| --- | --- |")
             out += [f"| `{i}`{' (tuple)' if is_tuple else ''} | {escape(doc)} |" for i, doc, is_tuple in one["inputs"]]

@@ -24,6 +24,7 @@ from .analysis import alpha_equal
 from .arrays import array
 from .build_module import *  # noqa: F403
 from .compiled import Compiled, Port, compile, evaluate, load
+from .differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
 from .errors import CompileError, Diagnostic, InternalError
 from .expr import *  # noqa: F403
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
@@ -75,6 +76,10 @@ __all__ = [
     "evaluate",
     "expr_functor",
     "from_pytorch",
+    "grad",
+    "hessian",
+    "hvp",
+    "jvp",
     "load",
     "op",
     "operators",
@@ -82,6 +87,8 @@ __all__ = [
     "run_passes",
     "transform",
     "type_functor",
+    "value_and_grad",
+    "vjp",
     "while_loop",
 ]
 for _part in (adt, expr, text, ty, values):

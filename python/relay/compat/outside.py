@@ -39,7 +39,6 @@ REPLACEMENTS = {
     "tvm.relay.quantize": "the quantizer is not there",
     "tvm.relay.op.contrib": "tables of patterns are yours: relay.byoc.register_pattern_table",
     "tvm.relay.op.strategy": _SCHEDULES,
-    "tvm.relay.testing.check_grad": "gradients are not there",
     "tvm.relay.testing.temp_op_attr": _KERNELS,
     "tvm.relay.ty.TypeRelation": "an operator's relation is a function in its file: see docs/add-an-operator.md",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",

@@ -35,6 +35,7 @@ from .nat import add_nat_definitions, count, make_nat_expr, make_nat_value
 __all__ = [
     "add_nat_definitions",
     "bound",
+    "check_grad",
     "count",
     "count_ops",
     "create_workload",
@@ -105,3 +106,50 @@ def count_ops(expr: Expr) -> int:
     calls = []
     post_order_visit(expr, lambda e: calls.append(e) if isinstance(e, Call) and isinstance(e.op, Op) else None)
     return len(calls)
+
+
+def check_grad(
+    func: Function,
+    inputs: list | None = None,
+    test_inputs: list | None = None,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    scale: float | None = None,
+    mean: float = 0,
+    mode: str = "higher_order",
+    target_devices=None,
+    executor_kind: str = "debug",
+) -> None:
+    """Compares the gradients of a function with differences of its values, both in double precision: for each of
+    `test_inputs` (all) and each element. `inputs`: arrays; without, numbers of the normal distribution around `mean`,
+    of the deviation `scale` (1). The reference evaluator runs it, whatever target and executor are named."""
+    from ..compiled import evaluate
+    from ..differentiation import gradient
+
+    func = run_infer_type(func)
+    random = np.random.default_rng(0)
+    if inputs is None:
+        types = [param.checked_type for param in func.params]
+        inputs = [
+            random.normal(mean, scale or 1, size=[int(n) for n in type_.shape]).astype(type_.dtype) for type_ in types
+        ]
+    values = IRModule.from_expr(func)
+    gradients = IRModule.from_expr(gradient(func, mode=mode))
+
+    def total(arrays):
+        return float(np.sum(evaluate(values, arrays, precision="float64")))
+
+    tested = [test_inputs is None or any(a is t for t in test_inputs) for a in inputs]
+    inputs = [np.asarray(a, "float64" if np.asarray(a).dtype.kind == "f" else None) for a in inputs]
+    _, found = evaluate(gradients, inputs, precision="float64")
+    for position, (array, got) in enumerate(zip(inputs, found, strict=True)):
+        if array.dtype.kind != "f" or not tested[position]:
+            continue
+        slopes = np.zeros(array.shape)
+        for place in np.ndindex(array.shape):
+            step = np.zeros(array.shape)
+            step[place] = eps
+            there, back = ([*inputs[:position], array + by, *inputs[position + 1 :]] for by in (step, -step))
+            slopes[place] = (total(there) - total(back)) / (2 * eps)
+        np.testing.assert_allclose(np.asarray(got), slopes, atol=atol, rtol=rtol)

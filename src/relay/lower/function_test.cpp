@@ -109,6 +109,24 @@ TEST(Function, ResultsLieInThePlaceOfTheirData) {
   EXPECT_EQ(parts(false, true), "");
 }
 
+// Of %a only the shape is read: what has it is computed once, when the program is built, and nothing lies in its place.
+TEST(Function, WhatReadsOnlyAShapeIsAConstant) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({8, 32}, f32));
+  x->type = x->annotation;
+  const ir::Expr two = ir::constant(2);
+  two->type = ir::scalar_type(f32);
+  const ir::Expr a = typed(op::make("nn.dense", {x, weight({32, 32})}, {}));
+  const ir::Expr twos = typed(op::make("broadcast_to_like", {two, a}, {}));
+  const ir::Expr b = typed(op::make("nn.dense", {a, weight({32, 32})}, {}));
+  const ir::Expr sum = typed(op::make("add", {typed(op::make("exp", {twos}, {})), b}, {}));
+  const ir::Expr y = typed(op::make("nn.dense", {sum, weight({4, 32})}, {}));
+  Result<LoweredFunction> l = lower(ir::function({x}, y), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  for (const Step& step : l->steps)
+    for (int read : step.constant ? step.writes : std::vector<int>{})
+      for (const Array& array : l->arrays) EXPECT_FALSE(array.part && array.part->whole == read) << array.name;
+}
+
 // Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
 TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
   auto gaps = [](int64_t given, int64_t channels) {

@@ -56,6 +56,14 @@ struct CheckedIndices {
   std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened
 };
 
+// A call in reverse-mode differentiation. `inputs` and `output` are typed, and cost nothing to use again: variables,
+// constants, and tuples of them. `gradient` is that of the output, and of its type.
+struct Adjoint {
+  const ir::Exprs& inputs;
+  const ir::Expr& output;
+  const ir::Expr& gradient;
+};
+
 // A call that the relation must refuse, naming the constraint.
 struct Reject {
   std::vector<std::string> inputs;
@@ -84,6 +92,11 @@ struct OpDef {
   // What must hold of indices among the inputs, whose types are complete; null, or nothing for these attributes:
   // nothing. compute() may rely on it for its results, and reads nothing outside of the data in any case.
   std::function<std::optional<CheckedIndices>(const Attrs&, const Types& inputs)> checked;
+  // The gradients of the inputs, one each, of their types; null where nothing depends on an input smoothly (indices,
+  // shapes). No function: the operator is not differentiated, unless it has a definition. Written with op/gradient.h.
+  std::function<ir::Exprs(const Attrs&, const Adjoint&)> gradient;
+  // The same in other operators, which are differentiated in its place. The inputs are typed.
+  std::function<ir::Expr(const Attrs&, const ir::Exprs& inputs)> definition;
   bool by_executor = false;        // no kernel: the executors do it themselves
   const OpDef* part_of = nullptr;  // made of that operator's `shape`; such are in no list
   // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
@@ -106,6 +119,8 @@ struct OpSpec {
   std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> compute;
   std::function<te::Tensor(const A&, const te::Tensors&)> shape = {};
   std::function<std::optional<CheckedIndices>(const A&, const Types&)> checked = {};
+  std::function<ir::Exprs(const A&, const Adjoint&)> gradient = {};
+  std::function<ir::Expr(const A&, const ir::Exprs&)> definition = {};
   bool by_executor = false;
   std::string oracle;
   std::vector<Example> examples;
@@ -132,6 +147,10 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
   if (s.shape) shape = [get, f = s.shape](const Attrs& a, const te::Tensors& in) { return f(get(a), in); };
   std::function<std::optional<CheckedIndices>(const Attrs&, const Types&)> checked;
   if (s.checked) checked = [get, f = s.checked](const Attrs& a, const Types& in) { return f(get(a), in); };
+  std::function<ir::Exprs(const Attrs&, const Adjoint&)> gradient;
+  if (s.gradient) gradient = [get, f = s.gradient](const Attrs& a, const Adjoint& of) { return f(get(a), of); };
+  std::function<ir::Expr(const Attrs&, const ir::Exprs&)> definition;
+  if (s.definition) definition = [get, f = s.definition](const Attrs& a, const ir::Exprs& in) { return f(get(a), in); };
   return OpDef{
       std::move(s.name),
       std::move(s.doc),
@@ -143,6 +162,8 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       [get, f = s.compute](const Attrs& a, const te::Tensors& in, const Type& out) { return f(get(a), in, out); },
       std::move(shape),
       std::move(checked),
+      std::move(gradient),
+      std::move(definition),
       s.by_executor,
       nullptr,
       std::move(s.oracle),

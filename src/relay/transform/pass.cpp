@@ -33,6 +33,8 @@ static const std::vector<std::string>& option_names() {
                                                  "fold_constant.max_elements",
                                                  "fuse_ops.max_group",
                                                  "fuse_ops.reduce_epilogue",
+                                                 "gradient.seed",
+                                                 "gradient.straight",
                                                  "limit_width.max_width"};
   return names;
 }

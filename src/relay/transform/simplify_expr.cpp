@@ -108,6 +108,13 @@ Expr build(const Term& term, const Letters& letters, const Type& type, const Spa
     const Expr& e = letters.at(term.name);
     return e->type && equal(e->type, type) ? e : nullptr;
   }
+  if (term.kind == Term::Number) {
+    const TensorType* scalar = as<TensorType>(type);
+    if (!scalar || !scalar->shape.empty()) return nullptr;
+    const Expr number = constant(term.number, scalar->dtype);
+    number->type = type;
+    return number;
+  }
   Exprs args;
   Types types;
   for (const Term& t : term.args) {

@@ -85,8 +85,7 @@ class Joiner {
         for (int array : *arrays) mention(array);
       if (plan_.groups[g].when >= 0) mention(plan_.groups[g].when);
       // What depends on constants only is computed once, when the program is built.
-      bool varies = false;
-      for (int p : plan_.groups[g].params) varies |= plan_.arrays[p].kind == Array::Kind::Input || lives_[p].varies;
+      const bool varies = depends_on_inputs(plan_.groups[g]);
       for (int o : plan_.groups[g].outputs) lives_[o].written = true, lives_[o].varies |= varies;
     }
     for (const Array& a : plan_.arrays)
@@ -123,6 +122,18 @@ class Joiner {
     size_t first = SIZE_MAX, last = 0;
     bool written = false, varies = false, returned = false;
   };
+
+  // Whether elements of what varies are read; of some parameters only the shape is.
+  bool depends_on_inputs(const PlannedGroup& g) const {
+    std::set<const te::TensorNode*> read;
+    for (const te::Tensor& t : te::topological(g.te.outputs)) read.insert(t.get());
+    for (size_t p = 0; p < g.params.size(); ++p) {
+      const int array = g.params[p];
+      if (read.count(g.te.params[p].get()) && (plan_.arrays[array].kind == Array::Kind::Input || lives_[array].varies))
+        return true;
+    }
+    return false;
+  }
 
   int64_t bytes(int array) const {
     int64_t bytes = plan_.arrays[array].dtype.bytes();

@@ -1,6 +1,6 @@
 // The annotations, which compute nothing: out = data. Each is a mark for whoever reads or rewrites the program; the one
 // thing they do here is to keep the operators on both sides out of one kernel.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -30,6 +30,7 @@ OpDef identity(const char* name, const char* doc, const char* attrs_name, const 
                     .compute = [](const A&, const te::Tensors& in, const Type&) -> te::Tensors {
                       return {elementwise("identity", in[0], [&](const Exprs& i) { return (*in[0])(i); })};
                     },
+                    .gradient = [](const A&, const Adjoint& of) -> ir::Exprs { return {of.gradient}; },
                     .oracle = "data",
                     .examples = {{.inputs = {"(3, 5)"}, .attrs = attrs, .symbolic = {"(n, 5)"}, .ulps = 0},
                                  {.inputs = {"(4,) int32"}, .attrs = attrs, .low = -9, .high = 9, .ulps = 0}}},

@@ -1,6 +1,6 @@
 // zeros, ones: out[i] = 0 (1).  full: out[i] = fill_value.  zeros_like, ones_like, full_like: the shape and type of
 // data.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -54,6 +54,7 @@ OpDef filled_like(const char* name, const char* doc, int64_t value, const char* 
        .compute = [name, value](const NoAttrs&, const te::Tensors& in, const Type&) -> te::Tensors {
          return {elementwise(name, in[0], [&](const Exprs&) { return imm(value, in[0]->dtype); })};
        },
+       .gradient = [](const NoAttrs&, const Adjoint&) -> ir::Exprs { return {nullptr}; },
        .oracle = oracle,
        .examples = {{.inputs = {"(2, 3)"}, .symbolic = {"(n, m)"}}, {.inputs = {"(2, 3) int32"}, .ulps = 0}}});
 }
@@ -97,6 +98,9 @@ OpDef full() {
        .fusion = Fusion::Elementwise,
        .infer = infer_full,
        .compute = [](const InitOpAttrs&, const te::Tensors& in, const Type& out) { return spread(in[0], out); },
+       .gradient = [](const InitOpAttrs&, const Adjoint& of) -> ir::Exprs {
+         return {grad::converted_as(grad::call("sum", {of.gradient}), of.output, of.inputs[0])};
+       },
        .oracle = "fill_value.expand(output_shape)",
        .examples = {{.inputs = {"()"}, .attrs = "shape=[2, 3]"},
                     {.inputs = {"() int32"}, .attrs = "shape=[4], dtype=\"int64\"", .low = -9, .high = 9}},
@@ -112,6 +116,9 @@ OpDef full_like() {
        .fusion = Fusion::Elementwise,
        .infer = infer_full_like,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return spread(in[1], out); },
+       .gradient = [](const NoAttrs&, const Adjoint& of) -> ir::Exprs {
+         return {nullptr, grad::converted_as(grad::call("sum", {of.gradient}), of.output, of.inputs[1])};
+       },
        .oracle = "fill_value.expand(data.shape).to(data.dtype)",
        .examples = {{.inputs = {"(2, 3)", "()"}, .symbolic = {"(n, m)", "()"}}},
        .rejects = {{{"(2, 3)", "(1,)"}, "", "C1"}}});

@@ -2,6 +2,7 @@
 // gather_nd: out[y.., x..] = data[y.. (batch_dims of them), indices[0, y..], .., indices[M - 1, y..], x..]
 //
 // Indices below zero count from the end; others outside of data are refused.
+#include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 
 namespace relay::ops {
@@ -102,6 +103,18 @@ te::Tensors compute_nd(const GatherNDAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
+ir::Exprs gradient(const GatherAttrs& a, const Adjoint& of) {
+  return {grad::call("scatter_elements", {grad::zeros_like(of.inputs[0]), of.inputs[1], of.gradient},
+                     {{"axis", a.axis}, {"reduction", "add"}}),
+          nullptr};
+}
+
+ir::Exprs gradient_nd(const GatherNDAttrs& a, const Adjoint& of) {
+  if (a.batch_dims != 0) return {};
+  return {grad::call("scatter_nd", {grad::zeros_like(of.inputs[0]), of.inputs[1], of.gradient}, {{"mode", "add"}}),
+          nullptr};
+}
+
 }  // namespace
 
 OpDef gather() {
@@ -113,6 +126,7 @@ OpDef gather() {
        .infer = infer,
        .compute = compute,
        .checked = checked,
+       .gradient = gradient,
        .oracle = "torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices).long())",
        .examples =
            {{.inputs = {"(3, 5)", "(3, 4) int64"},
@@ -139,6 +153,7 @@ OpDef gather_nd() {
        .infer = infer_nd,
        .compute = compute_nd,
        .checked = checked_nd,
+       .gradient = gradient_nd,
        .oracle = "gather_nd(data, indices, batch_dims)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},

@@ -5,6 +5,7 @@
 // updates take one place, the last is kept. Indices below zero count from the end; others outside of data are refused.
 //
 // Updates are done one after the other, in the order in which they are stored; along other axes they are independent.
+#include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 #include "relay/op/loops.h"
 
@@ -208,6 +209,41 @@ te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Typ
   return {converted(te::program("scatter", data->shape, held.dtype(), batch, loops), data->dtype)};
 }
 
+// What is added flows to data and updates. What is replaced flows to updates alone, to the last one of a place: the
+// updates' numbers are scattered and gathered too, and those that come back are of updates that lasted.
+ir::Expr numbers(const ir::Expr& updates) {
+  const ir::Expr ones = grad::call("cast", {grad::call("ones_like", {updates})}, {{"dtype", DType::int64()}});
+  return grad::shaped_as(grad::call("cumsum", {ones}), updates);
+}
+ir::Expr as_integers(const ir::Expr& data) {
+  return grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}});
+}
+ir::Expr where_lasted(const ir::Expr& numbers, const ir::Expr& came_back, const ir::Expr& gradient) {
+  return grad::call("where", {grad::call("equal", {numbers, came_back}), gradient, grad::zeros_like(gradient)});
+}
+
+ir::Exprs gradient(const ScatterElementsAttrs& a, const Adjoint& of) {
+  const ir::Expr &indices = of.inputs[1], &dy = of.gradient;
+  if (a.reduction != "add" && a.reduction != "update") return {};
+  const AttrValues along = {{"axis", a.axis}};
+  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], came = grad::call("gather", {dy, indices}, along);
+  if (a.reduction == "add") return {dy, nullptr, came};
+  const ir::Expr ids = numbers(updates),
+                 last = grad::call("scatter_elements", {as_integers(data), indices, ids}, along);
+  return {grad::call("scatter_elements", {dy, indices, grad::zeros_like(updates)}, along), nullptr,
+          where_lasted(ids, grad::call("gather", {last, indices}, along), came)};
+}
+
+ir::Exprs gradient_nd(const ScatterNDAttrs& a, const Adjoint& of) {
+  const ir::Expr &indices = of.inputs[1], &dy = of.gradient;
+  if (a.mode != "add" && a.mode != "update") return {};
+  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], came = grad::call("gather_nd", {dy, indices});
+  if (a.mode == "add") return {dy, nullptr, came};
+  const ir::Expr ids = numbers(updates), last = grad::call("scatter_nd", {as_integers(data), indices, ids});
+  return {grad::call("scatter_nd", {dy, indices, grad::zeros_like(updates)}), nullptr,
+          where_lasted(ids, grad::call("gather_nd", {last, indices}), came)};
+}
+
 }  // namespace
 
 OpDef scatter_elements() {
@@ -221,6 +257,7 @@ OpDef scatter_elements() {
        .infer = infer,
        .compute = compute,
        .checked = checked,
+       .gradient = gradient,
        .oracle = "scatter_elements(data, indices, updates, axis, reduction)",
        .examples =
            {{.inputs = {"(3, 5)", "(2, 4) int64", "(2, 4)"}, .attrs = "axis=1", .low = -5, .high = 4},
@@ -260,6 +297,7 @@ OpDef scatter_nd() {
        .infer = infer_nd,
        .compute = compute_nd,
        .checked = checked_nd,
+       .gradient = gradient_nd,
        .oracle = "scatter_nd(data, indices, updates, mode)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64", "(6, 3)"},

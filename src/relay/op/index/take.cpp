@@ -4,6 +4,7 @@
 // mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
 // outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside
 // of data.
+#include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 #include "relay/op/shape/reshape.h"
 
@@ -78,6 +79,57 @@ te::Tensors compute(const TakeAttrs& a, const te::Tensors& in, const Type& out) 
   })};
 }
 
+// The extent of an axis, as a number of the indices' type.
+ir::Expr extent_of(const ir::Expr& data, size_t axis, const ir::Expr& indices) {
+  const Dim& extent = grad::tensor(data).shape[axis];
+  if (scalar::is_int(extent)) return grad::number(static_cast<double>(extent->ivalue), indices);
+  const ir::Expr shape = grad::call("shape_of", {data}, {{"dtype", grad::tensor(indices).dtype}});
+  return grad::call("take", {shape, ir::constant(static_cast<double>(axis), DType::int64())}, {{"axis", int64_t{0}}});
+}
+// That of the flattened data.
+ir::Expr elements_of(const ir::Expr& data, const ir::Expr& indices) {
+  ir::Expr product = grad::number(1, indices);
+  for (size_t d = 0; d < grad::tensor(data).shape.size(); ++d)
+    product = grad::times(std::move(product), extent_of(data, d, indices));
+  return product;
+}
+
+// Each slice of dy is added to the one of data that it came from.
+ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  if (a.batch_dims != 0) return {};
+  const int64_t rank = a.axis ? grad::rank(data) : 1, axis = a.axis ? positive_axis(*a.axis, rank) : 0,
+                places = grad::rank(of.inputs[1]);
+  ir::Expr indices = of.inputs[1];
+  if (a.mode != "checked") {
+    const ir::Expr extent = a.axis ? extent_of(data, static_cast<size_t>(axis), indices) : elements_of(data, indices);
+    if (a.mode == "wrap")
+      indices = grad::call("floor_mod", {indices, extent});
+    else
+      indices =
+          grad::call("maximum", {grad::call("minimum", {indices, grad::minus(extent, grad::number(1, of.inputs[1]))}),
+                                 grad::number(0, of.inputs[1])});
+  }
+  // The indexed axes in front: data's (axis, others..), dy's (places.., others..).
+  Ints data_order = {axis}, dy_order, back(static_cast<size_t>(rank));
+  for (int64_t d = 0; d < places; ++d) dy_order.push_back(axis + d);
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d == axis) continue;
+    data_order.push_back(d), dy_order.push_back(d < axis ? d : d + places - 1);
+  }
+  for (size_t d = 0; d < data_order.size(); ++d) back[static_cast<size_t>(data_order[d])] = static_cast<int64_t>(d);
+  auto ordered = [&](ir::Expr t, const Ints& order) {
+    return axis == 0 ? t : grad::call("transpose", {std::move(t)}, {{"axes", order}});
+  };
+  const ir::Expr zeros = grad::zeros_like(data), flat = grad::call("reshape", {zeros}, {{"newshape", Ints{-1}}});
+  const ir::Expr sums =
+      grad::call("scatter_nd",
+                 {a.axis ? ordered(zeros, data_order) : flat,
+                  grad::call("expand_dims", {indices}, {{"axis", int64_t{0}}}), ordered(of.gradient, dy_order)},
+                 {{"mode", "add"}});
+  return {a.axis ? ordered(sums, back) : grad::shaped_as(sums, data), nullptr};
+}
+
 }  // namespace
 
 OpDef take() {
@@ -89,6 +141,7 @@ OpDef take() {
        .infer = infer,
        .compute = compute,
        .checked = checked,
+       .gradient = gradient,
        .oracle = "take(data, indices, batch_dims, axis, mode)",
        .examples =
            {{.inputs = {"(6, 4)", "(3,) int64"},

@@ -1,5 +1,5 @@
 // trilu: out[.., y, x] = data[.., y, x] where x - y >= k (upper) or x - y <= k (lower), else 0
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -27,6 +27,10 @@ te::Tensors compute(const TriluAttrs& a, const te::Tensors& in, const Type&) {
   })};
 }
 
+ir::Exprs gradient(const TriluAttrs& a, const Adjoint& of) {
+  return {grad::call("trilu", {of.gradient, of.inputs[1]}, {{"upper", a.upper}}), nullptr};
+}
+
 }  // namespace
 
 OpDef trilu() {
@@ -37,6 +41,7 @@ OpDef trilu() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "(torch.triu if upper else torch.tril)(data, int(k))",
        .examples = {{.inputs = {"(4, 5)", "() int64"}, .symbolic = {"(n, m)", "() int64"}},
                     {.inputs = {"(2, 5, 4)", "() int32"}, .attrs = "upper=False", .low = -2, .high = 2}},

@@ -1,6 +1,6 @@
 // The functions of two numbers with broadcasting: out[i] = f(lhs[i], rhs[i]). Shapes are aligned at the last axis; an
 // axis of extent 1 is read at 0 for every i. One row a function.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -71,6 +71,65 @@ const Row rows[] = {
      "torch.fmod(lhs, rhs)", false, 0.5, 9},
 };
 
+// The gradients of both inputs, of the result's shape.
+using grad::Value;
+using Slopes = std::array<Value, 2> (*)(const Value& x, const Value& y, const Value& out, const Value& dy);
+
+// To the one that is chosen; half to each where they are equal.
+std::array<Value, 2> to_the_chosen(const char* chosen, const Value& x, const Value& y, const Value& dy) {
+  auto share = [&](const char* test, const Value& a, const Value& b) {
+    return grad::call("cast", {grad::call(test, {a, b})}, {{"dtype", grad::tensor(dy).dtype}});
+  };
+  const Value half = grad::times(dy, grad::number(0.5, dy)), ties = grad::times(half, share("equal", x, y));
+  return {grad::plus(grad::times(dy, share(chosen, x, y)), ties),
+          grad::plus(grad::times(dy, share(chosen, y, x)), ties)};
+}
+
+// x to the power of y: y x^(y-1), and out log(x), which is 0 where x is.
+std::array<Value, 2> slopes_of_power(const Value& x, const Value& y, const Value& out, const Value& dy) {
+  const Value of_x = grad::times(y, grad::call("power", {x, grad::minus(y, grad::number(1, y))})),
+              log = grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), grad::call("log", {x}),
+                                         grad::zeros_like(x)});
+  return {grad::times(dy, of_x), grad::times(dy, grad::times(out, log))};
+}
+
+// x - y q: q, the rounded quotient, is flat.
+template <const char* const* quotient>
+std::array<Value, 2> slopes_of_remainder(const Value& x, const Value& y, const Value&, const Value& dy) {
+  return {dy, grad::negated(grad::times(dy, grad::call(*quotient, {x, y})))};
+}
+const char* const floor_divide = "floor_divide";
+const char* const trunc_divide = "trunc_divide";
+
+const struct {
+  const char* name;
+  Slopes slope;
+} slopes[] = {
+    {"add", [](auto&, auto&, auto&, auto& dy) { return std::array{dy, dy}; }},
+    {"divide",
+     [](auto&, auto& y, auto& out, auto& dy) {
+       const Value of_x = grad::over(dy, y);
+       return std::array{of_x, grad::negated(grad::times(of_x, out))};
+     }},
+    {"floor_divide", nullptr},
+    {"floor_mod", slopes_of_remainder<&floor_divide>},
+    {"maximum", [](auto& x, auto& y, auto&, auto& dy) { return to_the_chosen("greater", x, y, dy); }},
+    {"minimum", [](auto& x, auto& y, auto&, auto& dy) { return to_the_chosen("less", x, y, dy); }},
+    {"mod", slopes_of_remainder<&trunc_divide>},
+    {"multiply", [](auto& x, auto& y, auto&, auto& dy) { return std::array{grad::times(dy, y), grad::times(dy, x)}; }},
+    {"power", slopes_of_power},
+    {"subtract", [](auto&, auto&, auto&, auto& dy) { return std::array{dy, grad::negated(dy)}; }},
+    {"trunc_divide", nullptr},
+    {"trunc_mod", slopes_of_remainder<&trunc_divide>},
+};
+
+ir::Exprs gradient(Slopes f, const Adjoint& of) {
+  if (!f) return {Value(), Value()};
+  const Value &x = of.inputs[0], &y = of.inputs[1];
+  const std::array<Value, 2> both = f(x, y, of.output, of.gradient);
+  return {grad::summed_to(both[0], x, of.output), grad::summed_to(both[1], y, of.output)};
+}
+
 Result<Type> infer(const Row& row, const Types& in) {
   RELAY_ASSIGN(const TensorType* lhs, tensor_input(in, 0, "lhs"));
   RELAY_ASSIGN(const TensorType* rhs, tensor_input(in, 1, "rhs"));
@@ -106,6 +165,9 @@ OpDef operator_of(const Row& row) {
        .compute = [&row](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(row, in, out); },
        .oracle = row.oracle,
        .examples = {}});
+  for (const auto& [name, slope] : slopes)
+    if (std::string(row.name) == name)
+      def.gradient = [f = slope](const Attrs&, const Adjoint& of) { return gradient(f, of); };
   std::string t = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
   auto example = [&](std::string lhs, std::string rhs, std::vector<std::string> symbolic) {
     for (std::string& s : symbolic) s += t;

@@ -1,6 +1,6 @@
 // cast: out[i] = data[i] in another element type. Floats become integers by dropping the fraction, out of range ones
 // the nearest integer of the type; anything but zero becomes true.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -34,6 +34,15 @@ te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out)
   return {elementwise("cast", in[0], [&](const Exprs& i) { return converted_value((*in[0])(i), dtype_of(out)); })};
 }
 
+// Of floats that stay floats.
+template <class A>
+ir::Exprs gradient(const A&, const Adjoint& of) {
+  ir::Exprs gradients(of.inputs.size());
+  if (grad::tensor(of.inputs[0]).dtype.is_float())
+    gradients[0] = grad::converted_as(of.gradient, of.output, of.inputs[0]);
+  return gradients;
+}
+
 }  // namespace
 
 OpDef cast() {
@@ -44,6 +53,7 @@ OpDef cast() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient<CastAttrs>,
        .oracle = "data.to(getattr(torch, dtype))",
        .examples =
            {{.inputs = {"(3, 5)"}, .attrs = "dtype=\"int32\"", .symbolic = {"(n, m)"}, .low = -9, .high = 9, .ulps = 0},
@@ -61,6 +71,7 @@ OpDef cast_like() {
        .fusion = Fusion::Elementwise,
        .infer = infer_like,
        .compute = compute_like,
+       .gradient = gradient<NoAttrs>,
        .oracle = "data.to(dtype_like.dtype)",
        .examples = {{.inputs = {"(3, 5)", "(2,) int32"}, .symbolic = {"(n, m)", "(2,) int32"}, .low = -9, .high = 9}}});
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -43,6 +43,14 @@ te::Tensors compute(const ClipAttrs& a, const te::Tensors& in, const Type&) {
   })};
 }
 
+// As it is within the range, ends included.
+ir::Exprs gradient(const ClipAttrs& a, const Adjoint& of) {
+  const ir::Expr& x = of.inputs[0];
+  const ir::Expr inside = grad::call("logical_and", {grad::call("greater_equal", {x, grad::number(a.a_min, x)}),
+                                                     grad::call("less_equal", {x, grad::number(a.a_max, x)})});
+  return {grad::call("where", {inside, of.gradient, grad::zeros_like(of.gradient)})};
+}
+
 }  // namespace
 
 OpDef clip() {
@@ -53,6 +61,7 @@ OpDef clip() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.clamp(data, a_min, a_max)",
        .examples = {{.inputs = {"(3, 5, 7)"}, .attrs = "a_min=-0.5f, a_max=0.25f", .symbolic = {"(n, 5, m)"}},
                     {.inputs = {"(4, 5) int32"}, .attrs = "a_min=0f, a_max=6f", .low = -9, .high = 9, .ulps = 0}},

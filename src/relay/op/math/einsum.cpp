@@ -7,7 +7,7 @@
 #include <cctype>
 #include <map>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -111,6 +111,35 @@ te::Tensors compute(const EinsumAttrs& a, const te::Tensors& in, const Type& out
   return {converted(te::reduce("einsum", shape_of(out), extents, Combiner::Sum, product_at), dtype_of(out))};
 }
 
+// Of each input: the einsum of dy with the other inputs that has the input's letters, spread along those that only it
+// has. Not where a letter stands twice in an input.
+ir::Exprs gradient(const EinsumAttrs& a, const Adjoint& of) {
+  const Equation e = *parse(a.equation);
+  ir::Exprs gradients;
+  for (size_t k = 0; k < e.terms.size(); ++k) {
+    std::string front = e.out, letters;
+    ir::Exprs inputs = {of.gradient};
+    for (size_t other = 0; other < e.terms.size(); ++other)
+      if (other != k)
+        front += "," + e.terms[other], inputs.push_back(ir::get(of.inputs[0], static_cast<int64_t>(other)));
+    Ints alone;
+    for (size_t d = 0; d < e.terms[k].size(); ++d) {
+      const char c = e.terms[k][d];
+      if (std::count(e.terms[k].begin(), e.terms[k].end(), c) > 1) return {};
+      if (front.find(c) == std::string::npos)
+        alone.push_back(static_cast<int64_t>(d));
+      else
+        letters += c;
+    }
+    ir::Expr gradient = grad::call("einsum", {ir::tuple(std::move(inputs))}, {{"equation", front + "->" + letters}});
+    if (!alone.empty())
+      gradient = grad::call("broadcast_to_like", {grad::with_axes(std::move(gradient), alone, false),
+                                                  ir::get(of.inputs[0], static_cast<int64_t>(k))});
+    gradients.push_back(std::move(gradient));
+  }
+  return {ir::tuple(std::move(gradients))};
+}
+
 }  // namespace
 
 OpDef einsum() {
@@ -121,6 +150,7 @@ OpDef einsum() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.einsum(equation, *data)",
        .examples = {{.inputs = {"[(3, 5), (5, 4)]"},
                      .attrs = "equation=\"ij,jk->ik\"",

@@ -1,8 +1,8 @@
 // The functions of one number, element by element: out[i] = f(data[i]), computed in float32 for the half precisions.
-// One row a function.
+// One row a function, with its derivative where it has one.
 #include <numbers>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -18,6 +18,67 @@ struct Row {
   const char* oracle;
   double low = -2, high = 2;  // of the example's values
   bool test = false;          // the result is bool
+};
+
+using grad::Value;
+using Slope = Value (*)(const Value& x, const Value& y, const Value& dy);  // y = f(x); null: flat, no gradient
+
+Value one(const Value& x) { return grad::number(1, x); }
+Value square(const Value& x) { return grad::times(x, x); }
+Value rsqrt(Value x) { return grad::call("rsqrt", {std::move(x)}); }
+Value scaled(const Value& dy, const Value& x, double factor) { return grad::times(dy, grad::number(factor, x)); }
+Value slope_of_log(const Value& x, const Value& dy, double base_log) {
+  return grad::over(dy, base_log == 1 ? x : grad::times(x, grad::number(base_log, x)));
+}
+Value slope_of_exp(const Value&, const Value& y, const Value& dy) { return grad::times(dy, y); }
+Value slope_of_erf(const Value& x, const Value&, const Value& dy) {
+  return scaled(grad::times(dy, grad::call("exp", {grad::negated(square(x))})), x, 2 * std::numbers::inv_sqrtpi);
+}
+Value slope_of_tanh(const Value& x, const Value& y, const Value& dy) {
+  return grad::times(dy, grad::minus(one(x), square(y)));
+}
+
+const struct {
+  const char* name;
+  Slope slope;
+} slopes[] = {
+    {"abs", [](auto& x, auto&, auto& dy) { return grad::times(dy, grad::call("sign", {x})); }},
+    {"acos",
+     [](auto& x, auto&, auto& dy) { return grad::negated(grad::times(dy, rsqrt(grad::minus(one(x), square(x))))); }},
+    {"acosh", [](auto& x, auto&, auto& dy) { return grad::times(dy, rsqrt(grad::minus(square(x), one(x)))); }},
+    {"asin", [](auto& x, auto&, auto& dy) { return grad::times(dy, rsqrt(grad::minus(one(x), square(x)))); }},
+    {"asinh", [](auto& x, auto&, auto& dy) { return grad::times(dy, rsqrt(grad::plus(square(x), one(x)))); }},
+    {"atan", [](auto& x, auto&, auto& dy) { return grad::over(dy, grad::plus(square(x), one(x))); }},
+    {"atanh", [](auto& x, auto&, auto& dy) { return grad::over(dy, grad::minus(one(x), square(x))); }},
+    {"ceil", nullptr},
+    {"copy", [](auto&, auto&, auto& dy) { return dy; }},
+    {"cos", [](auto& x, auto&, auto& dy) { return grad::negated(grad::times(dy, grad::call("sin", {x}))); }},
+    {"cosh", [](auto& x, auto&, auto& dy) { return grad::times(dy, grad::call("sinh", {x})); }},
+    {"erf", slope_of_erf},
+    {"exp", slope_of_exp},
+    {"fast_erf", slope_of_erf},
+    {"fast_exp", slope_of_exp},
+    {"fast_tanh", slope_of_tanh},
+    {"floor", nullptr},
+    {"log", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, 1); }},
+    {"log10", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, std::numbers::ln10); }},
+    {"log2", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, std::numbers::ln2); }},
+    {"negative", [](auto&, auto&, auto& dy) { return grad::negated(dy); }},
+    // As it is 0 at 0, and where data is NaN.
+    {"nn.relu",
+     [](auto& x, auto&, auto& dy) {
+       return grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), dy, grad::zeros_like(dy)});
+     }},
+    {"round", nullptr},
+    {"rsqrt", [](auto& x, auto& y, auto& dy) { return scaled(grad::times(dy, grad::times(y, square(y))), x, -0.5); }},
+    {"sigmoid", [](auto& x, auto& y, auto& dy) { return grad::times(dy, grad::times(y, grad::minus(one(x), y))); }},
+    {"sign", nullptr},
+    {"sin", [](auto& x, auto&, auto& dy) { return grad::times(dy, grad::call("cos", {x})); }},
+    {"sinh", [](auto& x, auto&, auto& dy) { return grad::times(dy, grad::call("cosh", {x})); }},
+    {"sqrt", [](auto& x, auto& y, auto& dy) { return grad::over(scaled(dy, x, 0.5), y); }},
+    {"tan", [](auto& x, auto& y, auto& dy) { return grad::times(dy, grad::plus(square(y), one(x))); }},
+    {"tanh", slope_of_tanh},
+    {"trunc", nullptr},
 };
 
 template <UnaryOp op>
@@ -140,6 +201,11 @@ OpDef operator_of(const Row& row) {
        },
        .oracle = row.oracle,
        .examples = {}});
+  for (const auto& [name, slope] : slopes)
+    if (std::string(row.name) == name)
+      def.gradient = [f = slope](const Attrs&, const Adjoint& of) -> ir::Exprs {
+        return {f ? f(of.inputs[0], of.output, of.gradient) : Value()};
+      };
   std::string type = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
   def.examples = {{.inputs = {"(3, 5, 7)" + type}, .symbolic = {"(n, 5, m)" + type}, .low = row.low, .high = row.high},
                   {.inputs = {"()" + type}, .low = row.low, .high = row.high}};

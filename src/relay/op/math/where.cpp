@@ -1,5 +1,5 @@
 // where: out[i] = condition[i] ? x[i] : y[i], with broadcasting. A condition of numbers holds where they are not zero.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -24,6 +24,12 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   })};
 }
 
+ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
+  const ir::Expr &condition = of.inputs[0], &dy = of.gradient, none = grad::zeros_like(dy);
+  return {nullptr, grad::summed_to(grad::call("where", {condition, dy, none}), of.inputs[1], of.output),
+          grad::summed_to(grad::call("where", {condition, none, dy}), of.inputs[2], of.output)};
+}
+
 }  // namespace
 
 OpDef where() {
@@ -34,6 +40,7 @@ OpDef where() {
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.where(condition != 0, x, y)",
        .examples =
            {{.inputs = {"(3, 5) bool", "(3, 5)", "(3, 5)"},

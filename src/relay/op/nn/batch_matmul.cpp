@@ -1,5 +1,6 @@
 // nn.batch_matmul: out[b, m, n] = sum(k) tensor_a[b, m, k] * tensor_b[b, k, n], either perhaps given transposed; a
 // batch of one is used for every b.
+#include "relay/op/gradient.h"
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
@@ -46,6 +47,21 @@ te::Tensors compute(const BatchMatmulAttrs& a, const te::Tensors& in, const Type
   return nn::contraction("batch_matmul", out, in[0], in[1], in[0]->shape[a.transpose_a ? 1 : 2], a_at, b_at);
 }
 
+// For out = A B: dA = dy B', dB = A' dy; of a transposed one the transposed. A batch of one gets the sum of all.
+ir::Exprs gradient(const BatchMatmulAttrs& m, const Adjoint& of) {
+  const ir::Expr &a = of.inputs[0], &b = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, a);
+  auto product = [](const ir::Expr& left, bool transpose_a, const ir::Expr& right, bool transpose_b) {
+    return grad::call("nn.batch_matmul", {left, right}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  };
+  const ir::Expr da = m.transpose_a ? product(b, m.transpose_b, dy, true) : product(dy, false, b, !m.transpose_b);
+  const ir::Expr db = m.transpose_b ? product(dy, true, a, m.transpose_a) : product(a, !m.transpose_a, dy, false);
+  auto one = [](const ir::Expr& t) { return scalar::is_int(grad::tensor(t).shape[0], 1); };
+  auto summed = [&](const ir::Expr& gradient, const ir::Expr& t, const ir::Expr& other) {
+    return one(t) && !one(other) ? grad::call("collapse_sum_like", {gradient, t}) : gradient;
+  };
+  return {summed(da, a, b), summed(db, b, a)};
+}
+
 }  // namespace
 
 OpDef nn_batch_matmul() {
@@ -57,6 +73,7 @@ OpDef nn_batch_matmul() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.matmul(tensor_a.mT if transpose_a else tensor_a, tensor_b.mT if transpose_b else tensor_b)",
        .examples = {{.inputs = {"(2, 3, 5)", "(2, 5, 7)"}, .symbolic = {"(b, m, k)", "(b, k, n)"}},
                     {.inputs = {"(2, 3, 5)", "(1, 7, 5)"},

@@ -1,5 +1,5 @@
 // nn.bias_add: out[.., c, ..] = data[.., c, ..] + bias[c]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -31,6 +31,10 @@ te::Tensors compute(const BiasAddAttrs& a, const te::Tensors& in, const Type&) {
   return {elementwise("bias_add", in[0], [&](const Exprs& i) { return (*in[0])(i) + (*in[1])({i[axis]}); })};
 }
 
+ir::Exprs gradient(const BiasAddAttrs& a, const Adjoint& of) {
+  return {of.gradient, grad::call("sum", {of.gradient}, {{"axis", Ints{a.axis}}, {"exclude", true}})};
+}
+
 }  // namespace
 
 OpDef nn_bias_add() {
@@ -42,6 +46,7 @@ OpDef nn_bias_add() {
        .infer = infer,
        .complete = [](const BiasAddAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
+       .gradient = gradient,
        .oracle = "data + along(bias, axis, data.ndim)",
        .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
                     {.inputs = {"(2, 5, 3)", "(3,)"}, .attrs = "axis=-1", .symbolic = {"(n, m, 3)", "(3,)"}}},

@@ -135,4 +135,58 @@ std::string conv_oracle(size_t axes) {
                 axes, letters);
 }
 
+namespace {
+
+// The gradient of a three-dimensional convolution's weight, itself one: of data, channels and batch exchanged, with dy
+// as the weight and strides and dilation exchanged. Where the last rows of data were not read it is too long.
+ir::Expr weight_gradient_3d(const ConvAttrs& a, const ir::Expr& x, const ir::Expr& w, const ir::Expr& dy) {
+  const Ints exchanged = {1, 0, 2, 3, 4}, strides = per_axis(a.strides, 3), dilation = per_axis(a.dilation, 3);
+  auto turned = [&](const ir::Expr& t) { return grad::call("transpose", {t}, {{"axes", exchanged}}); };
+  const ir::Expr sum = grad::call("nn.conv3d", {turned(x), turned(dy)},
+                                  {{"strides", dilation}, {"dilation", strides}, {"padding", a.padding}});
+  Ints begin(3, 0), end;
+  for (size_t d = 2; d < 5; ++d) end.push_back(grad::tensor(w).shape[d]->ivalue);
+  return turned(grad::call("strided_slice", {sum}, {{"begin", begin}, {"end", end}, {"axes", Ints{2, 3, 4}}}));
+}
+
+}  // namespace
+
+ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
+  const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
+  const Dims &in = grad::tensor(x).shape, &kernel = grad::tensor(w).shape, &out = grad::tensor(of.output).shape;
+  const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
+  const Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes),
+             pad = padding_sides(a.padding, axes);
+  // Of a weight with an output channel of each group only, (groups, multiplier, ..), no transposed one is.
+  if (!agree(kernel[at.o], out[at.out_c])) return {};
+  Ints extents, behind;  // of the kernel; rows at the end of data that no window reaches
+  for (size_t d = 0; d < axes; ++d) {
+    const Dim& k = kernel[at.k[d]];
+    if (!scalar::is_int(k)) return {};
+    const Dim rest = scalar::simplify(in[at.s[d]] + (pad[d] + pad[axes + d] - dilation[d] * (k->ivalue - 1) - 1) -
+                                      (out[at.out_s[d]] - 1) * strides[d]);
+    if (!scalar::is_int(rest) && strides[d] > 1) return {};
+    extents.push_back(k->ivalue), behind.push_back(scalar::is_int(rest) ? rest->ivalue : 0);
+  }
+  const std::string out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
+  std::string transposed_kernel = a.kernel_layout;  // what was the output is the input
+  std::swap(transposed_kernel[at.o], transposed_kernel[at.i]);
+  const AttrValues window = {{"strides", strides}, {"padding", pad}, {"dilation", dilation}, {"groups", a.groups}};
+  AttrValues of_data = window, of_weight = window;
+  of_data.insert(of_data.end(), {{"output_padding", behind},
+                                 {"data_layout", out_layout},
+                                 {"kernel_layout", transposed_kernel},
+                                 {"out_layout", a.data_layout}});
+  const ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose", {dy, w}, of_data);
+  if (axes == 3) {
+    if (a.groups != 1 || out_layout != "NCDHW" || a.data_layout != "NCDHW" || a.kernel_layout != "OIDHW") return {};
+    return {dx, weight_gradient_3d(a, x, w, dy)};
+  }
+  of_weight.insert(of_weight.end(), {{"kernel_size", extents},
+                                     {"data_layout", out_layout},
+                                     {"kernel_layout", a.data_layout},
+                                     {"out_layout", a.kernel_layout}});
+  return {dx, grad::call("nn.conv2d_backward_weight", {dy, x}, of_weight)};
+}
+
 }  // namespace relay::op::nn

@@ -7,7 +7,7 @@
 // OI and these for the weight.
 #pragma once
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::op::nn {
 
@@ -56,6 +56,8 @@ struct ConvOf : ConvAttrs {
 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out);
+// Of two or three axes; nothing where sizes that must be numbers are not known.
+ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of);
 // The expected value, for OpSpec::oracle.
 std::string conv_oracle(size_t axes);
 
@@ -73,6 +75,7 @@ OpSpec<ConvOf<axes>> conv_spec() {
   spec.compute = [](const ConvOf<axes>& a, const te::Tensors& in, const Type& out) {
     return compute_conv(axes, a, in, out);
   };
+  if (axes > 1) spec.gradient = [](const ConvOf<axes>& a, const Adjoint& of) { return conv_gradient(axes, a, of); };
   spec.oracle = conv_oracle(axes);
   return spec;
 }

@@ -1,4 +1,5 @@
 // nn.dense: out[.., o] = sum(k) data[.., k] * weight[o, k]
+#include "relay/op/gradient.h"
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
@@ -49,6 +50,17 @@ te::Tensors compute(const DenseAttrs&, const te::Tensors& in, const Type& out) {
   return nn::contraction("dense", out, in[0], in[1], in[1]->shape[1], data_at, weight_at);
 }
 
+// dy times the weight, and the transposed dy times data, both as matrices.
+ir::Exprs gradient(const DenseAttrs&, const Adjoint& of) {
+  const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
+  auto matrix = [&](const ir::Expr& t, const Dim& columns) {
+    return grad::rank(x) == 2 ? t : grad::call("reshape", {t}, {{"newshape", Dims{dim(-1), columns}}});
+  };
+  const Dims& shape = grad::tensor(w).shape;
+  return {grad::call("nn.matmul", {dy, w}),
+          grad::call("nn.matmul", {matrix(dy, shape[0]), matrix(x, shape[1])}, {{"transpose_a", true}})};
+}
+
 }  // namespace
 
 OpDef nn_dense() {
@@ -60,6 +72,7 @@ OpDef nn_dense() {
        .infer = infer,
        .complete = complete,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "data @ weight.T",
        .examples = {{.inputs = {"(3, 5)", "(7, 5)"}, .symbolic = {"(n, k)", "(7, k)"}},
                     {.inputs = {"(2, 3, 8)", "(4, 8)"}, .attrs = "units=4", .symbolic = {"(n, m, 8)", "(4, 8)"}},

@@ -1,5 +1,5 @@
 // nn.dropout, in inference: (out, mask) = (data, ones)
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -20,6 +20,10 @@ te::Tensors compute(const DropoutAttrs&, const te::Tensors& in, const Type&) {
           elementwise("mask", in[0], [&](const Exprs&) { return imm(1, in[0]->dtype); })};
 }
 
+ir::Expr definition(const DropoutAttrs&, const ir::Exprs& in) {
+  return ir::tuple({in[0], grad::call("ones_like", {in[0]})});
+}
+
 }  // namespace
 
 OpDef nn_dropout() {
@@ -30,6 +34,7 @@ OpDef nn_dropout() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "(data, torch.ones_like(data))",
        .examples = {{.inputs = {"(3, 5)"}, .attrs = "rate=0.1f", .symbolic = {"(n, m)"}}}},
       "DropoutAttrs");

@@ -1,4 +1,5 @@
 // nn.global_avg_pool2d, nn.global_max_pool2d: out[n, c, 0, 0] = mean (maximum) over y, x of data[n, c, y, x]
+#include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -45,6 +46,12 @@ te::Tensors compute(const GlobalPool2DAttrs& a, const te::Tensors& in, const Typ
   return {converted(t, data->dtype)};
 }
 
+ir::Expr definition(const GlobalPool2DAttrs& a, const ir::Exprs& in, bool mean) {
+  if (!a.out_layout.empty() && a.out_layout != a.layout) return nullptr;
+  const Ints axes = {static_cast<int64_t>(a.layout.find('H')), static_cast<int64_t>(a.layout.find('W'))};
+  return grad::call(mean ? "mean" : "max", {in[0]}, {{"axis", axes}, {"keepdims", true}});
+}
+
 OpDef global_pool(const char* name, const char* doc, const char* torch_name, bool mean) {
   return define<GlobalPool2DAttrs>(
       {.name = name,
@@ -54,6 +61,7 @@ OpDef global_pool(const char* name, const char* doc, const char* torch_name, boo
        .infer = infer,
        .compute = [mean](const GlobalPool2DAttrs& a, const te::Tensors& in,
                          const Type& out) { return compute(a, in, out, mean); },
+       .definition = [mean](const GlobalPool2DAttrs& a, const ir::Exprs& in) { return definition(a, in, mean); },
        .oracle = format("order({}(order(data, layout, 'NCHW'), (2, 3), keepdim=True), 'NCHW', out_layout or layout)",
                         torch_name),
        .examples = {{.inputs = {"(2, 3, 5, 7)"}, .symbolic = {"(n, c, h, w)"}},

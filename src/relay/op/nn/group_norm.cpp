@@ -59,6 +59,25 @@ te::Tensors compute(const GroupNormAttrs& a, const te::Tensors& in, const Type& 
   })};
 }
 
+// Normalised with the channels split into groups, then scaled and shifted.
+ir::Expr definition(const GroupNormAttrs& a, const ir::Exprs& in) {
+  const int64_t rank = grad::rank(in[0]), axis = positive_axis(a.axis, rank);
+  Ints axes, split;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d == axis)
+      split.insert(split.end(), {-4, a.num_groups, -1});
+    else
+      split.push_back(0);
+  }
+  for (int64_t d = 1; d <= rank; ++d)
+    if (d != axis) axes.push_back(d);
+  const ir::Expr grouped = grad::call("reshape", {in[0]}, {{"newshape", split}}),
+                 normal = nn::normalization(grouped, axes, grad::number(a.epsilon, in[0]), nullptr, nullptr);
+  ir::Expr out = grad::shaped_as(normal, in[0]);
+  if (a.scale) out = grad::times(std::move(out), grad::along(in[1], axis, rank));
+  return a.center ? grad::plus(std::move(out), grad::along(in[2], axis, rank)) : out;
+}
+
 }  // namespace
 
 OpDef nn_group_norm() {
@@ -70,6 +89,7 @@ OpDef nn_group_norm() {
        .infer = infer,
        .complete = [](const GroupNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
+       .definition = definition,
        .oracle = "F.group_norm(data.movedim(axis, 1), num_groups, gamma if scale else None, beta if center else None, "
                  "epsilon).movedim(1, axis)",
        .examples = {{.inputs = {"(2, 6, 4, 5)", "(6,)", "(6,)"},

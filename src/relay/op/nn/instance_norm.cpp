@@ -25,14 +25,26 @@ Result<Type> infer(const InstanceNormAttrs& a, const Types& in) {
   return in[0];
 }
 
-te::Tensors compute(const InstanceNormAttrs& a, const te::Tensors& in, const Type&) {
-  int64_t rank = static_cast<int64_t>(in[0]->shape.size()), axis = positive_axis(a.axis, rank);
+// All but the batch and the channels.
+Ints normalised_axes(int64_t axis, int64_t rank) {
   Ints axes;
   for (int64_t d = 1; d < rank; ++d)
     if (d != axis) axes.push_back(d);
+  return axes;
+}
+
+te::Tensors compute(const InstanceNormAttrs& a, const te::Tensors& in, const Type&) {
+  const int64_t rank = static_cast<int64_t>(in[0]->shape.size()), axis = positive_axis(a.axis, rank);
   auto scale_at = [axis](const Exprs& i) { return Exprs{i[static_cast<size_t>(axis)]}; };
-  return {nn::normalized("instance_norm", in[0], axes, a.epsilon, a.scale ? in[1] : te::Tensor(),
+  return {nn::normalized("instance_norm", in[0], normalised_axes(axis, rank), a.epsilon, a.scale ? in[1] : te::Tensor(),
                          a.center ? in[2] : te::Tensor(), scale_at)};
+}
+
+ir::Expr definition(const InstanceNormAttrs& a, const ir::Exprs& in) {
+  const int64_t rank = grad::rank(in[0]), axis = positive_axis(a.axis, rank);
+  auto along = [&](const ir::Expr& values) { return grad::along(values, axis, rank); };
+  return nn::normalization(in[0], normalised_axes(axis, rank), grad::number(a.epsilon, in[0]),
+                           a.scale ? along(in[1]) : ir::Expr(), a.center ? along(in[2]) : ir::Expr());
 }
 
 }  // namespace
@@ -46,6 +58,7 @@ OpDef nn_instance_norm() {
        .infer = infer,
        .complete = [](const InstanceNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
+       .definition = definition,
        .oracle = "F.instance_norm(data.movedim(axis, 1), None, None, gamma if scale else None, beta if center else "
                  "None, eps=epsilon).movedim(1, axis)",
        .examples = {{.inputs = {"(2, 3, 4, 5)", "(3,)", "(3,)"}, .symbolic = {"(n, 3, h, w)", "(3,)", "(3,)"}},

@@ -1,4 +1,5 @@
 // nn.l2_normalize: out = data / sqrt(max(sum over axis of data^2, eps))
+#include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -40,6 +41,12 @@ te::Tensors compute(const L2NormalizeAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
+ir::Expr definition(const L2NormalizeAttrs& a, const ir::Exprs& in) {
+  const ir::Expr& data = in[0];
+  const ir::Expr squares = grad::call("sum", {grad::times(data, data)}, {{"axis", a.axis}, {"keepdims", true}});
+  return grad::over(data, grad::call("sqrt", {grad::call("maximum", {squares, grad::number(a.eps, data)})}));
+}
+
 }  // namespace
 
 OpDef nn_l2_normalize() {
@@ -50,6 +57,7 @@ OpDef nn_l2_normalize() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "data / reduced(torch.sum, data * data, axis, True, False).clamp(min=eps).sqrt()",
        .examples = {{.inputs = {"(3, 10)"}, .attrs = "eps=0.001f, axis=[1]", .symbolic = {"(n, m)"}},
                     {.inputs = {"(2, 3, 4, 5)"}, .attrs = "eps=0.5f, axis=[1, -1]", .symbolic = {"(n, 3, h, w)"}},

@@ -28,6 +28,13 @@ te::Tensors compute(const LayerNormAttrs& a, const te::Tensors& in, const Type&)
                          a.center ? in[2] : te::Tensor(), scale_at)};
 }
 
+ir::Expr definition(const LayerNormAttrs& a, const ir::Exprs& in) {
+  const int64_t rank = grad::rank(in[0]);
+  auto along = [&](const ir::Expr& values) { return grad::along(values, a.axis, rank); };
+  return nn::normalization(in[0], {positive_axis(a.axis, rank)}, grad::number(a.epsilon, in[0]),
+                           a.scale ? along(in[1]) : ir::Expr(), a.center ? along(in[2]) : ir::Expr());
+}
+
 }  // namespace
 
 OpDef nn_layer_norm() {
@@ -39,6 +46,7 @@ OpDef nn_layer_norm() {
        .infer = infer,
        .complete = [](const LayerNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
+       .definition = definition,
        .oracle = "(data - data.mean(axis, True)) / torch.sqrt(data.var(axis, False, keepdim=True) + epsilon)"
                  " * (along(gamma, axis, data.ndim) if scale else 1) + (along(beta, axis, data.ndim) if center else 0)",
        .examples = {{.inputs = {"(3, 10)", "(10,)", "(10,)"}, .symbolic = {"(n, m)", "(m,)", "(m,)"}},

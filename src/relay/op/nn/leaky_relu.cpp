@@ -1,5 +1,5 @@
 // nn.leaky_relu: out[i] = data[i] > 0 ? data[i] : alpha * data[i]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -23,6 +23,12 @@ te::Tensors compute(const LeakyReluAttrs& a, const te::Tensors& in, const Type&)
   })};
 }
 
+ir::Exprs gradient(const LeakyReluAttrs& a, const Adjoint& of) {
+  const ir::Expr &x = of.inputs[0], &dy = of.gradient;
+  return {grad::call("where",
+                     {grad::call("greater", {x, grad::number(0, x)}), dy, grad::times(dy, grad::number(a.alpha, x))})};
+}
+
 }  // namespace
 
 OpDef nn_leaky_relu() {
@@ -33,6 +39,7 @@ OpDef nn_leaky_relu() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "F.leaky_relu(data, alpha)",
        .examples = {{.inputs = {"(3, 5, 7)"}, .symbolic = {"(n, 5, m)"}}, {.inputs = {"(4,)"}, .attrs = "alpha=0.1f"}},
        .rejects = {{{"(2,) int32"}, "", "C1"}}},

@@ -6,6 +6,7 @@
 //
 // nn.nll_loss gives l, its sum, or with "mean" its sum divided by that of the weights; where a target is ignore_index,
 // l and the weight are 0.
+#include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -37,6 +38,13 @@ te::Tensors compute(const te::Tensors& in, bool logits) {
   })};
 }
 
+// -sum(log(x) y) / N
+ir::Expr definition(const ir::Exprs& in, bool logits) {
+  const ir::Expr &x = in[0], product = grad::times(logits ? x : grad::call("log", {x}), in[1]);
+  const ir::Expr rows = grad::call("sum", {product}, {{"axis", Ints{0}}, {"exclude", true}});
+  return grad::negated(grad::call("mean", {rows}));
+}
+
 OpDef cross_entropy(const char* name, const char* doc, const char* oracle, bool logits) {
   return define<NoAttrs>(
       {.name = name,
@@ -46,11 +54,13 @@ OpDef cross_entropy(const char* name, const char* doc, const char* oracle, bool 
        .fusion = Fusion::Reduce,
        .infer = infer,
        .compute = [logits](const NoAttrs&, const te::Tensors& in, const Type&) { return compute(in, logits); },
+       .definition = [logits](const NoAttrs&, const ir::Exprs& in) { return definition(in, logits); },
        .oracle = oracle,
        .examples = {{.inputs = {"(4, 7)", "(4, 7)"}, .symbolic = {"(n, m)", "(n, m)"}, .low = 0.1},
                     {.inputs = {"(2, 3, 5)", "(2, 3, 5)"}, .low = 0.1}},
-       .rejects = {
-           {{"(2, 3)", "(2,)"}, "", "C1"}, {{"()", "()"}, "", "C1"}, {{"(2, 3) int32", "(2, 3) int32"}, "", "C2"}}});
+       .rejects = {{{"(2, 3)", "(2,)"}, "", "C1"},
+                   {{"()", "()"}, "", "C1"},
+                   {{"(2, 3) int32", "(2, 3) int32"}, "", "C2"}}});
 }
 
 struct NLLLossAttrs {
@@ -115,6 +125,27 @@ te::Tensors compute_nll(const NLLLossAttrs& a, const te::Tensors& in, const Type
   return {te::compute("nll_loss", {}, [&](const Exprs& i) { return cast(dtype, divide((*sum)(i), (*all)(i))); })};
 }
 
+// -predictions * weights at the targets, which a mask of ones and zeros picks.
+ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
+  const ir::Expr &predictions = in[0], &targets = in[1], &weights = in[2];
+  const int64_t rank = grad::rank(predictions), axis = rank == 1 ? 0 : 1;
+  const Dim& classes = grad::tensor(predictions).shape[static_cast<size_t>(axis)];
+  if (!scalar::is_int(classes)) return nullptr;
+  const DType dtype = grad::tensor(predictions).dtype;
+  const ir::Expr one = grad::number(1, predictions), zero = grad::number(0, predictions);
+  ir::Expr mask =
+      grad::call("one_hot", {targets, one, zero}, {{"depth", classes->ivalue}, {"axis", axis}, {"dtype", dtype}});
+  const ir::Expr counts =
+      grad::call("not_equal", {targets, grad::number(static_cast<double>(a.ignore_index), targets)});
+  mask = grad::times(mask,
+                     grad::call("expand_dims", {grad::call("cast", {counts}, {{"dtype", dtype}})}, {{"axis", axis}}));
+  mask = grad::times(mask, grad::along(weights, axis, rank));
+  const ir::Expr losses = grad::negated(grad::times(predictions, mask));
+  if (a.reduction == "none") return grad::call("sum", {losses}, {{"axis", Ints{axis}}});
+  const ir::Expr sum = grad::call("sum", {losses});
+  return a.reduction == "sum" ? sum : grad::over(sum, grad::call("sum", {mask}));
+}
+
 }  // namespace
 
 OpDef nn_cross_entropy() {
@@ -137,6 +168,7 @@ OpDef nn_nll_loss() {
        .fusion = Fusion::OutputFusable,
        .infer = infer_nll,
        .compute = compute_nll,
+       .definition = definition_of_nll,
        .oracle = "F.nll_loss(predictions, targets.long(), weights, ignore_index=ignore_index, reduction=reduction)",
        .examples = {{.inputs = {"(6, 4)", "(6,) int64", "(4,)"},
                      .symbolic = {"(n, c)", "(n,) int64", "(c,)"},

@@ -1,4 +1,5 @@
 // nn.matmul: out[.., m, n] = sum(k) tensor_a[.., m, k] * tensor_b[k, n], either of them perhaps given transposed.
+#include "relay/op/gradient.h"
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
@@ -57,6 +58,22 @@ te::Tensors compute(const MatmulAttrs& a, const te::Tensors& in, const Type& out
   return nn::contraction("matmul", out, in[0], in[1], in[1]->shape[a.transpose_b ? 1 : 0], a_at, b_at);
 }
 
+// For out = A B: dA = dy B', dB = A' dy; of a transposed one the transposed.
+ir::Exprs gradient(const MatmulAttrs& m, const Adjoint& of) {
+  const ir::Expr &a = of.inputs[0], &b = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, a);
+  const int64_t rank = grad::rank(a);
+  auto matrix = [&](ir::Expr t, const Dim& columns) {
+    return rank == 2 ? t : grad::call("reshape", {std::move(t)}, {{"newshape", Dims{dim(-1), columns}}});
+  };
+  const ir::Expr da = grad::call("nn.matmul", {dy, b}, {{"transpose_b", !m.transpose_b}});
+  const Dims& shape = grad::tensor(b).shape;
+  const ir::Expr rows = matrix(m.transpose_a ? grad::transposed(a, rank) : a, shape[m.transpose_b ? 1 : 0]),
+                 dy_rows = matrix(dy, shape[m.transpose_b ? 0 : 1]);
+  const ir::Expr db = m.transpose_b ? grad::call("nn.matmul", {dy_rows, rows}, {{"transpose_a", true}})
+                                    : grad::call("nn.matmul", {rows, dy_rows}, {{"transpose_a", true}});
+  return {m.transpose_a ? grad::transposed(da, rank) : da, db};
+}
+
 }  // namespace
 
 OpDef nn_matmul() {
@@ -69,6 +86,7 @@ OpDef nn_matmul() {
        .infer = infer,
        .complete = complete,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "(tensor_a.mT if transpose_a else tensor_a) @ (tensor_b.T if transpose_b else tensor_b)",
        .examples = {{.inputs = {"(3, 5)", "(5, 7)"}, .symbolic = {"(m, k)", "(k, n)"}},
                     {.inputs = {"(5, 3)", "(7, 5)"},

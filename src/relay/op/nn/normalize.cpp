@@ -38,6 +38,16 @@ te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes
   });
 }
 
+ir::Expr normalization(const ir::Expr& data, const Ints& axes, const ir::Expr& epsilon, const ir::Expr& gamma,
+                       const ir::Expr& beta) {
+  const AttrValues over_axes = {{"axis", axes}, {"keepdims", true}};
+  const ir::Expr centred = grad::minus(data, grad::call("mean", {data}, over_axes));
+  const ir::Expr variance = grad::call("mean", {grad::times(centred, centred)}, over_axes);
+  ir::Expr out = grad::times(centred, grad::call("rsqrt", {grad::plus(variance, epsilon)}));
+  if (gamma) out = grad::times(std::move(out), gamma);
+  return beta ? grad::plus(std::move(out), beta) : out;
+}
+
 Status check_normalization(const Types& in, int64_t axis) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(int64_t at, normal_axis("C1", axis, rank(data)));

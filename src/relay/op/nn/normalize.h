@@ -1,7 +1,7 @@
 // Normalisation to mean 0 and variance 1 over some axes, shared by layer, instance and group normalisation.
 #pragma once
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::op::nn {
 
@@ -11,6 +11,11 @@ namespace relay::op::nn {
 te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes, double epsilon,
                       const te::Tensor& gamma, const te::Tensor& beta,
                       const std::function<Exprs(const Exprs& i)>& scale_at);
+
+// The same in operators, for OpSpec::definition; epsilon a number of data's type, gamma and beta null or what
+// broadcasts with data.
+ir::Expr normalization(const ir::Expr& data, const Ints& axes, const ir::Expr& epsilon, const ir::Expr& gamma,
+                       const ir::Expr& beta);
 
 // Constraints that the three share: (C1) the axis exists, (C2) floats of one type, (C3) gamma and beta are one value
 // for each index of the axis.

@@ -4,7 +4,7 @@
 // dyn.nn.pad: the same, pad_width a tensor.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -119,6 +119,17 @@ te::Tensors compute_dynamic(const DynPadAttrs& a, const te::Tensors& in, const T
   })};
 }
 
+// What lies inside; the value gets what lies around.
+ir::Exprs gradient(const PadAttrs& a, const Adjoint& of) {
+  if (a.pad_mode != "constant") return {};
+  IntLists inside;
+  for (const Ints& width : a.pad_width) inside.push_back({-width[0], -width[1]});
+  const ir::Expr &dy = of.gradient, &value = of.inputs[1];
+  const ir::Expr dx = grad::call("nn.pad", {dy, grad::number(0, of.inputs[0])}, {{"pad_width", inside}});
+  const ir::Expr around = grad::minus(grad::call("sum", {dy}), grad::call("sum", {dx}));
+  return {dx, grad::rank(value) == 0 ? around : grad::shaped_as(around, value)};
+}
+
 }  // namespace
 
 OpDef nn_pad() {
@@ -129,6 +140,7 @@ OpDef nn_pad() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "pad(data, pad_width, pad_mode, pad_val)",
        .examples = {{.inputs = {"(3, 4)", "()"}, .attrs = "pad_width=[[1, 2], [0, 3]]", .symbolic = {"(n, m)", "()"}},
                     {.inputs = {"(2, 5, 4)", "()"},

@@ -1,4 +1,5 @@
 // nn.max_pool2d, nn.avg_pool2d: pools along H and W; the formulas are those of pool.h.
+#include "relay/op/gradient.h"
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
@@ -41,17 +42,30 @@ std::vector<Reject> rejects() {
           {{"(1, 3, 2, 8)"}, "pool_size=[3, 3]", "C5"}};
 }
 
+op::AttrValues values(const nn::PoolAttrs& a) {
+  return {{"pool_size", a.pool_size}, {"strides", a.strides},       {"dilation", a.dilation},  {"padding", a.padding},
+          {"layout", a.layout},       {"out_layout", a.out_layout}, {"ceil_mode", a.ceil_mode}};
+}
+
 }  // namespace
 
 OpDef nn_max_pool2d() {
   op::OpSpec<nn::MaxPoolOf<2>> spec = nn::max_pool_spec<2>("nn.max_pool2d");
   spec.examples = examples(""), spec.rejects = rejects();
+  spec.gradient = [](const nn::MaxPoolOf<2>& a, const Adjoint& of) -> ir::Exprs {
+    return {grad::call("nn.max_pool2d_grad", {of.gradient, of.inputs[0]}, values(a))};
+  };
   return define<nn::MaxPoolOf<2>>(std::move(spec), "MaxPool2DAttrs");
 }
 
 OpDef nn_avg_pool2d() {
   op::OpSpec<nn::AvgPoolOf<2>> spec = nn::avg_pool_spec<2>("nn.avg_pool2d");
   spec.examples = examples(", count_include_pad=True"), spec.rejects = rejects();
+  spec.gradient = [](const nn::AvgPoolOf<2>& a, const Adjoint& of) -> ir::Exprs {
+    op::AttrValues attrs = values(a);
+    attrs.push_back({"count_include_pad", a.count_include_pad});
+    return {grad::call("nn.avg_pool2d_grad", {of.gradient, of.inputs[0]}, attrs)};
+  };
   return define<nn::AvgPoolOf<2>>(std::move(spec), "AvgPool2DAttrs");
 }
 

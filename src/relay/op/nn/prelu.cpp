@@ -1,5 +1,5 @@
 // nn.prelu: out[.., c, ..] = data[.., c, ..] > 0 ? data[.., c, ..] : alpha[c] * data[.., c, ..]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -35,6 +35,15 @@ te::Tensors compute(const PReluAttrs& a, const te::Tensors& in, const Type&) {
   })};
 }
 
+// max(x, 0) + alpha min(x, 0), alpha along the axis.
+ir::Expr definition(const PReluAttrs& a, const ir::Exprs& in) {
+  const ir::Expr &x = in[0], &alpha = in[1];
+  const ir::Expr slope =
+      scalar::is_int(grad::tensor(alpha).shape[0], 1) ? alpha : grad::along(alpha, a.axis, grad::rank(x));
+  return grad::plus(grad::call("nn.relu", {x}),
+                    grad::times(slope, grad::negated(grad::call("nn.relu", {grad::negated(x)}))));
+}
+
 }  // namespace
 
 OpDef nn_prelu() {
@@ -46,6 +55,7 @@ OpDef nn_prelu() {
        .infer = infer,
        .complete = [](const PReluAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
+       .definition = definition,
        .oracle = "torch.where(data > 0, data, along(alpha, axis, data.ndim) * data)",
        .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
                     {.inputs = {"(2, 3, 4)", "(4,)"}, .attrs = "axis=-1"},

@@ -2,7 +2,7 @@
 // nn.log_softmax:  out[.., i, ..] = x[i] - m - log(sum(k) exp(x[k] - m))
 //
 // in stages: the maximum, the exponentials, their sum, the result. Half precisions are computed in float32.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -48,6 +48,16 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, bool logarithm
   return {out};
 }
 
+// y (dy - sum(y dy)); of the logarithm: dy - exp(y) sum(dy).
+ir::Exprs gradient(const SoftmaxAttrs& a, const Adjoint& of, bool logarithm) {
+  const ir::Expr &y = of.output, &dy = of.gradient;
+  auto sum = [&](ir::Expr t) {
+    return grad::call("sum", {std::move(t)}, {{"axis", Ints{a.axis}}, {"keepdims", true}});
+  };
+  if (logarithm) return {grad::minus(dy, grad::times(grad::call("exp", {y}), sum(dy)))};
+  return {grad::times(y, grad::minus(dy, sum(grad::times(y, dy))))};
+}
+
 OpDef softmax(const char* name, const char* doc, const char* oracle, bool logarithm) {
   return define<SoftmaxAttrs>(
       {.name = name,
@@ -57,6 +67,7 @@ OpDef softmax(const char* name, const char* doc, const char* oracle, bool logari
        .infer = infer,
        .compute = [logarithm](const SoftmaxAttrs& a, const te::Tensors& in,
                               const Type&) { return compute(a, in, logarithm); },
+       .gradient = [logarithm](const SoftmaxAttrs& a, const Adjoint& of) { return gradient(a, of, logarithm); },
        .oracle = oracle,
        .examples = {{.inputs = {"(3, 10)"}, .symbolic = {"(n, m)"}, .low = -5, .high = 5},
                     {.inputs = {"(2, 5, 4)"}, .attrs = "axis=1", .symbolic = {"(n, c, 4)"}, .low = -5, .high = 5},

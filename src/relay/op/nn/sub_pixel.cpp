@@ -2,7 +2,7 @@
 //   DCR: out[n, c, y, x] = data[n, ((y % b) * b + x % b) * C' + c, y // b, x // b]
 //   CRD: out[n, c, y, x] = data[n, c * b^2 + (y % b) * b + x % b, y // b, x // b]
 // nn.space_to_depth: out[n, (i * b + j) * C + c, y, x] = data[n, c, y * b + i, x * b + j]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -75,6 +75,12 @@ te::Tensors compute_to_depth(const SubPixelAttrs& a, const te::Tensors& in, cons
   })};
 }
 
+// The other one; it has no order of its own but "DCR".
+ir::Exprs gradient(const char* back, const SubPixelAttrs& a, const Adjoint& of) {
+  if (a.mode != "DCR") return {};
+  return {grad::call(back, {of.gradient}, {{"block_size", a.block_size}, {"layout", a.layout}})};
+}
+
 }  // namespace
 
 OpDef nn_depth_to_space() {
@@ -85,6 +91,7 @@ OpDef nn_depth_to_space() {
        .fusion = Fusion::Injective,
        .infer = infer_to_space,
        .compute = compute_to_space,
+       .gradient = [](const SubPixelAttrs& a, const Adjoint& of) { return gradient("nn.space_to_depth", a, of); },
        .oracle = "order(depth_to_space(order(data, layout, 'NCHW'), block_size, mode), 'NCHW', layout)",
        .examples = {{.inputs = {"(2, 8, 3, 4)"}, .attrs = "block_size=2", .symbolic = {"(n, 8, h, w)"}},
                     {.inputs = {"(1, 18, 2, 3)"}, .attrs = "block_size=3, mode=\"CRD\"", .symbolic = {"(n, 18, h, w)"}},
@@ -104,6 +111,7 @@ OpDef nn_space_to_depth() {
        .fusion = Fusion::Injective,
        .infer = infer_to_depth,
        .compute = compute_to_depth,
+       .gradient = [](const SubPixelAttrs& a, const Adjoint& of) { return gradient("nn.depth_to_space", a, of); },
        .oracle = "order(space_to_depth(order(data, layout, 'NCHW'), block_size), 'NCHW', layout)",
        .examples = {{.inputs = {"(2, 3, 4, 6)"}, .attrs = "block_size=2"},
                     {.inputs = {"(1, 6, 4, 2)"},

@@ -2,7 +2,7 @@
 // that of data: out[i] = sum of data[j] over all j that broadcasting reads i for
 //
 // The shape of the result is that of another tensor, or the values of one.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -78,6 +78,11 @@ te::Tensors compute(const te::Tensor& data, const Type& out) {
   return {converted(te::reduce("collapse_sum", to, taps, Combiner::Sum, value), data->dtype)};
 }
 
+template <class A>
+ir::Exprs gradient(const A&, const Adjoint& of) {
+  return {grad::call("broadcast_to_like", {of.gradient, of.inputs[0]}), nullptr};
+}
+
 }  // namespace
 
 OpDef collapse_sum_like() {
@@ -88,6 +93,7 @@ OpDef collapse_sum_like() {
        .fusion = Fusion::Reduce,
        .infer = infer_like,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in[0], out); },
+       .gradient = gradient<NoAttrs>,
        .oracle = "data.sum_to_size(collapse_type.shape)",
        .examples = {{.inputs = {"(2, 3, 4)", "(3, 1)"}, .symbolic = {"(n, m, 4)", "(m, 1)"}},
                     {.inputs = {"(2, 3)", "(2, 3)"}, .symbolic = {"(n, 3)", "(n, 3)"}},
@@ -106,6 +112,7 @@ OpDef collapse_sum_to() {
        .infer = infer_to,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in[0], out); },
        .shape = shape,
+       .gradient = gradient<NoAttrs>,
        .oracle = "data.sum_to_size([int(n) for n in shape])",
        .examples = {{.inputs = {"(2, 1, 2)", "(2,) int64"}, .low = 1, .high = 1},
                     {.inputs = {"(3, 1)", "(2,) int32"}, .low = 1, .high = 1}},

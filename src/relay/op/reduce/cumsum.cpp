@@ -3,6 +3,7 @@
 //
 // One scan from the first element to the last. Along another axis than the last one all elements of a row are carried,
 // so that memory is read in its order.
+#include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -76,6 +77,15 @@ te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out
   return {converted(sum, dtype_of(out))};
 }
 
+// Of a sum: the same from the other end.
+ir::Exprs gradient(const ScanopAttrs& a, const Adjoint& of) {
+  const ir::Expr &x = of.inputs[0], dy = grad::converted_as(of.gradient, of.output, x);
+  const int64_t axis = a.axis.value_or(0);
+  auto reversed = [&](ir::Expr t) { return grad::call("reverse", {std::move(t)}, {{"axis", axis}}); };
+  const ir::Expr sum = reversed(grad::call("cumsum", {reversed(dy)}, {{"axis", axis}, {"exclusive", a.exclusive}}));
+  return {a.axis ? sum : grad::shaped_as(sum, x)};
+}
+
 OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combiner) {
   return define<ScanopAttrs>(
       {.name = name,
@@ -85,6 +95,7 @@ OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combi
        .infer = infer,
        .compute = [combiner](const ScanopAttrs& a, const te::Tensors& in,
                              const Type& out) { return compute(a, in, out, combiner); },
+       .gradient = combiner == Combiner::Sum ? gradient : decltype(OpSpec<ScanopAttrs>::gradient)(),
        .oracle = oracle,
        .examples = {{.inputs = {"(3, 11)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(5, 2, 3)"}, .attrs = "axis=-3, exclusive=True", .symbolic = {"(n, 2, 3)"}},

@@ -1,5 +1,6 @@
 // The reductions: out[rest] = combine over the reduced axes of data[rest, reduced]. One row an operator. axis None
 // means all axes; exclude reduces the axes that are not named; keepdims keeps reduced axes with extent 1.
+#include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -52,17 +53,50 @@ te::Tensors compute(const Row& row, const ReduceAttrs& a, const te::Tensors& in,
   return {converted(t, data->dtype)};
 }
 
+// What a reduction gives each element that it saw, dy and the result standing where they broadcast with data.
+ir::Exprs gradient(const Row& row, const ReduceAttrs& a, const Adjoint& of) {
+  const ir::Expr& x = of.inputs[0];
+  const Ints axes = *reduce::axes("", a.axis, a.exclude, grad::rank(x));
+  ir::Expr dy = grad::with_axes(of.gradient, axes, a.keepdims), y = grad::with_axes(of.output, axes, a.keepdims);
+  if (row.combiner == Combiner::Sum)
+    return {grad::call("broadcast_to_like", {row.mean ? grad::over(dy, grad::count(x, axes)) : dy, x})};
+  if (row.combiner == Combiner::Prod) {  // along one axis: the product of those in front times that of those behind
+    const AttrValues along = {{"axis", axes[0]}, {"exclusive", true}};
+    auto reversed = [&](ir::Expr t) { return grad::call("reverse", {std::move(t)}, {{"axis", axes[0]}}); };
+    return {grad::times(
+        dy, grad::times(grad::call("cumprod", {x}, along), reversed(grad::call("cumprod", {reversed(x)}, along))))};
+  }
+  // To the greatest (least); in equal parts where there are several.
+  const ir::Expr chosen = grad::call("cast", {grad::call("equal", {x, y})}, {{"dtype", grad::tensor(x).dtype}});
+  return {grad::times(grad::over(dy, grad::call("sum", {chosen}, {{"axis", axes}, {"keepdims", true}})), chosen)};
+}
+
+// A product along several axes is one along the last of them, and so on.
+ir::Expr one_by_one(const ReduceAttrs& a, const ir::Exprs& in) {
+  const Ints axes = *reduce::axes("", a.axis, a.exclude, grad::rank(in[0]));
+  if (axes.size() < 2) return nullptr;
+  ir::Expr value = in[0];
+  for (size_t k = axes.size(); k-- > 0;)
+    value = grad::call("prod", {std::move(value)}, {{"axis", Ints{axes[k]}}, {"keepdims", a.keepdims}});
+  return value;
+}
+
 OpDef operator_of(const Row& row) {
-  OpDef def = define<ReduceAttrs>({.name = row.name,
-                                   .doc = row.doc,
-                                   .inputs = {{"data", "any shape"}},
-                                   .fusion = Fusion::Reduce,
-                                   .infer = [&row](const ReduceAttrs& a, const Types& in) { return infer(row, a, in); },
-                                   .compute = [&row](const ReduceAttrs& a, const te::Tensors& in,
-                                                     const Type& out) { return compute(row, a, in, out); },
-                                   .oracle = row.oracle,
-                                   .examples = {}},
-                                  "ReduceAttrs");
+  OpDef def =
+      define<ReduceAttrs>({.name = row.name,
+                           .doc = row.doc,
+                           .inputs = {{"data", "any shape"}},
+                           .fusion = Fusion::Reduce,
+                           .infer = [&row](const ReduceAttrs& a, const Types& in) { return infer(row, a, in); },
+                           .compute = [&row](const ReduceAttrs& a, const te::Tensors& in,
+                                             const Type& out) { return compute(row, a, in, out); },
+                           .gradient = [&row](const ReduceAttrs& a, const Adjoint& of) { return gradient(row, a, of); },
+                           .definition = one_by_one,
+                           .oracle = row.oracle,
+                           .examples = {}},
+                          "ReduceAttrs");
+  if (logical(row)) def.gradient = nullptr;
+  if (row.combiner != Combiner::Prod) def.definition = nullptr;
   std::string t = logical(row) ? " bool" : "";
   double low = logical(row) ? 0 : -1;
   def.examples = {

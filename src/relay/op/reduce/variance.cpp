@@ -1,5 +1,6 @@
 // variance: out[rest] = sum over the reduced axes of (data - mean)^2 / count, where mean is that of data with keepdims.
 // With unbiased the count is one less.
+#include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -46,6 +47,17 @@ te::Tensors compute(const VarianceAttrs& a, const te::Tensors& in, const Type& o
   return {converted(reduce::scaled(sum, product(extents(data, axes)) - (a.unbiased ? 1 : 0)), data->dtype)};
 }
 
+// The mean of the squares of data - mean.
+ir::Expr definition(const VarianceAttrs& a, const ir::Exprs& in) {
+  const ir::Expr &data = in[0], distance = grad::minus(data, in[1]);
+  const Ints axes = *reduce::axes("", a.axis, a.exclude, grad::rank(data));
+  const ir::Expr sum = grad::call("sum", {grad::times(distance, distance)}, {{"axis", axes}, {"keepdims", true}});
+  ir::Expr count = grad::count(data, axes);
+  if (a.unbiased) count = grad::minus(count, grad::number(1, data));
+  ir::Expr value = grad::over(sum, count);
+  return a.keepdims ? value : grad::call("squeeze", {std::move(value)}, {{"axis", axes}});
+}
+
 }  // namespace
 
 OpDef variance() {
@@ -56,6 +68,7 @@ OpDef variance() {
        .fusion = Fusion::Reduce,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "reduced(torch.sum, (data - mean) ** 2, axis, keepdims, exclude) / (data.numel() // mean.numel() - "
                  "int(unbiased))",
        .examples = {{.inputs = {"(3, 5, 7)", "(3, 1, 7)"}, .attrs = "axis=[1]", .symbolic = {"(n, k, 7)", "(n, 1, 7)"}},

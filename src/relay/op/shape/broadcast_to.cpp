@@ -1,5 +1,5 @@
 // broadcast_to: out[i] = data[i], an axis of extent 1 (or missing in front) read at 0 for every i
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -58,6 +58,13 @@ te::Tensors stretched(const te::Tensor& data, const Type& out) {
       te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) { return (*data)(broadcast_indices(data, i)); })};
 }
 
+template <class A>
+ir::Exprs gradient(const A&, const Adjoint& of) {
+  ir::Exprs gradients(of.inputs.size());
+  gradients[0] = grad::call("collapse_sum_like", {of.gradient, of.inputs[0]});
+  return gradients;
+}
+
 }  // namespace
 
 OpDef broadcast_to() {
@@ -68,6 +75,7 @@ OpDef broadcast_to() {
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .compute = [](const BroadcastToAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
+       .gradient = gradient<BroadcastToAttrs>,
        .oracle = "data.expand(output_shape)",
        .examples = {{.inputs = {"(3, 1)"}, .attrs = "shape=[2, 3, 4]"},
                     {.inputs = {"()"}, .attrs = "shape=[2, 3]"},
@@ -84,6 +92,7 @@ OpDef broadcast_to_like() {
        .fusion = Fusion::Broadcast,
        .infer = infer_like,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
+       .gradient = gradient<NoAttrs>,
        .oracle = "data.expand(broadcast_type.shape)",
        .examples = {{.inputs = {"(3, 1)", "(2, 3, 4)"}, .symbolic = {"(n, 1)", "(m, n, 4)"}}},
        .rejects = {{{"(3,)", "(2, 4)"}, "", "C1"}}});

@@ -1,6 +1,6 @@
 // concatenate: the tensors one behind the other along an axis:  out[.., i, ..] = k-th tensor[.., i - begin(k), ..]
 // stack: the tensors side by side along a new axis:             out[.., k, ..] = k-th tensor[..]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -81,6 +81,31 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
+// The slices that each tensor stands for.
+ir::Exprs gradient(const ConcatenateAttrs& a, const Adjoint& of) {
+  const Types& parts = as<TupleType>(of.inputs[0]->type)->fields;
+  const int64_t axis = positive_axis(a.axis, grad::rank(of.output));
+  Ints cuts;
+  int64_t end = 0;
+  for (size_t k = 0; k + 1 < parts.size(); ++k) {
+    const Dim& extent = shape_of(parts[k])[static_cast<size_t>(axis)];
+    if (!scalar::is_int(extent)) return {};
+    cuts.push_back(end += extent->ivalue);
+  }
+  if (cuts.empty()) return {ir::tuple({of.gradient})};
+  return {grad::call("split", {of.gradient}, {{"indices_or_sections", cuts}, {"axis", axis}})};
+}
+
+ir::Exprs gradient_of_stack(const StackAttrs& a, const Adjoint& of) {
+  const int64_t parts = static_cast<int64_t>(as<TupleType>(of.inputs[0]->type)->fields.size());
+  const int64_t axis = positive_axis(a.axis, grad::rank(of.output));
+  const ir::Expr split = grad::call("split", {of.gradient}, {{"indices_or_sections", parts}, {"axis", axis}});
+  ir::Exprs gradients;
+  for (int64_t k = 0; k < parts; ++k)
+    gradients.push_back(grad::call("squeeze", {ir::get(split, k)}, {{"axis", Ints{axis}}}));
+  return {ir::tuple(std::move(gradients))};
+}
+
 }  // namespace
 
 OpDef concatenate() {
@@ -91,6 +116,7 @@ OpDef concatenate() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.cat(data, axis)",
        .examples = {{.inputs = {"[(2, 3), (4, 3)]"}, .symbolic = {"[(n, 3), (m, 3)]"}},
                     {.inputs = {"[(2, 3, 4), (2, 1, 4), (2, 5, 4)]"},
@@ -115,6 +141,7 @@ OpDef stack() {
        .fusion = Fusion::Injective,
        .infer = infer_stack,
        .compute = compute_stack,
+       .gradient = gradient_of_stack,
        .oracle = "torch.stack(data, axis)",
        .examples = {{.inputs = {"[(2, 3), (2, 3), (2, 3)]"}, .symbolic = {"[(n, 3), (n, 3), (n, 3)]"}},
                     {.inputs = {"[(2, 3), (2, 3)]"}, .attrs = "axis=-1"},

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "relay/op/gradient.h"
+
 namespace relay::op::shape {
 
 Exprs reshaped_indices(const Exprs& from, const Exprs& to, const Exprs& i) {
@@ -225,6 +227,14 @@ te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out)
   return {shape::reshaped("reshape_like", in[0], shape_of(out))};
 }
 
+// The same elements under data's shape.
+template <class A>
+ir::Exprs gradient(const A&, const Adjoint& of) {
+  ir::Exprs gradients(of.inputs.size());
+  gradients[0] = grad::shaped_as(of.gradient, of.inputs[0]);
+  return gradients;
+}
+
 }  // namespace
 
 OpDef reshape() {
@@ -235,6 +245,7 @@ OpDef reshape() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient<ReshapeAttrs>,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[6, 4]", .symbolic = {}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[0, -1]", .symbolic = {"(n, 3, m)"}},
@@ -264,6 +275,7 @@ OpDef contrib_reverse_reshape() {
        .fusion = Fusion::Injective,
        .infer = infer_reverse,
        .compute = compute,
+       .gradient = gradient<ReshapeAttrs>,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(10, 5, 4)"}, .attrs = "newshape=[-1, 0]", .symbolic = {"(n, m, 4)"}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[-2, -3]"}},
@@ -281,6 +293,7 @@ OpDef reshape_like() {
                           .fusion = Fusion::Injective,
                           .infer = infer_like,
                           .compute = compute_like,
+                          .gradient = gradient<NoAttrs>,
                           .oracle = "data.reshape(shape_like.shape)",
                           .examples = {{.inputs = {"(2, 6)", "(3, 4)"}},
                                        {.inputs = {"(2, 3, 4)", "(2, 12)"}, .symbolic = {"(n, 3, 4)", "(n, 12)"}}},
@@ -294,6 +307,7 @@ OpDef nn_batch_flatten() {
                           .fusion = Fusion::Injective,
                           .infer = infer_flatten,
                           .compute = compute_flatten,
+                          .gradient = gradient<NoAttrs>,
                           .oracle = "data.reshape(data.shape[0], -1)",
                           .examples = {{.inputs = {"(2, 3, 4, 5)"}, .symbolic = {"(n, 3, h, w)"}},
                                        {.inputs = {"(2, 3, 1, 1)"}, .symbolic = {"(n, c, 1, 1)"}},

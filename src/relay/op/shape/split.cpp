@@ -1,5 +1,5 @@
 // split: cuts data along an axis: the k-th result [.., i, ..] = data[.., begin(k) + i, ..]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -62,6 +62,10 @@ te::Tensors compute(const SplitAttrs& a, const te::Tensors& in, const Type& out)
   return parts;
 }
 
+ir::Exprs gradient(const SplitAttrs& a, const Adjoint& of) {
+  return {grad::call("concatenate", {of.gradient}, {{"axis", a.axis}})};
+}
+
 }  // namespace
 
 OpDef split() {
@@ -72,6 +76,7 @@ OpDef split() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "tuple(torch.tensor_split(data, indices_or_sections, axis))",
        .examples = {{.inputs = {"(6, 4)"}, .attrs = "indices_or_sections=3", .symbolic = {"(6, n)"}},
                     {.inputs = {"(3, 8)"}, .attrs = "indices_or_sections=[2, 5], axis=1", .symbolic = {"(n, 8)"}},

@@ -3,7 +3,7 @@
 // strides are 1.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -100,6 +100,32 @@ te::Tensors compute(const StridedSliceAttrs& a, const te::Tensors& in, const Typ
   })};
 }
 
+// dy with zeros around it where the sizes are known and the step is 1, else put into zeros.
+ir::Exprs gradient(const StridedSliceAttrs& a, const Adjoint& of) {
+  const Dims& shape = grad::tensor(of.inputs[0]).shape;
+  const Ints axes = *sliced_axes(a, static_cast<int64_t>(shape.size()));
+  IntLists widths(shape.size(), {0, 0});
+  Ints begin(shape.size(), 0), end(shape.size(), INT32_MAX), strides(shape.size(), 1);
+  bool pads = true;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const Dim& extent = shape[static_cast<size_t>(axes[k])];
+    const Slice s = slice_of(a, k, extent);
+    const Dim behind = scalar::simplify(extent - s.begin - s.extent);
+    pads = pads && s.stride == 1 && scalar::is_int(s.begin) && scalar::is_int(behind);
+    if (pads) widths[static_cast<size_t>(axes[k])] = {s.begin->ivalue, behind->ivalue};
+    const size_t at = static_cast<size_t>(axes[k]);
+    begin[at] = a.begin[k], strides[at] = s.stride;
+    if (k < a.end.size()) end[at] = a.end[k];
+  }
+  if (pads) return {grad::call("nn.pad", {of.gradient, grad::number(0, of.inputs[0])}, {{"pad_width", widths}})};
+  if (a.slice_mode == "size") return {};
+  auto values = [](const Ints& v) {
+    return ir::constant(Tensor::from_ints({static_cast<int64_t>(v.size())}, DType::int64(), v));
+  };
+  return {grad::call("strided_set",
+                     {grad::zeros_like(of.inputs[0]), of.gradient, values(begin), values(end), values(strides)})};
+}
+
 }  // namespace
 
 OpDef strided_slice() {
@@ -110,6 +136,7 @@ OpDef strided_slice() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "sliced(data, begin, end, strides, slice_mode, axes)",
        .examples = {{.inputs = {"(6, 8)"}, .attrs = "begin=[1, 2], end=[5, 8], strides=[2, 3]", .symbolic = {}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[1], end=[2147483647]", .symbolic = {"(n, 8)"}},

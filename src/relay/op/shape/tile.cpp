@@ -3,6 +3,7 @@
 // reverse: an axis backwards:                              out[.., i, ..] = data[.., extent - 1 - i, ..]
 #include <algorithm>
 
+#include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -90,6 +91,35 @@ te::Tensors compute_reverse(const ReverseAttrs& a, const te::Tensors& in, const 
   })};
 }
 
+// The sum over the copies, which stand along an axis in front of each axis of data.
+ir::Exprs gradient_of_tile(const TileAttrs& a, const Adjoint& of) {
+  Dims shape = grad::tensor(of.inputs[0]).shape;
+  Ints reps = a.reps;
+  if (reps.size() < shape.size()) reps.insert(reps.begin(), shape.size() - reps.size(), 1);
+  shape.insert(shape.begin(), reps.size() - shape.size(), dim(1));
+  Dims apart;
+  Ints copies;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    copies.push_back(static_cast<int64_t>(apart.size()));
+    apart.push_back(dim(reps[d])), apart.push_back(shape[d]);
+  }
+  const ir::Expr split = grad::call("reshape", {of.gradient}, {{"newshape", apart}, {"allowzero", true}});
+  return {grad::shaped_as(grad::call("sum", {split}, {{"axis", copies}}), of.inputs[0])};
+}
+
+// The sum over the copies, which stand along an axis behind the one that is repeated.
+ir::Exprs gradient_of_repeat(const RepeatAttrs& a, const Adjoint& of) {
+  Dims shape = a.axis ? grad::tensor(of.inputs[0]).shape : Dims{product(grad::tensor(of.inputs[0]).shape)};
+  const int64_t axis = a.axis ? positive_axis(*a.axis, static_cast<int64_t>(shape.size())) : 0;
+  shape.insert(shape.begin() + axis + 1, dim(a.repeats));
+  const ir::Expr split = grad::call("reshape", {of.gradient}, {{"newshape", shape}, {"allowzero", true}});
+  return {grad::shaped_as(grad::call("sum", {split}, {{"axis", Ints{axis + 1}}}), of.inputs[0])};
+}
+
+ir::Exprs gradient_of_reverse(const ReverseAttrs& a, const Adjoint& of) {
+  return {grad::call("reverse", {of.gradient}, {{"axis", a.axis}})};
+}
+
 }  // namespace
 
 OpDef tile() {
@@ -99,6 +129,7 @@ OpDef tile() {
                             .fusion = Fusion::Broadcast,
                             .infer = infer_tile,
                             .compute = compute_tile,
+                            .gradient = gradient_of_tile,
                             .oracle = "torch.tile(data, tuple(reps))",
                             .examples = {{.inputs = {"(2, 3)"}, .attrs = "reps=[2, 3]", .symbolic = {"(n, 3)"}},
                                          {.inputs = {"(2, 3)"}, .attrs = "reps=[4, 1, 2]", .symbolic = {"(2, m)"}},
@@ -115,6 +146,7 @@ OpDef repeat() {
        .fusion = Fusion::Broadcast,
        .infer = infer_repeat,
        .compute = compute_repeat,
+       .gradient = gradient_of_repeat,
        .oracle = "torch.repeat_interleave(data, repeats, axis)",
        .examples = {{.inputs = {"(2, 3)"}, .attrs = "repeats=2, axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(2, 3)"}, .attrs = "repeats=3, axis=-2"},
@@ -131,6 +163,7 @@ OpDef reverse() {
        .fusion = Fusion::Injective,
        .infer = infer_reverse,
        .compute = compute_reverse,
+       .gradient = gradient_of_reverse,
        .oracle = "torch.flip(data, (axis,))",
        .examples = {{.inputs = {"(4, 3)"}, .symbolic = {"(n, 3)"}}, {.inputs = {"(2, 3, 4)"}, .attrs = "axis=-1"}},
        .rejects = {{{"(2, 3)"}, "axis=2", "C1"}}},

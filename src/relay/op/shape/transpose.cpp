@@ -1,5 +1,5 @@
 // transpose: out[i[axes[0]], i[axes[1]], ..] = data[i[0], i[1], ..]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -42,6 +42,17 @@ te::Tensors compute(const TransposeAttrs& a, const te::Tensors& in, const Type& 
   })};
 }
 
+ir::Exprs gradient(const TransposeAttrs& a, const Adjoint& of) {
+  const int64_t rank = grad::rank(of.inputs[0]);
+  Ints back(static_cast<size_t>(rank));
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t from =
+        a.axes && !a.axes->empty() ? positive_axis((*a.axes)[static_cast<size_t>(d)], rank) : rank - 1 - d;
+    back[static_cast<size_t>(from)] = d;
+  }
+  return {grad::call("transpose", {of.gradient}, {{"axes", back}})};
+}
+
 }  // namespace
 
 OpDef transpose() {
@@ -52,6 +63,7 @@ OpDef transpose() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "data.permute(axes or list(range(data.ndim))[::-1])",
        .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, m, k)"}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "axes=[0, 2, 1]", .symbolic = {"(n, 3, m)"}},

@@ -2,7 +2,7 @@
 // expand_dims: inserts axes of extent 1. out[i, 0, j] = data[i, j]
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -74,6 +74,14 @@ te::Tensors compute_expand(const ExpandDimsAttrs& a, const te::Tensors& in, cons
   })};
 }
 
+// The same elements under data's shape.
+template <class A>
+ir::Exprs gradient(const A&, const Adjoint& of) {
+  ir::Exprs gradients(of.inputs.size());
+  gradients[0] = grad::shaped_as(of.gradient, of.inputs[0]);
+  return gradients;
+}
+
 }  // namespace
 
 OpDef squeeze() {
@@ -84,6 +92,7 @@ OpDef squeeze() {
        .fusion = Fusion::Injective,
        .infer = infer_squeeze,
        .compute = compute_squeeze,
+       .gradient = gradient<SqueezeAttrs>,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(1, 3, 1, 4)"}, .symbolic = {"(1, n, 1, m)"}},
                     {.inputs = {"(1, 3, 1, 4)"}, .attrs = "axis=[-2]", .symbolic = {"(1, n, 1, m)"}},
@@ -100,6 +109,7 @@ OpDef expand_dims() {
        .fusion = Fusion::Broadcast,
        .infer = infer_expand,
        .compute = compute_expand,
+       .gradient = gradient<ExpandDimsAttrs>,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(3, 4)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(3, 4)"}, .attrs = "axis=-1, num_newaxis=2", .symbolic = {"(n, m)"}},

@@ -3,6 +3,7 @@
 //
 // Places first (order.h), then the values are gathered. Equal elements keep their order; NaN counts as greater than
 // every number.
+#include "relay/op/gradient.h"
 #include "relay/op/sort/order.h"
 
 namespace relay::ops {
@@ -53,6 +54,17 @@ te::Tensors compute(const ArgsortAttrs& a, const te::Tensors& in, const Type& ou
   return {want_places ? places(order, shape_of(out), dtype_of(out)) : values(order, shape_of(out))};
 }
 
+// What a place of the result got goes back to the place of data that it came from.
+ir::Expr scattered(const ir::Expr& data, const ir::Expr& places, const ir::Expr& dy, int64_t axis) {
+  return grad::call("scatter_elements", {grad::zeros_like(data), places, dy}, {{"axis", axis}});
+}
+
+ir::Exprs gradient(const ArgsortAttrs& a, const Adjoint& of, bool want_places) {
+  if (want_places) return {nullptr};
+  const ir::Expr places = grad::call("argsort", {of.inputs[0]}, {{"axis", a.axis}, {"is_ascend", a.is_ascend}});
+  return {scattered(of.inputs[0], places, of.gradient, a.axis)};
+}
+
 OpDef sorting(const char* name, const char* doc, const char* oracle, bool want_places) {
   return define<ArgsortAttrs>(
       {.name = name,
@@ -62,6 +74,7 @@ OpDef sorting(const char* name, const char* doc, const char* oracle, bool want_p
        .infer = [=](const ArgsortAttrs& a, const Types& in) { return infer(a, in, want_places); },
        .compute = [=](const ArgsortAttrs& a, const te::Tensors& in,
                       const Type& out) { return compute(a, in, out, want_places); },
+       .gradient = [=](const ArgsortAttrs& a, const Adjoint& of) { return gradient(a, of, want_places); },
        .oracle = oracle,
        .examples = {{.inputs = {"(3, 9)"}, .symbolic = {"(n, m)"}},
                     {.inputs = {"(5, 2, 3)"}, .attrs = "axis=0, is_ascend=False", .symbolic = {"(k, 2, m)"}},
@@ -148,6 +161,15 @@ te::Tensors compute_dynamic(const DynTopKAttrs& a, const te::Tensors& in, const 
   return {a.ret_type == "indices" ? places(order, shape_of(out), dtype_of(out)) : values(order, shape_of(out))};
 }
 
+ir::Exprs gradient_of_topk(const TopKAttrs& a, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  if (a.ret_type == "indices") return {nullptr};
+  if (a.ret_type == "both") return {scattered(data, ir::get(of.output, 1), ir::get(of.gradient, 0), a.axis)};
+  AttrValues attrs = {{"axis", a.axis}, {"is_ascend", a.is_ascend}, {"ret_type", "indices"}};
+  if (a.k) attrs.push_back({"k", *a.k});
+  return {scattered(data, grad::call("topk", {data}, attrs), of.gradient, a.axis)};
+}
+
 }  // namespace
 
 OpDef dyn_topk() {
@@ -190,6 +212,7 @@ OpDef topk() {
        .fusion = Fusion::Opaque,
        .infer = infer_topk,
        .compute = compute_topk,
+       .gradient = gradient_of_topk,
        .oracle = "topk(data, k, axis, ret_type, is_ascend)",
        .examples = {{.inputs = {"(3, 9)"}, .attrs = "k=4", .symbolic = {"(n, 9)"}},
                     {.inputs = {"(6, 5)"}, .attrs = "k=2, axis=0, is_ascend=True, dtype=\"int64\""},

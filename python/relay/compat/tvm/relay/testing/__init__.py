@@ -1,4 +1,4 @@
-"""relay.testing; gradients, which some tests check, are not there."""
+"""relay.testing."""
 
 from relay import testing as _ours
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relay import transform as _ours
+from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
 from relay.transform import Pass, PassInfo, infer_expr
 
@@ -20,7 +21,7 @@ _INSTEAD = {
     "PlanDevices": "there is one device, the processor",
     "RewriteAnnotatedOps": "there is one device, the processor",
     "ToMixedPrecision": "nothing in its place",
-    "gradient": "nothing in its place",
+    "LazyGradientInit": "gradients begin as zeros where control flow needs a reference to them, and nowhere else",
 }
 
 

@@ -1,0 +1,51 @@
+// What gradients and definitions of operators are written with (OpDef::gradient, OpDef::definition): calls of other
+// operators by short names.
+//
+//   .gradient = [](const NoAttrs&, const Adjoint& of) -> ir::Exprs {
+//     return {grad::times(of.gradient, grad::call("cos", {of.inputs[0]}))};   // of sin
+//   }
+//
+// The binary ones broadcast. Where a comment says typed, the expression must have its type: the inputs and the output
+// of an Adjoint do, and its gradient.
+#pragma once
+
+#include "relay/op/common.h"
+#include "relay/op/registry.h"
+
+namespace relay::op::grad {
+
+using Value = ir::Expr;
+using Values = ir::Exprs;
+
+inline Value call(std::string_view name, Values args, const AttrValues& attrs = {}) {
+  return make(name, std::move(args), attrs);
+}
+inline Value plus(Value a, Value b) { return make("add", {std::move(a), std::move(b)}); }
+inline Value minus(Value a, Value b) { return make("subtract", {std::move(a), std::move(b)}); }
+inline Value times(Value a, Value b) { return make("multiply", {std::move(a), std::move(b)}); }
+inline Value over(Value a, Value b) { return make("divide", {std::move(a), std::move(b)}); }
+inline Value negated(Value a) { return make("negative", {std::move(a)}); }
+inline Value zeros_like(Value a) { return make("zeros_like", {std::move(a)}); }
+
+// Of typed expressions.
+inline const TensorType& tensor(const Value& typed) { return *as<TensorType>(typed->type); }
+inline int64_t rank(const Value& typed) { return op::rank(&tensor(typed)); }
+// A scalar of the element type of `like`, typed.
+Value number(double value, const Value& like);
+// `gradient`, of the type of `output`, added up to the shape of an input that was broadcast to it. Both typed.
+Value summed_to(Value gradient, const Value& input, const Value& output);
+// `values` under the shape of `like`, which is typed; they have as many elements.
+Value shaped_as(Value values, const Value& like);
+// `values`, whose element type is that of `typed`, as those of `like`: `values` itself where it is the same.
+Value converted_as(Value values, const Value& typed, const Value& like);
+// With the last two axes exchanged, of so many.
+Value transposed(Value matrices, int64_t rank);
+// A vector along an axis of a tensor of `rank`, as something that broadcasts with it: (C,) becomes (C, 1, 1).
+Value along(Value vector, int64_t axis, int64_t rank);
+// What a reduction over `axes` (ascending, of `data`, typed) left, as something that broadcasts with data.
+Value with_axes(Value reduced, const Ints& axes, bool keepdims);
+// How many elements of `data`, typed, each element of a reduction over `axes` stands for: a scalar, or, where that is
+// not known yet, what broadcasts with data.
+Value count(const Value& data, const Ints& axes);
+
+}  // namespace relay::op::grad

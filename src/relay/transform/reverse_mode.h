@@ -1,0 +1,82 @@
+// Reverse-mode differentiation of a straight piece of a program: calls of operators, tuples and projections, each bound
+// to a variable. From the last to the first, what a value's gradient is gives those of its operands:
+//
+//   let %a = exp(%x); let %b = multiply(%a, %y)        with the gradient %db of %b
+//     let %da = multiply(%db, %y); let %dy = multiply(%db, %a); let %dx = multiply(%da, %a)
+//
+// The rules are the operators' (OpDef::gradient).
+#pragma once
+
+#include "relay/ir/expr.h"
+#include "relay/ir/node_map.h"
+
+namespace relay::transform {
+
+struct Binding {
+  ir::VarRef var;
+  ir::Expr value;
+};
+
+// Bindings in the order of evaluation, to be put around an expression.
+class Lets {
+ public:
+  // A new variable for the value; `type`, if not null, is what is known of it.
+  ir::VarRef bind(std::string name, ir::Expr value, const ir::Type& type = {});
+  void push(Binding binding) { bindings_.push_back(std::move(binding)); }
+  ir::Expr around(ir::Expr body) const;
+
+ private:
+  std::vector<Binding> bindings_;
+};
+
+// The bindings around an expression in A-normal form, the last one its result.
+struct Scope {
+  std::vector<Binding> bindings;
+  ir::Expr result;  // a variable, a constant, a global
+};
+Scope scope_of(const ir::Expr& body);
+
+// Tensors, and tuples of them.
+bool is_data(const ir::Type& type);
+// Whether tensors of floats are among them.
+bool has_floats(const ir::Type& type);
+// A call of an operator, a tuple or a projection, of data.
+bool is_dataflow(const ir::Expr& value);
+
+class ReverseMode {
+ public:
+  // The bindings that it needs are added to `out`, which outlives it; what cannot be differentiated to `errors`.
+  ReverseMode(Lets& out, Diagnostics& errors) : out_(out), errors_(errors) {}
+
+  // The variable's gradient is asked for. What does not depend on such a variable gets none.
+  void follow(const ir::VarRef& v) { followed_.insert(v.get()); }
+  // Bindings in the order of evaluation: finds out what depends on variables that are followed.
+  void look_at(const std::vector<Binding>& bindings);
+  bool is_followed(const ir::Expr& operand) const { return followed_.contains(operand.get()); }
+
+  // Adds to the gradient of a variable. `gradient` is of the variable's type.
+  void add(const ir::Expr& operand, const ir::Expr& gradient);
+  // Goes back through the bindings.
+  void run(const std::vector<Binding>& bindings);
+  // The gradient of one of the tensors of a variable: `path` leads to it through tuples. Null: nothing came to it.
+  ir::Expr gradient(const ir::VarRef& v, const std::vector<int64_t>& path = {}) const;
+  // Of the variable's type, zeros where nothing came.
+  ir::Expr gradient_or_zeros(const ir::VarRef& v);
+
+ private:
+  struct Slot {
+    ir::Expr tensor;
+    std::vector<Slot> fields;
+    bool is_empty() const { return !tensor && fields.empty(); }
+  };
+  void add(Slot& slot, const ir::Expr& gradient, const ir::Type& type, const std::string& name);
+  ir::Expr whole(const Slot& slot, const ir::Expr& value, const ir::Type& type);
+  void through_call(const ir::Call& call, const ir::VarRef& v, const Slot& slot);
+
+  Lets& out_;
+  Diagnostics& errors_;
+  ir::NodeSet followed_;
+  ir::NodeMap<Slot> slots_;
+};
+
+}  // namespace relay::transform

@@ -1,0 +1,307 @@
+"""Gradients of whole models equal to PyTorch's: straight ones, with recursion, data types, and of higher order."""
+
+import numpy as np
+import pytest
+import relay.testing
+
+import relay
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+
+def random(*shape, seed=[0]):  # noqa: B006  a new seed each time
+    seed[0] += 1
+    return (np.random.default_rng(seed[0]).standard_normal(shape) * 0.5).astype("float32")
+
+
+def close(got, want):
+    want = np.asarray(want)
+    np.testing.assert_allclose(
+        np.asarray(got), want, rtol=1e-4, atol=1e-4 * max(1e-3, float(np.abs(want).max(initial=0)))
+    )
+
+
+def torch_gradients(loss, arrays):
+    tensors = [torch.tensor(a, dtype=torch.float64 if a.dtype.kind == "f" else None) for a in arrays]
+    tensors = [t.requires_grad_() if t.is_floating_point() else t for t in tensors]
+    value = loss(*tensors)
+    floats = [t for t in tensors if t.is_floating_point()]
+    return value.detach(), torch.autograd.grad(value, floats)
+
+
+def check(mod, loss, arrays, floats=None):
+    """Value and gradients, evaluated and compiled, against PyTorch's. `floats`: the parameters that have gradients."""
+    names = [p.name_hint for p in mod["main"].params]
+    wrt = floats or [name for name, a in zip(names, arrays, strict=True) if a.dtype.kind == "f"]
+    made = relay.value_and_grad(mod, wrt)
+    want_value, want = torch_gradients(loss, arrays)
+    for run in (relay.compile(made), lambda *a: relay.evaluate(made, list(a))):
+        value, gradients = run(*arrays)
+        close(value, want_value)
+        assert len(gradients) == len(want)
+        for one, expected in zip(gradients, want, strict=True):
+            close(one, expected)
+    return made
+
+
+def straight(mod):
+    """Whether nothing but operators is left."""
+    kinds = set()
+    relay.analysis.post_order_visit(mod["main"], lambda e: kinds.add(type(e).__name__))
+    return len(mod.functions) == 1 and not kinds & {"If", "Match", "RefCreate", "RefRead", "RefWrite"}
+
+
+def var(name, *shape, dtype="float32"):
+    return relay.var(name, shape=shape, dtype=dtype)
+
+
+def module(params, body):
+    return relay.IRModule({"main": relay.Function(params, body)})
+
+
+def test_mlp():
+    x, w1, b1, w2, b2 = var("x", 4, 6), var("w1", 8, 6), var("b1", 8), var("w2", 3, 8), var("b2", 3)
+    target = var("target", 4, dtype="int32")
+    hidden = relay.nn.relu(relay.nn.bias_add(relay.nn.dense(x, w1), b1))
+    scores = relay.nn.log_softmax(relay.nn.dense(hidden, w2) + b2)
+    weights = relay.ones(shape=[3], dtype="float32")
+    mod = module([x, w1, b1, w2, b2, target], relay.nn.nll_loss(scores, target, weights))
+    made = check(
+        mod,
+        lambda x, w1, b1, w2, b2, t: F.cross_entropy(F.linear(F.relu(F.linear(x, w1, b1)), w2, b2), t.long()),
+        [random(4, 6), random(8, 6), random(8), random(3, 8), random(3), np.array([0, 2, 1, 2], "int32")],
+    )
+    assert straight(made)
+
+
+def test_cnn():
+    x, k1, k2, g, b = var("x", 2, 3, 9, 9), var("k1", 8, 3, 3, 3), var("k2", 8, 2, 3, 3), var("g", 8), var("b", 8)
+    w = var("w", 5, 8)
+    mean, variance = var("mean", 8), var("variance", 8)
+    y = relay.nn.relu(relay.nn.conv2d(x, k1, strides=[2, 2], padding=[1, 1]))
+    y = relay.nn.batch_norm(y, g, b, mean, variance)[0]
+    y = y + relay.sigmoid(relay.nn.conv2d(y, k2, groups=4, padding=[1, 1]))
+    y = relay.nn.max_pool2d(y, pool_size=[2, 2], strides=[1, 1])
+    y = relay.nn.avg_pool2d(y, pool_size=[3, 3], strides=[2, 2], padding=[1, 1])
+    y = relay.nn.dense(relay.nn.batch_flatten(relay.nn.global_avg_pool2d(y)), w)
+    mod = module([x, k1, k2, g, b, mean, variance, w], relay.sum(relay.nn.softmax(y) * y))
+
+    def loss(x, k1, k2, g, b, mean, variance, w):
+        y = F.relu(F.conv2d(x, k1, stride=2, padding=1))
+        y = F.batch_norm(y, mean, variance, g, b)
+        y = y + torch.sigmoid(F.conv2d(y, k2, groups=4, padding=1))
+        y = F.avg_pool2d(F.max_pool2d(y, 2, 1), 3, 2, 1, count_include_pad=False)
+        y = F.linear(y.mean((2, 3)), w)
+        return (F.softmax(y, -1) * y).sum()
+
+    arrays = [random(2, 3, 9, 9), random(8, 3, 3, 3), random(8, 2, 3, 3), random(8), random(8), random(8)]
+    arrays += [np.abs(random(8)) + 0.5, random(5, 8)]
+    # PyTorch does not differentiate by means and variances.
+    made = relay.value_and_grad(mod, ["x", "k1", "k2", "g", "b", "w"])
+    tensors = [torch.tensor(a, dtype=torch.float64) for a in arrays]
+    for at in (0, 1, 2, 3, 4, 7):
+        tensors[at].requires_grad_()
+    want = loss(*tensors)
+    gradients = torch.autograd.grad(want, [tensors[at] for at in (0, 1, 2, 3, 4, 7)])
+    value, got = relay.compile(made)(*arrays)
+    close(value, want.detach())
+    for one, expected in zip(got, gradients, strict=True):
+        close(one, expected)
+    assert straight(made)
+
+
+def test_transformer_block():
+    d, heads, tokens = 8, 2, 5
+    x, g, b = var("x", tokens, d), var("g", d), var("b", d)
+    qkv, out, up, down = var("qkv", 3 * d, d), var("out", d, d), var("up", 4 * d, d), var("down", d, 4 * d)
+
+    def split_heads(t):
+        return relay.transpose(relay.reshape(t, newshape=[tokens, heads, d // heads]), axes=[1, 0, 2])
+
+    y = relay.nn.layer_norm(x, g, b)
+    q, k, v = (split_heads(t) for t in relay.split(relay.nn.dense(y, qkv), indices_or_sections=3, axis=1))
+    scores = relay.nn.batch_matmul(q, k, transpose_b=True) * relay.const(np.float32((d // heads) ** -0.5))
+    mixed = relay.nn.batch_matmul(relay.nn.softmax(scores), v, transpose_b=False)
+    mixed = relay.reshape(relay.transpose(mixed, axes=[1, 0, 2]), newshape=[tokens, d])
+    y = x + relay.nn.dense(mixed, out)
+    hidden = relay.nn.dense(relay.nn.layer_norm(y, g, b), up)
+    hidden = hidden * relay.const(0.5) * (relay.const(1.0) + relay.erf(hidden * relay.const(np.float32(0.5**0.5))))
+    mod = module([x, g, b, qkv, out, up, down], relay.mean(relay.nn.dense(hidden, down) * y))
+
+    def loss(x, g, b, qkv, out, up, down):
+        y = F.layer_norm(x, (d,), g, b)
+        q, k, v = (t.reshape(tokens, heads, -1).transpose(0, 1) for t in F.linear(y, qkv).chunk(3, 1))
+        mixed = F.scaled_dot_product_attention(q, k, v).transpose(0, 1).reshape(tokens, d)
+        y = x + F.linear(mixed, out)
+        return (F.linear(F.gelu(F.linear(F.layer_norm(y, (d,), g, b), up)), down) * y).mean()
+
+    shapes = [(tokens, d), (d,), (d,), (3 * d, d), (d, d), (4 * d, d), (d, 4 * d)]
+    assert straight(check(mod, loss, [random(*shape) for shape in shapes]))
+
+
+LSTM = """#[version = "0.0.5"]
+import "list"
+def @cell(%x: Tensor[(1, 3), float32], %h: Tensor[(1, 4), float32], %c: Tensor[(1, 4), float32],
+          %w: Tensor[(16, 3), float32], %u: Tensor[(16, 4), float32], %b: Tensor[(16), float32]) {
+  let %g = split(nn.bias_add(add(nn.dense(%x, %w), nn.dense(%h, %u)), %b), indices_or_sections=4, axis=1);
+  let %next = add(multiply(sigmoid(%g.1), %c), multiply(sigmoid(%g.0), tanh(%g.2)));
+  (multiply(sigmoid(%g.3), tanh(%next)), %next)
+}
+def @run(%xs: List[Tensor[(1, 3), float32]], %h: Tensor[(1, 4), float32], %c: Tensor[(1, 4), float32],
+         %w: Tensor[(16, 3), float32], %u: Tensor[(16, 4), float32], %b: Tensor[(16), float32]
+        ) -> Tensor[(1, 4), float32] {
+  match (%xs) {
+    Nil => %h,
+    Cons(%x, %rest) => { let %s = @cell(%x, %h, %c, %w, %u, %b); @run(%rest, %s.0, %s.1, %w, %u, %b) },
+  }
+}
+def @main(%xs: List[Tensor[(1, 3), float32]], %w: Tensor[(16, 3), float32], %u: Tensor[(16, 4), float32],
+          %b: Tensor[(16), float32]) {
+  sum(@run(%xs, zeros(shape=[1, 4], dtype="float32"), zeros(shape=[1, 4], dtype="float32"), %w, %u, %b))
+}
+"""
+
+
+def test_lstm_over_a_list():
+    mod = relay.parse(LSTM)
+    made = relay.value_and_grad(mod, ["xs", "w", "u", "b"])
+    xs, w, u, b = [random(1, 3) for _ in range(6)], random(16, 3), random(16, 4), random(16)
+    values = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in (*xs, w, u, b)]
+    lstm = torch.nn.LSTM(3, 4).double()
+    state = dict(zip(("weight_ih_l0", "weight_hh_l0", "bias_ih_l0"), values[6:], strict=True))
+    state["bias_hh_l0"] = torch.zeros(16, dtype=torch.float64)
+    want = torch.func.functional_call(lstm, state, (torch.stack(values[:6]),))[1][0].sum()
+    gradients = torch.autograd.grad(want, values)
+    for run in (relay.compile(made), lambda *a: relay.evaluate(made, list(a))):
+        value, (d_xs, *d_weights) = run(xs, w, u, b)
+        close(value, want.detach())
+        for got, expected in zip(d_weights, gradients[6:], strict=True):
+            close(got, expected)
+        for got, expected in zip(relay.values.as_list(d_xs), gradients[:6], strict=True):
+            close(got, expected)
+
+
+TREE = """#[version = "0.0.5"]
+type Tree { Leaf(Tensor[(1, 4), float32]), Node(Tree, Tree) }
+def @encode(%t: Tree, %w: Tensor[(4, 8), float32], %b: Tensor[(4), float32]) -> Tensor[(1, 4), float32] {
+  match (%t) {
+    Leaf(%x) => %x,
+    Node(%l, %r) => tanh(nn.bias_add(
+      nn.dense(concatenate((@encode(%l, %w, %b), @encode(%r, %w, %b)), axis=1), %w), %b)),
+  }
+}
+def @main(%x: Tensor[(1, 4), float32], %y: Tensor[(1, 4), float32], %w: Tensor[(4, 8), float32],
+          %b: Tensor[(4), float32]) {
+  sum(@encode(Node(Node(Leaf(%x), Leaf(%y)), Node(Leaf(%y), Node(Leaf(%x), Leaf(%x)))), %w, %b))
+}
+"""
+
+
+def test_recursive_network_over_a_tree():
+    def loss(x, y, w, b):
+        def node(left, right):
+            return torch.tanh(F.linear(torch.cat((left, right), 1), w, b))
+
+        return node(node(x, y), node(y, node(x, x))).sum()
+
+    check(relay.parse(TREE), loss, [random(1, 4), random(1, 4), random(4, 8), random(4)])
+
+
+def energy():
+    x, w = var("x", 3), var("w", 3, 3)
+    y = relay.nn.dense(relay.reshape(x, newshape=[1, 3]), w)
+    return module([x, w], relay.sum(relay.tanh(y) * relay.exp(x)))
+
+
+def torch_energy(x, w):
+    return (torch.tanh(x.reshape(1, 3) @ w.T) * torch.exp(x)).sum()
+
+
+def test_jvp():
+    arrays, changes = [random(3), random(3, 3)], [random(3), random(3, 3)]
+    made = relay.jvp(energy())
+    double = [tuple(torch.tensor(a, dtype=torch.float64) for a in part) for part in (arrays, changes)]
+    want, change = torch.func.jvp(torch_energy, *double)
+    got = relay.compile(made)(*arrays, *changes)
+    close(got[0], want)
+    close(got[1], change)
+    assert straight(made)
+
+
+def test_vjp_of_a_result_of_any_shape():
+    x, w = var("x", 2, 3), var("w", 4, 3)
+    made = relay.vjp(module([x, w], relay.exp(relay.nn.dense(x, w))))
+    arrays, seed = [random(2, 3), random(4, 3)], random(2, 4)
+    double = [torch.tensor(a, dtype=torch.float64) for a in arrays]
+    want, back = torch.func.vjp(lambda x, w: torch.exp(F.linear(x, w)), *double)
+    value, gradients = relay.compile(made)(*arrays, seed)
+    close(value, want)
+    for got, expected in zip(gradients, back(torch.tensor(seed, dtype=torch.float64)), strict=True):
+        close(got, expected)
+
+
+def test_hessian_and_its_product_with_a_vector():
+    arrays, v = [random(3), random(3, 3)], random(3)
+    x, w = (torch.tensor(a, dtype=torch.float64) for a in arrays)
+    want = torch.autograd.functional.hessian(lambda x: torch_energy(x, w), x)
+    close(relay.compile(relay.hessian(energy(), "x"))(*arrays), want)
+    close(relay.compile(relay.hvp(energy(), "x"))(*arrays, v), want @ torch.tensor(v, dtype=torch.float64))
+
+
+def test_sizes_may_stay_open():
+    mod = relay.parse("""#[version = "0.0.5"]
+    def @main(%x: Tensor[(n, 3), float32], %w: Tensor[(4, 3), float32]) { mean(tanh(nn.dense(%x, %w))) }""")
+    step = relay.compile(relay.value_and_grad(mod))
+    for n in (2, 7):
+        arrays = [random(n, 3), random(4, 3)]
+        want, gradients = torch_gradients(lambda x, w: torch.tanh(F.linear(x, w)).mean(), arrays)
+        value, got = step(*arrays)
+        close(value, want)
+        for one, expected in zip(got, gradients, strict=True):
+            close(one, expected)
+
+
+def test_one_parameter_by_name_or_position():
+    arrays = [random(3), random(3, 3)]
+    by_name, by_position = relay.grad(energy(), "w"), relay.grad(energy(), 1)
+    assert by_name == by_position
+    close(relay.compile(by_name)(*arrays), torch_gradients(torch_energy, arrays)[1][1])
+
+
+def test_what_cannot_be():
+    x = var("x", 3)
+    with pytest.raises(ValueError, match="a gradient is of one float, but the result is a Tensor"):
+        relay.grad(module([x], relay.exp(x)))
+    with pytest.raises(ValueError, match="wrt='y' is not a parameter; there are: x"):
+        relay.grad(module([x], relay.sum(x)), "y")
+    with pytest.raises(TypeError, match="a module or a function is differentiated, not str"):
+        relay.grad("main")
+    with pytest.raises(relay.CompileError, match="dft cannot be differentiated"):
+        y = var("y", 3)
+        relay.grad(module([y], relay.sum(relay.dft(y, y)[0])))
+
+
+def test_the_names_of_relay():
+    x = var("x", 3)
+    function = relay.Function([x], relay.sum(relay.exp(x)))
+    from relay.differentiation import FirstOrderGradient, gradient
+
+    mod = relay.IRModule.from_expr(function)
+    for made in (gradient(function), gradient(function, mode="first_order"), FirstOrderGradient()(mod)["main"]):
+        value, (got,) = relay.evaluate(relay.IRModule.from_expr(made), [np.zeros(3, "float32")])
+        close(value, 3)
+        close(got, np.ones(3))
+    branch = relay.Function([x], relay.If(relay.sum(x) < relay.const(0.0), x, relay.exp(x)))
+    with pytest.raises(relay.CompileError, match="the program has control flow"):
+        gradient(branch, mode="first_order")
+
+
+def test_check_grad():
+    x, y = var("x", 2, 3), var("y", 3)
+    good = relay.Function([x, y], relay.tanh(x * y) / (relay.exp(y) + relay.const(1.0)))
+    relay.testing.check_grad(good)
+    relay.testing.check_grad(good, inputs=[random(2, 3), random(3)], mode="first_order")
+    steps = relay.Function([x], relay.nn.relu(x))
+    with pytest.raises(AssertionError):  # at the corner both halves count
+        relay.testing.check_grad(steps, inputs=[np.zeros((2, 3), "float32")])
