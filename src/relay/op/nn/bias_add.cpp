@@ -31,8 +31,8 @@ te::Tensors compute(const BiasAddAttrs& a, const te::Tensors& in, const Type&) {
   return {elementwise("bias_add", in[0], [&](const Exprs& i) { return (*in[0])(i) + (*in[1])({i[axis]}); })};
 }
 
-ir::Exprs gradient(const BiasAddAttrs& a, const Adjoint& of) {
-  return {of.gradient, grad::call("sum", {of.gradient}, {{"axis", Ints{a.axis}}, {"exclude", true}})};
+ir::Expr definition(const BiasAddAttrs& a, const ir::Exprs& in) {
+  return grad::plus(in[0], grad::along(in[1], a.axis, grad::rank(in[0])));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ OpDef nn_bias_add() {
        .infer = infer,
        .complete = [](const BiasAddAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
-       .gradient = gradient,
+       .definition = definition,
        .oracle = "data + along(bias, axis, data.ndim)",
        .examples = {{.inputs = {"(2, 5, 3)", "(5,)"}, .symbolic = {"(n, c, 3)", "(c,)"}},
                     {.inputs = {"(2, 5, 3)", "(3,)"}, .attrs = "axis=-1", .symbolic = {"(n, m, 3)", "(3,)"}}},

@@ -13,10 +13,10 @@ FunctionPass = ModulePass = Pass
 
 # What does the same, or why there is none.
 _INSTEAD = {
-    "CanonicalizeOps": "a bias is computed with what it is added to: FuseOps()",
     "ConvertLayout": "layouts in memory are chosen while lowering, whatever the attributes say: docs/architecture.md",
-    "FastMath": "call relay.fast_exp, relay.fast_tanh, relay.nn.fast_softmax",
     "ForwardFoldScaleAxis": "FoldScaleAxis() moves scales of results into the weights",
+    "SimplifyFCTranspose": "transposes of constant weights are computed when a model is compiled",
+    "SplitArgs": "LimitWidth() makes trees of wide concatenations",
     "PartialEvaluate": "nothing in its place",
     "PlanDevices": "there is one device, the processor",
     "RewriteAnnotatedOps": "there is one device, the processor",
