@@ -20,8 +20,10 @@ ZOO ?=
 HOSTILE ?=
 # Arguments for ONNX's backend suite, as in: make test-onnx ONNX='--only scatter --show'
 ONNX ?=
+# Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
+TORCH ?=
 
-.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx models models-fetch models-zoo demo docs \
+.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
@@ -66,6 +68,13 @@ test-hostile: build ## Give the program hostile models, programs, artifacts, arr
 
 test-onnx: build ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
 	@$(PYTHON) test/onnx/run.py --jobs $(CPUS) $(ONNX)
+
+build/test-torch/ready: test/torch/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
+	@touch $@
+
+test-torch: build build/test-torch/ready ## Run PyTorch's own sample inputs through the importer; write docs/pytorch-support.md
+	@$(PYTHON) test/torch/run.py --jobs $(CPUS) $(TORCH)
 
 models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use into models/
 	@$(PYTHON) dev/fetch_models.py

@@ -4,6 +4,7 @@ import collections
 import pathlib
 
 import onnx
+from suite import cell, reason_rows
 
 HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 
@@ -64,7 +65,7 @@ def _operator_rows(by_mode, domain, prefix):
             cells.append(f"{sum(map(_passes, mine))} of {len(mine)}" if mine else "")
         failing = [r for r in by_mode["b"] + by_mode["a"] if r["op"] == prefix + name and not _passes(r)]
         reasons = list(dict.fromkeys(_reason(r) for r in failing))
-        why = "; ".join(reasons[:2]).replace("|", "\\|")
+        why = cell("; ".join(reasons[:2]))
         rows.append(f"| {name} | {', '.join(map(str, sorted(versions[name])))} | {' | '.join(cells)} | {why} |")
     return rows
 
@@ -88,8 +89,6 @@ def write_page(results, path):
         text += "| operator | since opset | (a) | (b) | what fails |\n| --- | --- | --- | --- | --- |\n"
         text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n"
     for mode in "ab":
-        reasons = collections.Counter(_reason(r) for r in by_mode[mode] if not _passes(r))
         text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"
-        for why, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-            text += f"| {count} | {why.replace('|', chr(92) + '|')} |\n"
+        text += "".join(f"{row}\n" for row in reason_rows(_reason(r) for r in by_mode[mode] if not _passes(r)))
     pathlib.Path(path).write_text(text)

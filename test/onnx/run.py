@@ -11,39 +11,25 @@ a process of its own list with a limit on time and memory; one that dies is a fa
 import argparse
 import collections
 import json
-import multiprocessing
-import multiprocessing.connection
 import os
 import pathlib
 import re
-import resource
 import sys
 import tempfile
-import time
 
 import numpy as np
 import onnx
-from cases import arguments, data_sets, equal, find_cases, specialised
-from page import write_page
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(1, str(ROOT / "test"))
+from cases import arguments, data_sets, equal, find_cases, specialised  # noqa: E402
+from page import write_page  # noqa: E402
+from suite import Workers, progress, reason_of  # noqa: E402
+
 EXECUTORS = ("debug", "vm", "aot")
 
 
 # --- one case ---------------------------------------------------------------------------------------------------------
-def reason_of(error):
-    """One line that is the same for failures alike: names, numbers and types are left out."""
-    text = str(error).strip()
-    found = re.search(r"error\[(R\d+)\]: (.*)", text)
-    line = found.group(2) if found else (text.splitlines() or [type(error).__name__])[0]
-    line = re.sub(r"^(\w+) (?:'[^']*'|that makes '[^']*'): ", r"\1: ", line)
-    line = re.sub(r"'[^']*'", "'..'", line)
-    line = re.sub(r"Tensor\[[^\]]*\]", "Tensor[..]", line)
-    line = re.sub(r"\(opset \d+\) ", "", line)
-    line = re.sub(r"\b\d+\b", "N", line)
-    return f"{found.group(1)}: {line}" if found else line[:160]
-
-
 def run_case(case, mode, executors, folder):
     """For each executor "passed" or a reason; and whether the compiled model has no kernel."""
     import relay
@@ -79,66 +65,6 @@ def run_case(case, mode, executors, folder):
     return outcome, folded
 
 
-def worker(connection, cases, executors, memory):
-    """Runs what it is told to until it is told None."""
-    os.environ["RELAY_THREADS"] = "1"
-    np.seterr(all="ignore")
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory() as folder:
-        while (job := connection.recv()) is not None:
-            number, mode = job
-            connection.send(run_case(cases[number], mode, executors, folder))
-
-
-# --- all of them ------------------------------------------------------------------------------------------------------
-class Workers:
-    """Processes that run cases; one that takes too long or dies is replaced."""
-
-    def __init__(self, cases, options):
-        self.cases, self.options = cases, options
-        self.context = multiprocessing.get_context("fork")
-        self.busy = {}  # connection: (process, job, since)
-
-    def start(self):
-        here, there = self.context.Pipe()
-        memory = self.options.memory << 20
-        process = self.context.Process(
-            target=worker, args=(there, self.cases, self.options.executors, memory), daemon=True
-        )
-        process.start()
-        there.close()
-        return here, process
-
-    def run(self, jobs):
-        """Yields (job, outcome, folded) in the order in which they end."""
-        waiting = collections.deque(jobs)
-        idle = [self.start() for _ in range(min(self.options.jobs, len(jobs)))]
-        while waiting or self.busy:
-            while idle and waiting:
-                connection, process = idle.pop()
-                job = waiting.popleft()
-                connection.send(job)
-                self.busy[connection] = (process, job, time.monotonic())
-            for connection in multiprocessing.connection.wait(list(self.busy), timeout=1):
-                process, job, _ = self.busy.pop(connection)
-                try:
-                    yield job, *connection.recv()
-                    idle.append((connection, process))
-                except EOFError:
-                    process.join()
-                    yield job, dict.fromkeys(self.options.executors, f"crash: exit status {process.exitcode}"), None
-                    idle.append(self.start())
-            for connection, (process, job, since) in list(self.busy.items()):
-                if time.monotonic() - since > self.options.time:
-                    process.kill()
-                    del self.busy[connection]
-                    yield job, dict.fromkeys(self.options.executors, "takes too long"), None
-                    idle.append(self.start())
-        for connection, _ in idle:
-            connection.send(None)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="a regular expression: cases whose names it finds")
@@ -157,11 +83,20 @@ def main():
     jobs = [(i, mode) for mode in options.mode for i in range(len(cases)) if mode == "a" or i not in alike]
     if options.mode == "b":
         jobs += [(i, "a") for i in alike]
-    outcomes = {}
-    for done, (job, outcome, folded) in enumerate(Workers(cases, options).run(jobs), 1):
-        outcomes[job] = (outcome, folded)
-        if sys.stderr.isatty() or done % 500 == 0:
-            print(f"\r{done} of {len(jobs)}", end="\n" if done % 500 == 0 else "", file=sys.stderr, flush=True)
+    os.environ["RELAY_THREADS"] = "1"
+    np.seterr(all="ignore")
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(job):
+            of_this_process = os.path.join(folder, str(os.getpid()))
+            os.makedirs(of_this_process, exist_ok=True)
+            return run_case(cases[job[0]], job[1], options.executors, of_this_process)
+
+        def lost(why):
+            return dict.fromkeys(options.executors, why), None
+
+        workers = Workers(run, lost, options.jobs, options.time, options.memory)
+        outcomes = dict(progress(workers.run(jobs), len(jobs)))
     for i in alike:
         if (i, "a") in outcomes:
             outcomes[(i, "b")] = outcomes[(i, "a")]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 import torch
 
 from ... import _core, op
 from ..._core import Dim, Expr
+from ...arrays import array
 from ...expr import const
 
 
@@ -65,10 +67,23 @@ class Conversion:
         given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
         self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
         self._values = values
+        self._lifted = set()
         self.result = node.meta.get("val")
 
     def __call__(self, name: str):
-        return self._of(self._raw[name])
+        value = self._of(self._raw[name])
+        return op.expand_dims(value, axis=0) if name in self._lifted else value
+
+    def lift(self, *names: str) -> bool:
+        """From now on these arguments are vectors of one element where they have no axes; whether there is one."""
+        for name in names:
+            if isinstance(self._raw.get(name), torch.fx.Node) and self.rank(name) == 0:
+                self._lifted.add(name)
+        return bool(self._lifted)
+
+    def uses(self, place: int) -> bool:
+        """Whether anything reads this one of several results."""
+        return any(user.target is not operator.getitem or user.args[1] == place for user in self.node.users)
 
     def _of(self, raw):
         if isinstance(raw, torch.fx.Node):
@@ -92,10 +107,10 @@ class Conversion:
         return raw.meta["val"] if isinstance(raw, torch.fx.Node) else raw
 
     def shape(self, name: str) -> list:
-        return [size(one) for one in self.val(name).shape]
+        return [1] if name in self._lifted else [size(one) for one in self.val(name).shape]
 
     def rank(self, name: str) -> int:
-        return self.val(name).dim()
+        return 1 if name in self._lifted else self.val(name).dim()
 
     def axis(self, name: str = "dim", of: str = "self", more: int = 0) -> int:
         """An axis, counted from the front."""
@@ -152,10 +167,22 @@ def number(value, dtype: str) -> Expr:
 def constant(tensor: torch.Tensor) -> Expr:
     """A constant that shares the tensor's memory where it is row-major."""
     dtype_name(tensor.dtype)
-    return _core.Constant(_array(tensor.detach().cpu().contiguous()))
+    return _core.Constant(array(tensor.detach().cpu().contiguous()))
 
 
-def _array(tensor):
-    from ...arrays import array
+def of_vectors(*names: str):
+    """Makes a converter of tensors with axes one that takes these arguments without axes too."""
 
-    return array(tensor)
+    def decorate(convert):
+        def convert_any(c: Conversion):
+            if not c.lift(*names):
+                return convert(c)
+            made = convert(c)
+            if isinstance(made, list):
+                shapes = [[size(extent) for extent in one.shape] for one in c.result]
+                return [op.reshape(one, newshape=shape) for one, shape in zip(made, shapes, strict=True)]
+            return op.reshape(made, newshape=c.out_shape)
+
+        return convert_any
+
+    return decorate

@@ -19,6 +19,10 @@ def filled(value=None):
     return convert
 
 
+def fill(c: Conversion):
+    return op.broadcast_to(c.as_("value"), shape=c.out_shape)
+
+
 def scalar_tensor(c: Conversion):
     return c.as_("s")
 

@@ -62,6 +62,38 @@ def bitwise_not(c: Conversion):
     return op.logical_not(c("self")) if c.dtype == "bool" else op.bitwise_not(c("self"))
 
 
+def expm1(c: Conversion):
+    """tanh(x / 2) (exp(x) + 1), which keeps what exp(x) - 1 loses near 0."""
+    x = c.as_("self")
+    half = op.tanh(op.multiply(x, number(0.5, c.dtype)))
+    return op.multiply(half, op.add(op.exp(x), number(1, c.dtype)))
+
+
+def round_decimals(c: Conversion):
+    x, decimals = c("self"), c("decimals")
+    scale = number(10.0 ** abs(decimals), c.dtype)
+    up, down = (op.multiply, op.divide) if decimals >= 0 else (op.divide, op.multiply)
+    return down(op.round(up(x, scale)), scale) if decimals else op.round(x)
+
+
+def _negative(x, dtype: str):
+    """Below zero, or the zero below."""
+    zero = number(0, dtype)
+    of_zeros = op.less(op.divide(number(1, dtype), x), zero)
+    return op.where(op.equal(x, zero), of_zeros, op.less(x, zero))
+
+
+def atan2(c: Conversion):
+    y, x, dtype = c.as_("self"), c.as_("other"), c.dtype
+    tall, wide = op.abs(y), op.abs(x)
+    small, large = op.minimum(tall, wide), op.maximum(tall, wide)
+    ratio = op.where(op.equal(small, large), number(1, dtype), op.divide(small, large))
+    angle = op.atan(op.where(op.equal(large, number(0, dtype)), number(0, dtype), ratio))
+    angle = op.where(op.greater(tall, wide), op.subtract(number(math.pi / 2, dtype), angle), angle)
+    angle = op.where(_negative(x, dtype), op.subtract(number(math.pi, dtype), angle), angle)
+    return op.where(_negative(y, dtype), op.negative(angle), angle)
+
+
 def _scaled(c: Conversion, name: str):
     value = c.as_(name)
     return value if c("alpha") == 1 else op.multiply(value, number(c("alpha"), c.dtype))
@@ -69,7 +101,7 @@ def _scaled(c: Conversion, name: str):
 
 def add(c: Conversion):
     if c.dtype == "bool":
-        return op.logical_or(c.as_("self"), c.as_("other"))
+        return op.logical_or(c.as_("self"), c.as_("other")) if c("alpha") else c.as_("self")
     return op.add(c.as_("self"), _scaled(c, "other"))
 
 
@@ -201,3 +233,9 @@ def dropout(c: Conversion):
     if c("train"):
         raise Refused("dropout is exported in training mode: call module.eval() before the export")
     return c("input")
+
+
+def native_dropout(c: Conversion):
+    if c("train") is not False:
+        raise Refused("dropout is exported in training mode: call module.eval() before the export")
+    return [c("input"), op.full(number(True, "bool"), shape=c.out_shape)]

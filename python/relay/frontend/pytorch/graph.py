@@ -8,7 +8,7 @@ import re
 
 import torch
 
-from ..._core import Function, IRModule, Tuple
+from ..._core import Function, IRModule, Tuple, infer_expr
 from ..._core import told as told_by_core
 from ...errors import CompileError
 from ...expr import var
@@ -24,8 +24,17 @@ def _key(target) -> str | None:
     return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name
 
 
+def _is_ready(node) -> bool:
+    """Whether the table has the node's operator, which changes nothing in place."""
+    if node.op != "call_function" or node.target is operator.getitem or _key(node.target) in CHECKS:
+        return node.op != "get_attr"
+    return _key(node.target) in OPERATORS and not node.target._schema.is_mutable
+
+
 def _decomposed(program):
     """With what the table has kept whole, and the rest in core ATen operators; without in-place operators."""
+    if all(_is_ready(node) for node in program.graph.nodes):
+        return program  # PyTorch takes longer to find out that there is nothing to do
     decompositions = torch.export.default_decompositions()
     for target in list(decompositions):
         if _key(target) in OPERATORS:
@@ -132,9 +141,15 @@ class _Import:
         if key not in OPERATORS:
             raise Refused(f"operator {node.target}")
         try:
-            return OPERATORS[key](Conversion(node, self.values))
+            made = OPERATORS[key](Conversion(node, self.values))
+            for one in made if isinstance(made, list) else [made]:
+                if one is not None:
+                    infer_expr(one)
+            return made
         except Refused as reason:
             raise Refused(f"operator {node.target}: {reason}") from reason
+        except CompileError as error:
+            raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
 
     def _results(self) -> list:
         output = next(node for node in self.graph.nodes if node.op == "output")
@@ -147,7 +162,7 @@ class _Import:
             elif value is not None and value not in self.failed:
                 self.problems.add(None, f"the result `{value}` is not a tensor")
         if not results and not self.failed:
-            self.problems.add(None, "the program has no tensor as a result")
+            self.problems.add(None, "no result of the program is a tensor")
         return results
 
 

@@ -2,54 +2,144 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+import torch
+
 from ... import op
-from .conversion import Conversion, Refused, number
+from ...expr import const
+from .conversion import Conversion, Refused, dtype_name, number, of_vectors
 
 
 def embedding(c: Conversion):
     return op.take(c("weight"), c("indices"), axis=0, mode="checked")
 
 
+@of_vectors("self")
 def index_select(c: Conversion):
     return op.take(c("self"), op.reshape(c("index"), newshape=[-1]), axis=c.axis(), mode="checked")
 
 
+@of_vectors("self", "index")
 def gather(c: Conversion):
     return op.gather(c("self"), c.axis(), c("index"))
 
 
-def scatter(update: str):
-    """scatter.src, scatter.value and scatter_add."""
+def _columns(mask, rank: int) -> list:
+    """Where a mask of truth values holds, as one tensor of indices for each of its axes."""
+    places = op.cast(op.argwhere(mask), "int64")
+    return [
+        op.squeeze(op.strided_slice(places, begin=[axis], end=[axis + 1], axes=[1]), axis=[1]) for axis in range(rank)
+    ]
 
-    def convert(c):
-        if "src" in c._raw:
-            source, wanted = c.val("src").shape, c.val("index").shape
-            if tuple(source) != tuple(wanted):
-                raise Refused("the source of scatter is larger than its indices")
-            updates = c("src")
-        else:
-            updates = op.broadcast_to(number(c("value"), c.dtype), shape=c.shape("index"))
-        return op.scatter_elements(c("self"), c("index"), updates, axis=c.axis(), reduction=update)
 
-    return convert
+def places(c: Conversion) -> dict:
+    """By axis the tensors of integers that index it: (expression, rank). A mask stands for one tensor an axis."""
+    found, axis = {}, 0
+    for node in c._raw["indices"]:
+        if node is None:
+            axis += 1
+            continue
+        val, value = node.meta["val"], c._values[node]
+        if val.dtype in (torch.bool, torch.uint8):
+            if val.dim() == 0:
+                raise Refused("a mask without axes as an index")
+            mask = value if val.dtype == torch.bool else op.cast(value, "bool")
+            found |= {axis + i: (one, 1) for i, one in enumerate(_columns(mask, val.dim()))}
+            axis += val.dim()
+            continue
+        extent = c.shape("self")[axis]
+        if isinstance(extent, int):
+            dtype = dtype_name(val.dtype)
+            below = op.less(value, number(0, dtype))
+            value = op.where(below, op.add(value, number(extent, dtype)), value)
+        found[axis] = (value, val.dim())
+        axis += 1
+    return found
+
+
+def order(axes: list[int], rank: int) -> list[int]:
+    """The axes with the indexed ones first."""
+    return [*axes, *(axis for axis in range(rank) if axis not in axes)]
 
 
 def index(c: Conversion):
     """x[:, i, j]: one tensor of indices goes to take, several to adv_index, with their axes first."""
     nodes = c._raw["indices"]
-    places = [axis for axis, one in enumerate(nodes) if one is not None]
-    if any(str(nodes[axis].meta["val"].dtype) in ("torch.bool", "torch.uint8") for axis in places):
-        raise Refused("a mask of truth values as an index: the size of the result depends on its elements")
-    if len(places) == 1:
-        return op.take(c("self"), c._values[nodes[places[0]]], axis=places[0], mode="checked")
-    if places != list(range(len(places))):
-        raise Refused("several tensors of indices that are not those of the first axes")
-    wrapped = []
-    for axis in places:
-        extent, value = c.shape("self")[axis], c._values[nodes[axis]]
-        if not isinstance(extent, int):
-            raise Refused("several tensors of indices along an axis whose size is not known before the run")
-        dtype = str(nodes[axis].meta["val"].dtype).removeprefix("torch.")
-        below = op.less(value, number(0, dtype))
-        wrapped.append(op.where(below, op.add(value, number(extent, dtype)), value))
-    return op.adv_index([c("self"), *wrapped])
+    of_integers = [node for node in nodes if node is not None]
+    if len(of_integers) == 1 and of_integers[0].meta["val"].dtype not in (torch.bool, torch.uint8):
+        return op.take(c("self"), c._values[of_integers[0]], axis=nodes.index(of_integers[0]), mode="checked")
+    found = places(c)
+    axes, rank = list(found), c.rank("self")
+    if len(axes) > 1 and not all(isinstance(c.shape("self")[axis], int) for axis in axes):
+        raise Refused("several tensors of indices along an axis whose size is not known before the run")
+    moved = c("self") if axes == list(range(len(axes))) else op.transpose(c("self"), axes=order(axes, rank))
+    picked = op.adv_index([moved, *(value for value, _ in found.values())])
+    first, many = axes[0], max(rank for _, rank in found.values())
+    if first == 0 or axes != list(range(first, first + len(axes))):
+        return picked
+    left = rank - len(axes)
+    return op.transpose(picked, axes=[*range(many, many + first), *range(many), *range(many + first, many + left)])
+
+
+def diagonal(c: Conversion):
+    """Both axes become one, of which the elements are picked."""
+    rank = c.rank("self")
+    first, second = c("dim1") % rank, c("dim2") % rank
+    rest = [axis for axis in range(rank) if axis not in (first, second)]
+    shape, extent = c.shape("self"), c.out_shape[-1]
+    rows, columns = shape[first], shape[second]
+    if not all(isinstance(one, int) for one in (rows, columns)):
+        raise Refused("the diagonal of a matrix whose size is not known before the run")
+    offset = c("offset")
+    start = -offset * columns if offset < 0 else offset
+    flat = op.transpose(c("self"), axes=[*rest, first, second])
+    flat = op.reshape(flat, newshape=[*(shape[axis] for axis in rest), rows * columns], allowzero=True)
+    return op.take(flat, const(start + (columns + 1) * np.arange(extent)), axis=len(rest), mode="checked")
+
+
+def as_strided(c: Conversion):
+    """Elements by their place in memory, of a tensor that lies there row by row."""
+    val, shape = c.val("self"), c.out_shape
+    sizes = [*val.shape, *shape, *c("stride"), c("storage_offset") or 0]
+    if not all(isinstance(one, int) for one in sizes):
+        raise Refused("the layout in memory is not known before the run")
+    if not val.is_contiguous() or val.storage_offset():
+        raise Refused("a tensor that does not lie in memory row by row: call contiguous() before")
+    places = np.full(shape, c("storage_offset") or 0, "int64")
+    for axis, stride in enumerate(c("stride")):
+        steps = [1] * len(shape)
+        steps[axis] = shape[axis]
+        places = places + (np.arange(shape[axis]) * stride).reshape(steps)
+    if places.size and places.max() >= val.numel():
+        raise Refused("elements of the memory behind the tensor")
+    return op.take(op.reshape(c("self"), newshape=[val.numel()]), const(places), axis=0, mode="checked")
+
+
+def nonzero(c: Conversion):
+    return op.cast(op.argwhere(c.as_("self", "bool")), "int64")
+
+
+def masked_scatter(c: Conversion):
+    """Where the mask holds, elements of the source in order."""
+    extent = math.prod(c.out_shape, start=1)
+    if 0 in c.shape("source") or extent == 0:
+        return c("self")
+    mask = op.broadcast_to(c("mask"), shape=c.out_shape)
+    counted = op.cumsum(op.cast(op.reshape(mask, newshape=[extent]), "int64"), axis=0)
+    source = op.reshape(c("source"), newshape=[-1])
+    picked = op.take(source, op.subtract(counted, number(1, "int64")), axis=0, mode="clip")
+    data = op.broadcast_to(c("self"), shape=c.out_shape)
+    return op.where(mask, op.reshape(picked, newshape=c.out_shape), data)
+
+
+def grid_sample(c: Conversion):
+    grid = op.transpose(c("grid"), axes=[0, 3, 1, 2])
+    return op.image.grid_sample(
+        c("input"),
+        grid,
+        method=("bilinear", "nearest", "bicubic")[c("interpolation_mode")],
+        padding_mode=("zeros", "border", "reflection")[c("padding_mode")],
+        align_corners=bool(c("align_corners")),
+    )

@@ -10,9 +10,12 @@ from .conversion import Conversion, Refused, number
 
 def linear(c: Conversion):
     rank, shape = c.rank("input"), c.out_shape
-    if c.rank("weight") != 2:
-        raise Refused("linear with a weight that is a vector")
     data = c("input")
+    if c.rank("weight") == 1:
+        inner = c.shape("input")[-1]
+        data = op.reshape(data, newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
+        result = op.reshape(op.nn.dense(data, op.expand_dims(c("weight"), axis=0)), newshape=shape)
+        return op.add(result, c("bias")) if c.has("bias") else result
     if rank != 2:
         inner = c.shape("input")[-1]
         data = op.reshape(data, newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
@@ -64,17 +67,22 @@ def matmul(c: Conversion):
 
 
 def attention(c: Conversion):
-    """scaled_dot_product_attention: softmax(q k' scale + mask) v."""
+    """scaled_dot_product_attention: softmax(q k' scale + mask) v; 0 in rows whose keys are all masked."""
     if c("dropout_p"):
         raise Refused("attention with dropout: call module.eval() before the export")
-    if c("enable_gqa"):
-        raise Refused("attention whose groups of queries share keys (enable_gqa)")
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
+    key, value = c("key"), c("value")
+    if c("enable_gqa") and (q[-3] != k[-3] or q[-3] != v[-3]):
+        if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
+            raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
+        key = op.repeat(key, repeats=q[-3] // k[-3], axis=len(k) - 3)
+        value = op.repeat(value, repeats=q[-3] // v[-3], axis=len(v) - 3)
+        k, v = [*k[:-3], q[-3], *k[-2:]], [*v[:-3], q[-3], *v[-2:]]
     batch, rows, keys = c.out_shape[:-2], q[-2], k[-2]
     scale = c("scale")
     scale = 1 / math.sqrt(q[-1]) if scale is None else float(scale)
     flat = [math.prod(batch, start=1), rows, keys]
-    product = op.nn.batch_matmul(_flat(c("query"), q, batch), _flat(c("key"), k, batch))
+    product = op.nn.batch_matmul(_flat(c("query"), q, batch), _flat(key, k, batch))
     scores = op.multiply(product, number(scale, c.dtype))
     if c.has("attn_mask"):
         mask = op.broadcast_to(c("attn_mask"), shape=[*batch, rows, keys])
@@ -86,5 +94,11 @@ def attention(c: Conversion):
     if c("is_causal"):
         allowed = op.trilu(op.full(number(1, "int32"), shape=[rows, keys]), k=0, upper=False)
         scores = op.where(op.cast(allowed, "bool"), scores, number(-math.inf, c.dtype))
-    result = op.nn.batch_matmul(op.nn.softmax(scores, axis=-1), _flat(c("value"), v, batch), transpose_b=False)
-    return op.reshape(result, newshape=c.out_shape)
+    result = op.nn.batch_matmul(op.nn.softmax(scores, axis=-1), _flat(value, v, batch), transpose_b=False)
+    result = op.reshape(result, newshape=c.out_shape)
+    if not c.has("attn_mask"):
+        return result
+    seen = c("attn_mask")
+    if str(c.val("attn_mask").dtype) != "torch.bool":
+        seen = op.greater(seen, number(-math.inf, c.dtype))
+    return op.where(op.any(seen, axis=[-1], keepdims=True), result, number(0, c.dtype))

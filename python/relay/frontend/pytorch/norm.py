@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused
+from .conversion import Conversion, Refused, number
 
 
 def _or_fill(c: Conversion, name: str, value: float, extent):
@@ -48,6 +48,43 @@ def layer_norm(c: Conversion):
         gamma, beta = op.reshape(gamma, newshape=[inner]), op.reshape(beta, newshape=[inner])
     result = op.nn.layer_norm(data, gamma, beta, axis=-1, epsilon=float(c("eps")))
     return op.reshape(result, newshape=shape) if len(over) > 1 else result
+
+
+def _statistics(c: Conversion, data, axis: list[int], keepdims: bool):
+    """The mean, and one by the standard deviation."""
+    variance = op.variance(data, axis=axis, keepdims=keepdims)
+    return op.mean(data, axis=axis, keepdims=keepdims), op.rsqrt(op.add(variance, number(float(c("eps")), c.dtype)))
+
+
+def native_layer_norm(c: Conversion):
+    rank = c.rank("input")
+    axes = list(range(rank - len(c("normalized_shape")), rank))
+    return [layer_norm(c), *_statistics(c, c("input"), axes, True)]
+
+
+def native_group_norm(c: Conversion):
+    shape, groups = c.shape("input"), c("group")
+    data = op.reshape(c("input"), newshape=[shape[0], groups, math.prod(shape[1:], start=1) // groups])
+    mean, scale = _statistics(c, data, [2], True)
+    result = op.reshape(op.multiply(op.subtract(data, mean), scale), newshape=shape)
+    ones = [1] * (len(shape) - 2)
+    if c.has("weight"):
+        result = op.multiply(result, op.reshape(c("weight"), newshape=[shape[1], *ones]))
+    if c.has("bias"):
+        result = op.add(result, op.reshape(c("bias"), newshape=[shape[1], *ones]))
+    return [result, *(op.squeeze(one, axis=[2]) for one in (mean, scale))]
+
+
+def batch_norm_of_batch(c: Conversion):
+    """_native_batch_norm_legit.no_stats: by the statistics of the batch itself."""
+    rank = c.rank("input")
+    over = [axis for axis in range(rank) if axis != 1]
+    mean, scale = _statistics(c, c("input"), over, True)
+    result = op.multiply(op.subtract(c("input"), mean), scale)
+    for name, function in (("weight", op.multiply), ("bias", op.add)):
+        if c.has(name):
+            result = function(result, op.reshape(c(name), newshape=[-1, *[1] * (rank - 2)]))
+    return [result, op.squeeze(mean, axis=over), op.squeeze(scale, axis=over)]
 
 
 def group_norm(c: Conversion):

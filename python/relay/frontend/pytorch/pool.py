@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from ... import op
+from ...expr import const
 from .conv import _each
-from .conversion import Conversion, Refused
+from .conversion import Conversion, Refused, number
+from .reduce import first_greatest
 
 
 def _batched(c: Conversion, axes: int, function):
@@ -31,25 +37,89 @@ def max_pool(axes: int):
     return convert
 
 
+def max_pool_with_indices(axes: int):
+    """max_pool2d_with_indices: a place is a pixel's number in its image."""
+
+    def convert(c):
+        values = max_pool(axes)(c)
+        return [values, _batched(c, axes, lambda data: _places(c, data, axes)) if c.uses(1) else None]
+
+    return convert
+
+
+def _places(c: Conversion, data, axes: int):
+    extents, out = c.shape("self")[-axes:], c.out_shape[-axes:]
+    if not all(isinstance(one, int) for one in [*extents, *out]):
+        raise Refused("the places of maxima in images whose size is not known before the run")
+    size, padding = _each(c("kernel_size"), axes), _each(c("padding"), axes)
+    dilation = _each(c("dilation"), axes)
+    strides = _each(c("stride"), axes) if c("stride") else size
+    window = [d * (k - 1) + 1 for d, k in zip(dilation, size, strict=True)]
+    # What the last windows need, which with ceil_mode may stand over.
+    after = [
+        max((o - 1) * s + w - p - e, 0) for o, s, w, p, e in zip(out, strides, window, padding, extents, strict=True)
+    ]
+    low = -np.inf if c.dtype.startswith(("float", "bfloat")) else np.iinfo(c.dtype).min
+    pairs = [[0, 0], [0, 0], *([p, a] for p, a in zip(padding, after, strict=True))]
+    padded = op.nn.pad(data, pad_width=pairs, pad_value=number(low, c.dtype))
+    windows = op.sliding_window(padded, axis=2, window_shape=window, strides=strides)
+    inner = list(range(2 + axes, 2 + 2 * axes))
+    windows = op.strided_slice(
+        windows,
+        begin=[0] * 2 * axes,
+        end=[*out, *window],
+        strides=[1] * axes + dilation,
+        axes=[*range(2, 2 + axes), *inner],
+    )
+    batch = c.shape("self")[:-axes] if c.rank("self") == axes + 2 else [1, *c.shape("self")[:-axes]]
+    windows = op.reshape(windows, newshape=[*batch, *out, math.prod(size)])
+    tap = first_greatest(windows, c.dtype, axis=[2 + axes])
+    ranges = (np.arange(o) * s - p for o, s, p in zip(out, strides, padding, strict=True))
+    steps = (np.arange(k) * d for k, d in zip(size, dilation, strict=True))
+    return op.add(op.take(const(_numbers(steps, extents).reshape(-1)), tap, axis=0), const(_numbers(ranges, extents)))
+
+
+def _numbers(coordinates, extents: list[int]):
+    """The number of the pixel at each place of a grid."""
+    total = np.zeros([], "int64")
+    for along, extent in zip(np.ix_(*coordinates), extents, strict=True):
+        total = total * extent + along
+    return total
+
+
 def avg_pool(axes: int):
     function = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}[axes]
 
     def convert(c):
-        if "divisor_override" in c._raw and c.has("divisor_override"):
-            raise Refused("an average with a divisor of its own")
         size, padding = _each(c("kernel_size"), axes), _each(c("padding"), axes)
-        if c("ceil_mode") and c("count_include_pad"):
-            raise Refused("an average that rounds the size up and counts padding")
-        how = {
-            "pool_size": size,
-            "strides": _each(c("stride"), axes) if c("stride") else size,
-            "padding": padding,
-            "ceil_mode": bool(c("ceil_mode")),
-            "count_include_pad": bool(c("count_include_pad")) and any(padding),
-        }
-        return _batched(c, axes, lambda data: function(data, **how))
+        how = {"pool_size": size, "strides": _each(c("stride"), axes) if c("stride") else size}
+        divisor = c("divisor_override") if "divisor_override" in c._raw else None
+        if divisor is None and not (c("ceil_mode") and c("count_include_pad")):
+            how |= {"padding": padding, "ceil_mode": bool(c("ceil_mode"))}
+            how["count_include_pad"] = bool(c("count_include_pad")) and any(padding)
+            return _batched(c, axes, lambda data: function(data, **how))
+        return _batched(c, axes, lambda data: _padded_mean(c, function, data, how, padding, divisor))
 
     return convert
+
+
+def _padded_mean(c: Conversion, function, data, how: dict, padding: list[int], divisor):
+    """With zeros around the data that belong to it: windows that stand over count them, and with a divisor all."""
+    axes = len(padding)
+    out, extents = c.out_shape[-axes:], c.shape("self")[-axes:]
+    if not all(isinstance(one, int) for one in [*out, *extents]):
+        raise Refused("an average over padding of images whose size is not known before the run")
+    after = padding
+    if divisor is not None:
+        rows = zip(out, how["strides"], how["pool_size"], padding, extents, strict=True)
+        after = [max((o - 1) * s + k - p - e, 0) for o, s, k, p, e in rows]
+    pairs = [[0, 0], [0, 0], *([p, a] for p, a in zip(padding, after, strict=True))]
+    data = op.nn.pad(data, pad_width=pairs, pad_value=number(0, c.dtype))
+    result = function(data, padding=[0] * axes, ceil_mode=divisor is None, count_include_pad=False, **how)
+    result = op.strided_slice(result, begin=[0] * axes, end=out, axes=list(range(2, 2 + axes)))
+    if divisor is None:
+        return result
+    return op.multiply(result, number(math.prod(how["pool_size"]) / divisor, c.dtype))
 
 
 def adaptive(function, axes: int):

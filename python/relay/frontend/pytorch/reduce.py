@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from ... import op
-from .conversion import Conversion, Refused, dtype_name, number
+from .conversion import Conversion, Refused, dtype_name, number, of_vectors
 
 
 def _kept(c: Conversion) -> bool:
@@ -26,9 +28,13 @@ def reduce(function, dtype: str | None = None):
 
 def _place(c: Conversion, function, **how):
     """Where function finds the greatest or least element; that is the first one that is not a number, if there is one."""
-    data = c("self")
+    return first_greatest(c("self"), dtype_name(c.val("self").dtype), function, **how)
+
+
+def first_greatest(data, dtype: str, function=op.argmax, **how):
+    """The same of an expression of this element type."""
     place = function(data, **how)
-    if c.val("self").dtype.is_floating_point:
+    if dtype.startswith(("float", "bfloat")):
         unknown = op.isnan(data)
         place = op.where(op.any(unknown, **how), op.argmax(op.cast(unknown, "int32"), **how), place)
     return op.cast(place, "int64")
@@ -59,15 +65,23 @@ def variance(root: bool):
     """var.correction and std.correction."""
 
     def convert(c):
-        correction = 1 if c("correction") is None else c("correction")
-        if correction not in (0, 1):
-            raise Refused(f"correction is {correction}, not 0 or 1")
-        if c.rank("self") == 0:
-            raise Refused("the variance of a single number")
-        found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=correction == 1)
+        if "correction" in c._raw:
+            correction = 1 if c("correction") is None else c("correction")
+        else:
+            correction = int(c("unbiased"))
+        count = math.prod((c.shape("self")[axis] for axis in c.axes()), start=1)
+        if isinstance(count, int):
+            found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=False)
+            left = max(count - correction, 0)
+            factor = count / left if left else math.inf
+            found = found if factor == 1 else op.multiply(found, number(factor, c.dtype))
+        elif correction in (0, 1):
+            found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=correction == 1)
+        else:
+            raise Refused(f"correction is {correction}, of a number of elements that is not known before the run")
         return op.sqrt(found) if root else found
 
-    return convert
+    return of_vectors("self")(convert)
 
 
 def running(function):
@@ -75,9 +89,10 @@ def running(function):
 
 
 def softmax(function):
-    return lambda c: function(c.as_("self"), axis=c.axis())
+    return of_vectors("self")(lambda c: function(c.as_("self"), axis=c.axis()))
 
 
+@of_vectors("self")
 def topk(c: Conversion):
     if not isinstance(c("k"), int):
         raise Refused("k is not known before the run")
@@ -85,6 +100,7 @@ def topk(c: Conversion):
     return [both[0], both[1]]
 
 
+@of_vectors("self")
 def sort(c: Conversion):
     both = op.topk(c("self"), k=0, axis=c.axis(), is_ascend=not c("descending"), dtype="int64")
     return [both[0], both[1]]

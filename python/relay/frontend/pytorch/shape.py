@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ... import op
 from .conversion import Conversion, Refused, number
 
@@ -116,9 +118,11 @@ def roll(c: Conversion):
     data = c("self")
     dims = c.axes("dims") if c("dims") else None
     if dims is None:
-        raise Refused("roll without axes")
+        data, dims, extents = op.reshape(data, newshape=[-1]), [0], [math.prod(c.shape("self"), start=1)]
+    else:
+        extents = c.shape("self")
     for axis, shift in zip(dims, c("shifts"), strict=True):
-        extent = c.shape("self")[axis]
+        extent = extents[axis]
         if not isinstance(extent, int) or not isinstance(shift, int):
             raise Refused("the axis that is rolled has a size that is not known before the run")
         shift = shift % max(extent, 1)
@@ -126,19 +130,38 @@ def roll(c: Conversion):
             data = op.concatenate(
                 [_piece(data, axis, extent - shift, extent), _piece(data, axis, 0, extent - shift)], axis=axis
             )
+    return data if c("dims") else op.reshape(data, newshape=c.out_shape, allowzero=True)
+
+
+def _wrapped(data, shape: list, pairs: list):
+    """Padding that goes on with the other end; what is negative cuts off."""
+    for axis, (before, after) in enumerate(pairs):
+        extent = shape[axis]
+        if (before, after) == (0, 0):
+            continue
+        if not isinstance(extent, int):
+            raise Refused("the axis that is padded has a size that is not known before the run")
+        middle = _piece(data, axis, max(-before, 0), extent + min(after, 0))
+        parts = [_piece(data, axis, extent - before, extent)] if before > 0 else []
+        parts += [middle, *([_piece(data, axis, 0, after)] if after > 0 else [])]
+        data = op.concatenate(parts, axis=axis) if len(parts) > 1 else middle
     return data
 
 
-def pad(c: Conversion):
-    widths = c("pad")
-    if not all(isinstance(one, int) for one in widths):
-        raise Refused("the width of the padding is not known before the run")
-    if min(widths, default=0) < 0:
-        raise Refused("the padding is negative")
-    mode = c("mode") if "mode" in c._raw else "constant"
-    if mode not in ("constant", "reflect", "replicate"):
-        raise Refused(f"padding of mode {mode!r}")
-    pairs = [[widths[i], widths[i + 1]] for i in range(0, len(widths), 2)]
-    pairs = [[0, 0]] * (c.rank("self") - len(pairs)) + pairs[::-1]
-    mode = {"replicate": "edge"}.get(mode, mode)
-    return op.nn.pad(c("self"), pad_width=pairs, pad_value=number(c("value") or 0, c.dtype), pad_mode=mode)
+def pad(mode: str | None = None):
+    """`mode`: of operators that are named after theirs."""
+
+    def convert(c):
+        widths = c("padding" if mode else "pad")
+        if not all(isinstance(one, int) for one in widths):
+            raise Refused("the width of the padding is not known before the run")
+        how = mode or (c("mode") if "mode" in c._raw else "constant")
+        pairs = [[widths[i], widths[i + 1]] for i in range(0, len(widths), 2)]
+        pairs = [[0, 0]] * (c.rank("self") - len(pairs)) + pairs[::-1]
+        if how == "circular":
+            return _wrapped(c("self"), c.shape("self"), pairs)
+        how = {"replicate": "edge"}.get(how, how)
+        filling = number(c("value") or 0, c.dtype) if "value" in c._raw else number(0, c.dtype)
+        return op.nn.pad(c("self"), pad_width=pairs, pad_value=filling, pad_mode=how)
+
+    return convert

@@ -1,0 +1,194 @@
+"""Operators that write by indices into a copy of a tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import op
+from ...expr import const
+from .conversion import Conversion, Refused, dtype_name, number, of_vectors
+from .index import order, places
+
+_REDUCTIONS = {
+    "sum": "add",
+    "add": "add",
+    "prod": "mul",
+    "multiply": "mul",
+    "amax": "max",
+    "amin": "min",
+    "mean": "add",
+}
+LAST = 2**63 - 1
+
+
+def _source(c: Conversion, name: str, dtype: str):
+    """What is written, in the shape of the indices: the source may be larger."""
+    if name == "value":
+        return op.broadcast_to(number(c("value"), dtype), shape=c.shape("index"))
+    wanted, given = c.shape("index"), c.shape(name)
+    source = op.cast(c(name), dtype) if dtype != dtype_name(c.val(name).dtype) else c(name)
+    if wanted == given:
+        return source
+    if not all(isinstance(one, int) for one in wanted):
+        raise Refused("the source of scatter is larger than its indices, whose number is not known before the run")
+    return op.strided_slice(source, begin=[0] * len(wanted), end=wanted)
+
+
+def _nothing(c: Conversion) -> bool:
+    return 0 in c.shape("index")
+
+
+def scatter(update: str):
+    """scatter.src, scatter.value and scatter_add."""
+
+    @of_vectors("self", "index", "src")
+    def convert(c):
+        if _nothing(c):
+            return c("self")
+        if c.dtype == "bool" and update == "add":
+            return _reduced(c, "sum", True)
+        name = "src" if "src" in c._raw else "value"
+        return op.scatter_elements(c("self"), c("index"), _source(c, name, c.dtype), axis=c.axis(), reduction=update)
+
+    return convert
+
+
+@of_vectors("self", "index", "src")
+def scatter_reduce(c: Conversion):
+    return c("self") if _nothing(c) else _reduced(c, c("reduce"), bool(c("include_self")))
+
+
+@of_vectors("self", "index", "src")
+def scatter_with(c: Conversion):
+    """scatter.reduce and scatter.value_reduce."""
+    return c("self") if _nothing(c) else _reduced(c, c("reduce"), True)
+
+
+def _identity(reduction: str, dtype: str):
+    if reduction in ("add", "mul"):
+        return int(reduction == "mul")
+    low = reduction == "max"
+    if dtype.startswith(("float", "bfloat")):
+        return -np.inf if low else np.inf
+    return np.iinfo(dtype).min if low else np.iinfo(dtype).max
+
+
+def _reduced(c: Conversion, reduce: str, with_self: bool):
+    dtype, axis, index = c.dtype, c.axis(), c("index")
+    inner = "int32" if dtype == "bool" else dtype
+    reduction = _REDUCTIONS[reduce]
+    data = op.cast(c("self"), inner) if inner != dtype else c("self")
+    source = _source(c, "src" if "src" in c._raw else "value", inner)
+
+    def written(target, value, how):
+        return op.scatter_elements(target, index, value, axis=axis, reduction=how)
+
+    def all_over(value, shape):
+        return op.broadcast_to(number(value, inner), shape=shape)
+
+    if not with_self:
+        data = written(data, all_over(_identity(reduction, inner), c.shape("index")), "update")
+    result = written(data, source, reduction)
+    if reduce == "mean":
+        ones = all_over(1, c.shape("index"))
+        counts = all_over(1, c.out_shape if not c._lifted else [1])
+        counts = counts if with_self else written(counts, all_over(0, c.shape("index")), "update")
+        divide = op.divide if dtype.startswith(("float", "bfloat")) else op.floor_divide
+        result = divide(result, written(counts, ones, "add"))
+    if inner == dtype:
+        return result
+    return op.cast(result, "bool")
+
+
+def index_put(c: Conversion):
+    """A mask with one value is a choice; everything else writes slices, with the indexed axes first."""
+    nodes, dtype = c._raw["indices"], c.dtype
+    given = [node for node in nodes if node is not None]
+    masks = [node for node in given if str(node.meta["val"].dtype) in ("torch.bool", "torch.uint8")]
+    if masks and len(given) == 1 and c.val("values").numel() == 1 and not c("accumulate"):
+        mask, before = masks[0], nodes.index(masks[0])
+        shape = [*c.shape("self")[before : before + mask.meta["val"].dim()]]
+        shape += [1] * (c.rank("self") - before - len(shape))
+        chosen = op.reshape(op.cast(c._values[mask], "bool"), newshape=shape, allowzero=True)
+        return op.where(chosen, op.reshape(c.as_("values"), newshape=[]), c("self"))
+    found = places(c)
+    axes, rank = list(found), c.rank("self")
+    if masks:
+        if len(given) != 1 or c.rank("values") != rank - len(axes) + 1:
+            raise Refused("a mask of truth values as an index, and values that are repeated")
+        shared = None
+    else:
+        shared = list(np.broadcast_shapes(*(tuple(node.meta["val"].shape) for node in given)))
+    many = 1 if shared is None else len(shared)
+    index = [value if shared is None else op.broadcast_to(value, shape=shared) for value, _ in found.values()]
+    turn = order(axes, rank)
+    first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
+    left = [c.shape("self")[axis] for axis in turn[len(axes) :]]
+    updates = c.as_("values")
+    if shared is not None:
+        updates = op.broadcast_to(updates, shape=[*left[:first], *shared, *left[first:]])
+    if first:
+        ahead = [*range(first, first + many), *range(first), *range(first + many, many + len(left))]
+        updates = op.transpose(updates, axes=ahead)
+    moved = c("self") if turn == list(range(rank)) else op.transpose(c("self"), axes=turn)
+    mode = "add" if c("accumulate") else "update"
+    if dtype == "bool" and mode == "add":
+        moved, updates = op.cast(moved, "int32"), op.cast(updates, "int32")
+    result = op.scatter_nd(moved, op.stack(index, axis=0), updates, mode=mode)
+    result = op.cast(result, "bool") if dtype == "bool" and mode == "add" else result
+    return result if turn == list(range(rank)) else op.transpose(result, axes=[turn.index(i) for i in range(rank)])
+
+
+def _set(c: Conversion, value, axis: int, begin: int, end: int, step: int):
+    extents = c.shape("self")[:axis]
+    extents = [one if isinstance(one, int) else LAST for one in extents]
+    return op.strided_set(
+        c("self"), value, begin=[0] * axis + [begin], end=[*extents, end], strides=[1] * axis + [step]
+    )
+
+
+def slice_scatter(c: Conversion):
+    axis = c.axis()
+    extent, start, end = c.shape("self")[axis], c("start") or 0, c("end")
+    if not all(isinstance(one, int) for one in (extent, start, c("step"))) or not isinstance(end, (int, type(None))):
+        raise Refused("the range of a slice is not known before the run")
+    start, end, step = slice(start, end, c("step")).indices(extent)
+    return c("self") if start >= end else _set(c, c.as_("src"), axis, start, end, step)
+
+
+def select_scatter(c: Conversion):
+    axis, index = c.axis(), c("index")
+    extent = c.shape("self")[axis]
+    if not isinstance(index, int) or not isinstance(extent, int):
+        raise Refused("the index of a selection is not known before the run")
+    return _set(c, op.expand_dims(c.as_("src"), axis=axis), axis, index % extent, index % extent + 1, 1)
+
+
+def diagonal_scatter(c: Conversion):
+    """Elements of the diagonal by their place among all."""
+    shape = c.shape("self")
+    if not all(isinstance(one, int) for one in shape):
+        raise Refused("the diagonal of a matrix whose size is not known before the run")
+    numbers = np.arange(int(np.prod(shape))).reshape(shape)
+    chosen = np.diagonal(numbers, c("offset"), c("dim1") % len(shape), c("dim2") % len(shape)).reshape(-1)
+    flat = op.reshape(c("self"), newshape=[numbers.size])
+    updates = op.reshape(c.as_("src"), newshape=[chosen.size])
+    return op.reshape(op.scatter_elements(flat, const(chosen), updates, axis=0), newshape=shape)
+
+
+def copy(c: Conversion):
+    return op.broadcast_to(c.as_("src"), shape=c.out_shape)
+
+
+def max_pool_backward(c: Conversion):
+    """Gradients go where the maxima came from."""
+    shape, given = c.shape("self"), c.shape("indices")
+    if not all(isinstance(one, int) for one in [*shape, *given]):
+        raise Refused("images whose size is not known before the run")
+    flat = [*shape[:-2], shape[-2] * shape[-1]]
+    places = op.reshape(c("indices"), newshape=[*given[:-2], given[-2] * given[-1]])
+    gradients = op.reshape(c("grad_output"), newshape=[*given[:-2], given[-2] * given[-1]])
+    zeros = op.full(number(0, c.dtype), shape=flat)
+    return op.reshape(
+        op.scatter_elements(zeros, places, gradients, axis=len(flat) - 1, reduction="add"), newshape=shape
+    )

@@ -1,0 +1,83 @@
+"""docs/pytorch-support.md, from the outcomes of a run."""
+
+import pathlib
+
+import torch
+from cases import core_aten
+from relay.frontend.pytorch.table import CHECKS, OPERATORS
+from suite import cell, reason_rows
+
+HEAD = """<!-- Written by make test-torch. Do not edit. -->
+
+# PyTorch: what is supported
+
+`make test-torch` takes PyTorch {version}'s own sample inputs (`op_db` of `torch.testing._internal`{how_many}) of every operator
+that is in the importer's table or that is core ATen. Each sample is a call that is exported, imported, compiled, run, and
+compared with what PyTorch computes. What is refused counts as failed.
+
+| elements | passed | failed | refused |
+| --- | --- | --- | --- |
+{rows}
+
+Not counted are {random} random calls, and {unexported} that `torch.export` does not export.
+
+## Operators
+
+Samples that pass; a blank: PyTorch has none of that type.
+
+| operator | float32 | int64 | bool | what fails |
+| --- | --- | --- | --- | --- |
+{operators}
+
+## Why samples fail
+
+| samples | reason |
+| --- | --- |
+{reasons}
+
+## Core ATen operators that are not imported
+
+{missing}
+"""
+DTYPES = ("float32", "int64", "bool")
+
+
+def _refused(result):
+    return result["outcome"].startswith("R0403")
+
+
+def _counts(title, results):
+    passed = sum(r["outcome"] == "passed" for r in results)
+    refused = sum(map(_refused, results))
+    share = f"{passed} of {len(results)}, {passed / max(len(results), 1):.1%}"
+    return f"| {title} | {share} | {len(results) - passed - refused} | {refused} |"
+
+
+def _operator_row(op, results):
+    cells = []
+    for dtype in DTYPES:
+        mine = [r for r in results if r["dtype"] == dtype]
+        cells.append(f"{sum(r['outcome'] == 'passed' for r in mine)} of {len(mine)}" if mine else "")
+    reasons = dict.fromkeys(r["outcome"] for r in results if r["outcome"] != "passed")
+    return f"| {op} | {' | '.join(cells)} | {cell('; '.join(list(reasons)[:2]))} |"
+
+
+def write_page(results, samples, path):
+    counted = [r for r in results if r["outcome"] != "random" and not r["outcome"].startswith("torch.export")]
+    by_op = {}
+    for result in counted:
+        by_op.setdefault(result["op"], []).append(result)
+    rows = [_counts(dtype, [r for r in counted if r["dtype"] == dtype]) for dtype in DTYPES]
+    missing = sorted(core_aten() - set(OPERATORS) - CHECKS)
+    random = sum(r["outcome"] == "random" for r in results)
+    text = HEAD.format(
+        version=torch.__version__,
+        how_many=f", {samples} of an operator and type, evenly spread, where there are more" if samples else "",
+        rows="\n".join([*rows, _counts("all", counted)]),
+        random=random,
+        unexported=len(results) - len(counted) - random,
+        operators="\n".join(_operator_row(op, by_op[op]) for op in sorted(by_op)),
+        reasons="\n".join(reason_rows(r["outcome"] for r in counted if r["outcome"] != "passed")),
+        missing=", ".join(f"`{name}`" for name in missing) + ".",
+    )
+    pathlib.Path(path).write_text(text)
