@@ -4,10 +4,13 @@
 //   relay_fuzz_programs --seed 77 --cases 1 -v   one program again
 //
 // Of each: its text is read back as the same program and printed as the same text; all types are inferred; every
-// executor of the list below gives the same value; what a wrong edit makes of it is refused with diagnostics or typed,
+// executor of the list below gives the same value; its gradient, if its result is tensors, is that of finite
+// differences; what a wrong edit makes of it is refused with diagnostics or typed,
 // never a crash. At the end, every pair of kinds of nodes that the language allows (a node and a child of it) has
 // occurred.
+#include <cmath>
 #include <cstdio>
+#include <random>
 
 #include "cases.h"
 #include "random_relay.h"
@@ -16,6 +19,7 @@
 #include "relay/driver/values.h"
 #include "relay/eval/eval.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/reverse_mode.h"
 #include "relay/typing/typing.h"
 
 using namespace relay;
@@ -39,6 +43,14 @@ Result<eval::Value> evaluated_after_passes(const ir::Module& module, const eval:
   context.options = pipeline.options;
   RELAY_ASSIGN(ir::Module optimised, transform::run_passes(module, pipeline.passes, context));
   return eval::run(optimised, "main", args);
+}
+
+Result<eval::Value> partially_evaluated(const ir::Module& module, const eval::Values& args) {
+  transform::PassContext context;
+  context.verify = true;
+  context.options["partial_evaluate.fuel"] = int64_t{300};
+  RELAY_ASSIGN(ir::Module made, transform::run_passes(module, {"partial_evaluate"}, context));
+  return eval::run(made, "main", args);
 }
 
 int64_t batched_calls = 0, batches = 0;  // of all runs
@@ -77,6 +89,7 @@ Result<eval::Value> batched_as_machine_code(const ir::Module& module, const eval
 
 const Executor executors[] = {{"eval", evaluated},
                               {"eval after the passes", evaluated_after_passes},
+                              {"eval after partial_evaluate", partially_evaluated},
                               {"the VM", on_the_vm},
                               {"machine code", as_machine_code}};
 // Of the program three times over, so that calls come together.
@@ -122,8 +135,55 @@ bool same(const eval::Value& a, const eval::Value& b) {
 
 struct Tally {
   Coverage coverage{};
-  int64_t programs = 0, nodes = 0, refused = 0, accepted = 0;
+  int64_t programs = 0, nodes = 0, refused = 0, accepted = 0, differentiated = 0;
 };
+
+// The sum of all floats in tensors and tuples.
+double total(const eval::Value& v) {
+  double sum = 0;
+  if (const eval::TupleValue* t = eval::as_tuple(v))
+    for (const eval::Value& field : t->fields) sum += total(field);
+  for (int64_t i = 0; !v.node && v.dtype.is_float() && i < v.tensor.elements(); ++i) sum += v.tensor.at(i);
+  return sum;
+}
+
+// What is wrong with the gradient by %x: along a direction, in double precision, it is the quotient of differences,
+// where those for two steps agree (the program does not jump or bend there).
+std::string check_gradient(const ir::Module& module, uint64_t seed, Tally* tally) {
+  const ir::Type result = ir::as<ir::FuncType>(module.functions.at("main")->type)->result;
+  if (!transform::is_data(result) || !transform::has_floats(result)) return "";
+  transform::PassContext context;
+  context.verify = true;
+  Result<ir::Module> made = transform::run_passes(module, {"gradient"}, context);
+  if (!made) return made.errors()[0].kind == DiagnosticKind::not_supported ? "" : render(made.errors());
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> draw(-2, 2);
+  Tensor x = Tensor::empty({2, 3}, DType::float64()), along = Tensor::empty({2, 3}, DType::float64());
+  for (int64_t i = 0; i < 6; ++i) x.set(i, draw(random)), along.set(i, draw(random));
+  constexpr eval::EvalOptions precise{.float64 = true};
+  auto args = [&](double by) -> eval::Values {
+    Tensor at = Tensor::empty({2, 3}, DType::float64());
+    for (int64_t i = 0; i < 6; ++i) at.set(i, x.at(i) + by * along.at(i));
+    return {eval::Value(at, DType::float32()), Tensor::scalar(static_cast<double>(seed % 5), DType::int32())};
+  };
+  std::string wrong;
+  auto value = [&](double by) {
+    Result<eval::Value> v = eval::run(module, "main", args(by), precise);
+    if (!v) wrong = render(v.errors());
+    return v ? total(*v) : 0;
+  };
+  auto slope = [&](double step) { return (value(step) - value(-step)) / (2 * step); };
+  const double coarse = slope(1e-4), fine = slope(1e-5);
+  Result<eval::Value> both = eval::run(*made, "main", args(0), precise);
+  if (!both) return "the gradient: " + render(both.errors());
+  if (!wrong.empty() || !std::isfinite(fine) || std::abs(coarse - fine) > 1e-4 * (1 + std::abs(fine))) return wrong;
+  const Tensor& gradient = eval::as_tuple(eval::as_tuple(*both)->fields[1])->fields[0].tensor;
+  double found = 0;
+  for (int64_t i = 0; i < 6; ++i) found += gradient.at(i) * along.at(i);
+  ++tally->differentiated;
+  if (std::abs(found - fine) <= 1e-3 * (1 + std::abs(fine))) return "";
+  return format("the gradient is {} along a direction, by differences {}", found, fine);
+}
 
 // What is wrong; empty when nothing is.
 std::string check(uint64_t seed, bool verbose, Tally* tally) {
@@ -164,6 +224,7 @@ std::string check(uint64_t seed, bool verbose, Tally* tally) {
     return "";
   };
   if (std::string wrong = agree(*typed, executors); !wrong.empty()) return wrong;
+  if (std::string wrong = check_gradient(*typed, seed, tally); !wrong.empty()) return failure(wrong);
   Result<ir::Module> thrice = three_times(*typed);
   if (!thrice) return failure("three times over: " + render(thrice.errors()));
   if (std::string wrong = agree(*thrice, batched_executors); !wrong.empty()) return wrong;
@@ -224,6 +285,7 @@ int main(int argc, char** argv) {
   std::printf("%lld programs of %lld nodes; of their mutants %lld were refused, %lld typed\n",
               static_cast<long long>(tally.programs), static_cast<long long>(tally.nodes),
               static_cast<long long>(tally.refused), static_cast<long long>(tally.accepted));
+  std::printf("%lld gradients were compared with differences\n", static_cast<long long>(tally.differentiated));
   std::printf("%lld calls of segments waited, and took %lld runs\n", static_cast<long long>(batched_calls),
               static_cast<long long>(batches));
   if (cases >= 500 && batches * 10 > batched_calls * 9) return std::printf("few calls came together\n"), 1;

@@ -481,6 +481,7 @@ void AdjointModule::finish() {
     const std::string name = std::move(wanted_.back());
     wanted_.pop_back();
     const FunctionRef f = a_normal_form(FunctionRef(as<Function>(copy(module_.functions.at(name), {}))));
+    functions_kept_.push_back(f);
     const VarRef tape = var("tape", tape_type());
     std::vector<VarRef> params{tape};
     for (const VarRef& p : f->params) params.push_back(lifted_variable(p));

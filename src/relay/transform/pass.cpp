@@ -35,7 +35,8 @@ static const std::vector<std::string>& option_names() {
                                                  "fuse_ops.reduce_epilogue",
                                                  "gradient.seed",
                                                  "gradient.straight",
-                                                 "limit_width.max_width"};
+                                                 "limit_width.max_width",
+                                                 "partial_evaluate.fuel"};
   return names;
 }
 
