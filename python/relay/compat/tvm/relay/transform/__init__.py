@@ -17,7 +17,6 @@ _INSTEAD = {
     "ForwardFoldScaleAxis": "FoldScaleAxis() moves scales of results into the weights",
     "SimplifyFCTranspose": "transposes of constant weights are computed when a model is compiled",
     "SplitArgs": "LimitWidth() makes trees of wide concatenations",
-    "PartialEvaluate": "nothing in its place",
     "PlanDevices": "there is one device, the processor",
     "RewriteAnnotatedOps": "there is one device, the processor",
     "ToMixedPrecision": "nothing in its place",
