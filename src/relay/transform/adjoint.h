@@ -62,7 +62,7 @@ class AdjointModule {
   ir::NodeMap<ir::VarRef> variables_;
   std::vector<Scope> scopes_;  // these two for as long as their variables are keys
   std::vector<ir::FunctionRef> functions_kept_;
-  ir::NodeSet demanded_;       // variables of which a scope inside, or a later piece, needs the lifted form
+  ir::NodeSet demanded_;  // variables of which a scope inside, or a later piece, needs the lifted form
 };
 
 }  // namespace relay::transform

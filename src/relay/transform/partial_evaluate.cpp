@@ -10,9 +10,9 @@
 // whole. A reference that nothing else has seen is only an entry of the store; it is created when something does see
 // it, and before a branch that is not decided.
 //
-// It ends: of a recursive function, calls with residual arguments only, under a condition that is not known, stay calls;
-// other calls are unfolded up to partial_evaluate.fuel (10000) of them in all, and up to 200 of one function within each
-// other under such conditions. What was left for lack of fuel is a warning. Operators are computed where all arguments
+// It ends: of a recursive function, calls with residual arguments only, under a condition that is not known, stay
+// calls; others are unfolded up to partial_evaluate.fuel (10000) of them in all, and up to 200 of one function within
+// each other under such conditions. What was left for lack of fuel is a warning. Operators are computed where all arguments
 // are constants of up to 4096 elements.
 #include <algorithm>
 #include <map>
@@ -99,7 +99,7 @@ class PartialEvaluator {
     return function(f->params, out.around(result), f->result_type, f->type_params, f->attrs, f->span);
   }
 
-  bool abandoned = false;       // a program too deep to be copied out of a generic function
+  bool abandoned = false;               // a program too deep to be copied out of a generic function
   std::map<std::string, int64_t> left;  // calls that stayed for lack of fuel, by function
 
  private:
@@ -462,12 +462,12 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
   const FunctionRef main = evaluator.run(module.functions.at("main"));
   for (const auto& [name, count] : evaluator.left)
     context.warnings.report({DiagnosticKind::limit_exceeded,
-                                format("{} of %{} stay calls: the fuel was used up", plural(count, "call", "calls"), name),
-                                main->span,
-                                {},
-                                {},
-                                "partial_evaluate.fuel says how many calls are unfolded",
-                                Severity::Warning});
+                             format("{} of %{} stay calls: the fuel was used up", plural(count, "call", "calls"), name),
+                             main->span,
+                             {},
+                             {},
+                             "partial_evaluate.fuel says how many calls are unfolded",
+                             Severity::Warning});
   if (evaluator.abandoned) return module;
   Module made = module;
   made.functions["main"] = main;

@@ -5,7 +5,7 @@
 //   reverse_sequence   out[.., t, ..] = data[.., L - 1 - t, ..] where t < L = seq_lengths of the batch, else data
 //
 // Lengths are cut to the axis.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -75,6 +75,17 @@ te::Tensors compute_reverse(const ReverseSequenceAttrs& a, const te::Tensors& in
   })};
 }
 
+// What is masked is a constant.
+ir::Exprs gradient(const SequenceMaskAttrs& a, const Adjoint& of) {
+  return {grad::call("sequence_mask", {of.gradient, of.inputs[1]}, {{"mask_value", 0.0}, {"axis", a.axis}}), nullptr};
+}
+
+ir::Exprs gradient_of_reverse(const ReverseSequenceAttrs& a, const Adjoint& of) {
+  return {grad::call("reverse_sequence", {of.gradient, of.inputs[1]},
+                     {{"seq_axis", a.seq_axis}, {"batch_axis", a.batch_axis}}),
+          nullptr};
+}
+
 }  // namespace
 
 OpDef sequence_mask() {
@@ -85,6 +96,7 @@ OpDef sequence_mask() {
        .fusion = Fusion::Injective,
        .infer = infer_mask,
        .compute = compute_mask,
+       .gradient = gradient,
        .oracle = "torch.where(along(torch.arange(data.shape[axis]), axis, data.ndim) < along(valid_length, 1 - axis, "
                  "data.ndim), data, mask_value)",
        .examples =
@@ -105,6 +117,7 @@ OpDef reverse_sequence() {
        .fusion = Fusion::Injective,
        .infer = infer_reverse,
        .compute = compute_reverse,
+       .gradient = gradient_of_reverse,
        .oracle = "reverse_sequence(data, seq_lengths, seq_axis, batch_axis)",
        .examples =
            {{.inputs = {"(3, 5, 2)", "(3,) int32"}, .symbolic = {"(n, t, 2)", "(n,) int32"}, .low = 0, .high = 6},

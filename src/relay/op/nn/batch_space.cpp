@@ -6,7 +6,7 @@
 // k numbers the offsets in a block in row-major order.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -117,6 +117,14 @@ te::Tensors compute_to_space(const BatchToSpaceNDAttrs& a, const te::Tensors& in
   })};
 }
 
+// Each is the other's, the padding cut off, what was cut off added.
+ir::Exprs gradient_to_batch(const SpaceToBatchNDAttrs& a, const Adjoint& of) {
+  return {grad::call("nn.batch_to_space_nd", {of.gradient}, {{"block_shape", a.block_shape}, {"crops", a.paddings}})};
+}
+ir::Exprs gradient_to_space(const BatchToSpaceNDAttrs& a, const Adjoint& of) {
+  return {grad::call("nn.space_to_batch_nd", {of.gradient}, {{"block_shape", a.block_shape}, {"paddings", a.crops}})};
+}
+
 }  // namespace
 
 OpDef nn_space_to_batch_nd() {
@@ -127,6 +135,7 @@ OpDef nn_space_to_batch_nd() {
        .fusion = Fusion::Injective,
        .infer = infer_to_batch,
        .compute = compute_to_batch,
+       .gradient = gradient_to_batch,
        .oracle = "space_to_batch(data, block_shape, paddings, pad_value)",
        .examples = {{.inputs = {"(2, 4, 6, 3)"},
                      .attrs = "block_shape=[2, 3], paddings=[[0, 0], [0, 0]]",
@@ -151,6 +160,7 @@ OpDef nn_batch_to_space_nd() {
        .fusion = Fusion::Injective,
        .infer = infer_to_space,
        .compute = compute_to_space,
+       .gradient = gradient_to_space,
        .oracle = "batch_to_space(data, block_shape, crops)",
        .examples = {{.inputs = {"(12, 2, 2, 3)"},
                      .attrs = "block_shape=[2, 3], crops=[[0, 0], [0, 0]]",

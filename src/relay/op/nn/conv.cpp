@@ -135,6 +135,17 @@ std::string conv_oracle(size_t axes) {
                 axes, letters);
 }
 
+std::string with_row(std::string layout) {
+  const size_t w = layout.find('W');
+  return w == std::string::npos ? layout : layout.insert(w, "H");
+}
+ir::Expr as_row(const ir::Expr& tensor, const std::string& layout) {
+  return grad::call("expand_dims", {tensor}, {{"axis", static_cast<int64_t>(layout.find('W'))}});
+}
+ir::Expr without_row(ir::Expr tensor, const std::string& layout) {
+  return grad::call("squeeze", {std::move(tensor)}, {{"axis", Ints{static_cast<int64_t>(layout.find('W'))}}});
+}
+
 namespace {
 
 // The gradient of a three-dimensional convolution's weight, itself one: of data, channels and batch exchanged, with dy

@@ -58,6 +58,11 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out);
 // Of two or three axes; nothing where sizes that must be numbers are not known.
 ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of);
+// What moves along W only, as what moves along H and W over a single row: layouts with H in front of W, tensors with
+// that axis, and without it again.
+std::string with_row(std::string layout);
+ir::Expr as_row(const ir::Expr& tensor, const std::string& layout);
+ir::Expr without_row(ir::Expr tensor, const std::string& layout);
 // The expected value, for OpSpec::oracle.
 std::string conv_oracle(size_t axes);
 

@@ -6,23 +6,16 @@ namespace {
 
 // A two-dimensional one of a single row.
 ir::Expr definition(const nn::ConvOf<1>& a, const ir::Exprs& in) {
-  auto with_rows = [](std::string layout) {
-    const size_t w = layout.find('W');
-    return w == std::string::npos ? layout : layout.insert(w, "H");
-  };
-  auto row_axis = [](const std::string& layout) { return static_cast<int64_t>(layout.find('W')); };
-  auto as_row = [&](const ir::Expr& t, const std::string& layout) {
-    return grad::call("expand_dims", {t}, {{"axis", row_axis(layout)}});
-  };
   const Ints pad = padding_sides(a.padding, 1);
   op::AttrValues attrs = {
       {"strides", Ints{1, per_axis(a.strides, 1)[0]}}, {"dilation", Ints{1, per_axis(a.dilation, 1)[0]}},
       {"padding", Ints{0, pad[0], 0, pad[1]}},         {"groups", a.groups},
-      {"data_layout", with_rows(a.data_layout)},       {"kernel_layout", with_rows(a.kernel_layout)},
-      {"out_layout", with_rows(a.out_layout)}};
+      {"data_layout", nn::with_row(a.data_layout)},    {"kernel_layout", nn::with_row(a.kernel_layout)},
+      {"out_layout", nn::with_row(a.out_layout)}};
   if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
-  const ir::Expr rows = grad::call("nn.conv2d", {as_row(in[0], a.data_layout), as_row(in[1], a.kernel_layout)}, attrs);
-  return grad::call("squeeze", {rows}, {{"axis", Ints{row_axis(a.out_layout.empty() ? a.data_layout : a.out_layout)}}});
+  const ir::Expr row =
+      grad::call("nn.conv2d", {nn::as_row(in[0], a.data_layout), nn::as_row(in[1], a.kernel_layout)}, attrs);
+  return nn::without_row(row, a.out_layout.empty() ? a.data_layout : a.out_layout);
 }
 
 }  // namespace

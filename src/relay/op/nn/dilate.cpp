@@ -1,5 +1,5 @@
 // nn.dilate: data with strides - 1 elements between its own: out[i * strides] = data[i], and elsewhere dilation_value
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -40,6 +40,12 @@ te::Tensors compute(const DilateAttrs& a, const te::Tensors& in, const Type& out
   })};
 }
 
+// The elements that are data's.
+ir::Exprs gradient(const DilateAttrs& a, const Adjoint& of) {
+  const Ints begin(a.strides.size(), 0), end(a.strides.size(), INT32_MAX);
+  return {grad::call("strided_slice", {of.gradient}, {{"begin", begin}, {"end", end}, {"strides", a.strides}})};
+}
+
 }  // namespace
 
 OpDef nn_dilate() {
@@ -50,6 +56,7 @@ OpDef nn_dilate() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "dilated(x, strides, dilation_value)",
        .examples = {{.inputs = {"(3, 4)"}, .attrs = "strides=[2, 3]", .symbolic = {"(n, m)"}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "strides=[1, 2, 1], dilation_value=0.5f"},

@@ -26,17 +26,37 @@ std::vector<Reject> rejects() {
           {{"(1, 3, 2)"}, "pool_size=[3]", "C5"}};
 }
 
+// A pool along H and W of a single row.
+ir::Expr definition(const char* pool2d, const nn::PoolAttrs& a, const ir::Exprs& in, op::AttrValues attrs) {
+  const Ints pad = padding_sides(a.padding, 1);
+  attrs.insert(attrs.end(), {{"pool_size", Ints{1, a.pool_size[0]}},
+                             {"strides", Ints{1, a.strides[0]}},
+                             {"dilation", Ints{1, a.dilation[0]}},
+                             {"padding", Ints{0, pad[0], 0, pad[1]}},
+                             {"layout", nn::with_row(a.layout)},
+                             {"out_layout", nn::with_row(a.out_layout)},
+                             {"ceil_mode", a.ceil_mode}});
+  return nn::without_row(grad::call(pool2d, {nn::as_row(in[0], a.layout)}, attrs),
+                         a.out_layout.empty() ? a.layout : a.out_layout);
+}
+
 }  // namespace
 
 OpDef nn_max_pool1d() {
   op::OpSpec<nn::MaxPoolOf<1>> spec = nn::max_pool_spec<1>("nn.max_pool1d");
   spec.examples = examples(""), spec.rejects = rejects();
+  spec.definition = [](const nn::MaxPoolOf<1>& a, const ir::Exprs& in) {
+    return definition("nn.max_pool2d", a, in, {});
+  };
   return define<nn::MaxPoolOf<1>>(std::move(spec), "MaxPool1DAttrs");
 }
 
 OpDef nn_avg_pool1d() {
   op::OpSpec<nn::AvgPoolOf<1>> spec = nn::avg_pool_spec<1>("nn.avg_pool1d");
   spec.examples = examples(", count_include_pad=True"), spec.rejects = rejects();
+  spec.definition = [](const nn::AvgPoolOf<1>& a, const ir::Exprs& in) {
+    return definition("nn.avg_pool2d", a, in, {{"count_include_pad", a.count_include_pad}});
+  };
   return define<nn::AvgPoolOf<1>>(std::move(spec), "AvgPool1DAttrs");
 }
 

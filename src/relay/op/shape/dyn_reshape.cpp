@@ -2,6 +2,7 @@
 // say:
 //
 //    n   an extent          0   the extent of data at this place          -1   whatever is left over, once
+#include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -45,6 +46,8 @@ te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
   });
 }
 
+ir::Exprs gradient(const NoAttrs&, const Adjoint& of) { return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr}; }
+
 }  // namespace
 
 OpDef dyn_reshape() {
@@ -61,6 +64,7 @@ OpDef dyn_reshape() {
              })};
            },
        .shape = shape,
+       .gradient = gradient,
        .oracle = "data.reshape([data.shape[i] if n == 0 else int(n) for i, n in enumerate(newshape)])",
        .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 1, .high = 1, .ulps = 0},
                     {.inputs = {"(4, 6)", "(1,) int64"}, .low = -1, .high = -1, .ulps = 0},
