@@ -175,3 +175,18 @@ def test_planted_values_come_out_where_float32_puts_them(name, value):
         finite = np.isfinite(want)
         if finite.any():
             assert np.abs(got[finite] - want[finite]).max() <= 1e-3 * np.abs(want[finite]).max()
+
+
+@pytest.mark.parametrize("name", list(networks.NETWORKS))
+def test_the_exported_program(name):
+    """The importer of PyTorch gives what PyTorch computes."""
+    import torch
+
+    path = fetched(name)[0].with_suffix(".pt2")
+    program, compiled = torch.export.load(path), relay.compile(path)
+    inputs = [torch.from_numpy(one) for one in draw_inputs(compiled.inputs, 0)]
+    with torch.no_grad():
+        wanted = program.module()(*inputs)
+    for got, want in zip(as_tuple(compiled(*inputs)), torch.utils._pytree.tree_leaves(wanted), strict=True):
+        scale = float(want.abs().max())
+        assert float((got - want).abs().max()) <= 1e-3 * scale

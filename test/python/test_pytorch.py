@@ -1,7 +1,6 @@
-"""The importer of PyTorch: operators of every family beside eager PyTorch, sizes that vary, real models, refusals."""
+"""The importer of PyTorch: operators of every family beside eager PyTorch, sizes that vary, control flow, refusals."""
 
 import io
-import pathlib
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import relay
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
-MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
 
 
 class Calls(torch.nn.Module):
@@ -94,6 +92,47 @@ CASES = {
                    F.avg_pool2d(x, 3, padding=1, count_include_pad=False)),
         IMAGE,
     ),
+    "writes": (
+        lambda x, n, y: (x.index_put((n, n), y[0, 0]), x.index_put((n,), y, accumulate=True), x.slice_scatter(y, 0, 1, 3),
+                         x.select_scatter(y[0], 1, -1), x.masked_scatter(x > 0, y), x.index_put((x > 0,), y[0, 0]),
+                         x.scatter_reduce(1, n[:, None], y, "amax", include_self=False)),
+        f(4, 4), torch.tensor([-1, 2]).abs(), 9 * f(2, 4),
+    ),
+    "index anywhere": (lambda x, n: (x[:, n, :, n], x[:, n, n], x[x > 0], x[:, x[0, :, 0, 0] > 0]), f(2, 3, 4, 5), i(2)),
+    "without axes": (lambda x: (x.softmax(0), x.sort(0)[0], x.var(0, correction=0), x.gather(0, torch.zeros((), dtype=int))), torch.tensor(2.0)),
+    "diagonals": (lambda x: (x.diagonal(1, 0, 2), x.diagonal(-1), x.as_strided((2, 2), (3, 7), 1)), f(3, 4, 5)),
+    "quadrants": (
+        lambda y, x: (torch.atan2(y, x), torch.expm1(y * 1e-4)),
+        torch.tensor([0.0, -0.0, 0.0, -0.0, 1, -1, torch.inf, -torch.inf, torch.nan, 2]),
+        torch.tensor([1.0, 1, -1, -0.0, 0, -0.0, torch.inf, -torch.inf, 1, -3]),
+    ),
+    "rounds": (lambda x: (torch.round(x, decimals=2), torch.round(100 * x, decimals=-1)), 9 * f(3, 5)),
+    "pads around": (
+        lambda x: (F.pad(x, (1, 2, 2, 0), mode="circular"), F.pad(x, (-1, 2)), F.pad(x, (1, 2, 3, 1), mode="reflect"),
+                   F.pad(x, (2, -1), mode="replicate"), x.roll(3)),
+        f(2, 4, 5),
+    ),
+    "places in pools": (lambda x: (*F.max_pool2d(x, 3, 2, 1, return_indices=True), *F.max_pool2d(x, 2, ceil_mode=True, return_indices=True)), IMAGE),
+    "divisors": (
+        lambda x: (F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1, divisor_override=4),
+                   F.avg_pool2d(x, 3, 2, 1, count_include_pad=False, ceil_mode=True)),
+        IMAGE,
+    ),
+    "pools of integers": (lambda x: (F.avg_pool2d(x, 3), F.max_pool2d(x, 2)), i(1, 2, 7, 6, low=-99, high=99)),
+    "statistics": (
+        lambda x: (*torch.native_layer_norm(x, (9, 8), None, None, 1e-5), *torch.native_group_norm(x, None, None, 2, 4, 72, 2, 1e-5),
+                   F.instance_norm(x)),
+        IMAGE,
+    ),
+    "shared keys": (
+        lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), f(2, 6, 5, 8), f(2, 3, 7, 8),
+    ),
+    "rows without keys": (
+        lambda q, m: (F.scaled_dot_product_attention(q, q, q, attn_mask=m),
+                      F.scaled_dot_product_attention(q, q, q, attn_mask=torch.zeros(5, 5).masked_fill(~m, -torch.inf))),
+        f(2, 3, 5, 8), torch.ones(5, 5).triu(1).bool(),
+    ),
+    "no elements": (lambda x: (x[:0], x.repeat(0, 2), torch.cat([x[:0], x])), f(3, 4)),
     "resize": (
         lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, (12, 10), mode="bilinear"),
                    F.interpolate(x, (12, 10), mode="bilinear", align_corners=True)),
@@ -120,18 +159,6 @@ def test_a_batch_and_a_length_that_vary():
         x = f(batch, length, 16)
         with torch.no_grad():
             same(model(x), layer(x))
-
-
-@pytest.mark.parametrize("name", ["resnet18", "minilm_l6"])
-def test_real_models(name):
-    path = MODELS / f"{name}.pt2"
-    if not path.exists():
-        pytest.skip("run: make models-fetch")
-    program = torch.export.load(path)
-    inputs = [one.meta["val"] for one in program.graph.nodes if one.name in program.graph_signature.user_inputs]
-    inputs = [f(*v.shape) if v.dtype.is_floating_point else torch.ones(v.shape, dtype=v.dtype) for v in inputs]
-    wanted = program.module()(*inputs)
-    same(relay.compile(path)(*inputs), list(wanted.values()) if isinstance(wanted, dict) else wanted)
 
 
 def test_objects_files_and_bytes():
@@ -166,6 +193,66 @@ def test_everything_that_is_missing_is_named_at_once():
 
 def test_a_buffer_that_is_changed():
     assert "`running_mean` is changed by the call" in refused(torch.nn.BatchNorm1d(3), f(4, 3)).message
+
+
+def test_control_flow():
+    class Chooses(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 4)
+
+        def forward(self, x):
+            def negative(x):
+                return torch.cond(x.min() < -9, lambda x: x + 1, torch.sin, (x,))
+
+            return torch.cond(x.sum() > 0, lambda x: self.linear(x), negative, (x,))
+
+    class Counts(torch.nn.Module):
+        def forward(self, count, x):
+            return torch._higher_order_ops.while_loop(lambda n, x: n < 5, lambda n, x: (n + 1, x * 2), (count, x))
+
+    network, x = Chooses(), f(3, 4)
+    chooses = relay.from_pytorch(network, (x,), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    for data in (x.abs(), -x.abs(), -10 * x.abs() - 1, f(5, 4)):
+        same(relay.compile(chooses)(data), network(data))
+    counts = relay.from_pytorch(Counts(), (torch.tensor(0), x))
+    for start in (torch.tensor(0), torch.tensor(3), torch.tensor(9)):
+        same(relay.compile(counts)(start, x), Counts()(start, x))
+        same(relay.evaluate(counts, [start, x]), Counts()(start, x))
+
+
+def test_what_is_missing_in_a_branch():
+    said = refused(Calls(lambda x: torch.cond(x.sum() > 0, lambda x: torch.special.i0(x), lambda x: x + 1, (x,))), f(3))
+    assert "aten.i0.default" in said.message and "test_pytorch.py:" in said.message
+
+
+def test_sizes_out_of_the_exported_range():
+    sizes = {0: torch.export.Dim("batch", min=3, max=8)}
+    imported = relay.from_pytorch(torch.nn.Linear(4, 2), (f(5, 4),), dynamic_shapes=(sizes,))
+    model = relay.compile(imported)
+    assert model(f(3, 4)).shape == (3, 2) and model(f(8, 4)).shape == (8, 2)
+    for batch, message in ((9, "<= 8`: 8 is less than 9"), (2, ">= 3`: 2 is less than 3")):
+        for run in (model, lambda x: relay.evaluate(imported, [x])):
+            with pytest.raises(relay.CompileError, match=f"input `input`: dimension 0 is {batch}, but .*{message}"):
+                run(f(batch, 4))
+
+
+def test_none_among_results():
+    x = f(3)
+    got, none = relay.compile(relay.from_pytorch(Calls(lambda x: (x + 1, None)), (x,)))(x)
+    same(got, x + 1)
+    assert none == ()
+    assert "no result of the program is a tensor" in refused(Calls(lambda x: None), x).message
+
+
+def test_elements_that_are_refused():
+    said = refused(Calls(lambda x: x.abs()), f(3).to(torch.complex64))
+    assert "input `args_0`: elements of complex64 are not supported" in said.message
+
+
+def test_an_operator_that_checks_its_operands():
+    said = refused(Calls(lambda x: torch.linalg.cholesky(x)), torch.eye(3))
+    assert "aten.linalg_cholesky_ex.default" in said.message and "test_pytorch.py:" in said.message
 
 
 def test_an_index_out_of_range():

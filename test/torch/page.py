@@ -11,9 +11,10 @@ HEAD = """<!-- Written by make test-torch. Do not edit. -->
 
 # PyTorch: what is supported
 
-`make test-torch` takes PyTorch {version}'s own sample inputs (`op_db` of `torch.testing._internal`{how_many}) of every operator
-that is in the importer's table or that is core ATen. Each sample is a call that is exported, imported, compiled, run, and
-compared with what PyTorch computes. What is refused counts as failed.
+`make test-torch` takes PyTorch {version}'s own sample inputs (`op_db` of `torch.testing._internal`) of
+every operator that is in the importer's table or that is core ATen{how_many}. Each
+sample is a call that is exported, imported, compiled, run, and compared with what PyTorch computes. What is refused counts as
+failed.
 
 | elements | passed | failed | refused |
 | --- | --- | --- | --- |
@@ -68,11 +69,11 @@ def write_page(results, samples, path):
     for result in counted:
         by_op.setdefault(result["op"], []).append(result)
     rows = [_counts(dtype, [r for r in counted if r["dtype"] == dtype]) for dtype in DTYPES]
-    missing = sorted(core_aten() - set(OPERATORS) - CHECKS)
+    missing = sorted(name for name in core_aten() - set(OPERATORS) - CHECKS if not name.startswith("sym_"))
     random = sum(r["outcome"] == "random" for r in results)
     text = HEAD.format(
         version=torch.__version__,
-        how_many=f", {samples} of an operator and type, evenly spread, where there are more" if samples else "",
+        how_many=f": {samples} of an operator and type, evenly spread, where there are more" if samples else "",
         rows="\n".join([*rows, _counts("all", counted)]),
         random=random,
         unexported=len(results) - len(counted) - random,

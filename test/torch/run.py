@@ -75,6 +75,12 @@ def _alike(data, places, axis):
     return all(a == b for a, b in others) and (not places.numel() or int(places.max()) < data.shape[axis])
 
 
+def is_random(node):
+    if node.target is torch.ops.aten.scaled_dot_product_attention.default:
+        return bool(node.args[4] if len(node.args) > 4 else node.kwargs.get("dropout_p"))
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
 def run_case(case, executor):
     """ "passed", a reason, or why it is no case."""
     inputs = case.call.inputs()
@@ -84,7 +90,7 @@ def run_case(case, executor):
             program = torch.export.export(case.call, inputs)
         except Exception as error:  # PyTorch has many classes for it
             return f"torch.export: {type(error).__name__}"
-        if any(torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in program.graph.nodes):
+        if any(map(is_random, program.graph.nodes)):
             return "random"
         try:
             module = relay.load(program)

@@ -48,6 +48,14 @@ class annotation:
 
         data: any shape"""
     @staticmethod
+    def bounded(data: Expr | TupleWrapper, axis: int, least: int = 0, most: int | None = None) -> Expr:
+        """The same values; the extent along an axis must be in a range.
+
+        data: any shape
+        axis (int, required): The axis.
+        least (int): The least extent.
+        most (int or None): The greatest extent; None: any."""
+    @staticmethod
     def cast_hint(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
         """Says which element type data could have.
 

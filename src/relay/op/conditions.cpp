@@ -37,7 +37,8 @@ static std::string text(const Dim& d) {
 std::string Condition::str() const {
   switch (kind) {
     case Kind::Equal: return format("{} == {}", text(a), text(b));
-    case Kind::AtLeast: return format("{} >= {}", text(a), text(b));
+    case Kind::AtLeast:
+      return scalar::is_int(a) ? format("{} <= {}", text(b), text(a)) : format("{} >= {}", text(a), text(b));
     case Kind::Multiple: break;
   }
   return scalar::is_var(a) ? format("{} % {} == 0", text(a), text(b)) : format("({}) % {} == 0", text(a), text(b));
@@ -156,6 +157,13 @@ void Conditions::add_bound(const Condition& from, const Dim& size, int64_t least
   }
   Condition bound = from;
   bound.a = e, bound.b = imm(least);
+  // 8 - h * 2 >= 0 is 4 >= h.
+  if (const Dim* args = binary(e, BinaryOp::Sub); args && scalar::is_int(args[0])) {
+    const Dim* factors = binary(args[1], BinaryOp::Mul);
+    const bool scaled = factors && scalar::is_int(factors[1]) && factors[1]->ivalue > 0;
+    const int64_t most = args[0]->ivalue - least, factor = scaled ? factors[1]->ivalue : 1;
+    bound.a = imm(-ceil_div(-most, factor)), bound.b = scaled ? factors[0] : args[1];
+  }
   if (bound.proven() != true) insert(std::move(bound));
 }
 

@@ -84,6 +84,7 @@ Diagnostic index_out_of_range(const std::string& op, const Span& where, const Sh
   const Tensor one =
       Tensor::view(static_cast<std::byte*>(const_cast<void*>(indices)) + place * dtype.bytes(), {}, dtype, nullptr);
   const int64_t index = one.int_at(0);
+  const bool counts_from_end = dtype.code == DType::Code::Int;
   const std::string value =
       dtype == DType{DType::Code::UInt, 64} ? format("{}", static_cast<uint64_t>(index)) : format("{}", index);
   const std::string position = at.empty() ? "" : format(" at position ({}) of its indices", join(at, ", "));
@@ -93,9 +94,9 @@ Diagnostic index_out_of_range(const std::string& op, const Span& where, const Sh
                         : format("{}: index {}{} is out of range for axis {} of the data, which has {}", op, value,
                                  position, axis, plural(static_cast<size_t>(extent), "row", "rows")),
                where};
-  d.help = extent == 0
-               ? "without rows no index is in range: give no indices, or data with rows"
-               : format("give indices from 0 to {}, or from -{} to -1 to count from the end", extent - 1, extent);
+  d.help = extent == 0 ? "without rows no index is in range: give no indices, or data with rows"
+                       : format("give indices from 0 to {}{}", extent - 1,
+                                counts_from_end ? format(", or from -{} to -1 to count from the end", extent) : "");
   return d;
 }
 

@@ -67,11 +67,13 @@ class Conversion:
         given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
         self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
         self._values = values
-        self._lifted = set()
+        self._lifted, self._computed_in = set(), {}
         self.result = node.meta.get("val")
 
     def __call__(self, name: str):
         value = self._of(self._raw[name])
+        if name in self._computed_in:
+            value = op.cast(value, self._computed_in[name])
         return op.expand_dims(value, axis=0) if name in self._lifted else value
 
     def lift(self, *names: str) -> bool:
@@ -80,6 +82,10 @@ class Conversion:
             if isinstance(self._raw.get(name), torch.fx.Node) and self.rank(name) == 0:
                 self._lifted.add(name)
         return bool(self._lifted)
+
+    def compute_in(self, name: str, dtype: str) -> None:
+        """From now on this argument, and what is called the type of the result, is of this type."""
+        self._computed_in[name] = dtype
 
     def uses(self, place: int) -> bool:
         """Whether anything reads this one of several results."""
@@ -128,6 +134,8 @@ class Conversion:
     @property
     def dtype(self) -> str:
         """The element type of the (first) result."""
+        if self._computed_in:
+            return next(iter(self._computed_in.values()))
         return dtype_name(self._first().dtype)
 
     @property
@@ -162,6 +170,13 @@ def number(value, dtype: str) -> Expr:
         return op.cast(const(np.asarray(value, "float32")), dtype)
     with np.errstate(over="ignore"):
         return const(np.asarray(value).astype(dtype))
+
+
+def empty(val) -> Expr | None:
+    """What has no elements, whatever computes it; None of everything else."""
+    if not isinstance(val, torch.Tensor) or not any(isinstance(one, int) and one == 0 for one in val.shape):
+        return None
+    return op.full(number(0, dtype_name(val.dtype)), shape=[size(one) for one in val.shape])
 
 
 def constant(tensor: torch.Tensor) -> Expr:

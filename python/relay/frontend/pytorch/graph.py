@@ -1,4 +1,7 @@
-"""An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic."""
+"""An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic.
+
+A result that is None is the empty tuple.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ import re
 
 import torch
 
-from ..._core import Function, IRModule, Tuple, infer_expr
+from ... import op
+from ..._core import Function, IRModule, Let, Tuple, infer_expr
 from ..._core import told as told_by_core
 from ...errors import CompileError
 from ...expr import var
-from .conversion import Conversion, Refused, constant, dtype_name, size
+from . import control
+from .conversion import Conversion, Refused, constant, dtype_name, empty, size
 from .table import CHECKS, OPERATORS
 
 
@@ -28,6 +33,8 @@ def _is_ready(node) -> bool:
     """Whether the table has the node's operator, which changes nothing in place."""
     if node.op != "call_function" or node.target is operator.getitem or _key(node.target) in CHECKS:
         return node.op != "get_attr"
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
     return _key(node.target) in OPERATORS and not node.target._schema.is_mutable
 
 
@@ -44,7 +51,7 @@ def _decomposed(program):
 
 def _line(node) -> str:
     """The line of the user's Python that made the node."""
-    frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+    frames = re.findall(r'File "([^"<]+)", line (\d+)', node.meta.get("stack_trace") or "")
     own = [frame for frame in frames if "/site-packages/" not in frame[0]] or frames
     return f" at {own[-1][0]}:{own[-1][1]}" if own else ""
 
@@ -55,8 +62,9 @@ class _Problems:
     def __init__(self):
         self._first, self._counts = {}, collections.Counter()
 
-    def add(self, node, what: str) -> None:
-        self._first.setdefault(what, node)
+    def add(self, node, what: str, outer: str = "") -> None:
+        """`outer`: the line of what the node's graph stands in."""
+        self._first.setdefault(what, f", first in `{node.name}`{_line(node) or outer}" if node is not None else "")
         self._counts[what] += 1
 
     def tell(self) -> None:
@@ -64,9 +72,8 @@ class _Problems:
             return
         lines = []
         for what, count in self._counts.most_common():
-            node = self._first[what]
-            often = f" ({count} times)" if count > 1 else ""
-            lines.append(f"{what}{often}, first in `{node.name}`{_line(node)}" if node is not None else what)
+            often = f" ({count} times)" if count > 1 and self._first[what] else ""
+            lines.append(f"{what}{often}{self._first[what]}")
         raise CompileError(
             *told_by_core(
                 "unsupported_operator",
@@ -76,47 +83,44 @@ class _Problems:
         )
 
 
-class _Import:
-    def __init__(self, program, names: list[str] | None):
-        self.signature, self.graph = program.graph_signature, program.graph
-        self.stored = {**program.state_dict, **program.constants}
-        self.names = names
-        self.values, self.params, self.failed = {}, [], set()
-        self.problems = _Problems()
+class _NamedAlready(Exception):
+    """What fails here has been named among the problems."""
 
-    def module(self) -> IRModule:
-        self._inputs()
-        for node in self.graph.nodes:
+
+class _Graph:
+    """The nodes of one graph; graphs within it share problems and functions."""
+
+    def __init__(self, graph_module, problems: _Problems, functions: dict, outer: str = ""):
+        self.graph_module, self.problems, self.functions, self.outer = graph_module, problems, functions, outer
+        self.values, self.failed = {}, set()
+
+    def problem(self, node, what: str) -> None:
+        self.problems.add(node, what, self.outer)
+        self.failed.add(node)
+
+    def nodes(self) -> None:
+        for node in self.graph_module.graph.nodes:
             if node.op == "call_function":
                 self._node(node)
-            elif node.op == "get_attr":
-                self.problems.add(node, f"a graph of its own (`{node.target}`)")
-                self.failed.add(node)
-        results = self._results()
-        self.problems.tell()
-        return IRModule({"main": Function(self.params, results[0] if len(results) == 1 else Tuple(results))})
+            elif node.op == "get_attr" and not all(control.kind(user.target) for user in node.users):
+                self.problem(node, f"a graph of its own (`{node.target}`)")
 
-    def _inputs(self) -> None:
-        placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
-        for node, spec in zip(placeholders, self.signature.input_specs, strict=True):
-            try:
-                if spec.kind.name == "USER_INPUT":
-                    self._user_input(node)
-                elif node.users:
-                    self.values[node] = constant(self.stored[spec.target])
-            except Refused as reason:
-                self.problems.add(node, f"input `{node.name}`: {reason}")
-                self.failed.add(node)
+    def inlined(self, node, graph_module, operands: list) -> list:
+        """The results of a graph that the node of this one has, of these operands."""
+        inner = _Graph(graph_module, self.problems, self.functions, _line(node) or self.outer)
+        placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+        inner.values = {node: one for node, one in zip(placeholders, operands, strict=True) if one is not None}
+        inner.nodes()
+        output = next(node for node in graph_module.graph.nodes if node.op == "output")
+        results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]
+        if any(one in inner.failed for one in results if isinstance(one, torch.fx.Node)):
+            raise _NamedAlready
+        if not all(isinstance(one, torch.fx.Node) and one in inner.values for one in results):
+            raise Refused("a branch gives what is not a tensor")
+        return [inner.values[one] for one in results]
 
-    def _user_input(self, node) -> None:
-        val = node.meta.get("val")
-        if isinstance(val, torch.Tensor):
-            place = len(self.params)
-            name = self.names[place] if self.names is not None and place < len(self.names) else node.name
-            self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
-            self.params.append(self.values[node])
-        elif node.users:
-            raise Refused("it is not a tensor")
+    def name_of_function(self, kind: str) -> str:
+        return f"{kind}{len(self.functions)}"
 
     def _node(self, node) -> None:
         if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat, int, bool, float)):
@@ -126,22 +130,26 @@ class _Import:
             return
         if any(source in self.failed for source in node.all_input_nodes):
             self.failed.add(node)  # named already; an unknown operator behind it is named too
-            if key not in OPERATORS and node.target is not operator.getitem:
-                self.problems.add(node, f"operator {node.target}")
+            if key not in OPERATORS and node.target is not operator.getitem and not control.kind(node.target):
+                self.problem(node, f"operator {node.target}")
             return
         try:
             self.values[node] = self._converted(node, key)
-        except Refused as reason:
-            self.problems.add(node, str(reason))
+        except _NamedAlready:
             self.failed.add(node)
+        except Refused as reason:
+            self.problem(node, str(reason))
 
     def _converted(self, node, key: str | None):
         if node.target is operator.getitem:
             return self.values[node.args[0]][node.args[1]]
-        if key not in OPERATORS:
+        if key not in OPERATORS and not control.kind(node.target):
             raise Refused(f"operator {node.target}")
         try:
-            made = OPERATORS[key](Conversion(node, self.values))
+            if kind := control.kind(node.target):
+                return control.CONVERTERS[kind](self, node)
+            made = empty(node.meta["val"])
+            made = OPERATORS[key](Conversion(node, self.values)) if made is None else made
             for one in made if isinstance(made, list) else [made]:
                 if one is not None:
                     infer_expr(one)
@@ -151,17 +159,84 @@ class _Import:
         except CompileError as error:
             raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
 
+
+def _ranges(program):
+    """(size, (least, greatest or None)) of those that the export bounds. As PyTorch itself does, it lets 0 and 1 be."""
+    for expr, bounds in program.range_constraints.items():
+        least, most = (int(one) if one.is_Integer else None for one in (bounds.lower, bounds.upper))
+        least = least if least is not None and least > 2 else 0
+        if least or (most is not None and most < 2**31):
+            yield expr, (least, most)
+
+
+class _Import(_Graph):
+    """The whole program: its inputs, weights and results."""
+
+    def __init__(self, program, names: list[str] | None):
+        super().__init__(program.graph_module, _Problems(), {})
+        self.signature, self.graph = program.graph_signature, program.graph
+        self.stored = {**program.state_dict, **program.constants}
+        self.names, self.params, self.user_inputs = names, [], []
+        self.bounds = dict(_ranges(program))
+
+    def module(self) -> IRModule:
+        self._inputs()
+        self.nodes()
+        results = self._results()
+        self.problems.tell()
+        body = results[0] if len(results) == 1 else Tuple(results)
+        main = Function(self.params, self._bounded(body))
+        return IRModule({"main": main, **self.functions})
+
+    def _inputs(self) -> None:
+        placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
+        for node, spec in zip(placeholders, self.signature.input_specs, strict=True):
+            try:
+                if spec.kind.name == "TOKEN":
+                    self.failed.add(node)  # of operators with effects, which are named
+                elif spec.kind.name == "USER_INPUT":
+                    self._user_input(node)
+                elif node.users:
+                    self.values[node] = constant(self.stored[spec.target])
+            except Refused as reason:
+                self.problem(node, f"input `{node.name}`: {reason}")
+
+    def _user_input(self, node) -> None:
+        val = node.meta.get("val")
+        if isinstance(val, torch.Tensor):
+            place = len(self.params)
+            name = self.names[place] if self.names is not None and place < len(self.names) else node.name
+            self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+            self.params.append(self.values[node])
+            self.user_inputs.append(node)
+        elif node.users:
+            raise Refused("it is not a tensor")
+
+    def _bounded(self, body):
+        """With the ranges that the export found for sizes as checks, of the first axis that has each."""
+        for node, param in zip(self.user_inputs, self.params, strict=True):
+            for axis, extent in enumerate(node.meta["val"].shape):
+                bounds = None if isinstance(extent, int) else self.bounds.pop(extent.node.expr, None)
+                if bounds is not None:
+                    least, most = bounds
+                    body = Let(var("_"), op.annotation.bounded(param, axis=axis, least=least, most=most), body)
+        return body
+
     def _results(self) -> list:
         output = next(node for node in self.graph.nodes if node.op == "output")
         results = []
         for spec, value in zip(self.signature.output_specs, output.args[0], strict=True):
+            if spec.kind.name == "TOKEN":
+                continue
             if spec.kind.name != "USER_OUTPUT":
                 self.problems.add(None, f"`{spec.target}` is changed by the call ({spec.kind.name.lower()})")
             elif isinstance(value, torch.fx.Node) and value in self.values:
                 results.append(self.values[value])
-            elif value is not None and value not in self.failed:
+            elif value is None:
+                results.append(Tuple([]))
+            elif value not in self.failed:
                 self.problems.add(None, f"the result `{value}` is not a tensor")
-        if not results and not self.failed:
+        if not any(value in self.values for value in output.args[0] if value is not None) and not self.failed:
             self.problems.add(None, "no result of the program is a tensor")
         return results
 

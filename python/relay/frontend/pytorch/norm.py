@@ -28,6 +28,8 @@ def _batch_norm(c: Conversion, epsilon: float):
 
 
 def batch_norm(c: Conversion):
+    if c("training") and not c.has("running_mean"):
+        return batch_norm_of_batch(c)[0]
     if c("training"):
         raise Refused("batch normalisation is exported in training mode: call module.eval() before the export")
     return _batch_norm(c, c("eps"))

@@ -9,7 +9,7 @@ import numpy as np
 from ... import op
 from ...expr import const
 from .conv import _each
-from .conversion import Conversion, Refused, number
+from .conversion import Conversion, Refused, dtype_name, number
 from .reduce import first_greatest
 
 
@@ -100,7 +100,15 @@ def avg_pool(axes: int):
             return _batched(c, axes, lambda data: function(data, **how))
         return _batched(c, axes, lambda data: _padded_mean(c, function, data, how, padding, divisor))
 
-    return convert
+    def convert_any(c):
+        """Of integers: the mean in double precision, rounded towards 0; its own rounding must not reach the next integer."""
+        if c.val("self").dtype.is_floating_point:
+            return convert(c)
+        c.compute_in("self", "float64")
+        mean = op.multiply(convert(c), number(1 + 2.0**-40, "float64"))
+        return op.cast(op.trunc(mean), dtype_name(c.result.dtype))
+
+    return convert_any
 
 
 def _padded_mean(c: Conversion, function, data, how: dict, padding: list[int], divisor):

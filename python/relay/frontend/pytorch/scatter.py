@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from ... import op
 from ...expr import const
@@ -105,12 +106,16 @@ def index_put(c: Conversion):
     nodes, dtype = c._raw["indices"], c.dtype
     given = [node for node in nodes if node is not None]
     masks = [node for node in given if str(node.meta["val"].dtype) in ("torch.bool", "torch.uint8")]
-    if masks and len(given) == 1 and c.val("values").numel() == 1 and not c("accumulate"):
-        mask, before = masks[0], nodes.index(masks[0])
-        shape = [*c.shape("self")[before : before + mask.meta["val"].dim()]]
-        shape += [1] * (c.rank("self") - before - len(shape))
-        chosen = op.reshape(op.cast(c._values[mask], "bool"), newshape=shape, allowzero=True)
-        return op.where(chosen, op.reshape(c.as_("values"), newshape=[]), c("self"))
+    if masks and len(given) == 1 and not c("accumulate"):
+        before, many = nodes.index(masks[0]), masks[0].meta["val"].dim()
+        behind = c.rank("self") - before - many
+        shape = [*[1] * (before + 1 + behind - c.rank("values")), *c.shape("values")]
+        if shape[before] == 1:  # one slice for all places where the mask holds
+            spread = op.reshape(c.as_("values"), newshape=[*shape[:before], *[1] * many, *shape[before + 1 :]])
+            extents = c.shape("self")[before : before + many]
+            chosen = op.cast(c._values[masks[0]], "bool") if masks[0].meta["val"].dtype != torch.bool else None
+            chosen = c._values[masks[0]] if chosen is None else chosen
+            return op.where(op.reshape(chosen, newshape=[*extents, *[1] * behind]), spread, c("self"))
     found = places(c)
     axes, rank = list(found), c.rank("self")
     if masks:

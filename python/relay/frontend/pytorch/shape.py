@@ -142,8 +142,9 @@ def _wrapped(data, shape: list, pairs: list):
         if not isinstance(extent, int):
             raise Refused("the axis that is padded has a size that is not known before the run")
         middle = _piece(data, axis, max(-before, 0), extent + min(after, 0))
-        parts = [_piece(data, axis, extent - before, extent)] if before > 0 else []
-        parts += [middle, *([_piece(data, axis, 0, after)] if after > 0 else [])]
+        left = extent + min(before, 0) + min(after, 0)
+        parts = [_piece(middle, axis, left - before, left)] if before > 0 else []
+        parts += [middle, *([_piece(middle, axis, 0, after)] if after > 0 else [])]
         data = op.concatenate(parts, axis=axis) if len(parts) > 1 else middle
     return data
 
