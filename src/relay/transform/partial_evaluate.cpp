@@ -12,8 +12,8 @@
 //
 // It ends: of a recursive function, calls with residual arguments only, under a condition that is not known, stay
 // calls; others are unfolded up to partial_evaluate.fuel (10000) of them in all, and up to 200 of one function within
-// each other under such conditions. What was left for lack of fuel is a warning. Operators are computed where all arguments
-// are constants of up to 4096 elements.
+// each other under such conditions. What was left for lack of fuel is a warning. Operators are computed where all
+// arguments are constants of up to 4096 elements.
 #include <algorithm>
 #include <map>
 #include <optional>
