@@ -1,4 +1,4 @@
-"""What the runs of foreign test suites share (test/onnx, test/torch): cases in processes of their own, reasons of failures."""
+"""What the runs of foreign test suites share (test/onnx, test/torch): processes that run cases, reasons of failures."""
 
 import collections
 import multiprocessing
@@ -50,7 +50,7 @@ def _worker(connection, run, memory):
 
 
 class Workers:
-    """Processes that run jobs; one that takes too long or dies is replaced, and its job gets lost(why) as its result."""
+    """Processes that run jobs; one that takes too long or dies is replaced, and its job's result is lost(why)."""
 
     def __init__(self, run, lost, processes, seconds, mebibytes):
         self.run_job, self.lost, self.processes = run, lost, processes

@@ -45,61 +45,93 @@ CASES = {
     "integers": (lambda x, y: (x // y, x % y, x / y, x * y), i(5, low=-9, high=9), i(5, low=1, high=4)),
     "compare": (lambda x, y: (x > y, x == 1, (x < y) & (x != 0), ~(x >= y)), f(3, 4), i(4)),
     "bools": (lambda x, y: (x + y, x * y, x ^ y, torch.logical_not(x)), f(4) > 0, f(2, 4) > 0),
-    "unary": (lambda x: (x.abs().sqrt(), x.exp(), x.sigmoid(), (x.abs() * 1e-6).log1p(), x.erf(), x.neg(), x.floor(), x.sin(), x.reciprocal()), f(3, 5)),
+    "unary": (lambda x: (x.abs().sqrt(), x.exp(), x.sigmoid(), (x.abs() * 1e-6).log1p(), x.erf(), x.neg(), x.floor(),
+        x.sin(), x.reciprocal()), f(3, 5)),
     "of integers": (lambda x: (x.exp(), x.sqrt(), x.floor(), torch.isnan(x)), i(4)),
     "powers": (lambda x: (x**2, x.abs() ** 0.5, x.abs() ** 1.5, 2**x), f(3, 4)),
     "clamps": (lambda x: (x.clamp(min=0), x.clamp(-0.5, 0.5), F.hardtanh(x), F.relu6(3 * x)), f(3, 4)),
     "activations": (
-        lambda x: (F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x), F.elu(x), F.hardswish(x), F.leaky_relu(x), F.mish(x)),
+        lambda x: (F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x), F.elu(x), F.hardswish(x), F.leaky_relu(x),
+        F.mish(x)),
         f(3, 4),
     ),
     "where": (lambda x: (torch.where(x > 0, x, 0.0), x.masked_fill(x < 0, -1.0)), f(3, 4)),
     "casts": (lambda x: (x.to(torch.int32), x.bool(), x.double()), 3 * f(3, 4)),
-    "reduce": (lambda x: (x.sum(), x.mean(1), x.amax((0, 2)), x.var(1), x.std(-1, keepdim=True), x.prod(0)), f(3, 4, 5)),
+    "reduce": (lambda x: (x.sum(), x.mean(1), x.amax((0, 2)), x.var(1), x.std(-1, keepdim=True), x.prod(0)), f(3, 4,
+        5)),
     "places": (lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)), f(3, 4, 5)),
     "places of NaN": (
         lambda x: (x.argmax(1), x.argmin(), *x.max(2), *x.min(0, keepdim=True)),
         f(3, 4, 5).masked_fill(torch.arange(60).reshape(3, 4, 5) % 13 == 7, float("nan")),
     ),
-    "sums of integers": (lambda x: (x.sum(), x.sum(0), x.cumsum(1), (x > 1).any(), (x > 1).all(0)), i(3, 4, dtype=torch.int32)),
+    "sums of integers": (lambda x: (x.sum(), x.sum(0), x.cumsum(1), (x > 1).any(), (x > 1).all(0)), i(3, 4,
+        dtype=torch.int32)),
     "softmax": (lambda x: (x.softmax(-1), x.log_softmax(0), torch.logsumexp(x, 1)), f(3, 4)),
     "order": (lambda x: (*x.topk(2), *x.sort(descending=True)), f(3, 7)),
-    "shapes": (lambda x: (x.view(4, 3), x.unsqueeze(1), x[None].squeeze(0), x.t(), x.flatten(), x.permute(1, 0)), f(3, 4)),
+    "shapes": (lambda x: (x.view(4, 3), x.unsqueeze(1), x[None].squeeze(0), x.t(), x.flatten(), x.permute(1, 0)),
+        f(3, 4)),
     "slices": (lambda x: (x[1:], x[..., ::2], x[-1], x[:, -2], x[:, 1:-1]), f(3, 5, 4)),
     "pieces": (lambda x: (*x.split(2), *x.chunk(2, 1), *x.unbind(2)), f(3, 4, 2)),
-    "joins": (lambda x, y: (torch.cat([x, y], 1), torch.stack([x, x]), x.repeat(2, 1), x.roll(1, 0), x.flip(1)), f(3, 4), f(3, 2)),
+    "joins": (lambda x, y: (torch.cat([x, y], 1), torch.stack([x, x]), x.repeat(2, 1), x.roll(1, 0), x.flip(1)), f(3,
+        4), f(3, 2)),
     "expand": (lambda x: x[:, None].expand(3, 5, 4) + 1, f(3, 4)),
     "pads": (lambda x: (F.pad(x, (1, 2)), F.pad(x, (1, 1, 2, 0), value=3.0)), f(2, 3, 4)),
-    "made": (lambda x: (torch.arange(3, 9, 2) + x.size(0), torch.ones_like(x), torch.full((2, 2), 7), x.tril(), x.triu(1)), f(4, 4)),
+    "made": (lambda x: (torch.arange(3, 9, 2) + x.size(0), torch.ones_like(x), torch.full((2, 2), 7), x.tril(),
+        x.triu(1)), f(4, 4)),
     "index": (lambda x, n: (x[n], x.index_select(1, n), x[n, n], x[:, n]), f(4, 4), i(2, low=-2)[:1].abs()),
     "below zero": (lambda x, n: (x[n], x[n, n]), f(4, 4), torch.tensor([-1, 2, -3])),
     "gather": (lambda x, n: (x.gather(1, n), x.scatter(1, n, 5.0), x.scatter_add(1, n, x[:, :1])), f(4, 4), i(4, 1)),
     "embedding": (torch.nn.Embedding(9, 4), i(2, 5, high=9)),
-    "products": (lambda x, y: (x @ y, x @ y[0], x[0] @ y[0, :, 0], torch.bmm(x, y), torch.mm(x[0], y[0])), f(2, 3, 4), f(2, 4, 5)),
+    "products": (lambda x, y: (x @ y, x @ y[0], x[0] @ y[0, :, 0], torch.bmm(x, y), torch.mm(x[0], y[0])), f(2, 3,
+        4), f(2, 4, 5)),
     "linear": (torch.nn.Linear(4, 3), f(2, 5, 4)),
     "attention": (lambda q, k: F.scaled_dot_product_attention(q, k, k), f(2, 3, 5, 8), f(2, 3, 7, 8)),
     "causal": (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), f(2, 3, 5, 8)),
-    "mask": (lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m), f(2, 3, 5, 8), torch.ones(5, 5).tril().bool()),
+    "mask": (lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m), f(2, 3, 5, 8), torch.ones(5,
+        5).tril().bool()),
     "conv1d": (torch.nn.Conv1d(4, 6, 3, stride=2, padding=1), f(2, 4, 9)),
     "conv2d": (torch.nn.Conv2d(4, 6, 3, padding="same", groups=2), IMAGE),
     "conv3d": (torch.nn.Conv3d(2, 3, 2, dilation=2), f(1, 2, 5, 6, 7)),
     "transposed": (torch.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2), IMAGE),
     "norms": (
-        torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.GroupNorm(2, 4), torch.nn.LayerNorm([9, 8])).eval(), IMAGE,
+        torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.GroupNorm(2, 4), torch.nn.LayerNorm([9, 8])).eval(),
+        IMAGE,
     ),
     "pools": (
-        lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, (3, 4)), F.max_pool2d(x[0], 2),
+        lambda x: (F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, (3, 4)), F.max_pool2d(x[0],
+        2),
                    F.avg_pool2d(x, 3, padding=1, count_include_pad=False)),
         IMAGE,
     ),
     "writes": (
-        lambda x, n, y: (x.index_put((n, n), y[0, 0]), x.index_put((n,), y, accumulate=True), x.slice_scatter(y, 0, 1, 3),
+        lambda x, n, y: (x.index_put((n, n), y[0, 0]), x.index_put((n,), y, accumulate=True), x.slice_scatter(y, 0,
+        1, 3),
                          x.select_scatter(y[0], 1, -1), x.masked_scatter(x > 0, y), x.index_put((x > 0,), y[0, 0]),
                          x.scatter_reduce(1, n[:, None], y, "amax", include_self=False)),
         f(4, 4), torch.tensor([-1, 2]).abs(), 9 * f(2, 4),
     ),
-    "index anywhere": (lambda x, n: (x[:, n, :, n], x[:, n, n], x[x > 0], x[:, x[0, :, 0, 0] > 0]), f(2, 3, 4, 5), i(2)),
-    "without axes": (lambda x: (x.softmax(0), x.sort(0)[0], x.var(0, correction=0), x.gather(0, torch.zeros((), dtype=int))), torch.tensor(2.0)),
+    "index anywhere": (lambda x, n: (x[:, n, :, n], x[:, n, n], x[x > 0], x[:, x[0, :, 0, 0] > 0]), f(2, 3, 4, 5),
+        i(2)),
+    "without axes": (lambda x: (x.softmax(0), x.sort(0)[0], x.var(0, correction=0), x.gather(0, torch.zeros((),
+        dtype=int))), torch.tensor(2.0)),
+    "norms of vectors": (
+        lambda x: (x.norm(dim=1), x.norm(p=1), x.norm(p=float("inf"), dim=(0, 2)), x.norm(p=3, dim=2, keepdim=True),
+        F.normalize(x, dim=1),
+                   torch.cdist(x, 2 * x), torch.cdist(x, 2 * x, p=1), *torch.var_mean(x, 1)),
+        f(3, 4, 5),
+    ),
+    "windows": (lambda x: (x.unfold(1, 3, 2), x.unfold(-1, 2, 1), F.adaptive_max_pool2d(x, 2)), f(2, 7, 5)),
+    "signs": (
+        lambda x, y: (torch.copysign(x, y), torch.signbit(y), torch.fmax(x, y), torch.fmin(x, y), torch.hypot(x, y),
+        torch.exp2(x)),
+        torch.tensor([1.0, -2, torch.nan, 0, 3e30]), torch.tensor([-0.0, 2, 5, 0, 3e30]),
+    ),
+    "sorted places": (
+        lambda s, v: (torch.searchsorted(s, v), torch.bucketize(v, s, right=True), v.masked_select(v > 0)),
+        torch.arange(5.0), f(3, 4),
+    ),
+    "onto": (lambda x, y: (torch.addmv(x[0], x, y), torch.addbmm(x, x[None], x[None], beta=2, alpha=3)), f(4, 4), f(4)),
+    "grids": (lambda x, g: F.grid_sample(x, g, align_corners=False), f(2, 3, 4, 5), f(2, 6, 7, 2)),
     "diagonals": (lambda x: (x.diagonal(1, 0, 2), x.diagonal(-1), x.as_strided((2, 2), (3, 7), 1)), f(3, 4, 5)),
     "quadrants": (
         lambda y, x: (torch.atan2(y, x), torch.expm1(y * 1e-4)),
@@ -112,7 +144,8 @@ CASES = {
                    F.pad(x, (2, -1), mode="replicate"), x.roll(3)),
         f(2, 4, 5),
     ),
-    "places in pools": (lambda x: (*F.max_pool2d(x, 3, 2, 1, return_indices=True), *F.max_pool2d(x, 2, ceil_mode=True, return_indices=True)), IMAGE),
+    "places in pools": (lambda x: (*F.max_pool2d(x, 3, 2, 1, return_indices=True), *F.max_pool2d(x, 2,
+        ceil_mode=True, return_indices=True)), IMAGE),
     "divisors": (
         lambda x: (F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1, divisor_override=4),
                    F.avg_pool2d(x, 3, 2, 1, count_include_pad=False, ceil_mode=True)),
@@ -120,7 +153,8 @@ CASES = {
     ),
     "pools of integers": (lambda x: (F.avg_pool2d(x, 3), F.max_pool2d(x, 2)), i(1, 2, 7, 6, low=-99, high=99)),
     "statistics": (
-        lambda x: (*torch.native_layer_norm(x, (9, 8), None, None, 1e-5), *torch.native_group_norm(x, None, None, 2, 4, 72, 2, 1e-5),
+        lambda x: (*torch.native_layer_norm(x, (9, 8), None, None, 1e-5), *torch.native_group_norm(x, None, None, 2,
+        4, 72, 2, 1e-5),
                    F.instance_norm(x)),
         IMAGE,
     ),
@@ -259,6 +293,18 @@ def test_an_index_out_of_range():
     model = relay.compile(relay.from_pytorch(Calls(lambda x, n: x[n]), (f(4), i(2))))
     with pytest.raises(relay.CompileError, match="R0604"):
         model(np.ones(4, np.float32), np.array([1, 4]))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, n: F.embedding(n, x), lambda x, n: x.index_select(0, n), lambda x, n: x.gather(0, n[:, None]),
+    lambda x, n: x.scatter(0, n[:, None], 1.0), lambda x, n: x.scatter_reduce(0, n[:, None], x[:2, :1], "sum"),
+], ids=["embedding", "index_select", "gather", "scatter", "scatter_reduce"])  # fmt: skip
+def test_an_index_below_zero_where_pytorch_refuses_it(function):
+    imported = relay.from_pytorch(Calls(function), (f(4, 3), i(2)))
+    for run in (relay.compile(imported), lambda *inputs: relay.evaluate(imported, inputs)):
+        with pytest.raises(relay.CompileError, match="R0604.*is out of range(.|\n)*help: give indices from 0 to 3\n?$"):
+            run(f(4, 3), torch.tensor([1, -1]))
+        same(run(f(4, 3), torch.tensor([1, 3])), function(f(4, 3), torch.tensor([1, 3])))
 
 
 def test_a_module_without_inputs_and_a_file_that_is_none(tmp_path):

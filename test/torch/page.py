@@ -13,8 +13,8 @@ HEAD = """<!-- Written by make test-torch. Do not edit. -->
 
 `make test-torch` takes PyTorch {version}'s own sample inputs (`op_db` of `torch.testing._internal`) of
 every operator that is in the importer's table or that is core ATen{how_many}. Each
-sample is a call that is exported, imported, compiled, run, and compared with what PyTorch computes. What is refused counts as
-failed.
+sample is a call that is exported, imported, compiled, run, and compared with what PyTorch computes. What is refused
+counts as failed.
 
 | elements | passed | failed | refused |
 | --- | --- | --- | --- |

@@ -3,8 +3,9 @@
     make test-torch                              every operator, float32, int64 and bool; writes the page
     make test-torch TORCH='--only ^conv --show'  some of them, with what each failure says; writes nothing
 
-Each case is one call of an operator: it is exported, imported, compiled, run, and compared with what PyTorch itself computes.
-What torch.export cannot export and what is random are counted apart. A case runs in a process with a limit on time and memory.
+Each case is one call of an operator: it is exported, imported, compiled, run, and compared with what PyTorch itself
+computes. What torch.export cannot export and what is random are counted apart. A case runs in a process with a limit
+on time and memory.
 """
 
 import argparse

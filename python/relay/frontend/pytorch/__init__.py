@@ -1,6 +1,7 @@
-"""PyTorch: exported programs, .pt2 files, modules with example inputs, TorchScript. torch is imported when one is given.
+"""PyTorch: exported programs, .pt2 files, modules with example inputs, TorchScript.
 
-What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by PyTorch's own converter.
+What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by PyTorch's own
+converter. torch is imported when one is given.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None) -> IRModule:
 
 
 def from_script(script_module, input_infos) -> tuple[IRModule, dict]:
-    """The module, and no parameters, of a TorchScript or torch.nn module whose inputs are [(name, shape or (shape, dtype))].
+    """The module, and no parameters, of a TorchScript or torch.nn module.
 
-    The name under which TVM's users know it. Inputs get these names.
+    input_infos are [(name, shape or (shape, dtype))]. The name under which TVM's users know it. Inputs get these names.
     """
     import torch
 

@@ -1,4 +1,7 @@
-"""Control flow: torch.cond as an if, while_loop as a function that calls itself. Their graphs are imported where they stand."""
+"""Control flow: torch.cond as an if, while_loop as a function that calls itself.
+
+Their graphs are imported where they stand.
+"""
 
 from __future__ import annotations
 

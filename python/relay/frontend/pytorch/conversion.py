@@ -89,7 +89,11 @@ class Conversion:
 
     def uses(self, place: int) -> bool:
         """Whether anything reads this one of several results."""
-        return any(user.target is not operator.getitem or user.args[1] == place for user in self.node.users)
+
+        def reads(user):
+            return user.target is not operator.getitem or (user.args[1] == place and len(user.users) > 0)
+
+        return any(map(reads, self.node.users))
 
     def _of(self, raw):
         if isinstance(raw, torch.fx.Node):

@@ -94,6 +94,49 @@ def atan2(c: Conversion):
     return op.where(_negative(y, dtype), op.negative(angle), angle)
 
 
+def signbit(c: Conversion):
+    dtype = dtype_name(c.val("self").dtype)
+    floats = c.val("self").dtype.is_floating_point
+    return _negative(c("self"), dtype) if floats else op.less(c.as_("self", dtype), number(0, dtype))
+
+
+def copysign(c: Conversion):
+    size = op.abs(c.as_("self"))
+    return op.where(_negative(c.as_("other"), c.dtype), op.negative(size), size)
+
+
+def without_nan(function):
+    """fmax and fmin: of a number and NaN the number."""
+
+    def convert(c):
+        a, b = c.as_("self"), c.as_("other")
+        if c.dtype == "bool":
+            return (op.logical_or if function is op.maximum else op.logical_and)(a, b)
+        if not c.dtype.startswith(("float", "bfloat")):
+            return function(a, b)
+        return op.where(op.isnan(a), b, op.where(op.isnan(b), a, function(a, b)))
+
+    return convert
+
+
+def hypot(c: Conversion):
+    """The larger times sqrt(1 + quotient^2), which is not too large before the result is."""
+    a, b, dtype = op.abs(c.as_("self")), op.abs(c.as_("other")), c.dtype
+    small, large = op.minimum(a, b), op.maximum(a, b)
+    ratio = op.divide(small, large)
+    sides = op.multiply(large, op.sqrt(op.add(number(1, dtype), op.multiply(ratio, ratio))))
+    sides = op.where(op.equal(large, number(0, dtype)), large, sides)
+    return op.where(op.logical_or(op.isinf(a), op.isinf(b)), number(math.inf, dtype), sides)
+
+
+def exp2(c: Conversion):
+    return op.power(number(2, c.dtype), c.as_("self"))
+
+
+def ldexp(c: Conversion):
+    return op.multiply(c.as_("self"), op.power(number(2, c.dtype), c.as_("other")))
+
+
 def _scaled(c: Conversion, name: str):
     value = c.as_(name)
     return value if c("alpha") == 1 else op.multiply(value, number(c("alpha"), c.dtype))

@@ -78,7 +78,8 @@ class _Problems:
             *told_by_core(
                 "unsupported_operator",
                 "the PyTorch program cannot be imported: " + "; ".join(lines),
-                "write these parts with other operators; the table of those that are imported is relay/frontend/pytorch/table.py",
+                "write these parts with other operators; "
+                "the table of those that are imported is relay/frontend/pytorch/table.py",
             )
         )
 
@@ -150,9 +151,10 @@ class _Graph:
                 return control.CONVERTERS[kind](self, node)
             made = empty(node.meta["val"])
             made = OPERATORS[key](Conversion(node, self.values)) if made is None else made
+            module = IRModule(self.functions) if self.functions else None
             for one in made if isinstance(made, list) else [made]:
                 if one is not None:
-                    infer_expr(one)
+                    infer_expr(one, module)
             return made
         except Refused as reason:
             raise Refused(f"operator {node.target}: {reason}") from reason

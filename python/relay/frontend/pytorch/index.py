@@ -1,4 +1,7 @@
-"""Operators that read or write by indices. An index out of range is an error; one below zero counts from the end."""
+"""Operators that read by indices.
+
+An index out of range is an error; one below zero counts from the end in x[i] only.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,27 @@ import torch
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, dtype_name, number, of_vectors
+from .conversion import Conversion, Refused, dtype_name, number, of_vectors, size
+
+
+def from_zero(c: Conversion, name: str):
+    """Indices that do not count from the end: below zero they are too large."""
+    dtype = dtype_name(c.val(name).dtype)
+    return op.reinterpret(c(name), dtype=f"u{dtype}") if dtype.startswith("int") else c(name)
 
 
 def embedding(c: Conversion):
-    return op.take(c("weight"), c("indices"), axis=0, mode="checked")
+    return op.take(c("weight"), from_zero(c, "indices"), axis=0, mode="checked")
 
 
 @of_vectors("self")
 def index_select(c: Conversion):
-    return op.take(c("self"), op.reshape(c("index"), newshape=[-1]), axis=c.axis(), mode="checked")
+    return op.take(c("self"), op.reshape(from_zero(c, "index"), newshape=[-1]), axis=c.axis(), mode="checked")
 
 
 @of_vectors("self", "index")
 def gather(c: Conversion):
-    return op.gather(c("self"), c.axis(), c("index"))
+    return op.gather(c("self"), c.axis(), from_zero(c, "index"))
 
 
 def _columns(mask, rank: int) -> list:
@@ -134,11 +143,50 @@ def masked_scatter(c: Conversion):
     return op.where(mask, op.reshape(picked, newshape=c.out_shape), data)
 
 
+def masked_select(c: Conversion):
+    mask = c("mask")
+    together = [size(one) for one in torch.broadcast_shapes(c.val("self").shape, c.val("mask").shape)]
+    data, mask = (op.broadcast_to(one, shape=together) for one in (c("self"), mask))
+    return op.adv_index([data, *_columns(mask, len(together))]) if together else op.reshape(data, newshape=[-1])
+
+
+def searchsorted(sorted_: str, values: str):
+    """searchsorted and bucketize."""
+
+    def convert(c):
+        if "sorter" in c._raw and c.has("sorter"):
+            raise Refused("a sequence that is sorted by a sorter")
+        right = bool(c("right")) or (c("side") == "right" if "side" in c._raw else False)
+        dtype = dtype_name(torch.promote_types(c.val(sorted_).dtype, c.val(values).dtype))
+        return op.searchsorted(c.as_(sorted_, dtype), c.as_(values, dtype), right=right, dtype=c.dtype)
+
+    return convert
+
+
+@of_vectors("self")
+def unfold(c: Conversion):
+    """Windows along an axis, whose elements become the last one."""
+    rank = c.rank("self")
+    axis, last = c.axis("dimension"), rank - 1
+    away = [*(one for one in range(rank) if one != axis), axis]
+    windows = op.sliding_window(
+        op.transpose(c("self"), axes=away) if axis != last else c("self"),
+        axis=last,
+        window_shape=[c("size")],
+        strides=[c("step")],
+    )
+    if axis == last:
+        return windows
+    return op.transpose(windows, axes=[*range(axis), last, *range(axis, last), rank])
+
+
 def grid_sample(c: Conversion):
-    grid = op.transpose(c("grid"), axes=[0, 3, 1, 2])
+    rank = c.rank("grid")
+    grid = op.transpose(c("grid"), axes=[0, rank - 1, *range(1, rank - 1)])
     return op.image.grid_sample(
         c("input"),
         grid,
+        layout="NCHW" if rank == 4 else "NCDHW",
         method=("bilinear", "nearest", "bicubic")[c("interpolation_mode")],
         padding_mode=("zeros", "border", "reflection")[c("padding_mode")],
         align_corners=bool(c("align_corners")),

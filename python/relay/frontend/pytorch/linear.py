@@ -32,14 +32,27 @@ def bmm(c: Conversion):
     return op.nn.batch_matmul(c("self"), c("mat2"), transpose_b=False)
 
 
-def addmm(c: Conversion):
-    product = op.nn.matmul(c("mat1"), c("mat2"))
+def _onto_self(c: Conversion, product):
+    """beta self + alpha product."""
     if c("alpha") != 1:
         product = op.multiply(product, number(c("alpha"), c.dtype))
     if c("beta") == 0:
         return product
     offset = c("self") if c("beta") == 1 else op.multiply(c("self"), number(c("beta"), c.dtype))
     return op.add(product, offset)
+
+
+def addmm(c: Conversion):
+    return _onto_self(c, op.nn.matmul(c("mat1"), c("mat2")))
+
+
+def addmv(c: Conversion):
+    return _onto_self(c, op.squeeze(op.nn.matmul(c("mat"), op.expand_dims(c("vec"), axis=1)), axis=[1]))
+
+
+def addbmm(c: Conversion):
+    products = op.nn.batch_matmul(c("batch1"), c("batch2"), transpose_b=False)
+    return _onto_self(c, op.sum(products, axis=[0]))
 
 
 def _flat(value, shape: list, batch: list):

@@ -101,7 +101,10 @@ def avg_pool(axes: int):
         return _batched(c, axes, lambda data: _padded_mean(c, function, data, how, padding, divisor))
 
     def convert_any(c):
-        """Of integers: the mean in double precision, rounded towards 0; its own rounding must not reach the next integer."""
+        """Of integers: the mean in double precision, rounded towards 0.
+
+        The factor makes good what the division rounded off an integer.
+        """
         if c.val("self").dtype.is_floating_point:
             return convert(c)
         c.compute_in("self", "float64")
@@ -136,6 +139,15 @@ def adaptive(function, axes: int):
         if not all(isinstance(one, int) for one in size):
             raise Refused("the size of the result is not known before the run")
         return _batched(c, axes, lambda data: function(data, output_size=size))
+
+    return convert
+
+
+def adaptive_max(function, axes: int):
+    def convert(c):
+        if c.uses(1):
+            raise Refused("the places of maxima in windows of different sizes")
+        return [adaptive(function, axes)(c), None]
 
     return convert
 

@@ -27,7 +27,7 @@ def reduce(function, dtype: str | None = None):
 
 
 def _place(c: Conversion, function, **how):
-    """Where function finds the greatest or least element; that is the first one that is not a number, if there is one."""
+    """Where function finds the greatest or least element: the first one that is not a number, if there is one."""
     return first_greatest(c("self"), dtype_name(c.val("self").dtype), function, **how)
 
 
@@ -117,3 +117,36 @@ def holds(function):
         return found if c.dtype == "bool" else op.cast(found, dtype_name(c.result.dtype))
 
     return convert
+
+
+def _powers(c: Conversion, data, order: float, dtype: str, **how):
+    """(sum |x|^order)^(1 / order), and what that comes to."""
+    size = op.abs(data)
+    if abs(order) == math.inf:
+        return (op.max if order > 0 else op.min)(size, **how)
+    if order == 0:
+        return op.sum(op.cast(op.not_equal(data, number(0, dtype)), dtype), **how)
+    if order == 1:
+        return op.sum(size, **how)
+    if order == 2:
+        return op.sqrt(op.sum(op.multiply(data, data), **how))
+    total = op.sum(op.power(size, number(order, dtype)), **how)
+    return op.power(total, number(1 / order, dtype))
+
+
+@of_vectors("self")
+def vector_norm(c: Conversion):
+    axes = [0] if c._lifted else c.axes()
+    return _powers(c, c.as_("self"), float(c("ord")), c.dtype, axis=axes, keepdims=_kept(c))
+
+
+def cdist(c: Conversion):
+    """Distances between the rows of two matrices."""
+    rank = c.rank("x1")
+    apart = op.subtract(op.expand_dims(c("x1"), axis=rank - 1), op.expand_dims(c("x2"), axis=rank - 2))
+    return _powers(c, apart, float(c("p")), c.dtype, axis=[rank], keepdims=False)
+
+
+def variance_and_mean(c: Conversion):
+    mean = op.mean(c("self"), axis=c.axes(), keepdims=_kept(c)) if c.rank("self") else c("self")
+    return [variance(False)(c), mean]

@@ -8,7 +8,7 @@ import torch
 from ... import op
 from ...expr import const
 from .conversion import Conversion, Refused, dtype_name, number, of_vectors
-from .index import order, places
+from .index import from_zero, order, places
 
 _REDUCTIONS = {
     "sum": "add",
@@ -49,7 +49,9 @@ def scatter(update: str):
         if c.dtype == "bool" and update == "add":
             return _reduced(c, "sum", True)
         name = "src" if "src" in c._raw else "value"
-        return op.scatter_elements(c("self"), c("index"), _source(c, name, c.dtype), axis=c.axis(), reduction=update)
+        return op.scatter_elements(
+            c("self"), from_zero(c, "index"), _source(c, name, c.dtype), axis=c.axis(), reduction=update
+        )
 
     return convert
 
@@ -75,7 +77,7 @@ def _identity(reduction: str, dtype: str):
 
 
 def _reduced(c: Conversion, reduce: str, with_self: bool):
-    dtype, axis, index = c.dtype, c.axis(), c("index")
+    dtype, axis, index = c.dtype, c.axis(), from_zero(c, "index")
     inner = "int32" if dtype == "bool" else dtype
     reduction = _REDUCTIONS[reduce]
     data = op.cast(c("self"), inner) if inner != dtype else c("self")
