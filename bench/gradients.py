@@ -10,6 +10,7 @@ rounds counts. What is measured is one step of training without the update: forw
 
 import argparse
 import pathlib
+import re
 import sys
 import time
 
@@ -128,7 +129,8 @@ def transformer(rng, tokens=128, d=256, heads=4, layers=2):
 LSTM = """#[version = "0.0.5"]
 import "list"
 def @run(%xs: List[Tensor[(R, I), float32]], %h: Tensor[(R, H), float32], %c: Tensor[(R, H), float32],
-         %w: Tensor[(G, I), float32], %u: Tensor[(G, H), float32], %b: Tensor[(G), float32]) -> Tensor[(R, H), float32] {
+         %w: Tensor[(G, I), float32], %u: Tensor[(G, H), float32], %b: Tensor[(G), float32]
+        ) -> Tensor[(R, H), float32] {
   match (%xs) {
     Nil => %h,
     Cons(%x, %rest) => {
@@ -149,14 +151,8 @@ def @main(%xs: List[Tensor[(R, I), float32]], %w: Tensor[(G, I), float32], %u: T
 
 def lstm(rng, rows=16, width=64, hidden=128, steps=32):
     weights = programs.weights(rng, (4 * hidden, width), (4 * hidden, hidden), (4 * hidden,))
-    text = LSTM
-    for letter, size in (("R", rows), ("I", width), ("H", hidden), ("G", 4 * hidden)):
-        text = (
-            text.replace(f"({letter},", f"({size},")
-            .replace(f", {letter})", f", {size})")
-            .replace(f"({letter})", f"({size})")
-        )
-        text = text.replace(f"[{letter},", f"[{size},").replace(f", {letter}]", f", {size}]")
+    sizes = {"R": rows, "I": width, "H": hidden, "G": 4 * hidden}
+    text = re.sub(r"\b[RIHG]\b", lambda letter: str(sizes[letter.group()]), LSTM)
     xs = rng.standard_normal((steps, rows, width)).astype(np.float32)
     cell = torch.nn.LSTM(width, hidden)
 
@@ -210,7 +206,8 @@ def main():
     arguments = parser.parse_args()
     load_before = run.machine_load()
     lines = [
-        f"| model | threads | Relay, ms | PyTorch {torch.__version__.split('+')[0]}, ms | torch.compile, ms | best / Relay |",
+        f"| model | threads | Relay, ms | PyTorch {torch.__version__.split('+')[0]}, ms | torch.compile, ms "
+        "| best / Relay |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     print("\n".join(lines), flush=True)
@@ -228,9 +225,9 @@ def main():
     page.write_text(f"""<!-- Written by bench/gradients.py. Do not edit. -->
 # Gradients: {run.cpu_name()}
 
-One step of training without the update, measured {time.strftime("%Y-%m-%d")}: the loss and its gradients with respect to all weights
-([differentiation](../differentiation.md)), beside PyTorch in eager mode and torch.compile. The LSTM is a recursive function over a list in
-Relay, and torch.nn.LSTM in PyTorch.
+One step of training without the update, measured {time.strftime("%Y-%m-%d")}: the loss and its gradients with respect
+to all weights ([differentiation](../differentiation.md)), beside PyTorch in eager mode and torch.compile. The LSTM is a
+recursive function over a list in Relay, and torch.nn.LSTM in PyTorch.
 {run.busy(load_before)}
 
 {chr(10).join(lines)}

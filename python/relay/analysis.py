@@ -213,7 +213,8 @@ class Feature(enum.IntEnum):
 
 
 def detect_feature(a: Expr | IRModule, b: IRModule | None = None) -> set[Feature]:
-    """The kinds of nodes in an expression or a module; fGraph: a node is used twice; fLetRec: a let refers to itself."""
+    """The kinds of nodes in an expression or a module; fGraph: a node is used twice; fLetRec: a let refers to
+    itself."""
     if b is not None:
         return detect_feature(a) | detect_feature(b)
     roots = list(a.functions.values()) if isinstance(a, IRModule) else [a]

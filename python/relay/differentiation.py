@@ -56,7 +56,7 @@ def _one_number(main: Function) -> None:
     type_ = main.body.checked_type
     if not isinstance(type_, TensorType) or len(type_.shape) or not str(type_.dtype).startswith(("float", "bfloat")):
         raise ValueError(
-            f"a gradient is of one float, but the result is a {type_}: sum it, or see relay.vjp for results of any shape"
+            f"a gradient is of one float, but the result is a {type_}: sum it, or use relay.vjp for other results"
         )
 
 

@@ -211,7 +211,8 @@ class ExprVisitor(ExprFunctor):
 
 
 class ExprMutator(ExprFunctor):
-    """Gives a new expression: each method builds the node anew from what its parts became, or keeps it if none changed."""
+    """Gives a new expression: each method builds the node anew from what its parts became, or keeps it if none
+    changed."""
 
     def _checked(self, name, result):
         return returned(self, name, result, "an expression (the node itself to keep it)")

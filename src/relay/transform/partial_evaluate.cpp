@@ -442,7 +442,7 @@ class PartialEvaluator {
     return result;
   }
 
-  static constexpr int most_deep = 1500;  // functions, branches and clauses within each other
+  static constexpr int most_deep = 500;  // functions, branches and clauses within each other
 
   std::map<std::string, FunctionRef> normal_;
   int64_t fuel_;
@@ -468,7 +468,16 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
                              {},
                              "partial_evaluate.fuel says how many calls are unfolded",
                              Severity::Warning});
-  if (evaluator.abandoned) return module;
+  if (evaluator.abandoned) {
+    context.warnings.report({DiagnosticKind::limit_exceeded,
+                             "@main stays as it is: it is too deep, or a reference holds itself",
+                             main->span,
+                             {},
+                             {},
+                             "partial_evaluate takes smaller functions apart",
+                             Severity::Warning});
+    return module;
+  }
   Module made = module;
   made.functions["main"] = main;
   PassContext inner;

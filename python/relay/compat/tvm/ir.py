@@ -34,7 +34,8 @@ instrument = _types.SimpleNamespace(pass_instrument=pass_instrument, PassTimingI
 
 
 def make_node(type_key: str, **fields) -> dict:
-    """Attributes of a function are a dict: make_node("DictAttrs", Primitive=1). Other nodes are made by their classes."""
+    """Attributes of a function are a dict: make_node("DictAttrs", Primitive=1). Other nodes are made by their
+    classes."""
     if type_key != "DictAttrs":
         raise NotImplementedError(_explain("tvm.ir.make_node"))
     return fields
