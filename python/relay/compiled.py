@@ -12,6 +12,7 @@ from . import _core
 from .arrays import array, like
 from .errors import bad_option, wrong_input
 from .sources import source_of
+from .transform import PassContext
 from .values import checked, from_value, to_value
 
 
@@ -207,6 +208,8 @@ def compile(
     before, and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
+    A PassContext around the call says more of the passes than opt_level does: what it disables, requires and configures,
+    and who watches (of a file that is not looked for in the cache, too).
     strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
     "refusals" say so.
     """
@@ -244,8 +247,11 @@ def compile(
         model = load(source, shapes=shapes)
     elif shapes:
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
+    context = PassContext.current()
+    if context.changes_compilation:
+        model = context.optimised(model, opt_level)
     how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0, batch_calls)
-    return Compiled(_core.compile(model, *how, strict))
+    return Compiled(_core.compile(model, *how, strict, context.changes_compilation))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

@@ -111,6 +111,28 @@ class PassContext:
         """The innermost one of this thread."""
         return cls._stack()[-1]
 
+    @property
+    def changes_compilation(self) -> bool:
+        """Whether compiling is more than its level: passes are left out, added, changed or watched."""
+        return bool(self.disabled_pass or self.required_pass or self.instruments or self.config or self.trace)
+
+    def optimised(self, module: IRModule, level: int) -> IRModule:
+        """The module after the passes that relay.compile runs at a level: without those that are disabled, with those
+        that are required and not among them (before fuse_ops), each of them seen by the instruments and the trace."""
+        names, options = _core.pipeline(level)
+        required = [_core_name(one) for one in self.required_pass]
+        if None in required:
+            raise ValueError(f"there is no pass {self.required_pass[required.index(None)]} that could be required")
+        names[names.index("fuse_ops") : names.index("fuse_ops")] = [one for one in required if one not in names]
+        disabled = {_core_name(one) for one in self.disabled_pass}
+        for name in names:
+            if name in disabled and name not in required:
+                continue
+            usual = {key: value for key, value in options.items() if key.startswith(name + ".")}
+            own = {key: value for key, value in usual.items() if key not in self.options}
+            module = _CorePass(PassInfo(_LEVELS.get(name, 0), _python_name(name)), name, own)(module)
+        return module
+
     def enabled(self, info: PassInfo) -> bool:
         """Whether Sequential runs this pass."""
         if info.name in self.disabled_pass:
@@ -314,7 +336,7 @@ _LEVELS = {
 
 def _publish() -> None:
     for core_name, doc in _core.passes():
-        name = _NAMES.get(core_name, "".join(word.capitalize() for word in core_name.split("_")))
+        name = _python_name(core_name)
         globals().setdefault(name, _constructor(core_name, name, doc))
         __all__.append(name)
 
@@ -330,6 +352,15 @@ def _constructor(core_name: str, name: str, doc: str):
 
 def _by_name(name: str) -> Pass:
     return globals()[name]()
+
+
+def _python_name(core_name: str) -> str:
+    return _NAMES.get(core_name, "".join(word.capitalize() for word in core_name.split("_")))
+
+
+def _core_name(name: str) -> str | None:
+    """The compiler's name of a pass under either of its names; None: there is no such pass."""
+    return next((core for core, _ in _core.passes() if name in (core, _python_name(core))), None)
 
 
 def FuseOps(fuse_opt_level: int = -1) -> Pass:

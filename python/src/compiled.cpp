@@ -38,13 +38,13 @@ static std::optional<runtime::Executor> executor_of(const std::string& name) {
 
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
                           int opt_level, const std::map<std::string, std::string>& schedules,
-                          const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls,
-                          bool strict) {
+                          const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
+                          bool is_optimised) {
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
   options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.verify = verify;
   options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict;
+  options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
   if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
   options.schedules = schedules;
   options.output_names = m.output_names;
@@ -229,7 +229,7 @@ void add_compiled(nb::module_& m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"), nb::arg("memory_limit"),
-        nb::arg("batch_calls"), nb::arg("strict"));
+        nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false);
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
         nb::arg("numerics"), nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("memory_limit"),
         nb::arg("batch_calls"), nb::arg("strict"));

@@ -2,6 +2,7 @@
 #include "convert.h"
 #include "relay/driver/files.h"
 #include "relay/driver/load.h"
+#include "relay/driver/pipeline.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -338,6 +339,15 @@ void add_modules(nb::module_& m) {
   m.def("transform", transformed, nb::arg("module"), nb::arg("passes"),
         nb::arg("options") = std::map<std::string, int64_t>());
   m.def("passes", passes);
+  m.def(
+      "pipeline",
+      [](int level) {
+        driver::Pipeline all = driver::pipeline(level);
+        std::map<std::string, int64_t> options;
+        for (const auto& [name, value] : all.options) options[name] = std::get<int64_t>(value);
+        return std::pair(all.passes, options);
+      },
+      nb::arg("level"), "The passes of an optimisation level, 0 to 3, and their options.");
 }
 
 }  // namespace relay::python

@@ -414,3 +414,32 @@ def test_many_arrays_in_one_kernel_compile_in_seconds(of_many):
     begin = time.perf_counter()
     relay.compile(relay.module(of_many(400)), threads=1)
     assert time.perf_counter() - begin < 10
+
+
+def test_a_pass_context_reaches_the_compiler():
+    x = relay.var("x", shape=(2, 3))
+    mod = relay.IRModule.from_expr(relay.Function([x], relay.exp(relay.nn.relu(x)) / relay.const(4.0)))
+    seen = []
+
+    @relay.transform.pass_instrument
+    class Watch:
+        def run_before_pass(self, mod, info):
+            seen.append(info.name)
+
+    value = np.linspace(-1, 1, 6, dtype="float32").reshape(2, 3)
+    want = np.exp(np.maximum(value, 0)) / 4
+    assert len(relay.compile(mod).report["kernels"]) == 1
+    with relay.transform.PassContext(disabled_pass=["FoldConstant"], required_pass=["DivToMul"], instruments=[Watch()]):
+        model = relay.compile(mod)
+    assert "FoldConstant" not in seen
+    assert seen.index("DivToMul") + 1 == seen.index("FuseOps")
+    np.testing.assert_allclose(model(value), want, rtol=1e-6)
+    with relay.transform.PassContext(opt_level=1, config={"relay.FuseOps.max_depth": 1}):
+        library = relay.build(mod, "llvm")
+    assert len(library.compiled.report["kernels"]) == 3
+    np.testing.assert_allclose(library.compiled(value), want, rtol=1e-6)
+    with (
+        relay.transform.PassContext(required_pass=["Nothing"]),
+        pytest.raises(ValueError, match="there is no pass Nothing that could be required"),
+    ):
+        relay.compile(mod)

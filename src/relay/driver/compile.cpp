@@ -62,7 +62,7 @@ static Status nothing_external(const ir::Module& module) {
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(nothing_external(module));
   RELAY_RETURN_IF_ERROR(check_options(options));
-  Pipeline passes = pipeline(options.opt_level);
+  const Pipeline passes = options.is_optimised ? Pipeline{} : pipeline(options.opt_level);
   transform::PassContext context;
   context.options = passes.options;
   context.verify = options.verify;

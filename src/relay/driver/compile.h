@@ -29,6 +29,7 @@ struct CompileOptions {
   lower::RuleSet refused_rules{};                // for tests: LowerOptions::refused
   int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
+  bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
   std::function<void(const transform::PassTrace&)> trace;
