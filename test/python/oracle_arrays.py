@@ -74,11 +74,11 @@ def valid_counts(data, threshold, id_index, score_index):
     return np.array(counts), boxes, places
 
 
-def _overlap(a, b):
+def _overlap(a, b, unit=0):
     """Intersection over union of two boxes, each two opposite corners."""
     (a_low, a_high), (b_low, b_high) = ((np.minimum(x[:2], x[2:]), np.maximum(x[:2], x[2:])) for x in (a, b))
-    both = np.prod(np.clip(np.minimum(a_high, b_high) - np.maximum(a_low, b_low), 0, None))
-    return both / (np.prod(a_high - a_low) + np.prod(b_high - b_low) - both)
+    both = np.prod(np.clip(np.minimum(a_high, b_high) - np.maximum(a_low, b_low) + unit, 0, None))
+    return both / (np.prod(a_high - a_low + unit) + np.prod(b_high - b_low + unit) - both)
 
 
 def non_max_suppression(
@@ -131,6 +131,61 @@ def all_class_non_max_suppression(boxes, scores, limit, threshold, least, output
         for i, (c, k) in enumerate(pairs):
             places[b, i], best[b, i] = (c, k), scores[b, c, k]
     return places, best, np.array([len(pairs) for pairs in found])
+
+
+def regular_non_max_suppression(boxes, scores, per_class, limit, classes, threshold, least):
+    boxes, scores = np.asarray(boxes), np.asarray(scores)
+    first = scores.shape[2] - classes
+    found = np.zeros((len(boxes), limit, 6))
+    many = np.zeros(len(boxes), np.int32)
+    for b in range(len(boxes)):
+        rows = []
+        for c in range(classes):
+            own, kept = scores[b, :, c + first], []
+            for k in sorted(np.flatnonzero(own >= least), key=lambda k: -own[k]):
+                if len(kept) < per_class and all(_overlap(boxes[b, k], boxes[b, r]) <= threshold for r in kept):
+                    kept.append(k)
+            rows += [(*boxes[b, k], c, own[k]) for k in kept]
+        rows = sorted(rows, key=lambda row: -row[5])[:limit]
+        many[b] = len(rows)
+        found[b, : len(rows)] = np.array(rows).reshape(-1, 6)
+    return found[:, :, :4], found[:, :, 4], found[:, :, 5], many
+
+
+def _anchor(ratio, scale, base):
+    """(x1, y1, x2, y2) of an anchor at the first pixel; sizes are whole numbers before they are scaled."""
+    width = math.floor(math.sqrt(math.floor(base * base / ratio)) + 0.5)
+    half = np.array([width * scale - 1, math.floor(width * ratio + 0.5) * scale - 1]) / 2
+    return np.concatenate([(base - 1) / 2 - half, (base - 1) / 2 + half])
+
+
+def proposal(scores, deltas, info, scales, ratios, stride, threshold, before, after, least, by_corners):
+    scores, deltas, info = (np.asarray(x, np.float64) for x in (scores, deltas, info))
+    anchors = [_anchor(ratio, scale, stride) for ratio in ratios for scale in scales]
+    found = []
+    for b, (image_height, image_width, image_scale) in enumerate(info):
+        boxes, ranks = [], []
+        for y, x, k in np.ndindex(*scores.shape[2:], len(anchors)):
+            box, d = anchors[k] + np.array([x, y, x, y]) * stride, deltas[b, 4 * k : 4 * k + 4, y, x]
+            if by_corners:
+                box = box + d
+            else:
+                size, centre = box[2:] - box[:2] + 1, (box[:2] + box[2:]) / 2
+                centre, half = d[:2] * size + centre, (np.exp(d[2:]) * size - 1) / 2
+                box = np.concatenate([centre - half, centre + half])
+            box = np.clip(np.minimum(box, np.array([image_width, image_height] * 2) - 1), 0, None)
+            score = scores[b, len(anchors) + k, y, x]
+            if y >= int(image_height / stride) or x >= int(image_width / stride):
+                score = -1
+            if min(box[2:] - box[:2] + 1) < image_scale * least:
+                box, score = box + np.array([-1, -1, 1, 1]) * image_scale * least / 2, -1
+            boxes.append(box), ranks.append(score)
+        kept = []
+        for k in sorted(range(len(boxes)), key=lambda k: -ranks[k])[: before if before > 0 else None]:
+            if all(_overlap(boxes[k], boxes[r], 1) <= threshold for r in kept):
+                kept.append(k)
+        found += [[b, *boxes[kept[i % len(kept)]]] for i in range(after)]
+    return np.array(found)
 
 
 def transform_loc(scores, predicted, anchors, clip, threshold, variances, background):

@@ -2207,6 +2207,34 @@ class vision:
 
         (places, how many), or without return_indices the boxes"""
     @staticmethod
+    def proposal(cls_prob: Expr | TupleWrapper, bbox_pred: Expr | TupleWrapper, im_info: Expr | TupleWrapper, scales: Sequence[float] = [4.0, 8.0, 16.0, 32.0], ratios: Sequence[float] = [0.5, 1.0, 2.0], feature_stride: int = 16, threshold: float = 0.7, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, rpn_min_size: int = 16, iou_loss: bool = False) -> Expr:
+        """Regions of images that are likely to hold something, from scores and offsets of anchors.
+
+        cls_prob: (N, 2 * anchors, H, W): scores of the background, then of the rest
+        bbox_pred: (N, 4 * anchors, H, W)
+        im_info: (N, 3): height, width, scale
+        scales (list of floats): Scales of the anchors.
+        ratios (list of floats): Ratios of height to width of the anchors.
+        feature_stride (int): Pixels of the image to one of the feature map.
+        threshold (float): An overlap above it leaves the later box out.
+        rpn_pre_nms_top_n (int): How many of the best boxes are looked at.
+        rpn_post_nms_top_n (int): Boxes of an image in the result.
+        rpn_min_size (int): The least side, times the scale in im_info.
+        iou_loss (bool): Whether offsets are those of the corners."""
+    @staticmethod
+    def regular_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_detections_per_class: int, max_detections: int, num_classes: int, iou_threshold: float, score_threshold: float) -> Any:
+        """The best boxes of all classes, of those of a class that overlap the one with the best score.
+
+        boxes: (batch, boxes, 4): two opposite corners
+        scores: (batch, boxes, classes)
+        max_detections_per_class (int, required): The most of a class.
+        max_detections (int, required): The most of an image.
+        num_classes (int, required): Classes without the background.
+        iou_threshold (float, required): An overlap above it leaves the later box out.
+        score_threshold (float, required): The least score.
+
+        (boxes, classes, scores, how many)"""
+    @staticmethod
     def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
         """Regions of images, interpolated to one size.
 

@@ -528,6 +528,22 @@ def _all_class_non_max_suppression(
     return TupleWrapper(call, 2 if output_format == "onnx" else 3)
 
 
+def _regular_non_max_suppression(
+    boxes, scores, max_detections_per_class, max_detections, num_classes, iou_threshold, score_threshold
+):
+    """(boxes, classes, scores, how many)"""
+    call = _call(
+        "vision.regular_non_max_suppression",
+        [boxes, scores],
+        max_detections_per_class=max_detections_per_class,
+        max_detections=max_detections,
+        num_classes=num_classes,
+        iou_threshold=iou_threshold,
+        score_threshold=score_threshold,
+    )
+    return TupleWrapper(call, 4)
+
+
 def _sparse_reshape(sparse_indices, prev_shape, new_shape):
     """(new indices, new shape)"""
     return TupleWrapper(_call("sparse_reshape", [sparse_indices, prev_shape, new_shape]), 2)
@@ -608,5 +624,6 @@ FUNCTIONS = {
     "vision.get_valid_counts": _get_valid_counts,
     "vision.multibox_transform_loc": _multibox_transform_loc,
     "vision.non_max_suppression": _non_max_suppression,
+    "vision.regular_non_max_suppression": _regular_non_max_suppression,
     "zeros": _filled("zeros"),
 }

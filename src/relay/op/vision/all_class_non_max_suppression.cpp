@@ -8,7 +8,6 @@
 //   output_format "tensorflow": of each image (class, box) of each kept box, their scores, how many they are
 //
 // Behind the kept boxes all is 0.
-#include "relay/op/sort/order.h"
 #include "relay/op/vision/suppression.h"
 
 namespace relay::ops {
@@ -49,30 +48,10 @@ te::Tensors compute(const AllClassNonMaximumSuppressionAttrs& a, const te::Tenso
   const te::Tensor &boxes = in[0], &scores = in[1];
   const Expr &batch = scores->shape[0], &classes = scores->shape[1], &n = scores->shape[2];
   const DType wide = accumulator(scores->dtype), i64 = DType::int64();
-  auto is_good = [&](const Exprs& i) { return lt(cast(wide, (*in[4])({})), cast(wide, (*scores)(i))); };
-  te::Tensor good = elementwise("good", scores, [&](const Exprs& i) {
-    return select(is_good(i), (*scores)(i), te::identity(Combiner::Max, scores->dtype));
-  });
-  te::Tensor candidates =
-      te::reduce("candidates", {batch, classes}, {n}, Combiner::Sum,
-                 [&](const Exprs& i, const Exprs& r) { return cast(i64, is_good({i[0], i[1], r[0]})); });
-  const Order order(good, 2, false);
-  te::Tensor places = elementwise("places", scores, [&](const Exprs& i) { return vision::within(order.place(i), n); });
-  auto place = [&](const Exprs& line, const Expr& rank) {
-    return vision::within((*places)({line[0], line[1], rank}), n);
-  };
-  vision::Candidates c;
-  c.lines = {batch, classes}, c.boxes = n;
-  c.threshold = cast(wide, (*in[3])({})), c.limit = cast(i64, (*in[2])({}));
-  c.count = [&](const Exprs& line) { return max(min((*candidates)(line), n), dim(0)); };
-  c.corners = [&](const Exprs& line, const Expr& rank) {
-    Exprs four;
-    for (int64_t k = 0; k < 4; ++k) four.push_back(cast(wide, (*boxes)({line[0], place(line, rank), dim(k)})));
-    return four;
-  };
-  c.counts = [](const Exprs&, const Expr&) { return imm(1, DType::boolean()); };
-  c.compared = [](const Exprs&, const Expr&, const Expr&) { return imm(1, DType::boolean()); };
-  const vision::Kept kept(c);
+  const Expr least = cast(wide, (*in[4])({})), threshold = cast(wide, (*in[3])({})), limit = cast(i64, (*in[2])({}));
+  const vision::ByClass found =
+      vision::by_class(boxes, scores, [&](const Expr& score) { return lt(least, score); }, threshold, limit, false);
+  const vision::Kept& kept = found.kept;
   // The kept boxes one after the other, by their numbers among all scores (of the image), -1 behind them.
   const bool by_image = a.output_format == "tensorflow";
   const Type& first = as<TupleType>(out)->fields[0];
@@ -90,8 +69,8 @@ te::Tensors compute(const AllClassNonMaximumSuppressionAttrs& a, const te::Tenso
         const Expr before = (by_image ? i[0] : i[0] * classes + i[1]) * n;
         return let("many", max(min((*kept.count())(line), n), dim(0)), [&](const Expr& many) {
           return each("k", many, [&](const Expr& k) {
-            const Expr rank = vision::within(kept.rank(line, k), n);
-            return loop::block({store(row.get(), before + place(line, rank)), row.set(row.get() + 1)});
+            return loop::block(
+                {store(row.get(), before + found.box(line, kept.rank(line, k))), row.set(row.get() + 1)});
           });
         });
       });

@@ -17,8 +17,10 @@ struct Candidates {
   // Whether it takes part: counts towards the limit, may be left out and lead to others being left out.
   std::function<Expr(const Exprs& line, const Expr& rank)> counts;
   std::function<Expr(const Exprs& line, const Expr& rank, const Expr& kept)> compared;
-  Expr threshold;  // the least overlap, intersection over union, for which the later of two boxes is left out
-  Expr limit;      // of boxes that count, int64; negative: none
+  Expr threshold;      // the least overlap, intersection over union, for which the later of two boxes is left out
+  Expr limit;          // of boxes that count, int64; negative: none
+  bool above = false;  // only an overlap above the threshold leaves out
+  double unit = 0;     // 1: coordinates name pixels, those of both corners belong to the box
 };
 
 class Kept {
@@ -33,6 +35,16 @@ class Kept {
   te::Tensor table_;  // int32[lines, row, boxes]
   te::Tensor count_;
 };
+
+// The boxes (batch, boxes, 4) that are kept of each class, compared with those of the same class only. Looked at are
+// those whose score, of (batch, classes, boxes), is good.
+struct ByClass {
+  te::Tensor places;  // [image, class, rank]: which box that is
+  Kept kept;
+  Expr box(const Exprs& line, const Expr& rank) const;
+};
+ByClass by_class(const te::Tensor& boxes, const te::Tensor& scores, const std::function<Expr(const Expr&)>& good,
+                 const Expr& threshold, const Expr& limit, bool above);
 
 // An index within [0, extent), whatever the value is.
 inline Expr within(const Expr& i, const Expr& extent) { return max(min(cast(DType::int64(), i), extent - 1), dim(0)); }
