@@ -74,6 +74,120 @@ def valid_counts(data, threshold, id_index, score_index):
     return np.array(counts), boxes, places
 
 
+def _overlap(a, b, unit=0):
+    """Intersection over union of two boxes, each two opposite corners."""
+    (a_low, a_high), (b_low, b_high) = ((np.minimum(x[:2], x[2:]), np.maximum(x[:2], x[2:])) for x in (a, b))
+    both = np.prod(np.clip(np.minimum(a_high, b_high) - np.maximum(a_low, b_low) + unit, 0, None))
+    return both / (np.prod(a_high - a_low + unit) + np.prod(b_high - b_low + unit) - both)
+
+
+def non_max_suppression(
+    data, counts, indices, limit, threshold, force, top_k, coord, score, class_id, return_indices, to_bottom
+):
+    data, indices, limit, threshold = np.asarray(data), np.asarray(indices), int(limit), float(threshold)
+    boxes, places, many = -np.ones_like(data), -np.ones(indices.shape, np.int32), []
+    for b, rows in enumerate(data):
+        order = range(int(counts[b]))
+        if threshold > 0:
+            order = sorted(order, key=lambda k: -rows[k, score])[: top_k if top_k > 0 else None]
+        kept, rivals = [], []
+        for rank, k in enumerate(order):
+            counted = threshold > 0 and rows[k, score] > 0
+            if threshold > 0 and len(rivals) == limit:
+                break
+            against = [
+                r
+                for r in rivals
+                if class_id < 0 or (rows[r, class_id] >= 0 and (force or rows[r, class_id] == rows[k, class_id]))
+            ]
+            corners = slice(coord, coord + 4)
+            if counted and any(_overlap(rows[k, corners], rows[r, corners]) >= threshold for r in against):
+                continue
+            rivals += [k] if counted else []
+            boxes[b, len(kept) if to_bottom else rank] = rows[k]
+            kept.append(k)
+        places[b, : len(kept)] = indices[b, kept]
+        many.append([len(kept)])
+    return (places, np.array(many)) if return_indices else boxes
+
+
+def all_class_non_max_suppression(boxes, scores, limit, threshold, least, output_format):
+    boxes, scores = np.asarray(boxes), np.asarray(scores)
+    batch, classes, n = scores.shape
+    found = [[] for _ in range(batch)]
+    for b, c in np.ndindex(batch, classes):
+        kept = []
+        for k in sorted(np.flatnonzero(scores[b, c] > float(least)), key=lambda k: -scores[b, c, k]):
+            if len(kept) != int(limit) and all(_overlap(boxes[b, k], boxes[b, r]) < float(threshold) for r in kept):
+                kept.append(k)
+        found[b] += [(c, k) for k in kept]
+    if output_format == "onnx":
+        rows = [(b, *pair) for b in range(batch) for pair in found[b]]
+        places = np.zeros((batch * classes * n, 3), np.int64)
+        places[: len(rows)] = np.array(rows).reshape(-1, 3)
+        return places, np.array([len(rows)])
+    places, best = np.zeros((batch, classes * n, 2), np.int64), np.zeros((batch, classes * n))
+    for b, pairs in enumerate(found):
+        for i, (c, k) in enumerate(pairs):
+            places[b, i], best[b, i] = (c, k), scores[b, c, k]
+    return places, best, np.array([len(pairs) for pairs in found])
+
+
+def regular_non_max_suppression(boxes, scores, per_class, limit, classes, threshold, least):
+    boxes, scores = np.asarray(boxes), np.asarray(scores)
+    first = scores.shape[2] - classes
+    found = np.zeros((len(boxes), limit, 6))
+    many = np.zeros(len(boxes), np.int32)
+    for b in range(len(boxes)):
+        rows = []
+        for c in range(classes):
+            own, kept = scores[b, :, c + first], []
+            for k in sorted(np.flatnonzero(own >= least), key=lambda k: -own[k]):
+                if len(kept) < per_class and all(_overlap(boxes[b, k], boxes[b, r]) <= threshold for r in kept):
+                    kept.append(k)
+            rows += [(*boxes[b, k], c, own[k]) for k in kept]
+        rows = sorted(rows, key=lambda row: -row[5])[:limit]
+        many[b] = len(rows)
+        found[b, : len(rows)] = np.array(rows).reshape(-1, 6)
+    return found[:, :, :4], found[:, :, 4], found[:, :, 5], many
+
+
+def _anchor(ratio, scale, base):
+    """(x1, y1, x2, y2) of an anchor at the first pixel; sizes are whole numbers before they are scaled."""
+    width = math.floor(math.sqrt(math.floor(base * base / ratio)) + 0.5)
+    half = np.array([width * scale - 1, math.floor(width * ratio + 0.5) * scale - 1]) / 2
+    return np.concatenate([(base - 1) / 2 - half, (base - 1) / 2 + half])
+
+
+def proposal(scores, deltas, info, scales, ratios, stride, threshold, before, after, least, by_corners):
+    scores, deltas, info = (np.asarray(x, np.float64) for x in (scores, deltas, info))
+    anchors = [_anchor(ratio, scale, stride) for ratio in ratios for scale in scales]
+    found = []
+    for b, (image_height, image_width, image_scale) in enumerate(info):
+        boxes, ranks = [], []
+        for y, x, k in np.ndindex(*scores.shape[2:], len(anchors)):
+            box, d = anchors[k] + np.array([x, y, x, y]) * stride, deltas[b, 4 * k : 4 * k + 4, y, x]
+            if by_corners:
+                box = box + d
+            else:
+                size, centre = box[2:] - box[:2] + 1, (box[:2] + box[2:]) / 2
+                centre, half = d[:2] * size + centre, (np.exp(d[2:]) * size - 1) / 2
+                box = np.concatenate([centre - half, centre + half])
+            box = np.clip(np.minimum(box, np.array([image_width, image_height] * 2) - 1), 0, None)
+            score = scores[b, len(anchors) + k, y, x]
+            if y >= int(image_height / stride) or x >= int(image_width / stride):
+                score = -1
+            if min(box[2:] - box[:2] + 1) < image_scale * least:
+                box, score = box + np.array([-1, -1, 1, 1]) * image_scale * least / 2, -1
+            boxes.append(box), ranks.append(score)
+        kept = []
+        for k in sorted(range(len(boxes)), key=lambda k: -ranks[k])[: before if before > 0 else None]:
+            if all(_overlap(boxes[k], boxes[r], 1) <= threshold for r in kept):
+                kept.append(k)
+        found += [[b, *boxes[kept[i % len(kept)]]] for i in range(after)]
+    return np.array(found)
+
+
 def transform_loc(scores, predicted, anchors, clip, threshold, variances, background):
     first = 0 if background else 1
     boxes = -torch.ones(scores.shape[0], scores.shape[2], 6, dtype=scores.dtype)

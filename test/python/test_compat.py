@@ -1,6 +1,7 @@
 """Scripts written for TVM's Relay, under relay.compat; and relay.testing's networks."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -458,6 +459,13 @@ def test_the_guide_lists_what_is_outside():
     from relay.compat.outside import REPLACEMENTS
 
     assert {row[0].strip("`"): row[1] for row in guide_rows("What is not there")} == REPLACEMENTS
+
+
+@pytest.mark.parametrize("row", guide_rows("Operators that are not there"), ids=lambda row: row[0])
+def test_the_guide_lists_operators_that_are_outside(row):
+    name = row[0].strip("`").replace("*", "identity")
+    with pytest.raises(relay.CompileError, match=re.escape(f"there is no operator or constructor '{name}'")):
+        relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {{ {name}(%x) }}')
 
 
 # --- networks ---------------------------------------------------------------------------------------------------------

@@ -2152,6 +2152,18 @@ def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None,
     unbiased (bool): Whether to divide by the count less one."""
 class vision:
     @staticmethod
+    def all_class_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_output_boxes_per_class: Expr | TupleWrapper = -1, iou_threshold: Expr | TupleWrapper = -1.0, score_threshold: Expr | TupleWrapper = -1.0, output_format: str = 'onnx') -> Any:
+        """Of the boxes of each class that overlap, the one with the best score.
+
+        boxes: (batch, boxes, 4): two opposite corners
+        scores: (batch, classes, boxes)
+        max_output_boxes_per_class: (): the most boxes of a class; negative: no limit
+        iou_threshold: (): the least overlap of a box that is left out
+        score_threshold: (): scores above it are looked at
+        output_format (string): "onnx" or "tensorflow".
+
+        (places, how many), or of "tensorflow" (places, scores, how many)"""
+    @staticmethod
     def get_valid_counts(data: Expr | TupleWrapper, score_threshold: Expr | TupleWrapper, id_index: int = 0, score_index: int = 1) -> Any:
         """The boxes whose score is above a threshold, in front of the others.
 
@@ -2184,6 +2196,52 @@ class vision:
         keep_background (bool): Whether class 0 is a class, and classes keep their numbers.
 
         (boxes, how many)"""
+    @staticmethod
+    def non_max_suppression(data: Expr | TupleWrapper, valid_count: Expr | TupleWrapper, indices: Expr | TupleWrapper, max_output_size: Expr | TupleWrapper = -1, iou_threshold: Expr | TupleWrapper = 0.5, force_suppress: bool = False, top_k: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = 0, return_indices: bool = True, invalid_to_bottom: bool = False) -> Any:
+        """Of boxes that overlap, the one with the best score.
+
+        data: (batch, boxes, numbers)
+        valid_count: (batch,): how many boxes of an image are valid
+        indices: (batch, boxes): what return_indices gives of a box
+        max_output_size: (): the most boxes that are kept; negative: no limit
+        iou_threshold: (): the least overlap of a box that is left out
+        force_suppress (bool): Whether boxes of different classes are compared.
+        top_k (int): How many of the best boxes are looked at; below 1: all.
+        coord_start (int): Which number of a box is the first of its four coordinates.
+        score_index (int): Which number of a box is its score.
+        id_index (int): Which number of a box is its class; -1: none.
+        return_indices (bool): Whether the result is places, and how many they are.
+        invalid_to_bottom (bool): Whether the kept boxes come first.
+
+        (places, how many), or without return_indices the boxes"""
+    @staticmethod
+    def proposal(cls_prob: Expr | TupleWrapper, bbox_pred: Expr | TupleWrapper, im_info: Expr | TupleWrapper, scales: Sequence[float] = [4.0, 8.0, 16.0, 32.0], ratios: Sequence[float] = [0.5, 1.0, 2.0], feature_stride: int = 16, threshold: float = 0.7, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, rpn_min_size: int = 16, iou_loss: bool = False) -> Expr:
+        """Regions of images that are likely to hold something, from scores and offsets of anchors.
+
+        cls_prob: (N, 2 * anchors, H, W): scores of the background, then of the rest
+        bbox_pred: (N, 4 * anchors, H, W)
+        im_info: (N, 3): height, width, scale
+        scales (list of floats): Scales of the anchors.
+        ratios (list of floats): Ratios of height to width of the anchors.
+        feature_stride (int): Pixels of the image to one of the feature map.
+        threshold (float): An overlap above it leaves the later box out.
+        rpn_pre_nms_top_n (int): How many of the best boxes are looked at.
+        rpn_post_nms_top_n (int): Boxes of an image in the result.
+        rpn_min_size (int): The least side, times the scale in im_info.
+        iou_loss (bool): Whether offsets are those of the corners."""
+    @staticmethod
+    def regular_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_detections_per_class: int, max_detections: int, num_classes: int, iou_threshold: float, score_threshold: float) -> Any:
+        """The best boxes of all classes, of those of a class that overlap the one with the best score.
+
+        boxes: (batch, boxes, 4): two opposite corners
+        scores: (batch, boxes, classes)
+        max_detections_per_class (int, required): The most of a class.
+        max_detections (int, required): The most of an image.
+        num_classes (int, required): Classes without the background.
+        iou_threshold (float, required): An overlap above it leaves the later box out.
+        score_threshold (float, required): The least score.
+
+        (boxes, classes, scores, how many)"""
     @staticmethod
     def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
         """Regions of images, interpolated to one size.

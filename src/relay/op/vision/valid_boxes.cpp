@@ -4,10 +4,10 @@
 // vision.multibox_transform_loc: boxes (class, score, x1, y1, x2, y2) from anchors, of those whose best class is not
 //   the background (class 0) and has a score of at least the threshold; (boxes, how many)
 //
-// Every place counts the valid ones before it: time is quadratic in the boxes.
+// One walk over the boxes writes down the places of the valid ones.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -37,14 +37,16 @@ struct Chosen {
   te::Tensor source, count;
 };
 Chosen chosen(const Expr& batch, const Expr& boxes, const te::Tensor& valid) {
-  const DType wide = DType::int64();
-  te::Tensor before = te::reduce("before", {batch, boxes}, {boxes}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return cast(wide, logical_and(lt(r[0], i[1]), (*valid)({i[0], r[0]})));
-  });
   Chosen c;
-  c.source = te::reduce("source", {batch, boxes}, {boxes}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Exprs other = {i[0], r[0]};
-    return select(logical_and((*valid)(other), eq((*before)(other), i[1])), r[0], dim(0));
+  c.source = te::program("source", {batch, boxes}, DType::int64(), {0}, [&](const Exprs& b, const BufferRef& result) {
+    const Stmt clear = each("i", boxes, [&](const Expr& i) { return loop::store(result, {b[0], i}, dim(0)); });
+    const Stmt choose = with_cell("row", dim(0), [&](const Cell& row) {
+      return each("i", boxes, [&](const Expr& i) {
+        return loop::if_((*valid)({b[0], i}),
+                         loop::block({loop::store(result, {b[0], row.get()}, i), row.set(row.get() + 1)}));
+      });
+    });
+    return loop::block({clear, choose});
   });
   c.count = te::reduce("count", {batch}, {boxes}, Combiner::Sum,
                        [&](const Exprs& i, const Exprs& r) { return cast(DType::int32(), (*valid)({i[0], r[0]})); });

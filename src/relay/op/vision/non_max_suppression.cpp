@@ -1,0 +1,165 @@
+// vision.non_max_suppression: of boxes that overlap, the one with the best score
+//
+// The first valid_count boxes of each image are put in the order of their scores, and the first top_k of them looked at
+// in turn. One is left out if its intersection over union with a box kept before it is at least iou_threshold; without
+// force_suppress only boxes of one class are compared. Boxes with a score of at most 0 stay and leave out none, those
+// with a class below 0 leave out none. At max_output_size boxes it ends; negative: no limit. With an iou_threshold of
+// at most 0 the valid boxes stay as they are.
+//
+// return_indices: (what `indices` says of the kept boxes and -1 behind them, (batch, 1): how many they are). Otherwise
+// the boxes in order, -1 in place of those left out; with invalid_to_bottom behind the kept ones.
+#include "relay/op/sort/order.h"
+#include "relay/op/vision/suppression.h"
+
+namespace relay::ops {
+namespace {
+
+struct NonMaximumSuppressionAttrs {
+  bool force_suppress = false;
+  int64_t top_k = -1, coord_start = 2, score_index = 1, id_index = 0;
+  bool return_indices = true, invalid_to_bottom = false;
+  using A = NonMaximumSuppressionAttrs;
+  static constexpr auto fields =
+      std::tuple{field("force_suppress", &A::force_suppress, "Whether boxes of different classes are compared."),
+                 field("top_k", &A::top_k, "How many of the best boxes are looked at; below 1: all."),
+                 field("coord_start", &A::coord_start, "Which number of a box is the first of its four coordinates."),
+                 field("score_index", &A::score_index, "Which number of a box is its score."),
+                 field("id_index", &A::id_index, "Which number of a box is its class; -1: none."),
+                 field("return_indices", &A::return_indices, "Whether the result is places, and how many they are."),
+                 field("invalid_to_bottom", &A::invalid_to_bottom, "Whether the kept boxes come first.")};
+};
+
+bool integer(DType t) { return t.code == DType::Code::Int || t.code == DType::Code::UInt; }
+
+Result<Type> infer(const NonMaximumSuppressionAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* counts, tensor_input(in, 1, "valid_count"));
+  RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 2, "indices"));
+  // (C1) Data is boxes (batch, boxes, numbers) of floats.
+  if (rank(data) != 3 || !data->dtype.is_float())
+    return constraint("C1", "data must be (batch, boxes, numbers) of floats, but is {}", ir::str(in[0]));
+  // (C2) There is a count for each image, and an index for each box.
+  const Dims boxes = {data->shape[0], data->shape[1]};
+  if (!agree(counts->shape, Dims{boxes[0]}) || !integer(counts->dtype))
+    return constraint("C2", "valid_count must be ({},) of integers, as data is {}, but is {}", scalar::str(boxes[0]),
+                      text(data->shape), ir::str(in[1]));
+  if (!agree(indices->shape, boxes) || !integer(indices->dtype))
+    return constraint("C2", "indices must be {} of integers, as data is {}, but is {}", text(boxes), text(data->shape),
+                      ir::str(in[2]));
+  // (C3) The limit is one integer, the threshold one float.
+  RELAY_RETURN_IF_ERROR(vision::check_scalar("C3", in, 3, "max_output_size", false));
+  RELAY_RETURN_IF_ERROR(vision::check_scalar("C3", in, 4, "iou_threshold", true));
+  // (C4) A box has the numbers that are named.
+  const int64_t last = std::max({a.coord_start + 3, a.score_index, a.id_index});
+  if (a.coord_start < 0 || a.score_index < 0 || a.id_index < -1 || !at_least(data->shape[2], dim(last + 1)))
+    return constraint("C4", "a box of data {} does not have the numbers {} to {} (coordinates), {} (score) and {} (id)",
+                      text(data->shape), a.coord_start, a.coord_start + 3, a.score_index, a.id_index);
+  if (!a.return_indices) return in[0];
+  return ir::tuple_type({ir::tensor_type(boxes, DType::int32()), ir::tensor_type({boxes[0], dim(1)}, DType::int32())});
+}
+
+te::Tensors compute(const NonMaximumSuppressionAttrs& a, const te::Tensors& in, const Type&) {
+  const te::Tensor &data = in[0], &indices = in[2];
+  const Expr &batch = data->shape[0], &n = data->shape[1];
+  const DType wide = accumulator(data->dtype), i64 = DType::int64();
+  const Expr threshold = cast(wide, (*in[4])({})), limit = cast(i64, (*in[3])({})), zero = number(0, wide);
+  const Expr suppresses = lt(zero, threshold);
+  auto valid = [&](const Expr& b) { return max(min(cast(i64, (*in[1])({b})), n), dim(0)); };
+  te::Tensor scores = te::compute("scores", {batch, n}, [&](const Exprs& i) {
+    return select(lt(i[1], valid(i[0])), (*data)({i[0], i[1], dim(a.score_index)}),
+                  te::identity(Combiner::Max, data->dtype));
+  });
+  const Order order(scores, 1, false);
+  te::Tensor places = te::compute("places", {batch, n}, [&](const Exprs& i) {
+    return select(suppresses, vision::within(order.place(i), n), i[1]);
+  });
+  te::Tensor boxes = elementwise("ordered", data, [&](const Exprs& i) {
+    return (*data)({i[0], vision::within((*places)({i[0], i[1]}), n), i[2]});
+  });
+  auto of_box = [&](const Exprs& line, const Expr& rank, int64_t k) {
+    return cast(wide, (*boxes)({line[0], rank, dim(k)}));
+  };
+  vision::Candidates c;
+  c.lines = {batch}, c.boxes = n, c.threshold = threshold, c.limit = select(suppresses, limit, dim(-1));
+  c.count = [&](const Exprs& line) {
+    const Expr all = valid(line[0]);
+    return a.top_k > 0 ? select(suppresses, min(all, dim(a.top_k)), all) : all;
+  };
+  c.corners = [&](const Exprs& line, const Expr& rank) {
+    Exprs four;
+    for (int64_t k = 0; k < 4; ++k) four.push_back(of_box(line, rank, a.coord_start + k));
+    return four;
+  };
+  c.counts = [&](const Exprs& line, const Expr& rank) {
+    return logical_and(suppresses, lt(zero, of_box(line, rank, a.score_index)));
+  };
+  c.compared = [&](const Exprs& line, const Expr& rank, const Expr& kept) {
+    if (a.id_index < 0) return imm(1, DType::boolean());
+    const Expr known = le(zero, of_box(line, kept, a.id_index));
+    if (a.force_suppress) return known;
+    return logical_and(known, eq(of_box(line, rank, a.id_index), of_box(line, kept, a.id_index)));
+  };
+  const vision::Kept kept(c);
+  auto rank = [&](const Exprs& i) { return vision::within(kept.rank({i[0]}, i[1]), n); };
+  auto any = [&](const Exprs& i) { return lt(i[1], (*kept.count())({i[0]})); };
+  if (!a.return_indices)
+    return {elementwise("boxes", data, [&](const Exprs& i) {
+      const Expr nothing = number(-1, data->dtype);
+      if (a.invalid_to_bottom) return select(any(i), (*boxes)({i[0], rank(i), i[2]}), nothing);
+      return select(kept.is_kept({i[0]}, i[1]), (*boxes)(i), nothing);
+    })};
+  te::Tensor found = te::compute("found", {batch, n}, [&](const Exprs& i) {
+    const Expr place = vision::within((*places)({i[0], rank(i)}), n);
+    return cast(DType::int32(), select(any(i), cast(i64, (*indices)({i[0], place})), dim(-1)));
+  });
+  return {found, te::compute("many", {batch, dim(1)},
+                             [&](const Exprs& i) { return cast(DType::int32(), (*kept.count())({i[0]})); })};
+}
+
+std::vector<Example> examples() {
+  const std::vector<std::string> inputs = {"(2, 12, 6)", "(2,) int32", "(2, 12) int32", "() int32", "()"};
+  const std::vector<std::string> symbolic = {"(b, n, 6)", "(b,) int32", "(b, n) int32", "() int32", "()"};
+  const std::vector<std::pair<double, double>> ranges = {{-0.2, 1}, {5, 12}, {0, 11}, {3, 5}, {0.1, 0.4}};
+  std::vector<Example> out;
+  for (const char* attrs :
+       {"force_suppress=True", "force_suppress=True, top_k=4, return_indices=False",
+        "id_index=-1, return_indices=False",
+        "id_index=-1, score_index=0, coord_start=1, return_indices=False, invalid_to_bottom=True", ""})
+    out.push_back({.inputs = inputs, .attrs = attrs, .symbolic = symbolic, .ranges = ranges});
+  // No limit; a threshold below 0 leaves the boxes as they are.
+  auto other = ranges;
+  other[3] = {-1, -1};
+  out.push_back({.inputs = inputs, .attrs = "force_suppress=True", .ranges = other});
+  other[4] = {-1, -0.5};
+  out.push_back({.inputs = inputs, .attrs = "top_k=3, return_indices=False", .ranges = other});
+  return out;
+}
+
+}  // namespace
+
+OpDef vision_non_max_suppression() {
+  return define<NonMaximumSuppressionAttrs>(
+      {.name = "vision.non_max_suppression",
+       .doc = "Of boxes that overlap, the one with the best score.",
+       .inputs = {{"data", "(batch, boxes, numbers)"},
+                  {"valid_count", "(batch,): how many boxes of an image are valid"},
+                  {"indices", "(batch, boxes): what return_indices gives of a box"},
+                  {"max_output_size", "(): the most boxes that are kept; negative: no limit"},
+                  {"iou_threshold", "(): the least overlap of a box that is left out"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute = compute,
+       .oracle =
+           "non_max_suppression(data, valid_count, indices, max_output_size, iou_threshold, force_suppress, top_k, "
+           "coord_start, score_index, id_index, return_indices, invalid_to_bottom)",
+       .examples = examples(),
+       .rejects = {{{"(9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "", "C1"},
+                   {{"(2, 9, 6)", "(3,) int32", "(2, 9) int32", "() int32", "()"}, "", "C2"},
+                   {{"(2, 9, 6)", "(2,) int32", "(2, 8) int32", "() int32", "()"}, "", "C2"},
+                   {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "()", "()"}, "", "C3"},
+                   {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "(1,)"}, "", "C3"},
+                   {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "coord_start=3", "C4"}}},
+      "NonMaximumSuppressionAttrs");
+}
+
+}  // namespace relay::ops
