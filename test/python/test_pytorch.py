@@ -131,6 +131,7 @@ CASES = {
         torch.arange(5.0), f(3, 4),
     ),
     "onto": (lambda x, y: (torch.addmv(x[0], x, y), torch.addbmm(x, x[None], x[None], beta=2, alpha=3)), f(4, 4), f(4)),
+    "folds": (lambda x: F.fold(F.unfold(x, 3, 2, 1, 2), (9, 8), 3, 2, 1, 2), IMAGE),
     "grids": (lambda x, g: F.grid_sample(x, g, align_corners=False), f(2, 3, 4, 5), f(2, 6, 7, 2)),
     "diagonals": (lambda x: (x.diagonal(1, 0, 2), x.diagonal(-1), x.as_strided((2, 2), (3, 7), 1)), f(3, 4, 5)),
     "quadrants": (
@@ -193,6 +194,18 @@ def test_a_batch_and_a_length_that_vary():
         x = f(batch, length, 16)
         with torch.no_grad():
             same(model(x), layer(x))
+
+
+def test_numbers_that_are_computed_from_sizes():
+    class Means(torch.nn.Module):
+        def forward(self, x, y):
+            rows, columns = x.shape[0], y.shape[1]
+            return x.sum() / rows, x * (columns - 1), y + (rows * 3 + 1) / 2, torch.full((2,), rows)
+
+    rows, columns = torch.export.Dim("rows"), torch.export.Dim("columns")
+    imported = relay.from_pytorch(Means(), (f(5, 4), f(3, 7)), dynamic_shapes=({0: rows}, {1: columns}))
+    for inputs in ((f(5, 4), f(3, 7)), (f(2, 4), f(3, 9))):
+        same(relay.compile(imported)(*inputs), Means()(*inputs))
 
 
 def test_objects_files_and_bytes():

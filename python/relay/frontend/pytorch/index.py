@@ -154,11 +154,12 @@ def searchsorted(sorted_: str, values: str):
     """searchsorted and bucketize."""
 
     def convert(c):
-        if "sorter" in c._raw and c.has("sorter"):
-            raise Refused("a sequence that is sorted by a sorter")
         right = bool(c("right")) or (c("side") == "right" if "side" in c._raw else False)
-        dtype = dtype_name(torch.promote_types(c.val(sorted_).dtype, c.val(values).dtype))
-        return op.searchsorted(c.as_(sorted_, dtype), c.as_(values, dtype), right=right, dtype=c.dtype)
+        dtype = c.common_dtype(sorted_, values)
+        sequence = c.as_(sorted_, dtype)
+        if "sorter" in c._raw and c.has("sorter"):
+            sequence = op.gather(sequence, c.rank(sorted_) - 1, c("sorter"))
+        return op.searchsorted(sequence, c.as_(values, dtype), right=right, dtype=c.dtype)
 
     return convert
 
