@@ -306,6 +306,16 @@ def test_an_index_out_of_range():
     model = relay.compile(relay.from_pytorch(Calls(lambda x, n: x[n]), (f(4), i(2))))
     with pytest.raises(relay.CompileError, match="R0604"):
         model(np.ones(4, np.float32), np.array([1, 4]))
+    model = relay.compile(relay.from_pytorch(Calls(lambda x, n: x[n, n]), (f(4, 4), i(2))))
+    with pytest.raises(relay.CompileError, match="R0604"):
+        model(f(4, 4), torch.tensor([1, -5]))
+
+
+def test_rows_that_are_picked_along_a_batch_that_varies():
+    function = lambda x: (x[torch.arange(x.shape[0]), x.argmax(1)], x[x > 0].sum(), x / x.shape[0] ** 0.5)  # noqa: E731
+    imported = relay.from_pytorch(Calls(function), (f(5, 4),), dynamic_shapes={"args": ({0: torch.export.Dim("n")},)})
+    for x in (f(5, 4), f(2, 4)):
+        same(relay.compile(imported)(x), function(x))
 
 
 @pytest.mark.parametrize("function", [

@@ -60,7 +60,7 @@ def _size_of_symbols(expr) -> int | Dim:
 
 _ARITHMETIC = {
     "Add": op.add, "Mul": op.multiply, "FloorDiv": op.floor_divide, "CleanDiv": op.floor_divide,
-    "Mod": op.floor_mod, "PythonMod": op.floor_mod, "Max": op.maximum, "Min": op.minimum,
+    "Mod": op.floor_mod, "PythonMod": op.floor_mod, "Max": op.maximum, "Min": op.minimum, "FloatPow": op.power,
 }  # fmt: skip
 _QUOTIENTS = {"IntTrueDiv", "FloatTrueDiv"}
 

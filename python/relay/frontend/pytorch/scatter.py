@@ -7,8 +7,8 @@ import torch
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, dtype_name, number, of_vectors
-from .index import from_zero, order, places
+from .conversion import Conversion, Refused, dtype_name, number, of_vectors, size
+from .index import from_zero, order, places, together
 
 _REDUCTIONS = {
     "sum": "add",
@@ -127,9 +127,9 @@ def index_put(c: Conversion):
             raise Refused("a mask of truth values as an index, and values that are repeated")
         shared = None
     else:
-        shared = list(np.broadcast_shapes(*(tuple(node.meta["val"].shape) for node in given)))
+        shared = [size(one) for one in torch.broadcast_shapes(*(node.meta["val"].shape for node in given))]
     many = 1 if shared is None else len(shared)
-    index = [value if shared is None else op.broadcast_to(value, shape=shared) for value, _ in found.values()]
+    index = together(given, [value for value, _ in found.values()])
     turn = order(axes, rank)
     first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
     left = [c.shape("self")[axis] for axis in turn[len(axes) :]]
