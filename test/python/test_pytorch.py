@@ -131,6 +131,7 @@ CASES = {
         torch.arange(5.0), f(3, 4),
     ),
     "onto": (lambda x, y: (torch.addmv(x[0], x, y), torch.addbmm(x, x[None], x[None], beta=2, alpha=3)), f(4, 4), f(4)),
+    "folds": (lambda x: F.fold(F.unfold(x, 3, 2, 1, 2), (9, 8), 3, 2, 1, 2), IMAGE),
     "grids": (lambda x, g: F.grid_sample(x, g, align_corners=False), f(2, 3, 4, 5), f(2, 6, 7, 2)),
     "diagonals": (lambda x: (x.diagonal(1, 0, 2), x.diagonal(-1), x.as_strided((2, 2), (3, 7), 1)), f(3, 4, 5)),
     "quadrants": (
@@ -193,6 +194,18 @@ def test_a_batch_and_a_length_that_vary():
         x = f(batch, length, 16)
         with torch.no_grad():
             same(model(x), layer(x))
+
+
+def test_numbers_that_are_computed_from_sizes():
+    class Means(torch.nn.Module):
+        def forward(self, x, y):
+            rows, columns = x.shape[0], y.shape[1]
+            return x.sum() / rows, x * (columns - 1), y + (rows * 3 + 1) / 2, torch.full((2,), rows)
+
+    rows, columns = torch.export.Dim("rows"), torch.export.Dim("columns")
+    imported = relay.from_pytorch(Means(), (f(5, 4), f(3, 7)), dynamic_shapes=({0: rows}, {1: columns}))
+    for inputs in ((f(5, 4), f(3, 7)), (f(2, 4), f(3, 9))):
+        same(relay.compile(imported)(*inputs), Means()(*inputs))
 
 
 def test_objects_files_and_bytes():
@@ -293,6 +306,16 @@ def test_an_index_out_of_range():
     model = relay.compile(relay.from_pytorch(Calls(lambda x, n: x[n]), (f(4), i(2))))
     with pytest.raises(relay.CompileError, match="R0604"):
         model(np.ones(4, np.float32), np.array([1, 4]))
+    model = relay.compile(relay.from_pytorch(Calls(lambda x, n: x[n, n]), (f(4, 4), i(2))))
+    with pytest.raises(relay.CompileError, match="R0604"):
+        model(f(4, 4), torch.tensor([1, -5]))
+
+
+def test_rows_that_are_picked_along_a_batch_that_varies():
+    function = lambda x: (x[torch.arange(x.shape[0]), x.argmax(1)], x[x > 0].sum(), x / x.shape[0] ** 0.5)  # noqa: E731
+    imported = relay.from_pytorch(Calls(function), (f(5, 4),), dynamic_shapes={"args": ({0: torch.export.Dim("n")},)})
+    for x in (f(5, 4), f(2, 4)):
+        same(relay.compile(imported)(x), function(x))
 
 
 @pytest.mark.parametrize("function", [

@@ -10,7 +10,7 @@ import torch
 from ... import op
 from ..._core import Call, Function, GlobalVar, If, TensorType, Tuple, TupleGetItem, TupleType
 from ...expr import var
-from .conversion import Refused, cast, dtype_name, size
+from .conversion import Refused, cast, dtype_name, size, sizes_of
 
 
 def kind(target) -> str | None:
@@ -55,7 +55,7 @@ def cond(importer, node) -> list:
     if not _is_tensor(predicate):
         raise Refused("the condition is computed from sizes, not from a tensor")
     condition = _condition(importer.values[predicate], predicate.meta["val"])
-    branches = [importer.inlined(node, _graph(importer, one), operands) for one in (first, second)]
+    branches = [importer.inlined(node, _graph(importer, one), operands, importer.sizes) for one in (first, second)]
     return _apart(If(condition, *map(_together, branches)), len(branches[0]))
 
 
@@ -70,11 +70,14 @@ def while_loop(importer, node) -> list:
     types = [TensorType([size(extent) for extent in val.shape], dtype_name(val.dtype)) for val in inner]
     params = [var(f"{'carried' if i < len(carried) else 'more'}{i}", type_) for i, type_ in enumerate(types)]
     kept, given = params[: len(carried)], params[len(carried) :]
-    goes_on = importer.inlined(node, condition, params)[0]
+    sizes = {}
+    for param, val in zip(params, inner, strict=True):
+        sizes = sizes_of(param, val) | sizes
+    goes_on = importer.inlined(node, condition, params, sizes)[0]
     [test] = [one.args[0] for one in condition.graph.nodes if one.op == "output"]
     test = test[0] if isinstance(test, (tuple, list)) else test
     again = GlobalVar(importer.name_of_function("while_loop"))
-    following = Call(again, [*importer.inlined(node, body, params), *given])
+    following = Call(again, [*importer.inlined(node, body, params, sizes), *given])
     result = types[0] if len(kept) == 1 else TupleType(types[: len(kept)])
     choice = If(_condition(goes_on, test.meta["val"]), following, _together(kept))
     importer.functions[again.name_hint] = Function(params, choice, result)

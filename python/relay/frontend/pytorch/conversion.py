@@ -58,15 +58,52 @@ def _size_of_symbols(expr) -> int | Dim:
     raise Refused(f"the size {expr} cannot be said in Relay")
 
 
+_ARITHMETIC = {
+    "Add": op.add, "Mul": op.multiply, "FloorDiv": op.floor_divide, "CleanDiv": op.floor_divide,
+    "Mod": op.floor_mod, "PythonMod": op.floor_mod, "Max": op.maximum, "Min": op.minimum, "FloatPow": op.power,
+}  # fmt: skip
+_QUOTIENTS = {"IntTrueDiv", "FloatTrueDiv"}
+
+
+def sizes_of(value: Expr, val) -> dict:
+    """Where symbols of sizes are read off a tensor: (the tensor, the axis) by symbol."""
+    symbols = [None if isinstance(one, int) else one.node.expr for one in val.shape]
+    return {one: (value, axis) for axis, one in enumerate(symbols) if one is not None and one.is_Symbol}
+
+
+def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
+    """A number that is computed from sizes, as a tensor without axes, and its type."""
+    if expr.is_Integer:
+        return number(int(expr), "int64"), "int64"
+    if expr.is_Float:
+        return number(float(expr), "float64"), "float64"
+    if expr in sizes:
+        value, axis = sizes[expr]
+        return op.squeeze(op.strided_slice(op.shape_of(value, dtype="int64"), begin=[axis], end=[axis + 1])), "int64"
+    kind = type(expr).__name__
+    parts = [number_of_sizes(part, sizes) for part in expr.args]
+    if kind == "ToFloat":
+        return cast(*parts[0], "float64"), "float64"
+    if kind in _QUOTIENTS:
+        return op.divide(*(cast(*part, "float64") for part in parts)), "float64"
+    if kind not in _ARITHMETIC:
+        raise Refused(f"the number {expr}, which is computed from sizes, is an operand")
+    dtype = "float64" if any(of == "float64" for _, of in parts) else "int64"
+    result, *more = (cast(*part, dtype) for part in parts)
+    for part in more:
+        result = _ARITHMETIC[kind](result, part)
+    return result, dtype
+
+
 class Conversion:
     """One call of an ATen operator. c("dim") is an argument: an Expr, a list of them, a size, or a plain value."""
 
-    def __init__(self, node, values: dict):
+    def __init__(self, node, values: dict, sizes: dict):
         self.node = node
         schema = node.target._schema.arguments
         given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
         self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
-        self._values = values
+        self._values, self._sizes = values, sizes
         self._lifted, self._computed_in = set(), {}
         self.result = node.meta.get("val")
 
@@ -159,8 +196,8 @@ class Conversion:
         val = self.val(name)
         if isinstance(val, torch.Tensor):
             return cast(self(name), dtype_name(val.dtype), dtype)
-        if isinstance(val, torch.SymInt):
-            raise Refused("a size that is not known before the run is an operand of arithmetic")
+        if isinstance(val, (torch.SymInt, torch.SymFloat)):
+            return cast(*number_of_sizes(val.node.expr, self._sizes), dtype)
         return number(val, dtype)
 
 
@@ -170,6 +207,8 @@ def cast(value: Expr, source: str, dtype: str) -> Expr:
 
 def number(value, dtype: str) -> Expr:
     """A constant scalar."""
+    if isinstance(value, Dim):
+        raise Refused(f"the size {value} is not known before the run, where a number must be")
     if dtype == "bfloat16":
         return op.cast(const(np.asarray(value, "float32")), dtype)
     with np.errstate(over="ignore"):

@@ -13,7 +13,7 @@ def filled(value=None):
     """full, zeros, ones, and the forms that take their shape from a tensor."""
 
     def convert(c):
-        fill = number(c("fill_value") if value is None else value, c.dtype)
+        fill = c.as_("fill_value") if value is None else number(value, c.dtype)
         return op.full(fill, shape=c.out_shape) if c.out_shape else fill
 
     return convert
@@ -33,6 +33,8 @@ def arange(c: Conversion):
     extent = c.out_shape[0]
     if not isinstance(start, (int, float)) or not isinstance(step, (int, float)):
         raise Refused("the range starts where it is not known before the run")
+    if not c.dtype.startswith(("float", "bfloat")):
+        start, step = int(start), int(step)
     if isinstance(extent, int):
         return const((np.arange(extent) * step + start).astype(c.dtype))
     counted = op.cumsum(op.full(number(1, c.dtype), shape=[extent]), axis=0, exclusive=True)

@@ -17,7 +17,7 @@ from ..._core import told as told_by_core
 from ...errors import CompileError
 from ...expr import var
 from . import control
-from .conversion import Conversion, Refused, constant, dtype_name, empty, size
+from .conversion import Conversion, Refused, constant, dtype_name, empty, size, sizes_of
 from .table import CHECKS, OPERATORS
 
 
@@ -91,8 +91,9 @@ class _NamedAlready(Exception):
 class _Graph:
     """The nodes of one graph; graphs within it share problems and functions."""
 
-    def __init__(self, graph_module, problems: _Problems, functions: dict, outer: str = ""):
+    def __init__(self, graph_module, problems: _Problems, functions: dict, sizes: dict, outer: str = ""):
         self.graph_module, self.problems, self.functions, self.outer = graph_module, problems, functions, outer
+        self.sizes = sizes  # where symbols are read off
         self.values, self.failed = {}, set()
 
     def problem(self, node, what: str) -> None:
@@ -106,9 +107,9 @@ class _Graph:
             elif node.op == "get_attr" and not all(control.kind(user.target) for user in node.users):
                 self.problem(node, f"a graph of its own (`{node.target}`)")
 
-    def inlined(self, node, graph_module, operands: list) -> list:
+    def inlined(self, node, graph_module, operands: list, sizes: dict) -> list:
         """The results of a graph that the node of this one has, of these operands."""
-        inner = _Graph(graph_module, self.problems, self.functions, _line(node) or self.outer)
+        inner = _Graph(graph_module, self.problems, self.functions, sizes, _line(node) or self.outer)
         placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
         inner.values = {node: one for node, one in zip(placeholders, operands, strict=True) if one is not None}
         inner.nodes()
@@ -150,7 +151,7 @@ class _Graph:
             if kind := control.kind(node.target):
                 return control.CONVERTERS[kind](self, node)
             made = empty(node.meta["val"])
-            made = OPERATORS[key](Conversion(node, self.values)) if made is None else made
+            made = OPERATORS[key](Conversion(node, self.values, self.sizes)) if made is None else made
             module = IRModule(self.functions) if self.functions else None
             for one in made if isinstance(made, list) else [made]:
                 if one is not None:
@@ -175,7 +176,7 @@ class _Import(_Graph):
     """The whole program: its inputs, weights and results."""
 
     def __init__(self, program, names: list[str] | None):
-        super().__init__(program.graph_module, _Problems(), {})
+        super().__init__(program.graph_module, _Problems(), {}, {})
         self.signature, self.graph = program.graph_signature, program.graph
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []
@@ -210,6 +211,7 @@ class _Import(_Graph):
             name = self.names[place] if self.names is not None and place < len(self.names) else node.name
             self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
             self.params.append(self.values[node])
+            self.sizes = sizes_of(self.values[node], val) | self.sizes
             self.user_inputs.append(node)
         elif node.users:
             raise Refused("it is not a tensor")

@@ -58,14 +58,20 @@ def places(c: Conversion) -> dict:
             found |= {axis + i: (one, 1) for i, one in enumerate(_columns(mask, val.dim()))}
             axis += val.dim()
             continue
-        extent = c.shape("self")[axis]
-        if isinstance(extent, int):
-            dtype = dtype_name(val.dtype)
-            below = op.less(value, number(0, dtype))
-            value = op.where(below, op.add(value, number(extent, dtype)), value)
         found[axis] = (value, val.dim())
         axis += 1
     return found
+
+
+def together(nodes: list, values: list) -> list:
+    """Tensors of indices in one shape. Those of a mask have one already, which is not known before the run."""
+    vals = [node.meta["val"] for node in nodes]
+    if not any(val.dtype in (torch.bool, torch.uint8) for val in vals):
+        shared = [size(one) for one in torch.broadcast_shapes(*(val.shape for val in vals))]
+        return [op.broadcast_to(value, shape=shared) for value in values]
+    if len(nodes) > 1:
+        raise Refused("a mask of truth values beside another tensor of indices")
+    return values
 
 
 def order(axes: list[int], rank: int) -> list[int]:
@@ -74,17 +80,16 @@ def order(axes: list[int], rank: int) -> list[int]:
 
 
 def index(c: Conversion):
-    """x[:, i, j]: one tensor of indices goes to take, several to adv_index, with their axes first."""
+    """x[:, i, j]: one tensor of indices goes to take, several to gather_nd, with their axes first."""
     nodes = c._raw["indices"]
     of_integers = [node for node in nodes if node is not None]
     if len(of_integers) == 1 and of_integers[0].meta["val"].dtype not in (torch.bool, torch.uint8):
         return op.take(c("self"), c._values[of_integers[0]], axis=nodes.index(of_integers[0]), mode="checked")
     found = places(c)
     axes, rank = list(found), c.rank("self")
-    if len(axes) > 1 and not all(isinstance(c.shape("self")[axis], int) for axis in axes):
-        raise Refused("several tensors of indices along an axis whose size is not known before the run")
     moved = c("self") if axes == list(range(len(axes))) else op.transpose(c("self"), axes=order(axes, rank))
-    picked = op.adv_index([moved, *(value for value, _ in found.values())])
+    tuples = op.stack(together(of_integers, [value for value, _ in found.values()]), axis=0)
+    picked = op.gather_nd(moved, tuples, index_rank=len(axes))
     first, many = axes[0], max(rank for _, rank in found.values())
     if first == 0 or axes != list(range(first, first + len(axes))):
         return picked
@@ -144,21 +149,21 @@ def masked_scatter(c: Conversion):
 
 
 def masked_select(c: Conversion):
-    mask = c("mask")
-    together = [size(one) for one in torch.broadcast_shapes(c.val("self").shape, c.val("mask").shape)]
-    data, mask = (op.broadcast_to(one, shape=together) for one in (c("self"), mask))
-    return op.adv_index([data, *_columns(mask, len(together))]) if together else op.reshape(data, newshape=[-1])
+    shape = [size(one) for one in torch.broadcast_shapes(c.val("self").shape, c.val("mask").shape)] or [1]
+    data, mask = (op.broadcast_to(one, shape=shape) for one in (c("self"), c("mask")))
+    return op.gather_nd(data, op.transpose(op.argwhere(mask), axes=[1, 0]), index_rank=len(shape))
 
 
 def searchsorted(sorted_: str, values: str):
     """searchsorted and bucketize."""
 
     def convert(c):
-        if "sorter" in c._raw and c.has("sorter"):
-            raise Refused("a sequence that is sorted by a sorter")
         right = bool(c("right")) or (c("side") == "right" if "side" in c._raw else False)
-        dtype = dtype_name(torch.promote_types(c.val(sorted_).dtype, c.val(values).dtype))
-        return op.searchsorted(c.as_(sorted_, dtype), c.as_(values, dtype), right=right, dtype=c.dtype)
+        dtype = c.common_dtype(sorted_, values)
+        sequence = c.as_(sorted_, dtype)
+        if "sorter" in c._raw and c.has("sorter"):
+            sequence = op.gather(sequence, c.rank(sorted_) - 1, c("sorter"))
+        return op.searchsorted(sequence, c.as_(values, dtype), right=right, dtype=c.dtype)
 
     return convert
 

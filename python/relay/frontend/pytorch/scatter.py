@@ -7,8 +7,8 @@ import torch
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, dtype_name, number, of_vectors
-from .index import from_zero, order, places
+from .conversion import Conversion, Refused, dtype_name, number, of_vectors, size
+from .index import from_zero, order, places, together
 
 _REDUCTIONS = {
     "sum": "add",
@@ -108,7 +108,7 @@ def index_put(c: Conversion):
     nodes, dtype = c._raw["indices"], c.dtype
     given = [node for node in nodes if node is not None]
     masks = [node for node in given if str(node.meta["val"].dtype) in ("torch.bool", "torch.uint8")]
-    if masks and len(given) == 1 and not c("accumulate"):
+    if masks and len(given) == 1:
         before, many = nodes.index(masks[0]), masks[0].meta["val"].dim()
         behind = c.rank("self") - before - many
         shape = [*[1] * (before + 1 + behind - c.rank("values")), *c.shape("values")]
@@ -117,6 +117,8 @@ def index_put(c: Conversion):
             extents = c.shape("self")[before : before + many]
             chosen = op.cast(c._values[masks[0]], "bool") if masks[0].meta["val"].dtype != torch.bool else None
             chosen = c._values[masks[0]] if chosen is None else chosen
+            if c("accumulate"):
+                spread = (op.logical_or if dtype == "bool" else op.add)(c("self"), spread)
             return op.where(op.reshape(chosen, newshape=[*extents, *[1] * behind]), spread, c("self"))
     found = places(c)
     axes, rank = list(found), c.rank("self")
@@ -125,9 +127,9 @@ def index_put(c: Conversion):
             raise Refused("a mask of truth values as an index, and values that are repeated")
         shared = None
     else:
-        shared = list(np.broadcast_shapes(*(tuple(node.meta["val"].shape) for node in given)))
+        shared = [size(one) for one in torch.broadcast_shapes(*(node.meta["val"].shape for node in given))]
     many = 1 if shared is None else len(shared)
-    index = [value if shared is None else op.broadcast_to(value, shape=shared) for value, _ in found.values()]
+    index = together(given, [value for value, _ in found.values()])
     turn = order(axes, rank)
     first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
     left = [c.shape("self")[axis] for axis in turn[len(axes) :]]
@@ -199,3 +201,26 @@ def max_pool_backward(c: Conversion):
     return op.reshape(
         op.scatter_elements(zeros, places, gradients, axis=len(flat) - 1, reduction="add"), newshape=shape
     )
+
+
+def col2im(c: Conversion):
+    """F.fold: the sums of windows where they lie in an image."""
+    height, width = c("output_size")
+    kernel, dilation, padding, stride = (c(name) for name in ("kernel_size", "dilation", "padding", "stride"))
+    extents = [extent + 2 * p for extent, p in zip((height, width), padding, strict=True)]
+    along = []
+    for extent, k, d, s in zip(extents, kernel, dilation, stride, strict=True):
+        windows = (extent - d * (k - 1) - 1) // s + 1
+        along.append(np.arange(k)[:, None] * d + np.arange(windows) * s)  # (kernel, windows)
+    rows, columns = along
+    pixels = (rows[:, None, :, None] * extents[1] + columns[None, :, None, :]).reshape(-1)
+    batched = c.rank("self") == 3
+    shape = [*c.out_shape[:-2], pixels.size]
+    given = op.reshape(c("self"), newshape=shape)
+    zeros = op.full(number(0, c.dtype), shape=[*c.out_shape[:-2], extents[0] * extents[1]])
+    places = op.broadcast_to(const(pixels), shape=shape)
+    image = op.scatter_elements(zeros, places, given, axis=2 if batched else 1, reduction="add")
+    image = op.reshape(image, newshape=[*c.out_shape[:-2], *extents])
+    first = 2 if batched else 1
+    end = [p + extent for p, extent in zip(padding, (height, width), strict=True)]
+    return op.strided_slice(image, begin=list(padding), end=end, axes=[first, first + 1])
