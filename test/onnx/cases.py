@@ -170,6 +170,11 @@ def arguments(model, given):
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
+def is_random(case):
+    """Whether numbers are drawn, so that only types and shapes can be compared."""
+    return case.op == "Bernoulli" or (case.name.startswith("test_training_dropout") and "zero_ratio" not in case.name)
+
+
 def equal(got, expected, case):
     """None, or what differs."""
     if len(got) != len(expected):
@@ -191,6 +196,8 @@ def _differs(got, expected, case):
         return f"gives {got.dtype}, not {expected.dtype}"
     if got.shape != expected.shape:
         return "gives another shape"
+    if is_random(case):
+        return None
     if got.dtype.kind in "iub":
         return None if np.array_equal(got, expected) else "gives other values"
     try:

@@ -65,9 +65,21 @@ Values Mean(Convert& c) {
   return {c.multiply(sum[0].expr, 1.0 / static_cast<double>(c.inputs()))};
 }
 
+// The remainder of floats with the divisor's sign, a zero's too; an infinite divisor leaves what lies on its side.
+static Expr float_mod(Convert& c) {
+  Expr a = c.input(0), b = second_operand(c, a);
+  Expr zero = c.scalar(0, c.dtype(a));
+  Expr rest = c.emit("trunc_mod", {a, b}), below = c.emit("less", {b, zero});
+  Expr other_side = c.emit("not_equal", {c.emit("less", {rest, zero}), below});
+  Expr signed_zero = c.emit("where", {below, c.scalar(-0.0, c.dtype(a)), zero});
+  Expr moved = c.emit("where", {other_side, c.add(rest, b), rest});
+  return c.emit("where", {c.emit("equal", {rest, zero}), signed_zero, moved});
+}
+
 // The remainder takes the divisor's sign; with fmod=1 the dividend's.
 Values Mod(Convert& c) {
   if (c.integer("fmod", 0)) return binary(c, "trunc_mod", BinaryOp::TruncMod);
+  if (c.dtype(c.input(0)).is_float()) return {float_mod(c)};
   return binary(c, "floor_mod", BinaryOp::FloorMod);
 }
 
