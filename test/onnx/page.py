@@ -19,7 +19,8 @@ draws the same numbers in each run.
 
 - **(a)**: every input of the graph is given when the model runs; no value is read at import.
 - **(b)**: inputs that decide ranks, axes or sizes (`shape`, `axes`, `k`, a count of steps; the list is `DECIDING` in
-  `test/onnx/cases.py`) are constants.
+  `test/onnx/cases.py`) are constants. Of inputs that are sequences or optional the shapes of their tensors are told
+  (`relay.load(model, shapes={{"parts": [(2, 3), (4, 3)]}})`); they are given as tuples.
 
 | executor | (a) | (b) |
 | --- | --- | --- |

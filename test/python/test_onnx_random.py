@@ -83,13 +83,14 @@ def test_dropout_at_run_time(training):
         np.testing.assert_array_equal(y, x)
 
 
+@pytest.mark.parametrize("fmod", [0, 1])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_remainder_of_floats(dtype):
+def test_remainder_of_floats(dtype, fmod):
     values = np.array([0, -0.0, 1, -1, 2.5, -2.5, 6, -6, np.inf, -np.inf, np.nan], dtype)
     x, z = (np.ascontiguousarray(v.ravel()) for v in np.meshgrid(values, values))
-    (y,) = outputs([node("Mod", ["x", "z"], ["y"], fmod=0)], [x, z])
+    (y,) = outputs([node("Mod", ["x", "z"], ["y"], fmod=fmod)], [x, z])
     with np.errstate(all="ignore"):
-        expected = np.mod(x, z)
+        expected = np.fmod(x, z) if fmod else np.mod(x, z)
     np.testing.assert_array_equal(y, expected)
-    zero = expected == 0
+    zero = (expected == 0) & (fmod == 0)
     np.testing.assert_array_equal(np.signbit(y[zero]), np.signbit(expected[zero]))

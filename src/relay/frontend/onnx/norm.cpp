@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/random.h"
-
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx {

@@ -14,6 +14,7 @@ using ir::Ints;
 namespace {
 
 uint64_t seed_of(Convert& c) {
+  if (const int64_t* seed = c.value_of<int64_t>("seed")) return static_cast<uint64_t>(*seed);  // of Dropout
   if (c.has_attribute("seed")) return std::bit_cast<uint64_t>(c.real("seed", 0));
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (char letter : c.node.outputs.empty() ? std::string_view() : c.node.outputs[0])

@@ -140,11 +140,13 @@ Values SequenceMap(Convert& c) {
 }
 
 // A value that is there is as good as the value itself.
-Values Optional(Convert& c) {
-  if (!c.has(0)) return c.unsupported("an optional value that is not there");
+Values Optional(Convert& c) { return {c.has(0) ? c.value(0) : Value::absent()}; }
+Values OptionalGetElement(Convert& c) {
+  if (c.value(0).none) return c.bad("the optional value is not there");
   return {c.value(0)};
 }
-Values OptionalGetElement(Convert& c) { return {c.value(0)}; }
-Values OptionalHasElement(Convert& c) { return {known_scalar(scalar::imm(c.has(0) ? 1 : 0), DType::boolean())}; }
+Values OptionalHasElement(Convert& c) {
+  return {known_scalar(scalar::imm(c.has(0) && !c.value(0).none ? 1 : 0), DType::boolean())};
+}
 
 }  // namespace relay::onnx::convert
