@@ -189,3 +189,32 @@ def test_what_is_told_of_sequences_is_checked(kind, shapes, code, said):
     with pytest.raises(relay.CompileError) as refused:
         relay.load(listing(nodes, value("y"), kind), shapes=shapes)
     assert code in str(refused.value) and said in str(refused.value) and "help:" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("count", "work", "code"),
+    [
+        (1 << 60, [], "R0405"),  # steps that do nothing
+        (None, [], "R0405"),  # and no end at all
+        (1 << 60, [node("SequenceInsert", ["state", "x"], ["more"])], "R0405"),
+    ],
+)
+def test_unrolled_loops_end(count, work, code):
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    sequence = helper.make_tensor_sequence_value_info("state", TensorProto.FLOAT, None)
+    results = [
+        helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+        helper.make_tensor_sequence_value_info("more" if work else "state", TensorProto.FLOAT, None),
+    ]
+    step = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    body = helper.make_graph(work, "body", [step, results[0], sequence], results)
+    nodes = [
+        node("Constant", [], ["count"], value_int=count or 0),
+        node("SequenceConstruct", ["x"], ["s"]),
+        node("Loop", ["count" if count else "", "", "s"], ["all"], body=body),
+        node("SequenceLength", ["all"], ["n"]),
+    ]
+    graph = helper.make_graph(nodes, "graph", [x], [helper.make_tensor_value_info("n", TensorProto.INT64, [])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    with pytest.raises(relay.CompileError, match=code):
+        relay.load(model)

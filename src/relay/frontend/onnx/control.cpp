@@ -41,6 +41,7 @@ Values unrolled(Convert& c, const Graph& body) {
   for (int64_t step = 0; on && *on != 0 && (!c.has(0) || (count && step < *count)); ++step) {
     Values inputs{known_scalar(scalar::imm(step), DType::int64()), known_scalar(scalar::imm(1), DType::boolean())};
     inputs.insert(inputs.end(), state.begin(), state.end());
+    if (step >= max_known) return c.over_limit("it has more than {} steps, and its state has a sequence", max_known);
     std::optional<Values> outputs = c.body(body, inputs);
     if (!outputs) return {};
     if (outputs->size() != state.size() + 1)
