@@ -158,13 +158,26 @@ def _compiled_already(name: str, options: dict) -> None:
         )
 
 
+def _shapes_of(shapes: dict | None) -> dict[str, list[int]]:
+    """By input. Those of a sequence's tensors have the names NAME.0, NAME.1, ...; NAME without sizes has none."""
+    given = {}
+    for name, shape in (shapes or {}).items():
+        sizes = [] if shape is None else list(shape)
+        if sizes and all(isinstance(size, tuple | list) for size in sizes):
+            given |= {f"{name}.{i}": list(size) for i, size in enumerate(sizes)}
+        else:
+            given[name] = sizes
+    return given
+
+
 def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
     """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as
     something to call.
 
     `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
     `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has
-    it.
+    it. An input of ONNX that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
+    arrays; one that is optional has a list of one shape, or None, and then it is no input.
     """
     source = source_of(model)
     if source.form == "artifact":
@@ -172,7 +185,7 @@ def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _c
         if source.bytes is None:
             return Compiled(_core.load_artifact(source.name, threads or 0))
         return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
-    shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
+    shapes = _shapes_of(shapes)
     if source.form == "pytorch":
         module = source.pytorch_module()
         return module.bind_shapes(shapes) if shapes else module
@@ -237,7 +250,7 @@ def compile(
             raise wrong_input("only the ONNX model or program of a file is kept in the cache", "pass its path")
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
-        given = {name: list(shape) for name, shape in (shapes or {}).items()}
+        given = _shapes_of(shapes)
         how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0, batch_calls)
         core, notes = _core.compile_file(source.name, given, *how, strict)
         for note in notes:

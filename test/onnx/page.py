@@ -15,11 +15,13 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 
 Bytes carry elements that Relay has no arrays of: `uint8` the bits of floats of 4 and 8 bits and the values of `uint2` and `uint4`,
 `int8` those of `int2` and `int4`. A sequence that a graph gives is a tuple. `ZipMap` gives the scores as an array, columns in the
-order of the labels.
+order of the labels. Of results that are drawn (`Bernoulli`, `Dropout` in training) types and shapes are compared; a compiled model
+draws the same numbers in each run.
 
 - **(a)**: every input of the graph is given when the model runs; no value is read at import.
 - **(b)**: inputs that decide ranks, axes or sizes (`shape`, `axes`, `k`, a count of steps; the list is `DECIDING` in
-  `test/onnx/cases.py`) are constants.
+  `test/onnx/cases.py`) are constants. Of inputs that are sequences or optional the shapes of their tensors are told
+  (`relay.load(model, shapes={{"parts": [(2, 3), (4, 3)]}})`); they are given as tuples.
 
 | executor | (a) | (b) |
 | --- | --- | --- |

@@ -23,7 +23,7 @@ import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(1, str(ROOT / "test"))
-from cases import arguments, data_sets, equal, find_cases, specialised  # noqa: E402
+from cases import arguments, data_sets, equal, find_cases, list_shapes, specialised  # noqa: E402
 from page import write_page  # noqa: E402
 from suite import Workers, progress, reason_of  # noqa: E402
 
@@ -42,7 +42,7 @@ def run_case(case, mode, executors, folder):
         path = os.path.join(folder, "model.onnx")
         onnx.save(now, path)
         try:
-            module = relay.load(path)
+            module = relay.load(path, shapes=list_shapes(now, values) if mode == "b" else None)
         except Exception as error:  # whatever it is, it is this case's reason
             return dict.fromkeys(executors, reason_of(error)), None
         for executor in executors:

@@ -118,3 +118,103 @@ def test_slice_with_computed_bounds(tmp_path, starts, ends, step):
     check(
         tmp_path, nodes, "y z ones:int64 zeros", starts=[starts], ends=[ends], axes=[0], steps=[step], one=[1]
     )  # fmt: skip
+
+
+# --- sequences and optional values as inputs --------------------------------------------------------------------------
+def tensors(*shapes):
+    random = np.random.default_rng(0)
+    return tuple(random.standard_normal(shape).astype(np.float32) for shape in shapes)
+
+
+def value(name):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def listing(nodes, output, kind="sequence"):
+    """A model whose input `s` is a sequence, optional, or an optional sequence."""
+    tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+    inside = helper.make_sequence_type_proto(tensor) if kind != "optional" else tensor
+    given = inside if kind == "sequence" else helper.make_optional_type_proto(inside)
+    graph = helper.make_graph(nodes, "graph", [helper.make_value_info("s", given)], [output])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+
+@pytest.mark.parametrize("executor", ["compiled", "vm", "aot"])
+def test_sequence_as_input(executor):
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    model = listing([node("ConcatFromSequence", ["s"], ["y"], axis=0)], output)
+    given = tensors((2, 3), (4, 3), (1, 3))
+    compiled = relay.compile(model, shapes={"s": [(2, 3), (4, 3), (1, 3)]}, executor=executor)
+    np.testing.assert_array_equal(compiled(given), np.concatenate(given))
+    by_name = relay.load(model, shapes={"s.0": (2, 3), "s.1": (4, 3), "s.2": (1, 3)})
+    np.testing.assert_array_equal(relay.evaluate(by_name, [given]), np.concatenate(given))
+
+
+def test_empty_sequence_as_input():
+    model = listing([node("SequenceLength", ["s"], ["n"])], helper.make_tensor_value_info("n", TensorProto.INT64, []))
+    assert relay.compile(model, shapes={"s": ()})(()) == 0
+    assert relay.compile(model, shapes={"s": [(2,), (3,)]})(tensors((2,), (3,))) == 2
+
+
+def test_optional_tensor_as_input():
+    """Where it is not there, it is no input."""
+    present = helper.make_graph([node("OptionalGetElement", ["s"], ["p"])], "present", [], [value("p")])
+    absent = helper.make_graph([node("ConstantOfShape", ["two"], ["a"])], "absent", [], [value("a")])
+    nodes = [
+        node("Constant", [], ["two"], value_ints=[2]),
+        node("OptionalHasElement", ["s"], ["there"]),
+        node("If", ["there"], ["y"], then_branch=present, else_branch=absent),
+    ]
+    model = listing(nodes, value("y"), "optional")
+    (x,) = tensors((3,))
+    np.testing.assert_array_equal(relay.compile(model, shapes={"s": [(3,)]})(x), x)
+    np.testing.assert_array_equal(relay.compile(model, shapes={"s": None})(), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "shapes", "code", "said"),
+    [
+        ("sequence", {}, "R0403", "'s' is a sequence, and nothing says which tensors it holds"),
+        ("optional", {}, "R0403", "'s' is optional, and nothing says whether it is there"),
+        ("sequence", {"s": (2, 3)}, "R0504", "the shape given for it is that of one"),
+        ("optional", {"s": [(2,), (3,)]}, "R0504", "'s' is one tensor at most"),
+        ("sequence", {"s.0": (2,), "s.2": (2,)}, "R0504", "'s.2', but the model has no such input"),
+        ("sequence", {"s": [(-1, 3)]}, "R0504", "'s.0', whose sizes are not all known"),
+        ("sequence", {"s": [(-2, 3)]}, "R0504", "'s.0', [-2, 3], has a size below zero"),
+        ("optional", {"s": None}, "R0404", "the optional value is not there"),
+    ],
+)
+def test_what_is_told_of_sequences_is_checked(kind, shapes, code, said):
+    nodes = [node("OptionalGetElement", ["s"], ["y"])]
+    with pytest.raises(relay.CompileError) as refused:
+        relay.load(listing(nodes, value("y"), kind), shapes=shapes)
+    assert code in str(refused.value) and said in str(refused.value) and "help:" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("count", "work", "code"),
+    [
+        (1 << 60, [], "R0405"),  # steps that do nothing
+        (None, [], "R0405"),  # and no end at all
+        (1 << 60, [node("SequenceInsert", ["state", "x"], ["more"])], "R0405"),
+    ],
+)
+def test_unrolled_loops_end(count, work, code):
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    sequence = helper.make_tensor_sequence_value_info("state", TensorProto.FLOAT, None)
+    results = [
+        helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+        helper.make_tensor_sequence_value_info("more" if work else "state", TensorProto.FLOAT, None),
+    ]
+    step = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    body = helper.make_graph(work, "body", [step, results[0], sequence], results)
+    nodes = [
+        node("Constant", [], ["count"], value_int=count or 0),
+        node("SequenceConstruct", ["x"], ["s"]),
+        node("Loop", ["count" if count else "", "", "s"], ["all"], body=body),
+        node("SequenceLength", ["all"], ["n"]),
+    ]
+    graph = helper.make_graph(nodes, "graph", [x], [helper.make_tensor_value_info("n", TensorProto.INT64, [])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    with pytest.raises(relay.CompileError, match=code):
+        relay.load(model)

@@ -34,10 +34,11 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
     report({kind, std::move(what), place, {}, {}, std::move(help)});
     return false;
   };
-  if (!input.is_tensor)
-    return refuse(DiagnosticKind::unsupported_operator,
-                  format("input '{}' is not a tensor (a sequence, a map or optional)", input.name),
-                  "export the model with an input for each tensor");
+  if (input.form != TensorInfo::Form::Tensor)
+    return refuse(
+        DiagnosticKind::unsupported_operator,
+        format("input '{}' is neither a tensor nor a sequence of them (a map, a sequence of sequences)", input.name),
+        "export the model with an input for each tensor");
   if (!input.dtype)
     return refuse(
         DiagnosticKind::unsupported_operator,
@@ -120,13 +121,22 @@ Expr ImportState::add_parameter(std::string name, const Type& type, const Span& 
   return param;
 }
 
+static bool is_list(const TensorInfo& input) {
+  using Form = TensorInfo::Form;
+  return input.form == Form::Sequence || input.form == Form::Optional || input.form == Form::OptionalSequence;
+}
+
 void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
   std::vector<TensorInfo> inputs = given;
   for (TensorInfo& input : inputs)
     if (auto other = options_.dtypes.find(std::string(input.name)); other != options_.dtypes.end())
       input.dtype = other->second;
   std::vector<std::string> names;
-  for (const TensorInfo& input : inputs) names.emplace_back(input.name);
+  for (const TensorInfo& input : inputs) {
+    names.emplace_back(input.name);
+    if (is_list(input))
+      for (const TensorInfo& element : told_elements(input)) names.emplace_back(element.name);
+  }
   for (const auto& [name, shape] : options_.shapes) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     Diagnostic d{DiagnosticKind::bad_option,
@@ -147,11 +157,13 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
   auto place_of = [&](const TensorInfo& input) { return span(format("input '{}'", input.name)); };
   // First, because a shape given for a later input can bind a dimension's name.
   bool right = true;
-  for (const TensorInfo& input : inputs) right = right && bind_given_shape(input, place_of(input));
+  for (const TensorInfo& input : inputs) right = right && (is_list(input) || bind_given_shape(input, place_of(input)));
   for (const TensorInfo& input : inputs) {
     const Span place = place_of(input);
     Value value;
-    if (Type type = right ? input_type(input, place) : Type()) {
+    if (is_list(input)) {
+      if (right) value = list_input(input, place);
+    } else if (Type type = right ? input_type(input, place) : Type()) {
       value.expr = add_parameter(std::string(input.name), type, place);
       value.carried = input.carried;
     }
@@ -163,7 +175,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
 
 void ImportState::check_output(const TensorInfo& declared, const Expr& computed, const char* help) {
   const ir::TensorType* type = computed ? ir::as<ir::TensorType>(computed->type) : nullptr;
-  if (!type || !declared.is_tensor) return;
+  if (!type || declared.form != TensorInfo::Form::Tensor) return;
   auto wrong = [&](std::string what) {
     report(
         {DiagnosticKind::bad_model,
@@ -200,7 +212,7 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
               {},
               {},
               "the model is incomplete: export it again"});
-    if (value && value->list) {
+    if (value && (value->list || value->none)) {
       outputs.push_back(*value);
       continue;
     }
@@ -214,7 +226,7 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
 
 // A sequence is given as a tuple.
 Expr ImportState::result(const Value& value, const Span& place) {
-  if (!value.list) return value.expr;
+  if (!value.list) return value.none ? expression(value, place) : value.expr;
   ir::Exprs elements;
   for (const Value& v : *value.list) {
     Expr element = v.list ? result(v, place) : expression(v, place);
@@ -336,6 +348,15 @@ bool ImportState::check_attributes(std::string_view op, const std::vector<std::s
 // --- values ----------------------------------------------------------------------------------------------------------
 
 Expr ImportState::expression(const Value& value, const Span& place) {
+  if (value.none) {
+    report({DiagnosticKind::bad_model,
+            "an optional value that is not there is used where a tensor is needed",
+            place,
+            {},
+            {},
+            "give the shape of its tensor (--shape NAME.0=2,3), or ask with OptionalHasElement first"});
+    return {};
+  }
   if (value.list) {
     report({DiagnosticKind::unsupported_operator,
             "a sequence is used where a tensor is needed",

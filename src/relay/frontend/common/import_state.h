@@ -86,6 +86,9 @@ class ImportState {
   bool bind_given_shape(const TensorInfo& input, const Span& place);
   bool can_be_input(const TensorInfo& input, const Span& place);
   ir::Type input_type(const TensorInfo& input, const Span& place);
+  // Of a sequence or an optional value (list_inputs.cpp): its tensors, as far as shapes are given for them; its value.
+  std::vector<TensorInfo> told_elements(const TensorInfo& input) const;
+  Value list_input(const TensorInfo& input, const Span& place);
   ir::Expr result(const Value& value, const Span& place);
   const std::vector<int64_t>* given_shape(std::string_view name) const;
 

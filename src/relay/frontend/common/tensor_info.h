@@ -19,7 +19,9 @@ struct DimInfo {
 // What a model says of an input or an output.
 struct TensorInfo {
   std::string_view name;
-  bool is_tensor = true;
+  // Of a sequence or an optional value, what follows is what its tensors have.
+  enum class Form : uint8_t { Other, Tensor, Sequence, Optional, OptionalSequence };
+  Form form = Form::Tensor;
   std::optional<DType> dtype = {};  // none: it says none, or one that Relay has no tensors of
   int32_t carried = 0;              // the format's element type, where `dtype` are the bytes that carry it
   std::string element = {};         // the element type in the model's words; empty: it says none

@@ -17,7 +17,13 @@ struct Value {
   KnownRef known;
   int32_t carried = 0;  // the format's element type, where bytes stand for one that Relay lacks; 0: the tensor's own
   std::shared_ptr<const std::vector<Value>> list;  // a sequence: its elements, as many as are known at import
-  explicit operator bool() const { return expr || known || list; }
+  bool none = false;                               // an optional value that is not there
+  static Value absent() {
+    Value value;
+    value.none = true;
+    return value;
+  }
+  explicit operator bool() const { return expr || known || list || none; }
 };
 using Values = std::vector<Value>;
 

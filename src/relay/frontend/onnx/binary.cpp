@@ -1,5 +1,7 @@
 // Operators of two or more tensors, element by element: arithmetic, comparison, logic, selection. On sizes (known
 // elements) they are computed at import.
+#include <limits>
+
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::convert {
@@ -65,10 +67,34 @@ Values Mean(Convert& c) {
   return {c.multiply(sum[0].expr, 1.0 / static_cast<double>(c.inputs()))};
 }
 
+// The remainder of floats with the dividend's sign; beside an infinite divisor it is the dividend.
+static Expr float_rest(Convert& c, const Expr& a, const Expr& b) {
+  Expr infinite = c.scalar(std::numeric_limits<double>::infinity(), c.dtype(a));
+  Expr divisor = c.emit("equal", {c.emit("abs", {b}), infinite});
+  Expr dividend = c.emit("equal", {c.emit("abs", {a}), infinite});
+  Expr is_left = c.emit("logical_and", {divisor, c.emit("logical_not", {dividend})});
+  return c.emit("where", {is_left, a, c.emit("trunc_mod", {a, b})});
+}
+
+// The same with the divisor's sign, which a remainder of zero has too.
+static Expr float_mod(Convert& c, const Expr& a, const Expr& b) {
+  Expr zero = c.scalar(0, c.dtype(a));
+  Expr rest = float_rest(c, a, b), below = c.emit("less", {b, zero});
+  Expr other_side = c.emit("not_equal", {c.emit("less", {rest, zero}), below});
+  Expr signed_zero = c.emit("where", {below, c.scalar(-0.0, c.dtype(a)), zero});
+  Expr moved = c.emit("where", {other_side, c.add(rest, b), rest});
+  return c.emit("where", {c.emit("equal", {rest, zero}), signed_zero, moved});
+}
+
 // The remainder takes the divisor's sign; with fmod=1 the dividend's.
 Values Mod(Convert& c) {
-  if (c.integer("fmod", 0)) return binary(c, "trunc_mod", BinaryOp::TruncMod);
-  return binary(c, "floor_mod", BinaryOp::FloorMod);
+  const bool dividends = c.integer("fmod", 0) != 0;
+  Expr a = c.input(0);
+  if (c.dtype(a).is_float()) {
+    Expr b = second_operand(c, a);
+    return {dividends ? float_rest(c, a, b) : float_mod(c, a, b)};
+  }
+  return dividends ? binary(c, "trunc_mod", BinaryOp::TruncMod) : binary(c, "floor_mod", BinaryOp::FloorMod);
 }
 
 // Base and exponent may differ in type; the result has the base's.

@@ -33,6 +33,27 @@ Expr with_first_at(Convert& c, const Expr& e, int64_t axis) {
   return c.transpose(e, order);
 }
 
+// A loop whose state has sequences: its steps one after the other, whose number must be known.
+Values unrolled(Convert& c, const Graph& body) {
+  std::optional<int64_t> count = known_number(c.known(0)), on = c.has(1) ? known_number(c.known(1)) : 1;
+  Values state;
+  for (size_t i = 2; i < c.inputs(); ++i) state.push_back(c.value(i));
+  for (int64_t step = 0; on && *on != 0 && (!c.has(0) || (count && step < *count)); ++step) {
+    Values inputs{known_scalar(scalar::imm(step), DType::int64()), known_scalar(scalar::imm(1), DType::boolean())};
+    inputs.insert(inputs.end(), state.begin(), state.end());
+    if (step >= max_known) return c.over_limit("it has more than {} steps, and its state has a sequence", max_known);
+    std::optional<Values> outputs = c.body(body, inputs);
+    if (!outputs) return {};
+    if (outputs->size() != state.size() + 1)
+      return c.unsupported("it stacks tensors of its steps, and its state has a sequence");
+    on = known_number(outputs->front().known);
+    state.assign(outputs->begin() + 1, outputs->end());
+  }
+  if (!on || (c.has(0) && !count))
+    return c.unsupported("its state has a sequence, and the number of its steps is not known at import");
+  return state;
+}
+
 }  // namespace
 
 // A condition that is known at import leaves one branch. Else both branches become the sides of an `if`; where their
@@ -80,6 +101,8 @@ Values Loop(Convert& c) {
     return c.bad("its body has {} inputs and {} outputs, but the loop has {} inputs", body->inputs.size(),
                  body->outputs.size(), c.inputs());
   const size_t states = body->inputs.size() - 2;
+  for (size_t i = 2; i < c.inputs(); ++i)
+    if (c.has(i) && (c.value(i).list || c.value(i).none)) return unrolled(c, *body);
   Steps steps;
   if (c.has(0)) {
     steps.count = c.cast(as_scalar(c, c.input(0)), DType::int64());

@@ -41,7 +41,9 @@ const Graph* Convert::graph(std::string_view attribute) {
 std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter) {
   std::optional<Values> outputs = body(graph, inputs, std::move(enter));
   for (size_t i = 0; outputs && i < outputs->size(); ++i)
-    if ((*outputs)[i].list)
+    if ((*outputs)[i].none)
+      return unsupported("output {} of graph '{}' is an optional value that is not there", i, graph.name);
+    else if ((*outputs)[i].list)
       return unsupported("output {} of graph '{}' is a sequence whose tensors are not known at import", i, graph.name);
   return outputs;
 }

@@ -218,11 +218,6 @@ TEST(OnnxImport, Contradictions) {
          g.weight("w", {4}).node("BatchNormalization", {"x", "w", "w", "w", "w"}, {"a", "mean"}).output("a");
        },
        DiagnosticKind::unsupported_operator, "2 outputs"},
-      {"training",
-       [](TestGraph& g) {
-         g.initializer(raw_tensor<uint8_t>("t", {}, 9, {1})).node("Dropout", {"x", "", "t"}, {"a"}).output("a");
-       },
-       DiagnosticKind::unsupported_operator, "inference"},
   };
   for (const Bad& bad : cases) {
     TestGraph g;

@@ -29,7 +29,7 @@ int64_t Importer::opset(std::string_view domain, int64_t otherwise) const {
 
 static TensorInfo tensor_info(const ValueInfo& info) {
   return {.name = info.name,
-          .is_tensor = info.is_tensor,
+          .form = info.form,
           .dtype = storage_dtype(info.type),
           .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),

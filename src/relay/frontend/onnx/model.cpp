@@ -32,6 +32,8 @@ const char* kind_name(const AttributeValue& value) {
 
 namespace {
 
+using Form = frontend::TensorInfo::Form;
+
 struct Reader {
   frontend::WireLimits limits{max_items, "nodes, attributes and tensors", max_depth, "graphs"};
 
@@ -39,7 +41,7 @@ struct Reader {
   Attribute attribute(std::string_view message, int depth);
   Node node(std::string_view message, int depth);
   ValueInfo value_info(std::string_view message);
-  void type(std::string_view message, ValueInfo& info);
+  Form type(std::string_view message, ValueInfo& info, int depth);
   std::vector<DimInfo> shape(std::string_view message);
   Graph graph(std::string_view message, int depth);
   Function function(std::string_view message);
@@ -164,13 +166,35 @@ std::vector<DimInfo> Reader::shape(std::string_view message) {
   return dims;
 }
 
-void Reader::type(std::string_view message, ValueInfo& info) {
+// What a sequence or an optional value holds.
+std::string_view held_type(std::string_view message) {
+  std::string_view held;
   for (Wire w(message); w.next();) {
-    if (w.field() != 1) {
+    if (w.field() == 1)
+      held = w.bytes();
+    else
+      w.skip();
+  }
+  return held;
+}
+
+// `depth`: of sequences and optional values around it. An optional sequence of tensors is the deepest that is read.
+Form Reader::type(std::string_view message, ValueInfo& info, int depth) {
+  Form form = Form::Other;
+  for (Wire w(message); w.next();) {
+    const uint32_t field = w.field();
+    if ((field == 4 || field == 9) && depth < 2) {
+      const Form held = type(held_type(w.bytes()), info, depth + 1);
+      form = Form::Other;
+      if (held == Form::Tensor) form = field == 4 ? Form::Sequence : Form::Optional;
+      if (held == Form::Sequence && field == 9) form = Form::OptionalSequence;
+      continue;
+    }
+    if (field != 1) {
       w.skip();
       continue;
     }
-    info.is_tensor = true;
+    form = Form::Tensor;
     for (Wire t(w.bytes()); t.next();) {
       if (t.field() == 1)
         info.type = static_cast<int32_t>(t.integer());
@@ -180,6 +204,7 @@ void Reader::type(std::string_view message, ValueInfo& info) {
         t.skip();
     }
   }
+  return form;
 }
 
 ValueInfo Reader::value_info(std::string_view message) {
@@ -188,7 +213,7 @@ ValueInfo Reader::value_info(std::string_view message) {
     if (w.field() == 1)
       info.name = w.bytes();
     else if (w.field() == 2)
-      type(w.bytes(), info);
+      info.form = type(w.bytes(), info, 0);
     else
       w.skip();
   }

@@ -101,7 +101,7 @@ struct Node {
 
 struct ValueInfo {
   std::string_view name;
-  bool is_tensor = false;  // else a sequence, a map, ...
+  frontend::TensorInfo::Form form = frontend::TensorInfo::Form::Other;
   int32_t type = 0;
   std::optional<std::vector<frontend::DimInfo>> shape;
 };

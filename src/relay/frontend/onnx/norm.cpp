@@ -1,8 +1,9 @@
-// Normalisations, and Dropout, which does nothing when a model runs.
+// Normalisations, and Dropout, which does nothing outside of training.
 #include "relay/frontend/onnx/norm.h"
 
 #include <cmath>
 
+#include "relay/frontend/onnx/random.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx {
@@ -157,21 +158,31 @@ Values LRN(Convert& c) {
                          {"beta", c.real("beta", 0.75)}}))};
 }
 
-// In inference nothing is dropped; the mask, if asked for, keeps everything.
+// Outside of training nothing is dropped: the mask, if asked for, keeps everything. In training what is kept is scaled.
 Values Dropout(Convert& c) {
+  Expr x = c.input(0);
+  const bool with_mask = c.node.outputs.size() > 1 && !c.node.outputs[1].empty();
   KnownRef training = c.known(2), ratio = c.known(1);
   // A ratio of 0 drops nothing in training either.
   const bool none = ratio && ratio->values.size() == 1 && ratio->values[0]->kind == scalar::Kind::Float &&
                     ratio->values[0]->fvalue == 0;
-  if (c.has(2) && !none && !(training && training->values.size() == 1 && is_int(training->values[0], 0)))
-    return c.unsupported("training_mode is {}; export the model for inference (model.eval())",
-                         training ? "on" : "computed while the model runs");
-  Values results{c.value(0)};
-  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) {
-    Expr x = c.input(0);
-    results.push_back(Value(c.emit("equal", {x, x})));
+  const bool off = training && training->values.size() == 1 && is_int(training->values[0], 0);
+  if (!c.has(2) || none || off) {
+    Values results{c.value(0)};
+    if (with_mask) results.push_back(Value(c.emit("equal", {x, x})));
+    return results;
   }
-  return results;
+  Expr u = uniform_like(c, x);
+  if (!u) return {};
+  Expr share = c.has(1) ? c.cast(c.input(1), c.dtype(u)) : c.scalar(0.5, c.dtype(u));
+  Expr kept = c.emit("greater_equal", {u, share});
+  // Where it is not training, all is kept as it is.
+  Expr is_training = c.input(2);
+  Expr mask = c.emit("logical_or", {kept, c.emit("logical_not", {is_training})});
+  Expr scale = c.divide(c.scalar(1, c.dtype(u)), c.subtract(c.scalar(1, c.dtype(u)), share));
+  Expr scaled = c.multiply(x, c.cast(scale, c.dtype(x)));
+  Expr y = c.emit("where", {is_training, c.emit("where", {kept, scaled, c.scalar(0, c.dtype(x))}), x});
+  return with_mask ? Values{y, mask} : Values{y};
 }
 
 }  // namespace convert

@@ -14,7 +14,11 @@ std::optional<List> list_of(Convert& c, size_t i) {
   return c.unsupported("input {} is not a sequence whose tensors are known at import", i);
 }
 
-Value made(List list) { return Value(std::make_shared<const List>(std::move(list))); }
+// All lists of an import together are limited: each step of a graph may copy one and add a tensor.
+Value made(Convert& c, List list) {
+  if (!c.may_make(static_cast<int64_t>(list.size() * sizeof(Value)), DType::uint8())) return {};
+  return Value(std::make_shared<const List>(std::move(list)));
+}
 
 // A place in a list of `size`, from input i; the end when it is absent.
 std::optional<size_t> place(Convert& c, size_t i, size_t size, size_t otherwise) {
@@ -32,10 +36,10 @@ std::optional<size_t> place(Convert& c, size_t i, size_t size, size_t otherwise)
 Values SequenceConstruct(Convert& c) {
   List list;
   for (size_t i = 0; i < c.inputs(); ++i) list.push_back(c.value(i));
-  return {made(std::move(list))};
+  return {made(c, std::move(list))};
 }
 
-Values SequenceEmpty(Convert& c) { return {made({})}; }
+Values SequenceEmpty(Convert& c) { return {made(c, {})}; }
 
 Values SequenceAt(Convert& c) {
   std::optional<List> list = list_of(c, 0);
@@ -56,7 +60,7 @@ Values SequenceInsert(Convert& c) {
   std::optional<size_t> at = list ? place(c, 2, list->size(), list->size()) : std::nullopt;
   if (!at) return {};
   list->insert(list->begin() + static_cast<std::ptrdiff_t>(*at), c.value(1));
-  return {made(*std::move(list))};
+  return {made(c, *std::move(list))};
 }
 
 Values SequenceErase(Convert& c) {
@@ -66,7 +70,7 @@ Values SequenceErase(Convert& c) {
   if (!at) return {};
   if (*at >= list->size()) return c.bad("place {} does not lie in a sequence of {}", *at, list->size());
   list->erase(list->begin() + static_cast<std::ptrdiff_t>(*at));
-  return {made(*std::move(list))};
+  return {made(c, *std::move(list))};
 }
 
 Values ConcatFromSequence(Convert& c) {
@@ -114,7 +118,7 @@ Values SplitToSequence(Convert& c) {
     list.push_back(Value(!c.has(1) && !c.integer("keepdims", 1) ? c.squeeze(e, *axis) : e));
   }
   if (begin != *extent) return c.bad("split is [{}] of {} elements", join(sizes, ", "), *extent);
-  return {made(std::move(list))};
+  return {made(c, std::move(list))};
 }
 
 // The body for each element of the first sequence, beside the same element of the others, and tensors as they are.
@@ -135,16 +139,18 @@ Values SequenceMap(Convert& c) {
     for (size_t i = 0; i < results.size(); ++i) results[i].push_back((*outputs)[i]);
   }
   Values all;
-  for (List& list : results) all.push_back(made(std::move(list)));
+  for (List& list : results) all.push_back(made(c, std::move(list)));
   return all;
 }
 
 // A value that is there is as good as the value itself.
-Values Optional(Convert& c) {
-  if (!c.has(0)) return c.unsupported("an optional value that is not there");
+Values Optional(Convert& c) { return {c.has(0) ? c.value(0) : Value::absent()}; }
+Values OptionalGetElement(Convert& c) {
+  if (c.value(0).none) return c.bad("the optional value is not there");
   return {c.value(0)};
 }
-Values OptionalGetElement(Convert& c) { return {c.value(0)}; }
-Values OptionalHasElement(Convert& c) { return {known_scalar(scalar::imm(c.has(0) ? 1 : 0), DType::boolean())}; }
+Values OptionalHasElement(Convert& c) {
+  return {known_scalar(scalar::imm(c.has(0) && !c.value(0).none ? 1 : 0), DType::boolean())};
+}
 
 }  // namespace relay::onnx::convert
