@@ -4,6 +4,8 @@
 // mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
 // outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside
 // of data.
+#include <array>
+
 #include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 #include "relay/op/shape/reshape.h"
@@ -79,18 +81,19 @@ te::Tensors compute(const TakeAttrs& a, const te::Tensors& in, const Type& out) 
   })};
 }
 
-// The extent of an axis, as a number of the indices' type.
-ir::Expr extent_of(const ir::Expr& data, size_t axis, const ir::Expr& indices) {
+ir::Expr integer(int64_t value) { return ir::constant(Tensor::from_ints({}, DType::int64(), std::array{value})); }
+// The extent of an axis, int64.
+ir::Expr extent_of(const ir::Expr& data, size_t axis) {
   const Dim& extent = grad::tensor(data).shape[axis];
-  if (scalar::is_int(extent)) return grad::number(static_cast<double>(extent->ivalue), indices);
-  const ir::Expr shape = grad::call("shape_of", {data}, {{"dtype", grad::tensor(indices).dtype}});
-  return grad::call("take", {shape, ir::constant(static_cast<double>(axis), DType::int64())}, {{"axis", int64_t{0}}});
+  if (scalar::is_int(extent)) return integer(extent->ivalue);
+  const ir::Expr shape = grad::call("shape_of", {data}, {{"dtype", DType::int64()}});
+  return grad::call("take", {shape, integer(static_cast<int64_t>(axis))}, {{"axis", int64_t{0}}});
 }
 // That of the flattened data.
-ir::Expr elements_of(const ir::Expr& data, const ir::Expr& indices) {
-  ir::Expr product = grad::number(1, indices);
+ir::Expr elements_of(const ir::Expr& data) {
+  ir::Expr product = integer(1);
   for (size_t d = 0; d < grad::tensor(data).shape.size(); ++d)
-    product = grad::times(std::move(product), extent_of(data, d, indices));
+    product = grad::times(std::move(product), extent_of(data, d));
   return product;
 }
 
@@ -101,14 +104,13 @@ ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
   const int64_t rank = a.axis ? grad::rank(data) : 1, axis = a.axis ? positive_axis(*a.axis, rank) : 0,
                 places = grad::rank(of.inputs[1]);
   ir::Expr indices = of.inputs[1];
-  if (a.mode != "checked") {
-    const ir::Expr extent = a.axis ? extent_of(data, static_cast<size_t>(axis), indices) : elements_of(data, indices);
+  if (a.mode != "checked") {  // in int64: the extent may be larger than the indices' type holds
+    indices = grad::call("cast", {indices}, {{"dtype", DType::int64()}});
+    const ir::Expr extent = a.axis ? extent_of(data, static_cast<size_t>(axis)) : elements_of(data);
     if (a.mode == "wrap")
       indices = grad::call("floor_mod", {indices, extent});
     else
-      indices =
-          grad::call("maximum", {grad::call("minimum", {indices, grad::minus(extent, grad::number(1, of.inputs[1]))}),
-                                 grad::number(0, of.inputs[1])});
+      indices = grad::call("maximum", {grad::call("minimum", {indices, grad::minus(extent, integer(1))}), integer(0)});
   }
   // The indexed axes in front: data's (axis, others..), dy's (places.., others..).
   Ints data_order = {axis}, dy_order, back(static_cast<size_t>(rank));
