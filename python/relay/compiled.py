@@ -221,8 +221,8 @@ def compile(
     before, and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
-    A PassContext around the call says more of the passes than opt_level does: what it disables, requires and configures,
-    and who watches (of a file that is not looked for in the cache, too).
+    A PassContext around the call says more of the passes than opt_level does: what it disables, requires and
+    configures, and who watches. With cache=True it is not asked.
     strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
     "refusals" say so.
     """
