@@ -130,9 +130,9 @@ def test_prune(model, folder, tmp_path):
     assert [pathlib.Path(e["model"]).name for e in entries()] == ["other.relay"]
     run("cache", "prune", "--unused", "1")
     assert len(entries()) == 1
-    stray = folder / "0123.rart.77.0.part"
-    stray.write_bytes(b"half")
-    os.utime(stray, (time.time() - 7200,) * 2)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (folder / f"0123.rart.{ended.pid}.0.part").write_bytes(b"half")
     assert "removed 2 files" in run("cache", "prune", "--max-size", "0").stderr
     assert entries() == [] and [f.name for f in folder.iterdir()] == ["index.db"]
     assert "'lots' is not a number of bytes" in run("cache", "prune", "--max-size", "lots", fails=True).stderr
