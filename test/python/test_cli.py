@@ -235,6 +235,71 @@ def test_opt_prints_a_program_that_parses(conv, tmp_path):
     assert cli("run", tmp_path / "out.relay").returncode == 0
 
 
+LOGGED = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32]) -> Tensor[(4, 8), float32] {
+  %0 = add(%x, 0f);
+  %1 = nn.dense(%0, %w, units=8);
+  %2 = negative(negative(%1));
+  multiply(%2, add(1f, 1f))
+}
+"""
+
+
+def test_opt_shows_what_each_pass_did(tmp_path):
+    path = tmp_path / "p.relay"
+    path.write_text(LOGGED)
+    done = cli("opt", path, "--diff", "--timings", "--trace", tmp_path / "steps")
+    assert done.returncode == 0, done.stderr
+    # Lines that only got another number are context.
+    assert (
+        """--- before fold_constant
++++ after fold_constant
+@@ -3,6 +3,5 @@
+   %1 = nn.dense(%0, %w, units=8);
+   %2 = negative(%1);
+   %3 = negative(%2);
+-  %4 = add(1f, 1f);
+-  multiply(%3, %4)
++  multiply(%3, 2f)
+ }
+"""
+        in done.stdout
+    )
+    [row] = re.findall(r"\d+  simplify_expr .*", done.stdout)
+    assert row.endswith("10 -> 6  -1 add, -2 negative; 1 x add(x, 0) becomes x; 1 x negative(negative(x)) becomes x")
+    files = sorted(f.name for f in (tmp_path / "steps").iterdir())
+    assert [re.sub(r"^\d\d-", "", f) for f in files] == [
+        "input.relay",
+        "fold_constant.relay",
+        "simplify_expr.relay",
+        "fuse_ops.relay",
+        "index.txt",
+    ]
+    assert row in (tmp_path / "steps" / "index.txt").read_text()
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in cli("opt", path, "--trace", tmp_path / "file").stderr
+
+
+def test_each_node_is_in_a_kernel_or_removed_by_a_pass(tmp_path):
+    path = tmp_path / "p.relay"
+    path.write_text(LOGGED)
+    nodes = cli("opt", path, "--emit", "nodes").stdout.splitlines()
+    assert [" ".join(line.partition("p.relay:")[2].split()) for line in nodes] == [
+        "3:8 removed by simplify_expr",
+        "4:8 fused_nn_dense_multiply",
+        "5:17 removed by simplify_expr",
+        "5:8 removed by simplify_expr",
+        "6:16 removed by fold_constant",
+        "6:3 fused_nn_dense_multiply",
+    ]
+    report = json.loads(cli("compile", path, "-o", tmp_path / "p.rart", "--json").stdout)
+    [kernel] = report["kernels"]
+    assert [place.rpartition("p.relay:")[2] for place in kernel["nodes"]] == ["4:8", "6:3"]
+    assert [n["removed_by"] for n in report["nodes_without_kernel"]] == ["simplify_expr"] * 3 + ["fold_constant"]
+    [row] = json.loads(cli("profile", path, "--time", 0.01, "--json").stdout)["kernels"]
+    assert row["nodes"] == kernel["nodes"]
+
+
 @pytest.mark.parametrize("stage", ["te", "schedule", "loop", "llvm", "asm"])
 def test_stages(conv, stage):
     done = cli("opt", conv, "--emit", stage)

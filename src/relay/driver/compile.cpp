@@ -284,8 +284,11 @@ static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
 }
 
 // Which kernels a run calls, and how often.
-static void count_calls(const runtime::Program& program, CompileReport& report) {
-  for (const runtime::KernelEntry& kernel : program.kernels) report.kernels.push_back({kernel.name, 0});
+static void count_calls(const runtime::Program& program, std::span<const lower::LoweredFunction> lowered,
+                        CompileReport& report) {
+  std::unordered_map<std::string, std::vector<std::string>> nodes = nodes_by_kernel(lowered);
+  for (const runtime::KernelEntry& kernel : program.kernels)
+    report.kernels.push_back({kernel.name, 0, std::move(nodes[kernel.name])});
   for (const runtime::Segment& segment : program.segments)
     for (const runtime::Step& step : segment.steps)
       if (step.kind == runtime::Step::Kind::Kernel) ++report.kernels[step.kernel].calls;
@@ -338,11 +341,17 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   // Relay to Relay.
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
   const Entry entry = entry_of(typed);
-  RELAY_ASSIGN(out.module, optimise(typed, options, &report));
+  Provenance nodes(typed);
+  CompileOptions traced = options;
+  traced.trace = [&](const transform::PassTrace& trace) {
+    nodes.see(trace.pass.name, trace.after);
+    if (options.trace) options.trace(trace);
+  };
+  RELAY_ASSIGN(out.module, optimise(typed, traced, &report));
 
   // Groups to loops.
   double begin = now();
-  RELAY_ASSIGN(LoweredProgram lowered, lower_program(out.module, entry, options));
+  RELAY_ASSIGN(LoweredProgram lowered, lower_program(out.module, entry, traced));
   report.lower_ms = (now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::Group& group : s.lowered.groups)
@@ -353,6 +362,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
     out.lowered.push_back(s.lowered);
   }
   report.batching = lowered.batching;
+  report.nodes = nodes.report(out.lowered);
 
   // Work on constants, done now.
   RELAY_ASSIGN(out.built, build_program(lowered, out.module, options));
@@ -361,7 +371,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.constant_ms = out.built.constant_ms;
   report.constant_steps = out.built.constant_steps;
   report.constant_bytes = out.built.constant_bytes, report.prepared_bytes = out.built.prepared_bytes;
-  count_calls(*out.built.program, report);
+  count_calls(*out.built.program, out.lowered, report);
 
   report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
   if (options.run_here) RELAY_RETURN_IF_ERROR(make_executable(out, options));

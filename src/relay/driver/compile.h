@@ -7,6 +7,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/driver/pipeline.h"
+#include "relay/driver/provenance.h"
 #include "relay/exec/build.h"
 #include "relay/lower/lower.h"
 #include "relay/runtime/executable.h"
@@ -42,7 +43,8 @@ struct PassReport {
 
 struct KernelReport {
   std::string name;
-  int64_t calls = 0;  // a run
+  int64_t calls = 0;                 // a run
+  std::vector<std::string> nodes{};  // of the model, that these calls compute (provenance.h)
 };
 
 struct GroupReport {
@@ -68,6 +70,7 @@ struct CompileReport {
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
+  std::vector<NodeReport> nodes;        // of the model, in its order
   std::vector<SegmentReport> batching;  // of a program with functions, by segment
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
   double constant_ms = 0;               // compiling and running the work on constants

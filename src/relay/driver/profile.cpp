@@ -85,7 +85,8 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
 
 void describe(Profile& profile, const Compiled& compiled) {
   std::map<std::string, KernelProfile*> rows;
-  for (KernelProfile& row : profile.kernels) rows[row.name] = &row;
+  std::unordered_map<std::string, std::vector<std::string>> nodes = nodes_by_kernel(compiled.lowered);
+  for (KernelProfile& row : profile.kernels) rows[row.name] = &row, row.nodes = nodes[row.name];
   for (const runtime::StepTime& step : profile.last) {
     const std::vector<int>& lowered = compiled.built.lowered_steps[step.segment];
     if (step.step >= lowered.size()) continue;  // a copy
@@ -179,7 +180,8 @@ std::string chrome_trace(const Profile& profile) {
                         {"threads", step.threads},
                         {"tasks", step.tasks},
                         {"bytes", step.bytes},
-                        {"rule", rows.at(step.kernel)->rule}}}});
+                        {"rule", rows.at(step.kernel)->rule},
+                        {"nodes", rows.at(step.kernel)->nodes}}}});
   return events.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

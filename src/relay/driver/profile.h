@@ -36,13 +36,14 @@ enum class Bound : uint8_t { Unknown, Arithmetic, L2, L3, Memory };
 const char* name(Bound bound);
 
 struct KernelProfile {
-  std::string name, rule;  // rule: what made its schedule, and why
-  int64_t calls = 0;       // a run
-  int threads = 1;         // at most
-  double us = 0;           // of all calls of a run: the median over runs
-  double flops = 0;        // of all calls; 0: not known
-  int64_t bytes = 0;       // of all calls
-  double least_us = 0;     // of all calls at the ceiling
+  std::string name, rule;            // rule: what made its schedule, and why
+  std::vector<std::string> nodes{};  // of the model, that it computes
+  int64_t calls = 0;                 // a run
+  int threads = 1;                   // at most
+  double us = 0;                     // of all calls of a run: the median over runs
+  double flops = 0;                  // of all calls; 0: not known
+  int64_t bytes = 0;                 // of all calls
+  double least_us = 0;               // of all calls at the ceiling
   double estimate_us = 0;  // the same by the target's description; arrays lie where they lay in the measured run
   Bound bound = Bound::Unknown;
   double share() const { return us > 0 ? least_us / us : 0; }

@@ -13,8 +13,14 @@ using Json = nlohmann::ordered_json;
 std::string json(const CompileReport& report, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
+  Json without_kernel = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
-  for (const KernelReport& kernel : report.kernels) kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}});
+  for (const KernelReport& kernel : report.kernels)
+    kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
+  for (const NodeReport& node : report.nodes)
+    if (node.kernels.empty())
+      without_kernel.push_back(
+          {{"node", node.node}, {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)}});
   for (const GroupReport& group : report.groups) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},
@@ -48,6 +54,7 @@ std::string json(const CompileReport& report, bool times) {
       {"passes", passes},
       {"groups", groups},
       {"kernels", kernels},
+      {"nodes_without_kernel", without_kernel},
       {"batching", batching},
       {"constants",
        {{"steps", report.constant_steps},

@@ -236,7 +236,7 @@ class Lowering {
 
     Group group;
     group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
-    group.schedule = str(plan.schedule, stages);
+    group.schedule = str(plan.schedule, stages), group.sources = g.te.sources;
     if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, plan.schedule);
     for (const auto& [kernel, count] : flops) group.flops += count.known;

@@ -110,10 +110,11 @@ Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::s
     const PassInfo& pass =
         *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; });
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    context.applied.clear();
     RELAY_ASSIGN(ir::Module next, pass.run(current, context));
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RELAY_ASSIGN(next, context.verify ? verified(next, name) : typing::infer(next));
-    if (context.trace) context.trace({pass, seconds, current, next});
+    if (context.trace) context.trace({pass, seconds, current, next, context.applied});
     current = std::move(next);
   }
   return current;

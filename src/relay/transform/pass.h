@@ -36,12 +36,16 @@ struct Partitioning {
   bool bind_constants = true;  // constants are part of the functions, not arguments
 };
 
+// How often a pass applied each of its rules.
+using Applied = std::map<std::string, int64_t>;
+
 // One pass that has run, for `--trace`, the explorer and timing tables.
 struct PassTrace {
   const PassInfo& pass;
   double seconds;  // of the pass alone; inference and verification are not in it
   const ir::Module& before;
   const ir::Module& after;
+  const Applied& applied;
 };
 
 struct PassContext {
@@ -55,6 +59,7 @@ struct PassContext {
   bool verify = true;  // after every pass: well-formed, and all types inferred anew
 #endif
   std::function<void(const PassTrace&)> trace;
+  Applied applied;  // by the pass that runs; run_passes() clears it before each
 
   int64_t int_option(const std::string& name, int64_t otherwise) const;
   bool bool_option(const std::string& name, bool otherwise) const;

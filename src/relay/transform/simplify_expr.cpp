@@ -60,6 +60,7 @@ Term parse_rule(std::string_view text) {
 
 struct Rule {
   Term pattern, replacement;
+  std::string text;  // "add(x, 0) becomes x"
 };
 
 // By the operator at the top of the pattern.
@@ -68,7 +69,7 @@ const std::unordered_map<std::string, std::vector<Rule>>& rules() {
     std::unordered_map<std::string, std::vector<Rule>> t;
     auto add = [&](const char* pattern, const char* replacement) {
       Term p = parse_rule(pattern);
-      t[p.name].push_back({p, parse_rule(replacement)});
+      t[p.name].push_back({p, parse_rule(replacement), format("{} becomes {}", pattern, replacement)});
     };
 #define RELAY_RULE(pattern, replacement) add(pattern, replacement);
 #include "relay/transform/rules.def"
@@ -169,29 +170,36 @@ Expr compose_transposes(const Expr& e, const Type& type) {
   return r;
 }
 
-Expr simplify(const Expr& e, const Type& type) {
+Expr simplify(const Expr& e, const Type& type, Applied& applied) {
   const Call* call = as<Call>(e);
   const Op* op = call ? as<Op>(call->callee) : nullptr;
   if (!op || !type) return nullptr;
-  if (op->name == "transpose") return compose_transposes(e, type);
+  if (op->name == "transpose") {
+    Expr one = compose_transposes(e, type);
+    if (one) ++applied["transpose(transpose(x)) becomes transpose(x) or x"];
+    return one;
+  }
   std::unordered_map<std::string, std::vector<Rule>>::const_iterator found = rules().find(op->name);
   if (found == rules().end()) return nullptr;
   for (const Rule& rule : found->second) {
     Letters letters;
     if (!matches(rule.pattern, e, &letters)) continue;
-    if (Expr r = build(rule.replacement, letters, type, e->span)) return r;
+    if (Expr r = build(rule.replacement, letters, type, e->span)) {
+      ++applied[rule.text];
+      return r;
+    }
   }
   return nullptr;
 }
 
 }  // namespace
 
-Result<Module> simplify_expr(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+Result<Module> simplify_expr(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
       Expr e = now;
       for (int i = 0; i < 16; ++i) {
-        Expr simpler = simplify(e, before->type);
+        Expr simpler = simplify(e, before->type, context.applied);
         if (!simpler) break;
         e = simpler;
       }

@@ -8,6 +8,7 @@
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
+#include "relay/driver/cli/pass_log.h"
 #include "relay/driver/files.h"
 #include "relay/driver/stages.h"
 #include "relay/text/text.h"
@@ -17,8 +18,10 @@ namespace relay::cli {
 
 namespace {
 struct OptOptions : ModelOptions {
-  std::string passes, emit = "relay", kernel, output;
+  std::string passes, emit = "relay", kernel, output, trace;
   bool has_passes = false, list_passes = false, functions = false, types = false, each = false, inline_weights = false;
+  bool diff = false, timings = false;
+  bool shows_passes() const { return each || diff || timings || !trace.empty(); }
 };
 }  // namespace
 
@@ -28,6 +31,13 @@ static Status list_passes() {
   for (int level = 0; level <= driver::max_opt_level; ++level)
     std::cout << format("{}-O{}: {}\n", level ? "" : "\n", level, join(driver::pipeline(level).passes, ","));
   return ok();
+}
+
+// The program as the log of passes shows it: by itself it is read again only with --inline-weights.
+static std::string logged_text(const ir::Module& module, const OptOptions& options) {
+  if (options.inline_weights) return text::str(module, {.types = options.types});
+  NamedTensors left_out;
+  return text::str(module, {.version = false, .types = options.types, .weights = &left_out});
 }
 
 // The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read
@@ -92,6 +102,19 @@ static Result<std::string> program_text(const OptOptions& options, const driver:
                                 : codegen::assembly_text(*built.program, how.target);
 }
 
+static std::string nodes_text(const std::vector<driver::NodeReport>& nodes) {
+  std::string out;
+  for (const driver::NodeReport& n : nodes) {
+    std::string where = format("{}", join(n.kernels, ", "));
+    if (where.empty())
+      where = n.constant             ? "computed once, when the program is built"
+              : n.removed_by.empty() ? "no kernel: its operands are computed where its result lies"
+                                     : format("removed by {}", n.removed_by);
+    out += format("{:<40} {}\n", n.node, where);
+  }
+  return out;
+}
+
 static Status write_text(const OptOptions& options, const std::string& text) {
   if (options.output.empty() || options.output == "-") {
     std::cout << text;
@@ -123,12 +146,21 @@ static Status opt(const OptOptions& options) {
           std::filesystem::path(options.output).replace_extension(".safetensors").string(), model.files));
   }
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
-  if (options.each)
-    how.trace = [&](const transform::PassTrace& trace) {
-      std::cout << format("// --- after {} ---\n", trace.pass.name) << module_text(trace.after, options) << "\n";
-    };
+  PassLog log({options.trace, options.diff, options.each},
+              [&](const ir::Module& m) { return logged_text(m, options); });
+  if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.begin(model.module));
+  driver::Provenance nodes(model.module);
+  auto see_nodes = [&](const transform::PassTrace& trace) { nodes.see(trace.pass.name, trace.after); };
+  how.trace = [&](const transform::PassTrace& trace) {
+    if (options.shows_passes()) log.add(trace);
+    see_nodes(trace);
+  };
   driver::CompileReport report;
   RELAY_ASSIGN(ir::Module module, transformed(options, model.module, how, report));
+  if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.end());
+  how.trace = see_nodes;
+  if (options.timings) std::cout << log.table();
+  if (!options.trace.empty()) say(format("wrote the program after each pass that changed it to {}", options.trace));
   for (const std::string& note : report.notes) say(note);
 
   std::vector<std::string> passes;
@@ -139,7 +171,7 @@ static Status opt(const OptOptions& options) {
   if (options.emit == "relay") {
     if (!options.output.empty() && options.output != "-") {
       RELAY_RETURN_IF_ERROR(text::save(module, options.output, options.inline_weights));
-    } else if (!options.each) {
+    } else if (!options.shows_passes()) {
       std::cout << module_text(module, options);
     }
     say(story);
@@ -156,7 +188,9 @@ static Status opt(const OptOptions& options) {
     groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
   }
   std::string text;
-  if (options.functions || options.emit == "program") {
+  if (options.emit == "nodes") {
+    text = nodes_text(nodes.report(lowered));
+  } else if (options.functions || options.emit == "program") {
     RELAY_ASSIGN(text, program_text(options, program, module, how));
   } else {
     RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
@@ -173,7 +207,10 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       app, "opt", "Run passes, and print the program or any stage below it",
       "  relay opt model.onnx                                    the program that is lowered\n"
       "  relay opt model.relay --passes infer_type,fold_constant\n"
+      "  relay opt model.onnx --timings                          a line for each pass: time, nodes, what it changed\n"
+      "  relay opt model.onnx --diff --trace steps/              what each pass changed, line by line, and as files\n"
       "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
+      "  relay opt model.onnx --emit nodes                       which kernels compute each node\n"
       "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
       "  relay run model.onnx --schedule GROUP=mine.txt\n"
       "  relay opt model.onnx --emit c --kernel 3                a kernel as C99\n"
@@ -188,9 +225,10 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")
           ->type_name("A,B,C");
   verb->add_option("--emit", options->emit,
-                   "relay, te, schedule, loop, c, llvm or asm; program: segments, and functions as code over values")
+                   "relay, te, schedule, loop, c, llvm or asm; program: segments, and functions as code over values; "
+                   "nodes: which kernels compute each node of the model, or which pass removed it")
       ->capture_default_str()
-      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "c", "llvm", "asm", "program"}));
+      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "c", "llvm", "asm", "program", "nodes"}));
   verb->add_flag("--functions", options->functions,
                  "With --emit llvm or asm: functions as --aot compiles them, not kernels");
   verb->add_option("--kernel", options->kernel, "One group or kernel, by name or number; without: all")
@@ -201,6 +239,11 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--list-passes", options->list_passes, "List the passes and what -O runs");
   verb->add_flag("--types", options->types, "Print the type of every expression");
   verb->add_flag("--each", options->each, "Print the program after every pass");
+  verb->add_flag("--diff", options->diff, "Print the lines that each pass changed");
+  verb->add_flag("--timings", options->timings, "Print a line for each pass: its time, the nodes, what it changed");
+  verb->add_option("--trace", options->trace,
+                   "Write the program after each pass that changed it to this folder, and index.txt")
+      ->type_name("FOLDER");
   verb->add_flag("--inline-weights", options->inline_weights,
                  "Write all weights into the text (a pipe gets them anyway)");
   verb->callback([options, passes, &chosen] {

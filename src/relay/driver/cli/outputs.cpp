@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "relay/base/output_file.h"
 #include "relay/base/printable.h"
@@ -42,6 +43,13 @@ Status check_output_file(const std::string& path) {
   if (path.ends_with('/') || (exists && S_ISDIR(about.st_mode)))
     return refused(path, "it is a folder", "give the path of a file");
   return check_place(path, exists);
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return refused(path, error.message(), "give a folder that can be made");
+  return ok();
 }
 
 // --- run --output ----------------------------------------------------------------------------------------------------

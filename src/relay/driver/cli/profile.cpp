@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
@@ -26,14 +27,23 @@ static double gbps(const driver::KernelProfile& k) { return static_cast<double>(
 // More than all is possible: caches keep what was written, and a lookup reads little of its table.
 static std::string percent(double share) { return share > 1.5 ? ">150" : format("{:.0f}", 100 * share); }
 
+// "; of Conv 'a', Relu 'b', Add 'c' and 2 more": what of the model the kernel computes.
+static std::string of_nodes(const std::vector<std::string>& nodes) {
+  constexpr size_t most = 3;
+  if (nodes.empty()) return "";
+  const std::span<const std::string> first(nodes.data(), std::min(most, nodes.size()));
+  return format("; of {}{}", join(first, ", "), nodes.size() > most ? format(" and {} more", nodes.size() - most) : "");
+}
+
 static void print(const driver::Profile& profile, const driver::Ceilings& c) {
   std::cout << format("{:>10} {:>6} {:>6} {:>8} {:>9} {:>8} {:>14}  kernel: rule\n", "us", "%", "calls", "threads",
                       "GFLOP/s", "GB/s", "% of ceiling");
   for (const driver::KernelProfile& k : profile.kernels)
-    cli::print(format(
-        "{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}", k.us, 100 * k.us / profile.kernels_us, k.calls,
-        k.threads, k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
-        format("{} {:<6}", percent(k.share()), driver::name(k.bound)), k.name, k.rule.empty() ? "" : ": ", k.rule));
+    cli::print(format("{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}{}", k.us,
+                      100 * k.us / profile.kernels_us, k.calls, k.threads,
+                      k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
+                      format("{} {:<6}", percent(k.share()), driver::name(k.bound)), k.name, k.rule.empty() ? "" : ": ",
+                      k.rule, of_nodes(k.nodes)));
   double least = 0;
   for (const driver::KernelProfile& k : profile.kernels) least += k.least_us;
   std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",
@@ -58,6 +68,7 @@ static void print_json(const driver::Profile& profile, const driver::Ceilings& c
   for (const driver::KernelProfile& k : profile.kernels)
     kernels.push_back({{"name", k.name},
                        {"rule", k.rule},
+                       {"nodes", k.nodes},
                        {"calls", k.calls},
                        {"threads", k.threads},
                        {"us", k.us},

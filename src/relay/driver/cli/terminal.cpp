@@ -11,14 +11,16 @@ namespace relay::cli {
 
 static bool quiet = false;
 
-static bool on_terminal() {
+static bool is_terminal(int descriptor) {
   const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) && !(term && std::string_view(term) == "dumb");
+  return isatty(descriptor) && !(term && std::string_view(term) == "dumb");
 }
 
-static bool use_colour() {
+static bool on_terminal() { return is_terminal(STDERR_FILENO); }
+
+bool use_colour(int descriptor) {
   const char* no_colour = std::getenv("NO_COLOR");
-  return on_terminal() && !(no_colour && *no_colour);
+  return is_terminal(descriptor) && !(no_colour && *no_colour);
 }
 
 void set_quiet(bool value) { quiet = value; }
@@ -57,7 +59,7 @@ void show(const Diagnostics& diagnostics) {
   std::cout.flush();
   clear_line();
   std::string text = render(diagnostics);
-  std::cerr << (use_colour() ? coloured(text) : text);
+  std::cerr << (use_colour(STDERR_FILENO) ? coloured(text) : text);
 }
 
 void show(const Diagnostic& diagnostic) { show(Diagnostics{diagnostic}); }

@@ -22,6 +22,8 @@ void print(const std::string& line);
 // Diagnostics on stderr. Coloured where stderr is a terminal, NO_COLOR is not set and TERM is not "dumb".
 void show(const Diagnostics& diagnostics);
 void show(const Diagnostic& diagnostic);
+// Whether what goes to this descriptor is coloured.
+bool use_colour(int descriptor);
 // The rendered text in colours.
 std::string coloured(const std::string& text);
 

@@ -96,12 +96,7 @@ static Status verify(const VerifyOptions& options) {
 // The programs before and after the pass.
 static Status write_programs(const driver::Blame& blame, const std::string& folder) {
   if (folder.empty() || blame.kind != driver::Blame::Kind::Pass) return ok();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return Diagnostic{
-        DiagnosticKind::file_not_found,  format("cannot make the folder '{}': {}", folder, error.message()), {}, {}, {},
-        "give a folder that can be made"};
+  RELAY_RETURN_IF_ERROR(make_folder(folder));
   RELAY_RETURN_IF_ERROR(text::save(blame.before, folder + "/before.relay", false));
   if (!blame.after.functions.empty()) RELAY_RETURN_IF_ERROR(text::save(blame.after, folder + "/after.relay", false));
   say(format("wrote the program before and after the pass to {}", folder));

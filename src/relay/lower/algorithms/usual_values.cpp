@@ -97,6 +97,7 @@ void run_where_usual(Site& site, PlannedGroup direct, const te::Tensor& data) {
   const UsualValues flags = usual_values(given, direct.on_images);
   PlannedGroup decide;
   decide.te.name = "usual_values", decide.te.params = {given}, decide.params = {largest};
+  decide.te.sources = direct.te.sources;
   decide.te.outputs = unique_names({flags.usual, flags.unusual});
   const std::vector<int> arrays = shared(plan, decide, site.before);
   site.group().when = arrays[0], direct.when = arrays[1];

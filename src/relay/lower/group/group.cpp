@@ -143,6 +143,15 @@ static std::string parameter_name(const ir::Var& var, const ir::Expr& body) {
   return name.empty() ? "data" : name;
 }
 
+void add_sources(std::vector<Span>& sources, const std::vector<Span>& more) {
+  for (const Span& place : more) {
+    auto is_same = [&](const Span& s) {
+      return s.source == place.source && s.node == place.node && s.begin == place.begin && s.end == place.end;
+    };
+    if (place && std::none_of(sources.begin(), sources.end(), is_same)) sources.push_back(place);
+  }
+}
+
 Result<GroupTe> group_of(const ir::Call& call) {
   GroupTe group;
   Translator translator(group);
@@ -155,6 +164,9 @@ Result<GroupTe> group_of(const ir::Call& call) {
     }
     RELAY_RETURN_IF_ERROR(translator.run(f->body));
     group.outputs = translator.of(f->body);
+    ir::visit(f->body, [&](const ir::Expr& e) {
+      if (ir::as<ir::Call>(e)) add_sources(group.sources, {e->span});
+    });
   } else {
     const ir::Op* op = ir::as<ir::Op>(call.callee);
     if (!op)
@@ -170,6 +182,7 @@ Result<GroupTe> group_of(const ir::Call& call) {
       group.params.insert(group.params.end(), tensors.begin(), tensors.end());
     }
     RELAY_ASSIGN(group.outputs, translator.apply(call, group.params));
+    add_sources(group.sources, {call.span});
   }
   group.name = short_name((ir::as<ir::Function>(call.callee) ? "fused_" : "") + translator.name());
   make_names_unique(group);

@@ -23,7 +23,11 @@ struct GroupTe {
   // Constants inside the function body that are not scalars: placeholders with their values.
   std::vector<std::pair<te::Tensor, Tensor>> constants;
   std::vector<CheckedTe> checks{};
+  std::vector<Span> sources{};  // places of the calls that it computes, each once
 };
+
+// Adds the places that `sources` lacks.
+void add_sources(std::vector<Span>& sources, const std::vector<Span>& more);
 
 // `callee`: a primitive function, or null for a call of an operator that no pass has fused.
 Result<GroupTe> group_of(const ir::Call& call);

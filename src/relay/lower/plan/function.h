@@ -76,6 +76,7 @@ struct Group {
   double flops = 0;
   std::optional<Rule> algorithm{};  // that gave the group its form, and what its cost model expects of it
   Gain gain{};
+  std::vector<Span> sources{};  // places of the calls that it computes, each once; none of a copy that the plan added
 };
 
 // A schedule of the rules that could not be built. The group, or all that took the same form, is computed without them.

@@ -48,13 +48,15 @@ PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) 
   auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   append(out.te.params, producer.te.params), append(out.params, producer.params);
   append(out.te.constants, producer.te.constants), append(out.constants, producer.constants);
+  out.te.sources = producer.te.sources;
+  add_sources(out.te.sources, consumer.te.sources);
   make_names_unique(out.te);
   return out;
 }
 
 PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs) {
   PlannedGroup out;
-  out.te.name = std::move(name), out.te.outputs = outputs;
+  out.te.name = std::move(name), out.te.outputs = outputs, out.te.sources = g.te.sources;
   const te::Tensors used = te::topological(out.te.outputs);
   auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
   for (size_t p = 0; p < g.params.size(); ++p)
@@ -87,6 +89,9 @@ std::vector<int> shared(GraphPlan& plan, PlannedGroup group, std::vector<Planned
   std::vector<int> read = group.params;
   read.insert(read.end(), group.constants.begin(), group.constants.end());
   std::vector<int>& arrays = plan.shared[{read, te::str(te::topological(group.te.outputs))}];
+  for (std::vector<PlannedGroup>* all : {&plan.groups, &groups})
+    for (PlannedGroup& g : *all)
+      if (!arrays.empty() && g.outputs == arrays) add_sources(g.te.sources, group.te.sources);
   if (!arrays.empty()) return arrays;
   for (const te::Tensor& t : group.te.outputs)
     arrays.push_back(add_array(plan, Array::Kind::Temporary, t->name, t->shape, t->dtype));
