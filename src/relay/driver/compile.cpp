@@ -72,6 +72,9 @@ Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& opti
   };
   double begin = now();
   RELAY_ASSIGN(ir::Module better, transform::run_passes(module, passes.passes, context));
+  if (!options.more_passes.empty()) {
+    RELAY_ASSIGN(better, transform::run_these(better, options.more_passes, context));
+  }
   if (!report) return better;
   report->passes_ms = (now() - begin) * 1e3;
   for (const Diagnostic& warning : context.warnings.all()) report->notes.push_back(warning.message);

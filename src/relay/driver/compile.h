@@ -25,9 +25,10 @@ struct CompileOptions {
   std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
   int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
   BatchCalls batch_calls = BatchCalls::WhereItPays;
-  bool run_here = true;                          // make the executable; without: only what a file needs
-  bool strict = false;                           // a schedule rule that fails is an error, not a slower kernel
-  lower::RuleSet refused_rules{};                // for tests: LowerOptions::refused
+  bool run_here = true;                            // make the executable; without: only what a file needs
+  bool strict = false;                             // a schedule rule that fails is an error, not a slower kernel
+  lower::RuleSet refused_rules{};                  // for tests: LowerOptions::refused
+  std::vector<transform::PassInfo> more_passes{};  // behind those of the level
   int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
   bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them

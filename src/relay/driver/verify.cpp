@@ -98,6 +98,13 @@ Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(siz
   return wrong;
 }
 
+// What the evaluator makes of `module`, in each operation's own type, beside the reference.
+static Differences evaluated_differences(const Case& c, const ir::Module& module) {
+  Result<runtime::Value> got = evaluated(module, c.inputs, EvalPrecision::Native);
+  if (!got) return {{.output = "the run", .other = got.errors()[0].message}};
+  return compare(*got, c.reference, c.tolerance);
+}
+
 // The pass to blame, if the evaluator sees a difference after the last one.
 static Result<std::optional<Blame>> blame_pass(const Case& c, CompileOptions options,
                                                const std::function<void(const std::string&)>& say) {
@@ -112,14 +119,10 @@ static Result<std::optional<Blame>> blame_pass(const Case& c, CompileOptions opt
                                .differences = {{.output = "the passes", .other = all.errors()[0].message}},
                                .before = programs.back()});
   auto differences = [&](size_t at) -> Differences {
-    Result<runtime::Value> got = evaluated(programs[at], c.inputs, EvalPrecision::Native);
-    Differences out = got ? compare(*got, c.reference, c.tolerance)
-                          : Differences{{.output = "the run", .other = got.errors()[0].message}};
-    say(format("{}: {}", at == 0 ? "as written" : format("after {}", names[at]),
-               within(out, c.tolerance) ? "right" : "different"));
+    Differences out = evaluated_differences(c, programs[at]);
+    say(format("after {}: {}", names[at], within(out, c.tolerance) ? "right" : "different"));
     return out;
   };
-  if (!within(differences(0), c.tolerance)) return std::optional<Blame>{};  // rounding: no pass is to blame
   Differences last = differences(programs.size() - 1);
   if (within(last, c.tolerance)) return std::optional<Blame>{};
   RELAY_ASSIGN(const size_t at, first_wrong(programs.size(), [&](size_t i) -> Result<bool> {
@@ -132,14 +135,74 @@ static Result<std::optional<Blame>> blame_pass(const Case& c, CompileOptions opt
                              .after = programs[at]});
 }
 
+// The pass of this name, one of the level or of options.more_passes.
+static std::vector<transform::PassInfo> passes_named(const std::string& name, const CompileOptions& options) {
+  std::vector<transform::PassInfo> all = transform::all_passes(), out;
+  all.insert(all.end(), options.more_passes.begin(), options.more_passes.end());
+  for (const transform::PassInfo& pass : all)
+    if (pass.name == name && out.empty()) out.push_back(pass);
+  return out;
+}
+
+// Whether the pass alone changes what the evaluator makes of the part, beyond the tolerance. `applied`: its rules.
+static bool pass_is_wrong(const std::string& pass, const Part& part, const CompileOptions& options, double tolerance,
+                          transform::Applied& applied) {
+  Result<Case> c = make_case(part.module, part.inputs, tolerance);
+  if (!c) return false;
+  transform::PassContext context;
+  context.options = pipeline(options.opt_level).options;
+  const Result<ir::Module> after = transform::run_these(part.module, passes_named(pass, options), context);
+  applied = context.applied;
+  if (!after) return true;
+  return !within(evaluated_differences(*c, *after), tolerance);
+}
+
+// Whether the part, compiled, is wrong, and right without the rules that are to blame.
+static bool code_is_wrong(const lower::RuleSet& rules, const Part& part, const CompileOptions& options,
+                          double tolerance) {
+  const Result<Case> c = make_case(part.module, part.inputs, tolerance);
+  if (!c) return false;
+  const Result<Differences> got = compiled_differences(*c, options);
+  if (got && within(*got, tolerance)) return false;
+  if (rules.empty()) return true;
+  CompileOptions without = options;
+  without.refused_rules = rules, without.strict = false;
+  const Result<Differences> other = compiled_differences(*c, without);
+  return other && within(*other, tolerance);
+}
+
+static Result<Blame> with_smallest_part(Blame blame, const lower::RuleSet& rules, const Case& c,
+                                        const CompileOptions& options,
+                                        const std::function<void(const std::string&)>& say) {
+  const bool is_pass = blame.kind == Blame::Kind::Pass;
+  if (is_pass && blame.after.functions.empty()) return blame;  // it refuses the program: there is no single step
+  transform::Applied applied;
+  const Part whole{is_pass ? blame.before : c.module, c.inputs};
+  auto is_wrong = [&](const Part& part) {
+    const bool wrong = is_pass ? pass_is_wrong(blame.name, part, options, c.tolerance, applied)
+                               : code_is_wrong(rules, part, options, c.tolerance);
+    say(format("{}: {}", plural(static_cast<int64_t>(count_calls(part)), "call", "calls"),
+               wrong ? "different" : "right"));
+    return wrong;
+  };
+  if (!is_wrong(whole)) return blame;  // only together with other passes
+  RELAY_ASSIGN(blame.smallest, reduce(whole, is_wrong));
+  if (is_pass && is_wrong(blame.smallest))
+    for (const auto& [rule, times] : applied) blame.rules.push_back(rule);
+  return blame;
+}
+
 Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say) {
   Result<Differences> compiled = compiled_differences(c, options);
   const Differences found =
       compiled ? *compiled : Differences{{.output = "the run", .other = compiled.errors()[0].message}};
   say(format("compiled: {}", within(found, c.tolerance) ? "right" : "different"));
   if (within(found, c.tolerance)) return Blame{.differences = found};
+  const bool rounding = !within(evaluated_differences(c, c.module), c.tolerance);
+  say(format("as written: {}", rounding ? "different" : "right"));
+  if (rounding) return Blame{.kind = Blame::Kind::Compiler, .differences = found};
   RELAY_ASSIGN(std::optional<Blame> pass, blame_pass(c, options, say));
-  if (pass) return *pass;
+  if (pass) return with_smallest_part(std::move(*pass), {}, c, options, say);
   for (size_t i = 0; i < std::size(lower::rule_names); ++i) {
     const lower::Rule rule = static_cast<lower::Rule>(i);
     CompileOptions without = options;
@@ -147,9 +210,10 @@ Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::fu
     const Result<Differences> left = compiled_differences(c, without);
     const bool right = left && within(*left, c.tolerance);
     say(format("without the schedule rule {}: {}", lower::name(rule), right ? "right" : "different"));
-    if (right) return Blame{Blame::Kind::Rule, std::string(lower::name(rule)), found};
+    if (right)
+      return with_smallest_part({Blame::Kind::Rule, std::string(lower::name(rule)), found}, {rule}, c, options, say);
   }
-  return Blame{.kind = Blame::Kind::Compiler, .differences = found};
+  return with_smallest_part({.kind = Blame::Kind::Compiler, .differences = found}, {}, c, options, say);
 }
 
 }  // namespace relay::driver

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "relay/driver/compile.h"
+#include "relay/driver/reduce.h"
 #include "relay/runtime/value.h"
 
 namespace relay::driver {
@@ -39,11 +40,14 @@ struct Blame {
   enum class Kind : uint8_t { Nothing, Pass, Rule, Compiler } kind = Kind::Nothing;
   std::string name{};  // of the pass or of the schedule rule
   Differences differences{};
-  ir::Module before{}, after{};  // of a pass
+  ir::Module before{}, after{};      // of a pass
+  std::vector<std::string> rules{};  // of a pass, that it applied to the smallest part
+  Part smallest{};                   // part that shows the same fault; without functions: nothing is to blame
 };
 // The first pass after which the evaluator, in each operation's own type, gives another result; if there is none, the
 // schedule rule or algorithm without which the compiled program is right; else code generation. A step that refuses or
-// fails is to blame like one that is wrong. `say` is told of every step.
+// fails is to blame like one that is wrong. Then the smallest part of the program that shows it. `say` is told of every
+// step.
 Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say);
 
 // The first of `programs` for which is_right does not hold, of which the first is right and the last is not: by halves.

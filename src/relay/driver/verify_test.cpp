@@ -93,6 +93,38 @@ TEST(Bisect, AFaultOfOneAlgorithmIsNamed) {
   ASSERT_TRUE(blame) << render(blame.errors());
   EXPECT_EQ(blame->kind, Blame::Kind::Rule);
   EXPECT_EQ(blame->name, "sliding");
+  EXPECT_LE(count_calls(blame->smallest), 5u) << text::str(blame->smallest.module);
+}
+
+// A rule of a pass that is wrong: relu(x) becomes x.
+Result<ir::Module> without_relu(const ir::Module& module, transform::PassContext& context) {
+  return transform::for_each_function(module, [&](const ir::FunctionRef& f) {
+    return ir::FunctionRef(ir::as<ir::Function>(ir::rewrite(f, [&](const ir::Expr& e) -> ir::Expr {
+      const ir::Call* call = ir::as<ir::Call>(e);
+      const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+      if (!op || op->name != "nn.relu") return e;
+      ++context.applied["nn.relu(x) becomes x"];
+      return call->args[0];
+    })));
+  });
+}
+
+TEST(Bisect, AWrongRuleOfAPassIsNamedWithTheSmallestProgram) {
+  std::string body = "%x";
+  for (int i = 0; i < 40; ++i)
+    body = format("nn.{}(add(nn.conv2d({}, %w0, padding=[1, 1], channels=8, kernel_size=[3, 3]), 0.1f))",
+                  i == 20 ? "relu" : "leaky_relu", body);
+  const Network deep{"deep", {1, 8, 6, 6}, {{8, 8, 3, 3}}, body.c_str()};
+  CompileOptions options = native();
+  options.more_passes = {{"without_relu", "nn.relu(x) becomes x", without_relu}};
+  options.opt_level = 0;  // whose last pass makes a function of each call: the relu is called
+  Result<Blame> blame = bisect(case_of(deep), options, [](const std::string&) {});
+  ASSERT_TRUE(blame) << render(blame.errors());
+  EXPECT_EQ(blame->kind, Blame::Kind::Pass);
+  EXPECT_EQ(blame->name, "without_relu");
+  EXPECT_EQ(blame->rules, std::vector<std::string>{"nn.relu(x) becomes x"});
+  EXPECT_EQ(count_calls(blame->smallest), 2u) << text::str(blame->smallest.module);
+  EXPECT_TRUE(make_case(blame->smallest.module, blame->smallest.inputs, 1e-4));
 }
 
 }  // namespace

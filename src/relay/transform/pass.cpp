@@ -104,16 +104,22 @@ static Result<ir::Module> verified(const ir::Module& module, const std::string& 
 
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context) {
   RELAY_RETURN_IF_ERROR(check_names(names, context));
+  std::vector<PassInfo> passes;
+  for (const std::string& name : names)
+    passes.push_back(
+        *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; }));
+  return run_these(module, passes, context);
+}
+
+Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context) {
   if (Diagnostics errors = well_formed(module); !errors.empty()) return errors;
   RELAY_ASSIGN(ir::Module current, typing::infer(module));
-  for (const std::string& name : names) {
-    const PassInfo& pass =
-        *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; });
+  for (const PassInfo& pass : passes) {
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     context.applied.clear();
     RELAY_ASSIGN(ir::Module next, pass.run(current, context));
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    RELAY_ASSIGN(next, context.verify ? verified(next, name) : typing::infer(next));
+    RELAY_ASSIGN(next, context.verify ? verified(next, pass.name) : typing::infer(next));
     if (context.trace) context.trace({pass, seconds, current, next, context.applied});
     current = std::move(next);
   }

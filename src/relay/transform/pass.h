@@ -74,6 +74,8 @@ const std::vector<PassInfo>& all_passes();  // sorted by name
 
 // Runs the passes in order on the module, which need not be typed yet; the result is.
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context);
+// The same with passes that need not be in the list.
+Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context);
 
 // A pass that treats every function on its own.
 Result<ir::Module> for_each_function(const ir::Module& module,

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/output_file.h"
 #include "relay/base/printable.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
@@ -93,14 +94,38 @@ static Status verify(const VerifyOptions& options) {
   return ok();
 }
 
-// The programs before and after the pass.
-static Status write_programs(const driver::Blame& blame, const std::string& folder) {
-  if (folder.empty() || blame.kind != driver::Blame::Kind::Pass) return ok();
+// The smallest part with its inputs and the command that repeats it; the programs before and after the pass.
+static Status write_findings(const driver::Blame& blame, const VerifyOptions& options) {
+  const std::string& folder = options.output;
+  if (folder.empty() || blame.kind == driver::Blame::Kind::Nothing) return ok();
   RELAY_RETURN_IF_ERROR(make_folder(folder));
-  RELAY_RETURN_IF_ERROR(text::save(blame.before, folder + "/before.relay", false));
-  if (!blame.after.functions.empty()) RELAY_RETURN_IF_ERROR(text::save(blame.after, folder + "/after.relay", false));
-  say(format("wrote the program before and after the pass to {}", folder));
+  if (blame.kind == driver::Blame::Kind::Pass) {
+    RELAY_RETURN_IF_ERROR(text::save(blame.before, folder + "/before.relay", false));
+    if (!blame.after.functions.empty()) RELAY_RETURN_IF_ERROR(text::save(blame.after, folder + "/after.relay", false));
+  }
+  if (blame.smallest.module.functions.empty()) return ok();
+  RELAY_RETURN_IF_ERROR(text::save(blame.smallest.module, folder + "/smallest.relay", false));
+  std::string command = format("relay bisect smallest.relay --target {} -O {} --numerics {} --tolerance {:g}",
+                               options.target, options.opt_level, options.numerics, options.tolerance);
+  const std::vector<ir::VarRef>& params = blame.smallest.module.functions.at("main")->params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!blame.smallest.inputs[i].is_tensor()) continue;
+    const std::string file = format("input{}.npy", i);
+    RELAY_RETURN_IF_ERROR(driver::write_npy(folder + "/" + file, blame.smallest.inputs[i].tensor()));
+    command += format(" --input {}={}", params[i]->name, file);
+  }
+  RELAY_RETURN_IF_ERROR(write_file(folder + "/command.txt", command + "\n"));
+  say(format("wrote what repeats it to {}: command.txt is run there", folder));
   return ok();
+}
+
+static void print_smallest(const driver::Blame& blame) {
+  for (const std::string& rule : blame.rules) std::cout << format("it applied: {}\n", rule);
+  if (blame.smallest.module.functions.empty()) return;
+  NamedTensors left_out;
+  std::cout << format("the smallest part that shows it, {}:\n{}",
+                      plural(static_cast<int64_t>(driver::count_calls(blame.smallest)), "call", "calls"),
+                      text::str(blame.smallest.module, {.version = false, .weights = &left_out}));
 }
 
 static Status bisect(const VerifyOptions& options) {
@@ -115,6 +140,9 @@ static Status bisect(const VerifyOptions& options) {
     std::cout << Json{{"model", options.model},
                       {"blame", kind},
                       {"name", blame.name},
+                      {"rules", blame.rules},
+                      {"smallest",
+                       blame.smallest.module.functions.empty() ? Json() : Json(text::str(blame.smallest.module))},
                       {"results", json_of(blame.differences, options)}}
                      .dump(2)
               << "\n";
@@ -128,8 +156,9 @@ static Status bisect(const VerifyOptions& options) {
       std::cout << format("to blame: the schedule rule {}; without it the program is right\n", blame.name);
     else
       std::cout << "to blame: no pass and no schedule rule alone; rounding, the loops or code generation\n";
+    print_smallest(blame);
   }
-  RELAY_RETURN_IF_ERROR(write_programs(blame, options.output));
+  RELAY_RETURN_IF_ERROR(write_findings(blame, options));
   if (blame.kind != Kind::Nothing) return differs(options);
   return ok();
 }
@@ -161,7 +190,9 @@ void add_bisect(CLI::App& app, Chosen& chosen) {
                "  relay bisect model.onnx\n"
                "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
   std::shared_ptr<VerifyOptions> options = add(*verb);
-  verb->add_option("-o,--output", options->output, "Write the programs before and after the pass to this folder")
+  verb->add_option("-o,--output", options->output,
+                   "Write the smallest part, its inputs, the command that repeats it, and the programs around the pass "
+                   "to this folder")
       ->type_name("FOLDER");
   verb->callback([options, &chosen] { chosen.run = [options] { return bisect(*options); }; });
 }
