@@ -95,3 +95,28 @@ def test_scales_of_weights_that_are_parameters():
     folded = transform.FoldScaleAxis(any_weights=True)(mod)
     assert isinstance(folded["main"].body.args[0], relay.Var)
     same(mod, folded)
+
+
+def test_call_graph():
+    mod = relay.parse(
+        '#[version = "0.0.5"]\n'
+        "def @loop(%n: int32) -> int32 { if (equal(%n, 0)) { 0 } else { @loop(subtract(%n, 1)) } }\n"
+        "def @main(%n: int32) -> int32 { add(@loop(%n), @loop(negative(%n))) }"
+    )
+    graph = relay.analysis.CallGraph(mod)
+    assert graph.ref_count("loop") == 3 and graph.ref_count(relay.GlobalVar("main")) == 0
+    assert graph.global_call_count("main") == 2 and graph.global_call_count("loop") == 1
+    assert graph.is_recursive("loop") and not graph.is_recursive("main")
+    with pytest.raises(ValueError, match="there are: loop, main"):
+        graph.ref_count("lop")
+
+
+def test_fused_functions_and_transposed_weights():
+    x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(3, 3))
+    out = relay.nn.softmax(relay.nn.relu(relay.nn.dense(x, relay.transpose(w))))
+    mod = relay.IRModule.from_expr(relay.Function([x, w], out))
+    assert relay.analysis.search_fc_transpose(mod["main"]) == ["w"]
+    assert relay.analysis.search_fc_transpose(relay.nn.dense(x, w)) == []
+    each = transform.FuseOps(0)(mod)
+    fused = relay.analysis.extract_fused_functions(each)
+    assert len(fused) == 4 and all(relay.analysis.structural_hash(f) == key for key, f in fused.items())
