@@ -17,6 +17,7 @@ from ._core import (
     Expr,
     Function,
     GlobalTypeVar,
+    GlobalVar,
     If,
     IRModule,
     Let,
@@ -29,6 +30,7 @@ from ._core import (
     TupleType,
     Type,
     TypeCall,
+    Var,
     all_type_vars,
     all_vars,
     bound_type_vars,
@@ -45,6 +47,7 @@ from ._core import (
 from ._core import problems as _problems
 
 __all__ = [
+    "CallGraph",
     "Feature",
     "all_dtypes",
     "all_type_vars",
@@ -58,12 +61,14 @@ __all__ = [
     "children",
     "count_layers",
     "detect_feature",
+    "extract_fused_functions",
     "free_type_vars",
     "free_vars",
     "get_total_mac_number",
     "list_op_freqs",
     "post_order_visit",
     "problems",
+    "search_fc_transpose",
     "structural_equal",
     "structural_hash",
     "unmatched_cases",
@@ -145,6 +150,70 @@ def list_op_freqs(mod: IRModule) -> dict[str, int]:
     for function in mod.functions.values():
         post_order_visit(function, note)
     return counts
+
+
+def extract_fused_functions(mod: IRModule) -> dict[int, Function]:
+    """The functions that FuseOps has made in @main, by their hashes: equal ones once."""
+    found: dict[int, Function] = {}
+
+    def note(e):
+        if isinstance(e, Function) and e.attrs.get("Primitive"):
+            found.setdefault(structural_hash(e), e)
+
+    post_order_visit(mod["main"], note)
+    return found
+
+
+def search_fc_transpose(expr: Expr) -> list[str]:
+    """The names of the parameters that are weights of nn.dense by way of a transpose."""
+    found: list[str] = []
+
+    def note(e):
+        if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "nn.dense":
+            weight = e.args[1]
+            if isinstance(weight, Call) and isinstance(weight.op, Op) and weight.op.name == "transpose":
+                if isinstance(weight.args[0], Var):
+                    found.append(weight.args[0].name_hint)
+
+    post_order_visit(expr, note)
+    return found
+
+
+class CallGraph:
+    """Which global functions of a module name which others. A function is given as a GlobalVar or by its name."""
+
+    def __init__(self, module: IRModule):
+        self.module = module
+        self._callees: dict[str, dict[str, int]] = {}
+        for var, function in module.functions.items():
+            counts = self._callees.setdefault(var.name_hint, {})
+
+            def note(e, counts=counts):
+                for child in children(e):
+                    if isinstance(child, GlobalVar):
+                        counts[child.name_hint] = counts.get(child.name_hint, 0) + 1
+
+            post_order_visit(function, note)
+
+    def _name(self, var: GlobalVar | str) -> str:
+        name = var if isinstance(var, str) else var.name_hint
+        if name not in self._callees:
+            raise ValueError(f"the module has no function @{name}; there are: {', '.join(sorted(self._callees))}")
+        return name
+
+    def ref_count(self, var: GlobalVar | str) -> int:
+        """How often functions of the module name it."""
+        name = self._name(var)
+        return sum(counts.get(name, 0) for counts in self._callees.values())
+
+    def global_call_count(self, var: GlobalVar | str) -> int:
+        """How often it names functions of the module."""
+        return sum(self._callees[self._name(var)].values())
+
+    def is_recursive(self, var: GlobalVar | str) -> bool:
+        """Whether it names itself."""
+        name = self._name(var)
+        return name in self._callees[name]
 
 
 def count_layers(expr: Expr, valid_ops: list[str]) -> int:

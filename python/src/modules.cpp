@@ -38,10 +38,10 @@ static std::string module_text(const PyModule& m, bool types, bool version, bool
 }
 
 static PyModule transformed(const PyModule& m, const std::vector<std::string>& passes,
-                            const std::map<std::string, int64_t>& options) {
+                            const std::map<std::string, std::variant<int64_t, std::string>>& options) {
   nb::gil_scoped_release released;
   transform::PassContext context;
-  for (const auto& [name, value] : options) context.options[name] = value;
+  for (const auto& [name, value] : options) std::visit([&](const auto& v) { context.options[name] = v; }, value);
   return {take(transform::run_passes(m.module, passes, context)), m.output_names};
 }
 

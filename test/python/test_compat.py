@@ -125,7 +125,7 @@ def test_attributes_that_are_outside_say_so():
         (lambda: bool(tvm.ir.EnvFunc), "registry"),
         (lambda: types.new_class("Mine", (tvm.tir.StmtMutator,)), "loops"),
         (lambda: tvm.nonsense, "from-tvm.md"),
-        (lambda: tvm.relay.transform.ForwardFoldScaleAxis, "FoldScaleAxis"),
+        (lambda: tvm.relay.transform.SimplifyFCTranspose, "transposes"),
         (lambda: tvm.relay.transform.NoSuchPass, "there are: AnnotateTarget"),
         (lambda: tvm.relay.frontend.from_keras("model"), "ONNX"),
     ]:

@@ -79,8 +79,10 @@ void run_text(const std::string& path) {
     if (starts_with(line, "# pass:")) {
       for (std::string_view name : split(trim(line.substr(7)), ' ')) passes.push_back(std::string(name));
     } else if (starts_with(line, "# option:")) {
-      std::vector<std::string_view> parts = split(trim(line.substr(9)), '=');
-      context.options[std::string(parts.at(0))] = static_cast<int64_t>(std::atoll(std::string(parts.at(1)).c_str()));
+      std::string name(trim(line.substr(9, line.find('=') - 9))), value(line.substr(line.find('=') + 1));
+      const bool is_text = starts_with(value, "\"");  // "..." or a count
+      context.options[name] = is_text ? ir::AttrValue(value.substr(1, value.size() - 2))
+                                      : ir::AttrValue(static_cast<int64_t>(std::atoll(value.c_str())));
     } else if (starts_with(line, "# not run: ")) {
       runs = false;
     } else if (read_partitioning(line, &context.partitioning)) {

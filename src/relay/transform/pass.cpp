@@ -24,13 +24,15 @@ const std::vector<PassInfo>& all_passes() {
 
 // What `options` may name.
 static const std::vector<std::string>& option_names() {
-  static const std::vector<std::string> names = {"combine_parallel_batch_matmul.min_branches",
+  static const std::vector<std::string> names = {"backward_fold_scale_axis.any_weights",
+                                                 "combine_parallel_batch_matmul.min_branches",
                                                  "combine_parallel_conv2d.min_branches",
                                                  "combine_parallel_dense.min_branches",
                                                  "dead_code.inline_once",
                                                  "eta_expand.constructor",
                                                  "eta_expand.global_var",
                                                  "fold_constant.max_elements",
+                                                 "forward_fold_scale_axis.any_weights",
                                                  "fuse_ops.max_group",
                                                  "fuse_ops.reduce_epilogue",
                                                  "gradient.seed",
@@ -40,6 +42,16 @@ static const std::vector<std::string>& option_names() {
   return names;
 }
 
+// Those of `options` that are text.
+static const std::vector<std::string>& text_option_names() {
+  static const std::vector<std::string> names = {"convert_layout.layouts", "convert_layout.skip"};
+  return names;
+}
+
+static bool is_text_option(const std::string& name) {
+  return std::find(text_option_names().begin(), text_option_names().end(), name) != text_option_names().end();
+}
+
 int64_t PassContext::int_option(const std::string& name, int64_t otherwise) const {
   std::map<std::string, ir::AttrValue>::const_iterator found = options.find(name);
   if (found == options.end() || !ir::AttrConvert<int64_t>::from(found->second, &otherwise)) return otherwise;
@@ -47,6 +59,12 @@ int64_t PassContext::int_option(const std::string& name, int64_t otherwise) cons
 }
 bool PassContext::bool_option(const std::string& name, bool otherwise) const {
   return int_option(name, otherwise) != 0;
+}
+
+std::string PassContext::text_option(const std::string& name) const {
+  std::map<std::string, ir::AttrValue>::const_iterator found = options.find(name);
+  const std::string* text = found == options.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? *text : "";
 }
 
 // "did you mean ..." or the list.
@@ -67,8 +85,9 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
                         {},
                         {},
                         suggestion(name, known, "passes")});
+  std::vector<std::string> names = option_names();
+  names.insert(names.end(), text_option_names().begin(), text_option_names().end());
   for (const auto& [name, value] : context.options) {
-    const std::vector<std::string>& names = option_names();
     int64_t ignored;
     if (std::find(names.begin(), names.end(), name) == names.end())
       errors.push_back({DiagnosticKind::bad_option,
@@ -77,7 +96,15 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
                         {},
                         {},
                         suggestion(name, names, "options of passes")});
-    else if (!ir::AttrConvert<int64_t>::from(value, &ignored) || ignored < 0)
+    else if (is_text_option(name)) {
+      if (!std::holds_alternative<std::string>(value))
+        errors.push_back({DiagnosticKind::bad_option,
+                          format("option '{}' must be text, not {}", name, ir::str(value)),
+                          {},
+                          {},
+                          {},
+                          "give a string; the pass's file says of what form"});
+    } else if (!ir::AttrConvert<int64_t>::from(value, &ignored) || ignored < 0)
       errors.push_back({DiagnosticKind::bad_option,
                         format("option '{}' must be a count, not {}", name, ir::str(value)),
                         {},

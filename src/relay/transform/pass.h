@@ -50,7 +50,8 @@ struct PassTrace {
 
 struct PassContext {
   DiagnosticSink warnings;
-  // "fuse_ops.max_group": 256. A name that no pass knows is a diagnostic (bad_option).
+  // "fuse_ops.max_group": 256; "convert_layout.layouts": "nn.conv2d NHWC". A name that no pass knows is a diagnostic
+  // (bad_option).
   std::map<std::string, ir::AttrValue> options;
   Partitioning partitioning;
 #ifdef NDEBUG
@@ -63,6 +64,7 @@ struct PassContext {
 
   int64_t int_option(const std::string& name, int64_t otherwise) const;
   bool bool_option(const std::string& name, bool otherwise) const;
+  std::string text_option(const std::string& name) const;  // empty: it is not given
 };
 
 struct PassInfo {

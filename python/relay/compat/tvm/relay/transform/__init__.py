@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+
 from relay import transform as _ours
 from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
 from relay.transform import Pass, PassInfo, infer_expr
 
 InferTypeLocal = infer_expr
-BackwardFoldScaleAxis = _ours.FoldScaleAxis
+# Parameters are no constants until they are bound: their scales are folded all the same.
+BackwardFoldScaleAxis = functools.partial(_ours.BackwardFoldScaleAxis, any_weights=True)
+ForwardFoldScaleAxis = functools.partial(_ours.ForwardFoldScaleAxis, any_weights=True)
+FoldScaleAxis = functools.partial(_ours.FoldScaleAxis, any_weights=True)
 FunctionPass = ModulePass = Pass
 
 # What does the same, or why there is none.
 _INSTEAD = {
-    "ConvertLayout": "layouts in memory are chosen while lowering, whatever the attributes say: docs/architecture.md",
-    "ForwardFoldScaleAxis": "FoldScaleAxis() moves scales of results into the weights",
     "SimplifyFCTranspose": "transposes of constant weights are computed when a model is compiled",
     "SplitArgs": "LimitWidth() makes trees of wide concatenations",
     "PlanDevices": "there is one device, the processor",

@@ -1,0 +1,142 @@
+// forward_fold_scale_axis: a constant scale of a contraction's data goes into its weights.
+//
+//   nn.conv2d(multiply(%x, S), W)                      becomes    nn.conv2d(%x, multiply(W, S'))
+//   nn.conv2d(nn.relu(add(multiply(%x, S), B)), W)
+//     becomes   nn.conv2d(nn.relu(add(%x, divide(B, S))), multiply(W, S'))
+//
+// S has one element, or one for each channel of the data; S' is S in the place of that axis of the weights. It goes
+// through sums and differences with constants, and through nn.relu and nn.leaky_relu where all of it is above zero.
+// Every reader of what is between must take the scale. The weights must be constant, or option
+// forward_fold_scale_axis.any_weights=1. What it leaves on constants is computed by fold_constant.
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/transform/dataflow.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/scale_axis.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+// What the readers of a value take: a scale along this axis.
+struct Taken {
+  enum { Unread, None, Axis } kind = Unread;
+  size_t axis = 0;
+  bool positive = false;  // of numbers above zero only
+
+  void add(const Taken& other) {
+    if (kind == Unread) {
+      *this = other;
+    } else if (kind == Axis && other.kind == Axis && axis == other.axis) {
+      positive = positive || other.positive;
+    } else {
+      kind = None;
+    }
+  }
+};
+
+// The argument that a scale goes through: the other one of a sum is constant. None: it is no sum.
+std::optional<size_t> summand(const Expr& e) {
+  const Call* call = as<Call>(e);
+  if (!call_of(e, "add") && !call_of(e, "subtract")) return std::nullopt;
+  if (as<Constant>(call->args[1])) return 0;
+  if (as<Constant>(call->args[0])) return 1;
+  return std::nullopt;
+}
+
+bool is_rectifier(const Expr& e) { return call_of(e, "nn.relu") || call_of(e, "nn.leaky_relu"); }
+
+class ForwardFolder {
+ public:
+  ForwardFolder(const FunctionRef& f, bool any_weights) : any_weights_(any_weights) {
+    Dataflow flow(f);
+    std::vector<Taken> taken(flow.nodes.size());
+    for (int i = flow.size(); i-- > 0;) {
+      const Expr& e = flow.nodes[static_cast<size_t>(i)];
+      const Taken& own = taken[static_cast<size_t>(i)];
+      if (own.kind == Taken::Axis) taken_[e.get()] = own;
+      size_t position = 0;
+      for_each_open_child(e, [&](const Expr& child) {
+        taken[static_cast<size_t>(flow.index(child))].add(from_child(e, own, position++));
+      });
+    }
+  }
+
+  Expr operator()(const Expr& before, const Expr& now) {
+    const Call *old = as<Call>(before), *call = as<Call>(now);
+    if (!old || !call) return now;
+    if (std::optional<size_t> data = started(before)) {
+      scales_[before.get()] = as<Constant>(old->args[1 - *data]);
+      return call->args[*data];
+    }
+    for (size_t i = 0; i < old->args.size(); ++i)
+      if (const Constant** scale = scales_.find(old->args[i].get())) return scaled(before, now, i, **scale);
+    return now;
+  }
+
+ private:
+  // What a node takes from its child at this place; a call's callee is the first child.
+  Taken from_child(const Expr& e, const Taken& own, size_t position) const {
+    if (e->kind != ExprKind::Call || position == 0) return {Taken::None};
+    if (std::optional<ScaledSide> side = scaled_data(e))
+      return position == 1 && weights_fit(*as<Call>(e), any_weights_) ? Taken{Taken::Axis, side->axis}
+                                                                      : Taken{Taken::None};
+    if (own.kind != Taken::Axis || !equal(as<Call>(e)->args[position - 1]->type, e->type)) return {Taken::None};
+    if (is_rectifier(e)) return {Taken::Axis, own.axis, true};
+    std::optional<size_t> data = summand(e);
+    return data && *data + 1 == position ? own : Taken{Taken::None};
+  }
+
+  // Which argument of a multiplication is left when its readers take the other, a constant.
+  std::optional<size_t> started(const Expr& before) const {
+    const Taken* taken = taken_.find(before.get());
+    const Call* call = taken ? call_of(before, "multiply") : nullptr;
+    if (!call) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      const Constant* scale = as<Constant>(call->args[1 - i]);
+      if (!scale || !equal(call->args[i]->type, before->type)) continue;
+      if (!along(*scale, *as<TensorType>(before->type), taken->axis)) continue;
+      if (!taken->positive || all_positive(*scale))
+        if (is_invertible(*scale)) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Sums divide by it.
+  static bool is_invertible(const Constant& scale) {
+    for (int64_t i = 0; i < scale.value.elements(); ++i)
+      if (scale.value.at(i) == 0) return false;
+    return true;
+  }
+
+  Expr scaled(const Expr& before, const Expr& now, size_t argument, const Constant& scale) {
+    const Call &old = *as<Call>(before), &call = *as<Call>(now);
+    if (std::optional<ScaledSide> side = scaled_data(before))
+      return with_scaled_weights(call, old.args[1]->type, scale, *side, now->span);
+    scales_[before.get()] = &scale;
+    if (is_rectifier(before)) return now;
+    Exprs args = call.args;
+    Expr& shift = args[1 - argument];
+    shift = op::make("divide", {shift, constant(scale.value, now->span)}, {}, now->span);
+    return ir::call(call.callee, std::move(args), call.attrs, now->span);
+  }
+
+  bool any_weights_;
+  NodeMap<Taken> taken_;
+  NodeMap<const Constant*> scales_;  // by which a node, as it was before, is larger than what it has become
+};
+
+}  // namespace
+
+Result<Module> forward_fold_scale_axis(const Module& module, PassContext& context) {
+  const bool any_weights = context.bool_option("forward_fold_scale_axis.any_weights", false);
+  return for_each_function(module, [&](const FunctionRef& f) {
+    ForwardFolder folder(f, any_weights);
+    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return folder(before, now); });
+    return FunctionRef(as<Function>(result));
+  });
+}
+
+}  // namespace relay::transform

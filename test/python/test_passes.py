@@ -1,0 +1,122 @@
+"""Passes with arguments of Python: options, hooks, contexts. What a pass does to a program is in
+src/relay/transform/testdata; here results are compared with those of the program as it was."""
+
+import numpy as np
+import pytest
+
+import relay
+from relay import transform
+
+
+def same(before: relay.IRModule, after: relay.IRModule, tolerance: float = 1e-5) -> None:
+    """Both compute the same of drawn inputs."""
+    typed = transform.InferType()(before)
+    random = np.random.default_rng(1)
+    inputs = []
+    for param in typed["main"].params:
+        shape, dtype = [int(size) for size in param.checked_type.shape], param.checked_type.dtype
+        drawn = random.integers(-9, 9, shape) if "int" in dtype else random.standard_normal(shape)
+        inputs.append(drawn.astype(dtype))
+    flat = [np.asarray(one) for one in _fields(relay.evaluate(before, inputs))]
+    for expected, got in zip(flat, _fields(relay.evaluate(after, inputs)), strict=True):
+        assert expected.dtype == np.asarray(got).dtype
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def _fields(value):
+    return [one for field in value for one in _fields(field)] if isinstance(value, tuple) else [value]
+
+
+def convolutions(n: int) -> relay.IRModule:
+    x = relay.var("x", shape=(1, 2, 6, 6))
+    out = x
+    for i in range(n):
+        out = relay.nn.relu(relay.nn.conv2d(out, relay.var(f"w{i}", shape=(2, 2, 3, 3)), padding=(1, 1)))
+    return relay.IRModule.from_expr(relay.Function(relay.analysis.free_vars(out), out))
+
+
+def layouts_of(mod: relay.IRModule) -> list[str]:
+    found = []
+
+    def note(e):
+        if isinstance(e, relay.Call) and e.op == relay.op.get("nn.conv2d"):
+            found.append(e.attrs.data_layout + e.attrs.kernel_layout)
+
+    relay.analysis.post_order_visit(mod["main"], note)
+    return found
+
+
+def test_convert_layout():
+    mod = convolutions(3)
+    nhwc = transform.ConvertLayout({"nn.conv2d": ["NHWC", "default"]})
+    there = nhwc(mod)
+    assert layouts_of(there) == ["NHWCHWIO"] * 3
+    assert relay.analysis.list_op_freqs(there)["layout_transform"] == 5  # of the input, the weights, the result
+    same(mod, there)
+    back = transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]})(there)
+    assert "layout_transform" not in relay.analysis.list_op_freqs(back)
+    with transform.LayoutConfig(skip_layers=[0, 2]):
+        some = nhwc(mod)
+    assert layouts_of(some) == ["NCHWOIHW", "NHWCHWIO", "NCHWOIHW"]
+    same(mod, some)
+    assert layouts_of(nhwc(mod)) == ["NHWCHWIO"] * 3
+    assert layouts_of(transform.ConvertLayout({"nn.conv2d": ["default", "OHWI"]})(mod)) == ["NCHWOHWI"] * 3
+
+
+@pytest.mark.parametrize(
+    "wanted, message",
+    [
+        ({"nn.conv2d": ["NCHW4c"]}, "cannot be"),
+        ({"nn.conv2d": ["NCW"]}, "cannot be"),
+        ({"nn.dense": ["NC"]}, "not an operator with a layout"),
+        ({"nn.max_pool2d": ["NHWC", "HWIO"]}, "has no kernel_layout"),
+        ({"nn.conv2d": []}, "has 0 layouts"),
+    ],
+)
+def test_layouts_that_are_none(wanted, message):
+    with pytest.raises(relay.CompileError, match=message):
+        transform.ConvertLayout(wanted)(convolutions(1))
+
+
+def test_options_of_the_wrong_type():
+    with pytest.raises(relay.CompileError, match="must be text"):
+        relay.run_passes(convolutions(1), ["convert_layout"], options={"convert_layout.layouts": 3})
+    with pytest.raises(relay.CompileError, match="must be a count"):
+        relay.run_passes(convolutions(1), ["fuse_ops"], options={"fuse_ops.max_group": "three"})
+    with pytest.raises(relay.CompileError, match="is not a count"):
+        relay.run_passes(convolutions(1), ["convert_layout"], options={"convert_layout.skip": "one"})
+
+
+def test_scales_of_weights_that_are_parameters():
+    x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3))
+    scale = relay.const(np.arange(1, 4, dtype=np.float32))
+    mod = relay.IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x * scale, w) * relay.const(2.0)))
+    assert transform.FoldScaleAxis()(mod) == transform.InferType()(mod)
+    folded = transform.FoldScaleAxis(any_weights=True)(mod)
+    assert isinstance(folded["main"].body.args[0], relay.Var)
+    same(mod, folded)
+
+
+def test_call_graph():
+    mod = relay.parse(
+        '#[version = "0.0.5"]\n'
+        "def @loop(%n: int32) -> int32 { if (equal(%n, 0)) { 0 } else { @loop(subtract(%n, 1)) } }\n"
+        "def @main(%n: int32) -> int32 { add(@loop(%n), @loop(negative(%n))) }"
+    )
+    graph = relay.analysis.CallGraph(mod)
+    assert graph.ref_count("loop") == 3 and graph.ref_count(relay.GlobalVar("main")) == 0
+    assert graph.global_call_count("main") == 2 and graph.global_call_count("loop") == 1
+    assert graph.is_recursive("loop") and not graph.is_recursive("main")
+    with pytest.raises(ValueError, match="there are: loop, main"):
+        graph.ref_count("lop")
+
+
+def test_fused_functions_and_transposed_weights():
+    x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(3, 3))
+    out = relay.nn.softmax(relay.nn.relu(relay.nn.dense(x, relay.transpose(w))))
+    mod = relay.IRModule.from_expr(relay.Function([x, w], out))
+    assert relay.analysis.search_fc_transpose(mod["main"]) == ["w"]
+    assert relay.analysis.search_fc_transpose(relay.nn.dense(x, w)) == []
+    each = transform.FuseOps(0)(mod)
+    fused = relay.analysis.extract_fused_functions(each)
+    assert len(fused) == 4 and all(relay.analysis.structural_hash(f) == key for key, f in fused.items())
