@@ -303,6 +303,11 @@ WINDOWS = {
         lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"),
         [(1, 2, 2, 3, 4)],
     ),
+    "grid_sample": (
+        lambda x, g: relay.image.grid_sample(x, g, padding_mode="reflection"),
+        lambda x, g: F.grid_sample(x, g.movedim(1, -1), padding_mode="reflection", align_corners=True),
+        [(2, 3, 5, 6), (2, 2, 3, 4)],
+    ),
     "mirror_pad": (
         lambda x: relay.nn.mirror_pad(x, pad_width=[[0, 0], [0, 0], [2, 1], [1, 3]], mode="REFLECT"),
         lambda x: F.pad(x, (1, 3, 2, 1), mode="reflect"),
@@ -338,6 +343,32 @@ def test_sizes_may_stay_open():
         close(value, want)
         for one, expected in zip(got, gradients, strict=True):
             close(one, expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "types", "arrays"),
+    [
+        ("image.resize2d(%x0, size=[9, 4])", ["(n, c, 5, 6)"], [random(2, 3, 5, 6)]),
+        ("nn.avg_pool3d(%x0, pool_size=[2], strides=[2])", ["(n, 3, d, h, w)"], [random(2, 3, 4, 5, 6)]),
+        ('nn.pad(%x0, 0f, pad_width=[[0, 0], [1, 2]], pad_mode="edge")', ["(n, h)"], [random(2, 4)]),
+        ("slice_like(%x0, %x1)", ["(n, 6)", "(m, 4)"], [random(5, 6), random(3, 4)]),
+        ("image.grid_sample(%x0, %x1)", ["(n, c, 4, 5)", "(n, 2, h, w)"], [random(2, 3, 4, 5), random(2, 2, 3, 2)]),
+        (
+            "vision.roi_align(%x0, %x1, pooled_size=[2, 3], spatial_scale=1f, sample_ratio=2)",
+            ["(n, 3, h, w)", "(m, 5)"],
+            [random(2, 3, 7, 8), np.array([[0, 1, 1, 5, 6], [1, 2.5, 0, 3, 4], [1, 0, 3, 7, 7]], "float32")],
+        ),
+    ],
+)
+def test_sizes_of_windows_may_stay_open(call, types, arrays):
+    params = ", ".join(f"%x{k}: Tensor[{t}, float32]" for k, t in enumerate(types))
+    mod = relay.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ sum(exp({call})) }}')
+    made = relay.value_and_grad(mod, "x0")
+    _, gradient = relay.compile(made)(*arrays)
+    close(gradient, relay.evaluate(made, arrays)[1])
+    run, step = relay.compile(mod), 1e-2 * random(*arrays[0].shape)
+    change = float(run(arrays[0] + step, *arrays[1:])) - float(run(arrays[0] - step, *arrays[1:]))
+    np.testing.assert_allclose(2 * (np.asarray(gradient) * step).sum(), change, rtol=2e-2, atol=2e-4)
 
 
 def test_one_parameter_by_name_or_position():
