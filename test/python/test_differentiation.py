@@ -241,6 +241,89 @@ def test_vjp_of_a_result_of_any_shape():
         close(got, expected)
 
 
+# Operators in Relay and in PyTorch, and the shapes of their inputs.
+WINDOWS = {
+    "avg_pool3d": (
+        lambda x: relay.nn.avg_pool3d(x, pool_size=[2, 3, 3], strides=[2], padding=[1], count_include_pad=True),
+        lambda x: F.avg_pool3d(x, (2, 3, 3), 2, 1),
+        [(2, 3, 4, 7, 6)],
+    ),
+    "max_pool3d": (
+        lambda x: relay.nn.max_pool3d(x, pool_size=[3, 2, 3], strides=[1, 2, 2], padding=[1, 0, 1]),
+        lambda x: F.max_pool3d(x, (3, 2, 3), (1, 2, 2), (1, 0, 1)),
+        [(2, 3, 4, 6, 7)],
+    ),
+    "adaptive_avg_pool2d": (
+        lambda x: relay.nn.adaptive_avg_pool2d(x, output_size=[3, 4]),
+        lambda x: F.adaptive_avg_pool2d(x, (3, 4)),
+        [(1, 2, 7, 10)],
+    ),
+    "adaptive_max_pool3d": (
+        lambda x: relay.nn.adaptive_max_pool3d(x, output_size=[2, 3, 2]),
+        lambda x: F.adaptive_max_pool3d(x, (2, 3, 2)),
+        [(1, 2, 3, 7, 4)],
+    ),
+    "conv3d": (
+        lambda x, w: relay.nn.conv3d(x, w, strides=[2], padding=[1], groups=2),
+        lambda x, w: F.conv3d(x, w, stride=2, padding=1, groups=2),
+        [(2, 4, 4, 5, 6), (6, 2, 3, 3, 3)],
+    ),
+    "conv1d_transpose": (
+        lambda x, w: relay.nn.conv1d_transpose(x, w, strides=[3], padding=[1], output_padding=[1], dilation=[2]),
+        lambda x, w: F.conv_transpose1d(x, w, stride=3, padding=1, output_padding=1, dilation=2),
+        [(2, 3, 5), (3, 4, 3)],
+    ),
+    "conv3d_transpose": (
+        lambda x, w: relay.nn.conv3d_transpose(x, w, strides=[2, 2, 2], padding=[1], groups=2),
+        lambda x, w: F.conv_transpose3d(x, w, stride=2, padding=1, groups=2),
+        [(1, 4, 2, 3, 4), (4, 2, 3, 3, 3)],
+    ),
+    "lrn": (
+        lambda x: relay.nn.lrn(x, size=3, alpha=0.5, bias=1.0),
+        lambda x: F.local_response_norm(x, 3, 0.5, 0.75, 1.0),
+        [(2, 5, 3, 4)],
+    ),
+    "resize2d": (
+        lambda x: relay.image.resize2d(x, size=[9, 4], method="linear"),
+        lambda x: F.interpolate(x, (9, 4), mode="bilinear"),
+        [(2, 3, 5, 6)],
+    ),
+    "cubic": (
+        lambda x: relay.image.resize2d(x, size=[9, 4], method="cubic", cubic_alpha=-0.75),
+        lambda x: F.interpolate(x, (9, 4), mode="bicubic"),
+        [(2, 3, 5, 6)],
+    ),
+    "upsampling": (
+        lambda x: relay.nn.upsampling(x, scale_h=2.0, scale_w=3.0),
+        lambda x: F.interpolate(x, scale_factor=(2, 3)),
+        [(2, 3, 5, 6)],
+    ),
+    "upsampling3d": (
+        lambda x: relay.nn.upsampling3d(x, 2.0, 2.0, 2.0, method="trilinear"),
+        lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"),
+        [(1, 2, 2, 3, 4)],
+    ),
+    "grid_sample": (
+        lambda x, g: relay.image.grid_sample(x, g, padding_mode="reflection"),
+        lambda x, g: F.grid_sample(x, g.movedim(1, -1), padding_mode="reflection", align_corners=True),
+        [(2, 3, 5, 6), (2, 2, 3, 4)],
+    ),
+    "mirror_pad": (
+        lambda x: relay.nn.mirror_pad(x, pad_width=[[0, 0], [0, 0], [2, 1], [1, 3]], mode="REFLECT"),
+        lambda x: F.pad(x, (1, 3, 2, 1), mode="reflect"),
+        [(1, 2, 4, 5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_and_resampling(name):
+    ours, theirs, shapes = WINDOWS[name]
+    params = [var(f"x{k}", *shape) for k, shape in enumerate(shapes)]
+    y = ours(*params)
+    check(module(params, relay.sum(y * y)), lambda *x: theirs(*x).square().sum(), [random(*shape) for shape in shapes])
+
+
 def test_hessian_and_its_product_with_a_vector():
     arrays, v = [random(3), random(3, 3)], random(3)
     x, w = (torch.tensor(a, dtype=torch.float64) for a in arrays)
@@ -260,6 +343,32 @@ def test_sizes_may_stay_open():
         close(value, want)
         for one, expected in zip(got, gradients, strict=True):
             close(one, expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "types", "arrays"),
+    [
+        ("image.resize2d(%x0, size=[9, 4])", ["(n, c, 5, 6)"], [random(2, 3, 5, 6)]),
+        ("nn.avg_pool3d(%x0, pool_size=[2], strides=[2])", ["(n, 3, d, h, w)"], [random(2, 3, 4, 5, 6)]),
+        ('nn.pad(%x0, 0f, pad_width=[[0, 0], [1, 2]], pad_mode="edge")', ["(n, h)"], [random(2, 4)]),
+        ("slice_like(%x0, %x1)", ["(n, 6)", "(m, 4)"], [random(5, 6), random(3, 4)]),
+        ("image.grid_sample(%x0, %x1)", ["(n, c, 4, 5)", "(n, 2, h, w)"], [random(2, 3, 4, 5), random(2, 2, 3, 2)]),
+        (
+            "vision.roi_align(%x0, %x1, pooled_size=[2, 3], spatial_scale=1f, sample_ratio=2)",
+            ["(n, 3, h, w)", "(m, 5)"],
+            [random(2, 3, 7, 8), np.array([[0, 1, 1, 5, 6], [1, 2.5, 0, 3, 4], [1, 0, 3, 7, 7]], "float32")],
+        ),
+    ],
+)
+def test_sizes_of_windows_may_stay_open(call, types, arrays):
+    params = ", ".join(f"%x{k}: Tensor[{t}, float32]" for k, t in enumerate(types))
+    mod = relay.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{ sum(exp({call})) }}')
+    made = relay.value_and_grad(mod, "x0")
+    _, gradient = relay.compile(made)(*arrays)
+    close(gradient, relay.evaluate(made, arrays)[1])
+    run, step = relay.compile(mod), 1e-2 * random(*arrays[0].shape)
+    change = float(run(arrays[0] + step, *arrays[1:])) - float(run(arrays[0] - step, *arrays[1:]))
+    np.testing.assert_allclose(2 * (np.asarray(gradient) * step).sum(), change, rtol=2e-2, atol=2e-4)
 
 
 def test_one_parameter_by_name_or_position():

@@ -1,5 +1,7 @@
 #include "relay/op/gradient.h"
 
+#include <numeric>
+
 namespace relay::op::grad {
 
 Value number(double value, const Value& like) {
@@ -47,6 +49,55 @@ Value count(const Value& data, const Ints& axes) {
   all = scalar::simplify(all);
   if (scalar::is_int(all)) return number(static_cast<double>(all->ivalue), data);
   return call("sum", {call("ones_like", {data})}, {{"axis", axes}, {"keepdims", true}});
+}
+
+Value integers(const Ints& values) {
+  return ir::constant(Tensor::from_ints({static_cast<int64_t>(values.size())}, DType::int64(), values));
+}
+
+Value places(const Value& data, int64_t axis) {
+  const Dim& extent = tensor(data).shape[static_cast<size_t>(axis)];
+  if (scalar::is_int(extent)) {
+    Ints all(static_cast<size_t>(extent->ivalue));
+    std::iota(all.begin(), all.end(), 0);
+    return integers(all);
+  }
+  Ints others;
+  for (int64_t d = 0; d < rank(data); ++d)
+    if (d != axis) others.push_back(d);
+  Value ones = call("cast", {call("ones_like", {data})}, {{"dtype", DType::int64()}});
+  if (!others.empty()) ones = call("max", {ones}, {{"axis", others}});
+  return call("cumsum", {ones}, {{"exclusive", true}});
+}
+
+Value numbers(const Value& data) {
+  const Value ones = call("cast", {call("ones_like", {data})}, {{"dtype", DType::int64()}});
+  return shaped_as(call("cumsum", {ones}), data);
+}
+
+Value scattered(Value gradient, Value sources, const Value& data) {
+  auto flat = [](Value t) { return call("reshape", {std::move(t)}, {{"newshape", Ints{-1}}}); };
+  // What comes from nowhere goes to a place in front.
+  const Value zeros = call("nn.pad", {flat(zeros_like(data)), number(0, data)}, {{"pad_width", IntLists{{1, 0}}}});
+  const Value indices = call("expand_dims", {flat(std::move(sources))}, {{"axis", int64_t{0}}});
+  const Value sums = call("scatter_nd", {zeros, indices, flat(std::move(gradient))}, {{"mode", "add"}});
+  return shaped_as(call("nn.pad", {sums, number(0, data)}, {{"pad_width", IntLists{{-1, 0}}}}), data);
+}
+
+Value contracted(Value tensor, int64_t rank, int64_t axis, Value matrix) {
+  const std::string letters = std::string("abcdefghijklmnopqrstuvwxy").substr(0, static_cast<size_t>(rank));
+  std::string out = letters;
+  out[static_cast<size_t>(axis)] = 'z';
+  const std::string equation = format("{},z{}->{}", letters, letters[static_cast<size_t>(axis)], out);
+  return call("einsum", {ir::tuple({std::move(tensor), std::move(matrix)})}, {{"equation", equation}});
+}
+
+Value unit_matrix(int64_t extent, const Value& like) {
+  Ints all(static_cast<size_t>(extent));
+  std::iota(all.begin(), all.end(), 0);
+  Value matrix = call("one_hot", {integers(all), number(1, like), number(0, like)}, {{"depth", extent}});
+  matrix->type = ir::tensor_type({dim(extent), dim(extent)}, tensor(like).dtype);
+  return matrix;
 }
 
 }  // namespace relay::op::grad

@@ -48,4 +48,19 @@ Value with_axes(Value reduced, const Ints& axes, bool keepdims);
 // not known yet, what broadcasts with data.
 Value count(const Value& data, const Ints& axes);
 
+// A list of int64, typed as a constant.
+Value integers(const Ints& values);
+// The places 0, 1, .. along an axis of `data`, typed, int64.
+Value places(const Value& data, int64_t axis);
+// The numbers of the elements of `data`, typed, from 1 in row-major order: int64, of its shape.
+Value numbers(const Value& data);
+// The gradient of `data`, typed, through what copies its elements. `sources`, of the shape of `gradient`, says which
+// element of data each is, by its number, or 0 where it is none: the same copying of numbers(data).
+Value scattered(Value gradient, Value sources, const Value& data);
+// The sum over an axis of a tensor of `rank` times a matrix, which puts the matrix's first axis in its place:
+// out[.., i, ..] = sum(j) matrix[i, j] * tensor[.., j, ..].
+Value contracted(Value tensor, int64_t rank, int64_t axis, Value matrix);
+// The unit matrix of `extent` rows, of the element type of `like`, typed.
+Value unit_matrix(int64_t extent, const Value& like);
+
 }  // namespace relay::op::grad

@@ -1,7 +1,7 @@
 // image.affine_grid: the places of a grid, from -1 to 1 along each axis, moved by a matrix
 //   out[n, d, y, x] = data[n, d, 0] * u(x) + data[n, d, 1] * v(y) + data[n, d, 2]
 //   u(x) = 2 * x / (W - 1) - 1, v(y) = 2 * y / (H - 1) - 1
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -35,6 +35,15 @@ te::Tensors compute(const AffineGridAttrs& a, const te::Tensors& in, const Type&
   })};
 }
 
+// The grid is linear in data: in column k of both rows at once, its grid of a matrix with ones there.
+ir::Exprs gradient(const AffineGridAttrs& a, const Adjoint& of) {
+  Tensor columns = Tensor::full({3, 2, 3}, dtype_of(of.output->type), 0);
+  for (int64_t k = 0; k < 3; ++k)
+    for (int64_t row = 0; row < 2; ++row) columns.set((k * 2 + row) * 3 + k, 1);
+  const ir::Expr grids = grad::call("image.affine_grid", {ir::constant(columns)}, {{"target_shape", a.target_shape}});
+  return {grad::call("einsum", {ir::tuple({of.gradient, grids})}, {{"equation", "ndyx,kdyx->ndk"}})};
+}
+
 }  // namespace
 
 OpDef image_affine_grid() {
@@ -45,6 +54,7 @@ OpDef image_affine_grid() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "F.affine_grid(data, [len(data), 1, *output_shape[2:]], align_corners=True).movedim(3, 1)",
        .examples = {{.inputs = {"(2, 2, 3)"}, .attrs = "target_shape=[4, 5]", .symbolic = {"(n, 2, 3)"}},
                     {.inputs = {"(1, 2, 3)"}, .attrs = "target_shape=[2, 16]"}},

@@ -3,7 +3,9 @@
 // the middles of the first and the last element with align_corners, and their outer edges without.
 //
 // Outside of data, by padding_mode: zeros; or the nearest element of the border; or data reflected at its ends.
-#include "relay/op/common.h"
+#include <algorithm>
+
+#include "relay/op/nn/conv.h"
 
 namespace relay::ops {
 namespace {
@@ -174,6 +176,99 @@ std::vector<Example> examples() {
   return out;
 }
 
+// The definition, of places of element type `like`: as inside().
+ir::Expr defined_inside(const GridSampleAttrs& a, const ir::Expr& place, int64_t extent, const ir::Expr& like) {
+  auto n = [&](double value) { return grad::number(value, like); };
+  if (a.padding_mode == "zeros") return place;
+  ir::Expr reflected = place;
+  if (a.padding_mode == "reflection") {
+    const double low = a.align_corners ? 0 : -0.5, span = static_cast<double>(a.align_corners ? extent - 1 : extent);
+    const ir::Expr phase = grad::call("floor_mod", {grad::minus(place, n(low)), n(std::max(2 * span, 1.0))});
+    reflected = grad::minus(n(low + span), grad::call("abs", {grad::minus(phase, n(span))}));
+  }
+  return grad::call("maximum", {grad::call("minimum", {reflected, n(static_cast<double>(extent - 1))}), n(0)});
+}
+
+// As taps(): places that are whole numbers, and their weights.
+std::vector<std::pair<ir::Expr, ir::Expr>> defined_taps(const GridSampleAttrs& a, const ir::Expr& given, int64_t extent,
+                                                        const ir::Expr& like) {
+  auto n = [&](double value) { return grad::number(value, like); };
+  if (a.method == "bicubic") {
+    const ir::Expr first = grad::call("floor", {given}), t = grad::minus(given, first), s = grad::minus(n(1), t);
+    // c0 + d * (c1 + d * (c2 + d * c3))
+    auto cubic = [&](const ir::Expr& d, double c0, double c1, double c2, double c3) {
+      ir::Expr sum = n(c3);
+      for (double c : {c2, c1, c0}) sum = grad::plus(grad::times(sum, d), n(c));
+      return sum;
+    };
+    auto near = [&](const ir::Expr& d) { return cubic(d, 1, 0, -2.25, 1.25); };
+    auto far = [&](const ir::Expr& d) { return cubic(grad::plus(d, n(1)), 3, -6, 3.75, -0.75); };
+    std::vector<std::pair<ir::Expr, ir::Expr>> out = {{grad::minus(first, n(1)), far(t)},
+                                                      {first, near(t)},
+                                                      {grad::plus(first, n(1)), near(s)},
+                                                      {grad::plus(first, n(2)), far(s)}};
+    for (auto& [place, weight] : out) place = defined_inside(a, place, extent, like);
+    return out;
+  }
+  const ir::Expr place = defined_inside(a, given, extent, like);
+  if (a.method == "nearest") return {{grad::call("round", {place}), n(1)}};
+  const ir::Expr first = grad::call("floor", {place}), t = grad::minus(place, first);
+  return {{first, grad::minus(n(1), t)}, {grad::plus(first, n(1)), t}};
+}
+
+// Elements taken from the flattened data, (N, places, C), at the corners around each place, times their weights. Null
+// where the extents of the sampled axes are not numbers.
+ir::Expr definition(const GridSampleAttrs& a, const ir::Exprs& in) {
+  const ir::Expr &data = in[0], &grid = in[1];
+  const std::string axes = sampled_axes(a), channels_last = "N" + axes + "C";
+  auto n = [&](double value) { return grad::number(value, grid); };
+  struct Corner {
+    ir::Expr index, weight;  // (N, H', W'): in the flattened data, int64, and floats of the grid's type
+  };
+  std::vector<Corner> corners(1);
+  ir::Expr flat = nn::in_order(data, a.layout, channels_last);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const Dim& size = grad::tensor(data).shape[a.layout.find(axes[d])];
+    if (!scalar::is_int(size)) return nullptr;
+    const int64_t extent = size->ivalue, coordinate = static_cast<int64_t>(axes.size() - 1 - d);
+    const ir::Expr column = grad::call("strided_slice", {grid},
+                                       {{"begin", Ints{coordinate}}, {"end", Ints{coordinate + 1}}, {"axes", Ints{1}}});
+    const ir::Expr from_start = grad::plus(grad::call("squeeze", {column}, {{"axis", Ints{1}}}), n(1));
+    const double scale = 0.5 * static_cast<double>(a.align_corners ? extent - 1 : extent);
+    const ir::Expr place = grad::minus(grad::times(from_start, n(scale)), n(a.align_corners ? 0 : 0.5));
+    const ir::Expr last = n(static_cast<double>(extent - 1));
+    std::vector<Corner> longer;
+    for (const auto& [at, weight] : defined_taps(a, place, extent, grid)) {
+      const ir::Expr held = grad::call("maximum", {grad::call("minimum", {at, last}), n(0)});
+      const ir::Expr within =
+          grad::call("cast", {grad::call("equal", {held, at})}, {{"dtype", grad::tensor(grid).dtype}});
+      const ir::Expr index = grad::call("cast", {held}, {{"dtype", DType::int64()}}),
+                     counted = grad::times(weight, within);
+      for (const Corner& c : corners)
+        longer.push_back(
+            c.index ? Corner{grad::plus(grad::times(c.index, ir::constant(static_cast<double>(extent), DType::int64())),
+                                        index),
+                             grad::times(c.weight, counted)}
+                    : Corner{index, counted});
+    }
+    corners = std::move(longer);
+    if (d > 0) {
+      Ints merged = {0, -3};
+      merged.insert(merged.end(), axes.size() - d, 0);
+      flat = grad::call("reshape", {flat}, {{"newshape", merged}});
+    }
+  }
+  ir::Expr sum;
+  for (const Corner& c : corners) {
+    const ir::Expr values = grad::call("take", {flat, c.index}, {{"axis", int64_t{1}}, {"batch_dims", int64_t{1}}});
+    const ir::Expr weight =
+        grad::call("expand_dims", {grad::converted_as(c.weight, grid, data)}, {{"axis", int64_t{-1}}});
+    const ir::Expr part = grad::times(values, weight);
+    sum = sum ? grad::plus(sum, part) : part;
+  }
+  return nn::in_order(sum, channels_last, a.layout);
+}
+
 }  // namespace
 
 OpDef image_grid_sample() {
@@ -185,6 +280,7 @@ OpDef image_grid_sample() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "order(F.grid_sample(order(data, layout, 'NCDHW' if data.ndim == 5 else 'NCHW'), grid.movedim(1, -1), "
                  "method, padding_mode, align_corners), 'NCDHW' if data.ndim == 5 else 'NCHW', layout)",
        .examples = examples(),

@@ -188,6 +188,28 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   });
 }
 
+ir::Exprs resize_gradient(const Resize& r, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  const Dims &in = grad::tensor(data).shape, &out = grad::tensor(of.output).shape;
+  const std::vector<size_t> axes = resized_axes(r.layout);
+  ir::Expr dx = grad::converted_as(of.gradient, of.output, data);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const Dim &from = in[axes[d]], &to = out[axes[d]];
+    if (!scalar::is_int(from) || !scalar::is_int(to)) return {};
+    AttrValues attrs = {{"size", Ints{to->ivalue}},
+                        {"method", r.method},
+                        {"coordinate_transformation_mode", r.coordinates},
+                        {"rounding_method", r.rounding},
+                        {"cubic_alpha", r.cubic_alpha},
+                        {"cubic_exclude", int64_t{r.cubic_exclude}}};
+    if (!r.roi.empty()) attrs.push_back({"roi", ir::Floats{r.roi[d], r.roi[d + axes.size()]}});
+    const ir::Expr rows = grad::call("expand_dims", {grad::unit_matrix(from->ivalue, data)}, {{"axis", int64_t{0}}});
+    const ir::Expr matrix = grad::call("squeeze", {grad::call("image.resize1d", {rows}, attrs)}, {{"axis", Ints{0}}});
+    dx = grad::contracted(dx, grad::rank(data), static_cast<int64_t>(axes[d]), matrix);
+  }
+  return {dx};
+}
+
 Result<Type> infer_resize(size_t axes, const ResizeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The layout is an order of NC and the axes that are resized, and data has an axis for each letter.

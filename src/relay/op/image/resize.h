@@ -5,7 +5,7 @@
 //   ((2 * x + 1) * in - out) / (2 * out)
 #pragma once
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::op::image {
 
@@ -24,6 +24,9 @@ struct Resize {
 std::vector<size_t> resized_axes(const std::string& layout);
 // Constraint `number`: the words are known ones.
 Status check(const char* number, const Resize& r);
+// What `data` is resized by along each axis is linear in it: the gradient takes the matrix of each, whose rows are
+// resized rows of the unit matrix. Nothing where extents of the axes are not numbers.
+ir::Exprs resize_gradient(const Resize& r, const Adjoint& of);
 te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, const Resize& r);
 
 struct ResizeAttrs {
@@ -76,6 +79,7 @@ OpSpec<ResizeOf<axes>> resize_spec(const char* name, const char* doc, const char
   spec.compute = [](const ResizeOf<axes>& a, const te::Tensors& in, const Type& out) {
     return te::Tensors{resized(format("resize{}d", axes).c_str(), in[0], out, options(a))};
   };
+  spec.gradient = [](const ResizeOf<axes>& a, const Adjoint& of) { return resize_gradient(options(a), of); };
   spec.oracle = resize_oracle(axes);
   return spec;
 }

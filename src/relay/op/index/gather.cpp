@@ -110,7 +110,13 @@ ir::Exprs gradient(const GatherAttrs& a, const Adjoint& of) {
 }
 
 ir::Exprs gradient_nd(const GatherNDAttrs& a, const Adjoint& of) {
-  if (a.batch_dims != 0) return {};
+  if (a.batch_dims != 0) {
+    const ir::Expr& data = of.inputs[0];
+    AttrValues attrs = {{"batch_dims", a.batch_dims}};
+    if (a.index_rank) attrs.push_back({"index_rank", *a.index_rank});
+    const ir::Expr sources = grad::call("gather_nd", {grad::numbers(data), of.inputs[1]}, attrs);
+    return {grad::scattered(of.gradient, sources, data), nullptr};
+  }
   return {grad::call("scatter_nd", {grad::zeros_like(of.inputs[0]), of.inputs[1], of.gradient}, {{"mode", "add"}}),
           nullptr};
 }

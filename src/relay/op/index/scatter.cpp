@@ -211,10 +211,6 @@ te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Typ
 
 // What is added flows to data and updates. What is replaced flows to updates alone, to the last one of a place: the
 // updates' numbers are scattered and gathered too, and those that come back are of updates that lasted.
-ir::Expr numbers(const ir::Expr& updates) {
-  const ir::Expr ones = grad::call("cast", {grad::call("ones_like", {updates})}, {{"dtype", DType::int64()}});
-  return grad::shaped_as(grad::call("cumsum", {ones}), updates);
-}
 ir::Expr as_integers(const ir::Expr& data) {
   return grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}});
 }
@@ -228,7 +224,7 @@ ir::Exprs gradient(const ScatterElementsAttrs& a, const Adjoint& of) {
   const AttrValues along = {{"axis", a.axis}};
   const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], came = grad::call("gather", {dy, indices}, along);
   if (a.reduction == "add") return {dy, nullptr, came};
-  const ir::Expr ids = numbers(updates),
+  const ir::Expr ids = grad::numbers(updates),
                  last = grad::call("scatter_elements", {as_integers(data), indices, ids}, along);
   return {grad::call("scatter_elements", {dy, indices, grad::zeros_like(updates)}, along), nullptr,
           where_lasted(ids, grad::call("gather", {last, indices}, along), came)};
@@ -239,7 +235,7 @@ ir::Exprs gradient_nd(const ScatterNDAttrs& a, const Adjoint& of) {
   if (a.mode != "add" && a.mode != "update") return {};
   const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], came = grad::call("gather_nd", {dy, indices});
   if (a.mode == "add") return {dy, nullptr, came};
-  const ir::Expr ids = numbers(updates), last = grad::call("scatter_nd", {as_integers(data), indices, ids});
+  const ir::Expr ids = grad::numbers(updates), last = grad::call("scatter_nd", {as_integers(data), indices, ids});
   return {grad::call("scatter_nd", {dy, indices, grad::zeros_like(updates)}), nullptr,
           where_lasted(ids, grad::call("gather_nd", {last, indices}), came)};
 }

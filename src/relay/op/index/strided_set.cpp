@@ -2,7 +2,7 @@
 //
 // As in Python, negative begins and ends count from the end and are cut to data. Begin, end and strides are tensors:
 // which elements are replaced is found when the program runs; what v has more than the slice is not used.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -54,6 +54,17 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) {
   })};
 }
 
+// What is replaced flows to v, the rest to data. The numbers of v's elements, set into zeros, say where they went.
+ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &v = of.inputs[1];
+  auto set = [&](const ir::Expr& into, const ir::Expr& values) {
+    return grad::call("strided_set", {into, values, of.inputs[2], of.inputs[3], of.inputs[4]});
+  };
+  const ir::Expr nowhere = grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}});
+  return {set(of.gradient, grad::zeros_like(v)), grad::scattered(of.gradient, set(nowhere, grad::numbers(v)), v),
+          nullptr, nullptr, nullptr};
+}
+
 }  // namespace
 
 OpDef strided_set() {
@@ -68,6 +79,7 @@ OpDef strided_set() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "strided_set(data, v, begin, end, strides)",
        .examples = {{.inputs = {"(6, 5)", "(6, 5)", "(1,) int64", "(1,) int64", "(1,) int64"},
                      .symbolic = {"(n, 5)", "(n, 5)", "(1,) int64", "(1,) int64", "(1,) int64"},

@@ -100,7 +100,11 @@ ir::Expr elements_of(const ir::Expr& data) {
 // Each slice of dy is added to the one of data that it came from.
 ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
-  if (a.batch_dims != 0) return {};
+  if (a.batch_dims != 0) {
+    const ir::Expr sources = grad::call("take", {grad::numbers(data), of.inputs[1]},
+                                        {{"batch_dims", a.batch_dims}, {"axis", *a.axis}, {"mode", a.mode}});
+    return {grad::scattered(of.gradient, sources, data), nullptr};
+  }
   const int64_t rank = a.axis ? grad::rank(data) : 1, axis = a.axis ? positive_axis(*a.axis, rank) : 0,
                 places = grad::rank(of.inputs[1]);
   ir::Expr indices = of.inputs[1];

@@ -1,5 +1,7 @@
 #include "relay/op/nn/adaptive_pool.h"
 
+#include <algorithm>
+
 namespace relay::op::nn {
 
 Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const Types& in, bool mean) {
@@ -72,6 +74,60 @@ te::Tensors compute_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const
     for (size_t d = 0; d < axes; ++d) count = count * windows[d].size(i[at.out_s[d]]);
     return cast(data->dtype, divide((*t)(i), cast(dtype, scalar::simplify(count))));
   })};
+}
+
+namespace {
+
+// Along `axis`, from `in` elements to `out`: the place of tap r of each window, the last of its places where it has
+// fewer. For the definition.
+ir::Expr window_maxima(const ir::Expr& data, int64_t axis, int64_t in, int64_t out) {
+  const int64_t largest = (in + out - 1) / out + 1;
+  Ints places;
+  for (int64_t p = 0; p < out; ++p)
+    for (int64_t r = 0; r < largest; ++r)
+      places.push_back(std::min(p * in / out + r, ((p + 1) * in + out - 1) / out - 1));
+  const ir::Expr taps = ir::constant(Tensor::from_ints({out, largest}, DType::int64(), places));
+  return grad::call("max", {grad::call("take", {data, taps}, {{"axis", axis}})}, {{"axis", Ints{axis + 1}}});
+}
+
+// The mean over each window as a matrix, (out, in).
+ir::Expr window_means(const ir::Expr& data, int64_t in, int64_t out) {
+  Tensor matrix = Tensor::full({out, in}, grad::tensor(data).dtype, 0);
+  for (int64_t p = 0; p < out; ++p) {
+    const int64_t begin = p * in / out, end = ((p + 1) * in + out - 1) / out;
+    for (int64_t i = begin; i < end; ++i) matrix.set(p * in + i, 1.0 / static_cast<double>(end - begin));
+  }
+  return ir::constant(std::move(matrix));
+}
+
+}  // namespace
+
+ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const ir::Exprs& in, bool mean) {
+  const Dims& shape = grad::tensor(in[0]).shape;
+  const std::string& out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
+  const std::string letters = window_letters(axes);
+  const int64_t rank = static_cast<int64_t>(axes) + 2;
+  Ints extents, places, at;
+  bool alike = true;
+  for (size_t d = 0; d < axes; ++d) {
+    at.push_back(static_cast<int64_t>(a.layout.find(letters[d])));
+    const Dim& extent = shape[static_cast<size_t>(at[d])];
+    if (!scalar::is_int(extent)) return nullptr;
+    extents.push_back(extent->ivalue);
+    places.push_back(a.output_size.empty() ? extent->ivalue : per_axis(a.output_size, axes)[d]);
+    alike = alike && extents[d] % places[d] == 0;
+  }
+  if (alike) {
+    Ints window;
+    for (size_t d = 0; d < axes; ++d) window.push_back(extents[d] / places[d]);
+    return grad::call(format("nn.{}_pool{}d", mean ? "avg" : "max", axes), {in[0]},
+                      {{"pool_size", window}, {"strides", window}, {"layout", a.layout}, {"out_layout", out_layout}});
+  }
+  ir::Expr value = in[0];
+  for (size_t d = 0; d < axes; ++d)
+    value = mean ? grad::contracted(value, rank, at[d], window_means(in[0], extents[d], places[d]))
+                 : window_maxima(value, at[d], extents[d], places[d]);
+  return in_order(value, a.layout, out_layout);
 }
 
 std::string adaptive_pool_oracle(size_t axes, bool mean) {

@@ -29,6 +29,9 @@ struct AdaptivePoolOf : AdaptivePoolAttrs {
 Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const Types& in, bool mean);
 te::Tensors compute_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const te::Tensors& in, const Type& out,
                                   bool mean);
+// A pool with windows side by side where they are alike; else means are products with matrices, and maxima those of the
+// elements that each window has, one axis after another. Null where extents must be numbers and are not.
+ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const ir::Exprs& in, bool mean);
 std::string adaptive_pool_oracle(size_t axes, bool mean);
 
 // Everything but examples and rejects.
@@ -44,6 +47,7 @@ OpSpec<AdaptivePoolOf<axes>> adaptive_pool_spec(bool mean) {
   spec.compute = [mean](const Attrs& a, const te::Tensors& in, const Type& out) {
     return compute_adaptive_pool(axes, a, in, out, mean);
   };
+  spec.definition = [mean](const Attrs& a, const ir::Exprs& in) { return adaptive_pool_definition(axes, a, in, mean); };
   spec.oracle = adaptive_pool_oracle(axes, mean);
   return spec;
 }

@@ -146,21 +146,41 @@ ir::Expr without_row(ir::Expr tensor, const std::string& layout) {
   return grad::call("squeeze", {std::move(tensor)}, {{"axis", Ints{static_cast<int64_t>(layout.find('W'))}}});
 }
 
-namespace {
-
-// The gradient of a three-dimensional convolution's weight, itself one: of data, channels and batch exchanged, with dy
-// as the weight and strides and dilation exchanged. Where the last rows of data were not read it is too long.
-ir::Expr weight_gradient_3d(const ConvAttrs& a, const ir::Expr& x, const ir::Expr& w, const ir::Expr& dy) {
-  const Ints exchanged = {1, 0, 2, 3, 4}, strides = per_axis(a.strides, 3), dilation = per_axis(a.dilation, 3);
-  auto turned = [&](const ir::Expr& t) { return grad::call("transpose", {t}, {{"axes", exchanged}}); };
-  const ir::Expr sum = grad::call("nn.conv3d", {turned(x), turned(dy)},
-                                  {{"strides", dilation}, {"dilation", strides}, {"padding", a.padding}});
-  Ints begin(3, 0), end;
-  for (size_t d = 2; d < 5; ++d) end.push_back(grad::tensor(w).shape[d]->ivalue);
-  return turned(grad::call("strided_slice", {sum}, {{"begin", begin}, {"end", end}, {"axes", Ints{2, 3, 4}}}));
+ir::Expr in_order(const ir::Expr& tensor, const std::string& from, const std::string& to) {
+  Ints order;
+  for (char letter : to) order.push_back(static_cast<int64_t>(from.find(letter)));
+  return from == to ? tensor : grad::call("transpose", {tensor}, {{"axes", order}});
 }
 
-}  // namespace
+// Of three axes it is itself a convolution: of data, channels and batch exchanged, with dy as the weight and strides
+// and dilation exchanged. Of data's channels each group takes its own, (C, N) being (C / groups, groups * N) then.
+// Where the last rows of data were not read it is too long.
+ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& data, const ir::Expr& dy,
+                              const Ints& extents) {
+  const std::string& out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
+  if (axes == 2)
+    return grad::call("nn.conv2d_backward_weight", {dy, data},
+                      {{"strides", a.strides},
+                       {"padding", a.padding},
+                       {"dilation", a.dilation},
+                       {"groups", a.groups},
+                       {"kernel_size", extents},
+                       {"data_layout", out_layout},
+                       {"kernel_layout", a.data_layout},
+                       {"out_layout", a.kernel_layout}});
+  ir::Expr turned = in_order(data, a.data_layout, "CNDHW");
+  if (a.groups > 1) {
+    const ir::Expr groups = grad::call("reshape", {turned}, {{"newshape", Ints{-4, a.groups, -1, 0, 0, 0, 0}}});
+    turned = grad::call("reshape", {grad::call("transpose", {groups}, {{"axes", Ints{1, 0, 2, 3, 4, 5}}})},
+                        {{"newshape", Ints{0, -3, 0, 0, 0}}});
+  }
+  const ir::Expr sum =
+      grad::call("nn.conv3d", {turned, in_order(dy, out_layout, "CNDHW")},
+                 {{"strides", a.dilation}, {"dilation", a.strides}, {"padding", a.padding}, {"groups", a.groups}});
+  const ir::Expr cut =
+      grad::call("strided_slice", {sum}, {{"begin", Ints(3, 0)}, {"end", extents}, {"axes", Ints{2, 3, 4}}});
+  return in_order(cut, "IODHW", a.kernel_layout);
+}
 
 ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
   const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
@@ -182,22 +202,16 @@ ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
   const std::string out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
   std::string transposed_kernel = a.kernel_layout;  // what was the output is the input
   std::swap(transposed_kernel[at.o], transposed_kernel[at.i]);
-  const AttrValues window = {{"strides", strides}, {"padding", pad}, {"dilation", dilation}, {"groups", a.groups}};
-  AttrValues of_data = window, of_weight = window;
-  of_data.insert(of_data.end(), {{"output_padding", behind},
-                                 {"data_layout", out_layout},
-                                 {"kernel_layout", transposed_kernel},
-                                 {"out_layout", a.data_layout}});
-  const ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose", {dy, w}, of_data);
-  if (axes == 3) {
-    if (a.groups != 1 || out_layout != "NCDHW" || a.data_layout != "NCDHW" || a.kernel_layout != "OIDHW") return {};
-    return {dx, weight_gradient_3d(a, x, w, dy)};
-  }
-  of_weight.insert(of_weight.end(), {{"kernel_size", extents},
-                                     {"data_layout", out_layout},
-                                     {"kernel_layout", a.data_layout},
-                                     {"out_layout", a.kernel_layout}});
-  return {dx, grad::call("nn.conv2d_backward_weight", {dy, x}, of_weight)};
+  const AttrValues of_data = {{"strides", strides},
+                              {"padding", pad},
+                              {"dilation", dilation},
+                              {"groups", a.groups},
+                              {"output_padding", behind},
+                              {"data_layout", out_layout},
+                              {"kernel_layout", transposed_kernel},
+                              {"out_layout", a.data_layout}};
+  return {grad::call(axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose", {dy, w}, of_data),
+          conv_weight_gradient(axes, a, x, dy, extents)};
 }
 
 }  // namespace relay::op::nn

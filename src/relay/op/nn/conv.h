@@ -56,6 +56,12 @@ struct ConvOf : ConvAttrs {
 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out);
+// The gradient of a convolution's weight from data and that of the result, `dy`; of two or three axes. The layouts and
+// groups are those of the convolution, `extents` those of its kernel.
+ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& data, const ir::Expr& dy,
+                              const Ints& extents);
+// `tensor` with its axes, which have the letters `from`, in the order `to`.
+ir::Expr in_order(const ir::Expr& tensor, const std::string& from, const std::string& to);
 // Of two or three axes; nothing where sizes that must be numbers are not known.
 ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of);
 // What moves along W only, as what moves along H and W over a single row: layouts with H in front of W, tensors with

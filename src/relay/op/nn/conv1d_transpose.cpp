@@ -2,10 +2,30 @@
 #include "relay/op/nn/conv_transpose.h"
 
 namespace relay::ops {
+namespace {
+
+// A two-dimensional one of a single row.
+ir::Expr definition(const nn::ConvTransposeOf<1>& a, const ir::Exprs& in) {
+  const Ints pad = padding_sides(a.padding, 1);
+  op::AttrValues attrs = {{"strides", Ints{1, per_axis(a.strides, 1)[0]}},
+                          {"dilation", Ints{1, per_axis(a.dilation, 1)[0]}},
+                          {"padding", Ints{0, pad[0], 0, pad[1]}},
+                          {"output_padding", Ints{0, per_axis(a.output_padding, 1)[0]}},
+                          {"groups", a.groups},
+                          {"data_layout", nn::with_row(a.data_layout)},
+                          {"kernel_layout", nn::with_row(a.kernel_layout)},
+                          {"out_layout", nn::with_row(a.out_layout)}};
+  if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
+  const ir::Expr row =
+      grad::call("nn.conv2d_transpose", {nn::as_row(in[0], a.data_layout), nn::as_row(in[1], a.kernel_layout)}, attrs);
+  return nn::without_row(row, a.out_layout.empty() ? a.data_layout : a.out_layout);
+}
+
+}  // namespace
 
 OpDef nn_conv1d_transpose() {
   op::OpSpec<nn::ConvTransposeOf<1>> spec = nn::conv_transpose_spec<1>();
-  spec.name = "nn.conv1d_transpose";
+  spec.name = "nn.conv1d_transpose", spec.definition = definition;
   spec.doc = "One-dimensional transposed convolution of data with weight.";
   spec.examples = {
       {.inputs = {"(1, 3, 6)", "(3, 4, 3)"}, .symbolic = {"(n, 3, w)", "(3, 4, 3)"}},

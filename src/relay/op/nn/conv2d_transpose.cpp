@@ -2,37 +2,9 @@
 #include "relay/op/nn/conv_transpose.h"
 
 namespace relay::ops {
-namespace {
-
-// It is the gradient of a convolution; its own is that convolution, and the weight's is that of its weight.
-ir::Exprs gradient(const nn::ConvTransposeOf<2>& a, const Adjoint& of) {
-  const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
-  std::string kernel_layout = a.kernel_layout;
-  std::swap(kernel_layout[kernel_layout.find('I')], kernel_layout[kernel_layout.find('O')]);
-  const std::string out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
-  op::AttrValues of_data = {
-      {"strides", a.strides}, {"padding", a.padding}, {"dilation", a.dilation}, {"groups", a.groups}};
-  Ints extents;
-  for (char letter : {'H', 'W'}) {
-    const Dim& k = grad::tensor(w).shape[a.kernel_layout.find(letter)];
-    if (!scalar::is_int(k)) return {};
-    extents.push_back(k->ivalue);
-  }
-  op::AttrValues of_weight = of_data;
-  of_data.insert(of_data.end(),
-                 {{"data_layout", out_layout}, {"kernel_layout", kernel_layout}, {"out_layout", a.data_layout}});
-  of_weight.insert(of_weight.end(), {{"kernel_size", extents},
-                                     {"data_layout", a.data_layout},
-                                     {"kernel_layout", out_layout},
-                                     {"out_layout", kernel_layout}});
-  return {grad::call("nn.conv2d", {dy, w}, of_data), grad::call("nn.conv2d_backward_weight", {x, dy}, of_weight)};
-}
-
-}  // namespace
-
 OpDef nn_conv2d_transpose() {
   op::OpSpec<nn::ConvTransposeOf<2>> spec = nn::conv_transpose_spec<2>();
-  spec.name = "nn.conv2d_transpose", spec.gradient = gradient;
+  spec.name = "nn.conv2d_transpose";
   spec.doc = "Two-dimensional transposed convolution of data with weight.";
   spec.examples = {
       {.inputs = {"(1, 3, 5, 6)", "(3, 4, 3, 3)"}, .symbolic = {"(n, 3, h, w)", "(3, 4, 3, 3)"}},

@@ -109,6 +109,32 @@ te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, con
   return {converted(sum, dtype_of(out))};
 }
 
+// It is the gradient of a convolution; its own is that convolution, and the weight's is that of its weight.
+ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, const Adjoint& of) {
+  const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
+  Ints extents;
+  for (char letter : window_letters(axes)) {
+    const Dim& k = grad::tensor(w).shape[a.kernel_layout.find(letter)];
+    if (!scalar::is_int(k)) return {};
+    extents.push_back(k->ivalue);
+  }
+  ConvAttrs back;  // from the result to data
+  back.strides = per_axis(a.strides, axes), back.dilation = per_axis(a.dilation, axes);
+  back.padding = padding_sides(a.padding, axes), back.groups = a.groups;
+  back.data_layout = a.out_layout.empty() ? a.data_layout : a.out_layout, back.out_layout = a.data_layout;
+  back.kernel_layout = a.kernel_layout;
+  std::swap(back.kernel_layout[a.kernel_layout.find('I')], back.kernel_layout[a.kernel_layout.find('O')]);
+  const ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d" : "nn.conv3d", {dy, w},
+                                 {{"strides", back.strides},
+                                  {"padding", back.padding},
+                                  {"dilation", back.dilation},
+                                  {"groups", back.groups},
+                                  {"data_layout", back.data_layout},
+                                  {"kernel_layout", back.kernel_layout},
+                                  {"out_layout", back.out_layout}});
+  return {dx, conv_weight_gradient(axes, back, dy, x, extents)};
+}
+
 // torch cuts both sides alike, so nothing is cut there.
 std::string conv_transpose_oracle(size_t axes) {
   return format(R"(

@@ -44,6 +44,8 @@ struct ConvTransposeOf : ConvTransposeAttrs {
 
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in);
 te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const te::Tensors& in, const Type& out);
+// Of two or three axes; nothing where the kernel's extents are not numbers.
+ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, const Adjoint& of);
 // The expected value, for OpSpec::oracle.
 std::string conv_transpose_oracle(size_t axes);
 
@@ -62,6 +64,7 @@ OpSpec<ConvTransposeOf<axes>> conv_transpose_spec() {
   spec.compute = [](const Attrs& a, const te::Tensors& in, const Type& out) {
     return compute_conv_transpose(axes, a, in, out);
   };
+  if (axes > 1) spec.gradient = [](const Attrs& a, const Adjoint& of) { return conv_transpose_gradient(axes, a, of); };
   spec.oracle = conv_transpose_oracle(axes);
   return spec;
 }

@@ -1,5 +1,5 @@
 // nn.lrn: out[.., c, ..] = data[.., c, ..] / (bias + alpha / size * sum(k) data[.., c + k - size / 2, ..]^2) ^ beta
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -48,6 +48,28 @@ te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
   })};
 }
 
+// The window's mean is that of a pool along rows of channels, whose number is known.
+ir::Expr definition(const LRNAttrs& a, const ir::Exprs& in) {
+  const ir::Expr& data = in[0];
+  const int64_t rank = grad::rank(data), axis = positive_axis(a.axis, rank);
+  const Dim& channels = grad::tensor(data).shape[static_cast<size_t>(axis)];
+  if (!scalar::is_int(channels)) return nullptr;
+  Ints order, back;  // the channels last; they are of the others' axes
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d != axis) order.push_back(d);
+    back.push_back(d == axis ? rank - 1 : d < axis ? d : d - 1);
+  }
+  order.push_back(axis);
+  const ir::Expr last = grad::call("transpose", {grad::times(data, data)}, {{"axes", order}});
+  const ir::Expr rows = grad::call("reshape", {last}, {{"newshape", Ints{-1, 1, channels->ivalue}}});
+  const ir::Expr means = grad::call(
+      "nn.avg_pool1d", {rows},
+      {{"pool_size", Ints{a.size}}, {"padding", Ints{a.size / 2, (a.size - 1) / 2}}, {"count_include_pad", true}});
+  const ir::Expr placed = grad::call("transpose", {grad::shaped_as(means, last)}, {{"axes", back}});
+  const ir::Expr base = grad::plus(grad::number(a.bias, data), grad::times(placed, grad::number(a.alpha, data)));
+  return grad::over(data, grad::call("power", {base, grad::number(a.beta, data)}));
+}
+
 }  // namespace
 
 OpDef nn_lrn() {
@@ -58,6 +80,7 @@ OpDef nn_lrn() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "F.local_response_norm(data.movedim(axis, 1), size, alpha, beta, bias).movedim(1, axis)",
        .examples = {{.inputs = {"(1, 7, 3, 4)"}, .symbolic = {"(n, 7, h, w)"}},
                     {.inputs = {"(1, 3, 4, 6)"}, .attrs = "size=3, axis=3, bias=1f, alpha=0.5f, beta=0.5f"},

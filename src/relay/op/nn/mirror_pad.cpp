@@ -2,7 +2,7 @@
 // last element, with "SYMMETRIC" at its borders, so that these elements stand there twice
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -54,6 +54,13 @@ te::Tensors compute(const MirrorPadAttrs& a, const te::Tensors& in, const Type& 
   })};
 }
 
+ir::Exprs gradient(const MirrorPadAttrs& a, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  const ir::Expr sources =
+      grad::call("nn.mirror_pad", {grad::numbers(data)}, {{"mode", a.mode}, {"pad_width", a.pad_width}});
+  return {grad::scattered(of.gradient, sources, data)};
+}
+
 }  // namespace
 
 OpDef nn_mirror_pad() {
@@ -64,6 +71,7 @@ OpDef nn_mirror_pad() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.as_tensor(np.pad(data.numpy(), pad_width, mode.lower()))",
        .examples = {{.inputs = {"(3, 4)"}, .attrs = "pad_width=[[3, 2], [0, 3]]", .symbolic = {"(n, m)"}},
                     {.inputs = {"(2, 5, 4)"},

@@ -119,15 +119,29 @@ te::Tensors compute_dynamic(const DynPadAttrs& a, const te::Tensors& in, const T
   })};
 }
 
-// What lies inside; the value gets what lies around.
+// What lies inside; the value gets what lies around. What repeats data flows to where it came from.
 ir::Exprs gradient(const PadAttrs& a, const Adjoint& of) {
-  if (a.pad_mode != "constant") return {};
+  if (a.pad_mode != "constant") {
+    const ir::Expr& data = of.inputs[0];
+    const ir::Expr sources = grad::call("nn.pad", {grad::numbers(data), ir::constant(0, DType::int64())},
+                                        {{"pad_width", a.pad_width}, {"pad_mode", a.pad_mode}});
+    return {grad::scattered(of.gradient, sources, data), nullptr};
+  }
   IntLists inside;
   for (const Ints& width : a.pad_width) inside.push_back({-width[0], -width[1]});
   const ir::Expr &dy = of.gradient, &value = of.inputs[1];
   const ir::Expr dx = grad::call("nn.pad", {dy, grad::number(0, of.inputs[0])}, {{"pad_width", inside}});
   const ir::Expr around = grad::minus(grad::call("sum", {dy}), grad::call("sum", {dx}));
   return {dx, grad::rank(value) == 0 ? around : grad::shaped_as(around, value)};
+}
+
+ir::Exprs dynamic_gradient(const DynPadAttrs& a, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &dy = of.gradient;
+  const ir::Expr sources = grad::call(
+      "dyn.nn.pad", {grad::numbers(data), of.inputs[1], ir::constant(0, DType::int64())}, {{"pad_mode", a.pad_mode}});
+  const ir::Expr dx = grad::scattered(dy, sources, data);
+  if (a.pad_mode != "constant") return {dx, nullptr, nullptr};
+  return {dx, nullptr, grad::minus(grad::call("sum", {dy}), grad::call("sum", {dx}))};
 }
 
 }  // namespace
@@ -175,6 +189,7 @@ OpDef dyn_nn_pad() {
        .infer = infer_dynamic,
        .compute = compute_dynamic,
        .shape = dynamic_shape,
+       .gradient = dynamic_gradient,
        .oracle = "pad(data, pad_width.tolist(), pad_mode, pad_val)",
        .examples = {{.inputs = {"(3, 4)", "(2, 2) int64", "()"}, .low = 0, .high = 3},
                     {.inputs = {"(4, 5)", "(2, 2) int32", "()"}, .low = -1, .high = 2},

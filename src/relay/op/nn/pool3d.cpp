@@ -25,6 +25,36 @@ std::vector<Example> examples(const std::string& more) {
   return out;
 }
 
+// A pool along H and W of each D, and one along D of what it makes; of a mean both count the taps of their own axes.
+// The first has N and C for one axis, for which one of them must be a number.
+ir::Expr definition(const char* pool2d, const nn::PoolAttrs& a, const ir::Exprs& in, const op::AttrValues& more) {
+  const Ints k = per_axis(a.pool_size, 3), strides = per_axis(a.strides, 3), dilation = per_axis(a.dilation, 3),
+             pad = padding_sides(a.padding, 3);
+  const Dims& shape = grad::tensor(in[0]).shape;
+  const Dim &n = shape[a.layout.find('N')], &c = shape[a.layout.find('C')];
+  if (!scalar::is_int(n) && !scalar::is_int(c)) return nullptr;
+  auto pool = [&](const ir::Expr& data, bool along_d) {
+    auto of = [&](const Ints& v, size_t from, int64_t none) {
+      return along_d ? Ints{v[from], none} : Ints{v[from + 1], v[from + 2]};
+    };
+    const Ints before = of(pad, 0, 0), after = of(pad, 3, 0);
+    op::AttrValues attrs = {{"pool_size", of(k, 0, 1)},
+                            {"strides", of(strides, 0, 1)},
+                            {"dilation", of(dilation, 0, 1)},
+                            {"padding", Ints{before[0], before[1], after[0], after[1]}},
+                            {"layout", along_d ? "NHWC" : "NCHW"},
+                            {"ceil_mode", a.ceil_mode}};
+    attrs.insert(attrs.end(), more.begin(), more.end());
+    return grad::call(pool2d, {data}, attrs);
+  };
+  auto extent = [](const Dim& d) { return scalar::is_int(d) ? d->ivalue : -1; };
+  const ir::Expr images =
+      grad::call("reshape", {nn::in_order(in[0], a.layout, "NCDHW")}, {{"newshape", Ints{-3, 0, 0, 0}}});
+  const ir::Expr pooled = pool(pool(images, false), true);
+  const ir::Expr volumes = grad::call("reshape", {pooled}, {{"newshape", Ints{-4, extent(n), extent(c), 0, 0, 0}}});
+  return nn::in_order(volumes, "NCDHW", a.out_layout.empty() ? a.layout : a.out_layout);
+}
+
 std::vector<Reject> rejects() {
   return {{{"(1, 3, 4, 8, 8)"}, "pool_size=[2], layout=\"NCHW\"", "C1"},
           {{"(3, 4, 8, 8)"}, "pool_size=[2]", "C2"},
@@ -38,12 +68,18 @@ std::vector<Reject> rejects() {
 OpDef nn_max_pool3d() {
   op::OpSpec<nn::MaxPoolOf<3>> spec = nn::max_pool_spec<3>("nn.max_pool3d");
   spec.examples = examples(""), spec.rejects = rejects();
+  spec.definition = [](const nn::MaxPoolOf<3>& a, const ir::Exprs& in) {
+    return definition("nn.max_pool2d", a, in, {});
+  };
   return define<nn::MaxPoolOf<3>>(std::move(spec), "MaxPool3DAttrs");
 }
 
 OpDef nn_avg_pool3d() {
   op::OpSpec<nn::AvgPoolOf<3>> spec = nn::avg_pool_spec<3>("nn.avg_pool3d");
   spec.examples = examples(", count_include_pad=True"), spec.rejects = rejects();
+  spec.definition = [](const nn::AvgPoolOf<3>& a, const ir::Exprs& in) {
+    return definition("nn.avg_pool2d", a, in, {{"count_include_pad", a.count_include_pad}});
+  };
   return define<nn::AvgPoolOf<3>>(std::move(spec), "AvgPool3DAttrs");
 }
 

@@ -223,6 +223,7 @@ OpDef nn_upsampling() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = [](const UpSamplingAttrs& a, const Adjoint& of) { return image::resize_gradient(options(a), of); },
        .oracle = "order(resize(order(data, layout, 'NCHW'), [output_shape[layout.index('H')], "
                  "output_shape[layout.index('W')]],"
                  " {'bilinear': 'linear', 'bicubic': 'cubic'}.get(method, method),"
@@ -252,6 +253,7 @@ OpDef nn_upsampling3d() {
        .infer = infer_3d,
        .compute = [](const UpSampling3DAttrs& a, const te::Tensors& in,
                      const Type& out) { return te::Tensors{image::resized("upsampling3d", in[0], out, options(a))}; },
+       .gradient = [](const UpSampling3DAttrs& a, const Adjoint& of) { return image::resize_gradient(options(a), of); },
        .oracle =
            "order(resize(order(data, layout, 'NCDHW'), [output_shape[layout.index(x)] for x in 'DHW'],"
            " 'linear' if method == 'trilinear' else method, coordinate_transformation_mode, ''), 'NCDHW', layout)",

@@ -6,6 +6,7 @@
 //   dyn.squeeze        data without axes of extent 1
 #include <algorithm>
 
+#include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -168,6 +169,21 @@ te::Tensor squeeze_shape(const NoAttrs&, const te::Tensors& in) {
   return shape_tensor(sizes);
 }
 
+// Where the numbers of data's elements went.
+ir::Exprs tile_gradient(const NoAttrs&, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  return {grad::scattered(of.gradient, grad::call("dyn.tile", {grad::numbers(data), of.inputs[1]}), data), nullptr};
+}
+ir::Exprs slice_gradient(const DynStridedSliceAttrs& a, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  const ir::Expr sources =
+      grad::call("dyn.strided_slice", {grad::numbers(data), of.inputs[1], of.inputs[2], of.inputs[3]},
+                 {{"slice_mode", a.slice_mode}});
+  return {grad::scattered(of.gradient, sources, data), nullptr, nullptr, nullptr};
+}
+// The same elements in the same order.
+ir::Exprs reshaped_gradient(const Adjoint& of) { return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr}; }
+
 }  // namespace
 
 OpDef dyn_tile() {
@@ -178,6 +194,7 @@ OpDef dyn_tile() {
                           .infer = infer_tile,
                           .compute = compute_tile,
                           .shape = tile_shape,
+                          .gradient = tile_gradient,
                           .oracle = "torch.tile(data, tuple(int(n) for n in reps))",
                           .examples = {{.inputs = {"(2, 3)", "(2,) int64"}, .low = 1, .high = 3},
                                        {.inputs = {"(2, 1)", "(3,) int32"}, .low = 1, .high = 3},
@@ -197,6 +214,7 @@ OpDef dyn_strided_slice() {
        .infer = infer_slice,
        .compute = compute_slice,
        .shape = slice_shape,
+       .gradient = slice_gradient,
        .oracle = "sliced(data, [int(n) for n in begin], [int(n) for n in end], [int(n) for n in strides], slice_mode, "
                  "None)",
        .examples = {{.inputs = {"(8, 9)", "(1,) int64", "(1,) int64", "(1,) int64"}, .low = 1, .high = 5},
@@ -222,6 +240,7 @@ OpDef dyn_expand_dims() {
        .compute = [](const DynExpandDimsAttrs&, const te::Tensors& in,
                      const Type& out) { return te::Tensors{shape::reshaped("expand_dims", in[0], shape_of(out))}; },
        .shape = expand_shape,
+       .gradient = [](const DynExpandDimsAttrs&, const Adjoint& of) { return reshaped_gradient(of); },
        .oracle =
            "data.reshape([*data.shape[: (a := int(axis) % (data.ndim + 1))], *[1] * num_newaxis, *data.shape[a:]])",
        .examples = {{.inputs = {"(2, 3)", "() int64"}, .low = 0, .high = 2},
@@ -240,6 +259,7 @@ OpDef dyn_squeeze() {
        .compute = [](const NoAttrs&, const te::Tensors& in,
                      const Type& out) { return te::Tensors{shape::reshaped("squeeze", in[0], shape_of(out))}; },
        .shape = squeeze_shape,
+       .gradient = [](const NoAttrs&, const Adjoint& of) { return reshaped_gradient(of); },
        .oracle = "data.squeeze([int(n) for n in axes])",
        .examples = {{.inputs = {"(2, 1, 3)", "(1,) int64"}, .low = 1, .high = 1},
                     {.inputs = {"(2, 3, 1)", "(1,) int32"}, .low = -1, .high = -1}},

@@ -1,7 +1,7 @@
 // slice_like: the front of data, as long as another tensor along the given axes: out[i] = data[i]
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -41,6 +41,21 @@ te::Tensors compute(const SliceLikeAttrs&, const te::Tensors& in, const Type& ou
   return {te::compute("slice_like", shape_of(out), [&](const Exprs& i) { return (*in[0])(i); })};
 }
 
+// Zeros behind; where it is not known how many, what the numbers of the front say.
+ir::Exprs gradient(const SliceLikeAttrs& a, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &like = of.inputs[1];
+  const Dims &whole = grad::tensor(data).shape, &front = grad::tensor(of.output).shape;
+  IntLists widths;
+  for (size_t d = 0; d < whole.size(); ++d) {
+    const Dim behind = scalar::simplify(whole[d] - front[d]);
+    if (scalar::is_int(behind)) widths.push_back({0, behind->ivalue});
+  }
+  if (widths.size() == whole.size())
+    return {grad::call("nn.pad", {of.gradient, grad::number(0, data)}, {{"pad_width", widths}}), nullptr};
+  const AttrValues attrs = a.axes ? AttrValues{{"axes", *a.axes}} : AttrValues{};
+  return {grad::scattered(of.gradient, grad::call("slice_like", {grad::numbers(data), like}, attrs), data), nullptr};
+}
+
 }  // namespace
 
 OpDef slice_like() {
@@ -51,6 +66,7 @@ OpDef slice_like() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "data[tuple(slice(m) if not axes or d in [a % data.ndim for a in axes] else slice(None) for d, m in "
                  "enumerate([*shape_like.shape, *data.shape[shape_like.ndim:]]))]",
        .examples = {{.inputs = {"(5, 6)", "(3, 4)"}, .symbolic = {"(5, 6)", "(n, m)"}},

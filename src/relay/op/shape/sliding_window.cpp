@@ -1,7 +1,7 @@
 // sliding_window: a window moved along the last axes of data: its places become axes, and the window's axes stand
 // behind
 //   out[b.., p.., k..] = data[b.., p * stride + k..]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -49,6 +49,13 @@ te::Tensors compute(const SlidingWindowAttrs& a, const te::Tensors& in, const Ty
   })};
 }
 
+ir::Exprs gradient(const SlidingWindowAttrs& a, const Adjoint& of) {
+  const ir::Expr& data = of.inputs[0];
+  const ir::Expr sources = grad::call("sliding_window", {grad::numbers(data)},
+                                      {{"axis", a.axis}, {"window_shape", a.window_shape}, {"strides", a.strides}});
+  return {grad::scattered(of.gradient, sources, data)};
+}
+
 }  // namespace
 
 OpDef sliding_window() {
@@ -59,6 +66,7 @@ OpDef sliding_window() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "torch.as_tensor(np.lib.stride_tricks.sliding_window_view(data.numpy(), window_shape, "
                  "tuple(range(axis % data.ndim, data.ndim)))[(slice(None),) * (axis % data.ndim) + "
                  "tuple(slice(None, None, s) for s in strides)].copy())",

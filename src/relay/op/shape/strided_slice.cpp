@@ -119,11 +119,8 @@ ir::Exprs gradient(const StridedSliceAttrs& a, const Adjoint& of) {
   }
   if (pads) return {grad::call("nn.pad", {of.gradient, grad::number(0, of.inputs[0])}, {{"pad_width", widths}})};
   if (a.slice_mode == "size") return {};
-  auto values = [](const Ints& v) {
-    return ir::constant(Tensor::from_ints({static_cast<int64_t>(v.size())}, DType::int64(), v));
-  };
-  return {grad::call("strided_set",
-                     {grad::zeros_like(of.inputs[0]), of.gradient, values(begin), values(end), values(strides)})};
+  return {grad::call("strided_set", {grad::zeros_like(of.inputs[0]), of.gradient, grad::integers(begin),
+                                     grad::integers(end), grad::integers(strides)})};
 }
 
 }  // namespace

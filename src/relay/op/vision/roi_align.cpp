@@ -5,6 +5,7 @@
 // A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data. A point more
 // than one pixel outside counts zero. With `aligned`, which is Relay's own, pixels have their centres at 0.5, and
 // regions may be smaller than a pixel. mode "max": the greatest of the samples' four weighted pixels.
+#include "relay/op/gradient.h"
 #include "relay/op/vision/regions.h"
 
 namespace relay::ops {
@@ -86,6 +87,53 @@ te::Tensors compute(const ROIAlignAttrs& a, const te::Tensors& in, const Type& o
                       [&](const Exprs& i) { return cast(data->dtype, divide((*found)(i), n(count))); })};
 }
 
+// The weights of a region's samples are those along H times those along W, which a matrix for each region holds: of
+// cell p and place h the mean over the samples of max(0, 1 - |sample - h|). Regions have no gradient.
+ir::Exprs gradient(const ROIAlignAttrs& a, const Adjoint& of) {
+  if (a.mode != "avg") return {};
+  const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
+  const DType dtype = grad::tensor(rois).dtype;
+  auto n = [&](double value) { return grad::number(value, rois); };
+  auto cast = [](const ir::Expr& t, DType to) { return grad::call("cast", {t}, {{"dtype", to}}); };
+  auto column = [&](int64_t k) {  // (R, 1)
+    return grad::call("strided_slice", {rois}, {{"begin", Ints{k}}, {"end", Ints{k + 1}}, {"axes", Ints{1}}});
+  };
+  auto einsum = [](const char* equation, const ir::Expr& x, const ir::Expr& y) {
+    return grad::call("einsum", {ir::tuple({x, y})}, {{"equation", equation}});
+  };
+  // (R, cells, extent of the axis): columns `low` and low + 2 say where the regions lie along it.
+  auto weights = [&](int64_t low, int64_t cells, int64_t axis) {
+    Tensor offsets = Tensor::full({cells, a.sample_ratio}, dtype, 0);  // of samples, in cells
+    for (int64_t k = 0; k < offsets.elements(); ++k)
+      offsets.set(k, (static_cast<double>(k) + 0.5) / static_cast<double>(a.sample_ratio));
+    auto corner = [&](int64_t k) {
+      return grad::minus(grad::times(column(k), n(a.spatial_scale)), n(a.aligned ? 0.5 : 0));
+    };
+    const ir::Expr begin = corner(low), given = grad::minus(corner(low + 2), begin);
+    const ir::Expr length = a.aligned ? given : grad::call("maximum", {given, n(1)});
+    auto spread = [](const ir::Expr& t) { return grad::call("expand_dims", {t}, {{"axis", int64_t{2}}}); };
+    const ir::Expr cell = grad::over(length, n(static_cast<double>(cells)));
+    const ir::Expr at = grad::plus(spread(begin), grad::times(ir::constant(offsets), spread(cell)));
+    const ir::Expr places = cast(grad::places(data, axis), dtype), last = grad::call("max", {places});
+    const ir::Expr inside = grad::call(
+        "logical_and", {grad::call("less_equal", {n(-1), at}), grad::call("less_equal", {at, grad::plus(last, n(1))})});
+    const ir::Expr held = grad::call("minimum", {grad::call("maximum", {at, n(0)}), last});
+    auto beside = [](const ir::Expr& t) { return grad::call("expand_dims", {t}, {{"axis", int64_t{3}}}); };
+    const ir::Expr distance = grad::call("abs", {grad::minus(beside(held), places)});
+    const ir::Expr near = grad::call("maximum", {grad::minus(n(1), distance), n(0)});
+    const ir::Expr mean = grad::call("mean", {grad::times(near, cast(beside(inside), dtype))}, {{"axis", Ints{2}}});
+    return grad::converted_as(mean, rois, data);
+  };
+  const ir::Expr images = grad::places(data, 0);
+  const ir::Expr batch =
+      grad::call("minimum", {grad::call("maximum", {cast(column(0), DType::int64()), ir::constant(0, DType::int64())}),
+                             grad::call("max", {images})});
+  const ir::Expr is_of = cast(grad::call("equal", {batch, images}), grad::tensor(data).dtype);  // (R, N)
+  const ir::Expr rows = einsum("rcpq,rph->rchq", of.gradient, weights(2, a.pooled_size[0], 2));
+  const ir::Expr columns = einsum("rqw,rn->rqnw", weights(1, a.pooled_size[1], 3), is_of);
+  return {einsum("rchq,rqnw->nchw", rows, columns), nullptr};
+}
+
 }  // namespace
 
 OpDef vision_roi_align() {
@@ -96,6 +144,7 @@ OpDef vision_roi_align() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligned)",
        // The place of a sample, up to 8, is rounded in another order in kernels, and its weights with it.
        .examples = {{.inputs = {"(2, 3, 6, 7)", "(4, 5)"},
