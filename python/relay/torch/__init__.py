@@ -10,5 +10,6 @@ ran where.
 
 from .dynamo import FallbackWarning, backend
 from .report import Explanation, GraphReport, explain
+from .wrap import compile
 
-__all__ = ["Explanation", "FallbackWarning", "GraphReport", "backend", "explain"]
+__all__ = ["Explanation", "FallbackWarning", "GraphReport", "backend", "compile", "explain"]
