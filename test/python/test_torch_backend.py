@@ -1,6 +1,9 @@
 """torch.compile(backend="relay") beside eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
 
 import copy
+import importlib.metadata
+import pathlib
+import tomllib
 import warnings
 
 import pytest
@@ -54,6 +57,14 @@ class Runs:
 @pytest.fixture
 def programs(monkeypatch):
     return Runs(monkeypatch)
+
+
+def test_the_backend_is_found_by_its_name():
+    project = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())
+    named = importlib.metadata.EntryPoint(
+        "relay", project["project"]["entry-points"]["torch_dynamo_backends"]["relay"], ""
+    )
+    assert named.load() is relay.torch.backend and "relay" in torch._dynamo.list_backends()
 
 
 def test_inference(programs):

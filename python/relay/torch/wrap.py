@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import torch
+from torch._dynamo.external_utils import wrap_inline
 
 from .dynamo import Options
 
@@ -24,5 +25,6 @@ def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **op
     if not isinstance(model, torch.nn.Module):
         return torch.compile(model, **how)
     made = copy.copy(model)
-    made.compile(**how)
+    # As torch.nn.Module.compile, which leaves modules of torch.nn itself to PyTorch: their code is not a graph's first.
+    made._compiled_call_impl = torch.compile(wrap_inline(made._call_impl), **how)
     return made
