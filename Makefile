@@ -24,7 +24,7 @@ ONNX ?=
 TORCH ?=
 
 .PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-sizes bench-paired asan tsan install clean
+  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -110,6 +110,9 @@ bench-programs: build ## Measure models that are programs beside PyTorch
 
 bench-grad: build ## Measure values and gradients of models beside PyTorch and torch.compile
 	@$(PYTHON) bench/gradients.py
+
+bench-torch: build ## Measure torch.compile with the backend relay beside eager PyTorch and Inductor
+	@$(PYTHON) bench/torch_compile.py
 
 bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
 	@$(PYTHON) bench/sizes.py

@@ -18,24 +18,16 @@ from ...errors import CompileError
 from ...expr import var
 from . import control
 from .conversion import Conversion, Refused, constant, dtype_name, empty, size, sizes_of
-from .table import CHECKS, OPERATORS
-
-
-def _key(target) -> str | None:
-    """ "add.Tensor", "relu"; None of what is no ATen operator."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
-        return None
-    name = target._schema.name.removeprefix("aten::")
-    return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name
+from .table import CHECKS, OPERATORS, key_of
 
 
 def _is_ready(node) -> bool:
     """Whether the table has the node's operator, which changes nothing in place."""
-    if node.op != "call_function" or node.target is operator.getitem or _key(node.target) in CHECKS:
+    if node.op != "call_function" or node.target is operator.getitem or key_of(node.target) in CHECKS:
         return node.op != "get_attr"
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
-    return _key(node.target) in OPERATORS and not node.target._schema.is_mutable
+    return key_of(node.target) in OPERATORS and not node.target._schema.is_mutable
 
 
 def _decomposed(program):
@@ -44,7 +36,7 @@ def _decomposed(program):
         return program  # PyTorch takes longer to find out that there is nothing to do
     decompositions = torch.export.default_decompositions()
     for target in list(decompositions):
-        if _key(target) in OPERATORS:
+        if key_of(target) in OPERATORS:
             decompositions.pop(target)
     return program.run_decompositions(decompositions)
 
@@ -56,7 +48,7 @@ def _line(node) -> str:
     return f" at {own[-1][0]}:{own[-1][1]}" if own else ""
 
 
-class _Problems:
+class Problems:
     """What cannot be imported, by operator and reason, with the first node of each."""
 
     def __init__(self):
@@ -84,14 +76,14 @@ class _Problems:
         )
 
 
-class _NamedAlready(Exception):
+class NamedAlready(Exception):
     """What fails here has been named among the problems."""
 
 
-class _Graph:
+class Graph:
     """The nodes of one graph; graphs within it share problems and functions."""
 
-    def __init__(self, graph_module, problems: _Problems, functions: dict, sizes: dict, outer: str = ""):
+    def __init__(self, graph_module, problems: Problems, functions: dict, sizes: dict, outer: str = ""):
         self.graph_module, self.problems, self.functions, self.outer = graph_module, problems, functions, outer
         self.sizes = sizes  # where symbols are read off
         self.values, self.failed = {}, set()
@@ -104,19 +96,27 @@ class _Graph:
         for node in self.graph_module.graph.nodes:
             if node.op == "call_function":
                 self._node(node)
-            elif node.op == "get_attr" and not all(control.kind(user.target) for user in node.users):
-                self.problem(node, f"a graph of its own (`{node.target}`)")
+            elif node.op == "get_attr":
+                self._attribute(node)
+
+    def _attribute(self, node) -> None:
+        """A tensor that the program's code made, or the graph of a branch."""
+        held = getattr(self.graph_module, node.target, None)
+        if isinstance(held, torch.Tensor) and not isinstance(held, torch._subclasses.FakeTensor):
+            self.values[node] = constant(held)
+        elif not all(control.kind(user.target) for user in node.users):
+            self.problem(node, f"a graph of its own (`{node.target}`)")
 
     def inlined(self, node, graph_module, operands: list, sizes: dict) -> list:
         """The results of a graph that the node of this one has, of these operands."""
-        inner = _Graph(graph_module, self.problems, self.functions, sizes, _line(node) or self.outer)
+        inner = Graph(graph_module, self.problems, self.functions, sizes, _line(node) or self.outer)
         placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
         inner.values = {node: one for node, one in zip(placeholders, operands, strict=True) if one is not None}
         inner.nodes()
         output = next(node for node in graph_module.graph.nodes if node.op == "output")
         results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]
         if any(one in inner.failed for one in results if isinstance(one, torch.fx.Node)):
-            raise _NamedAlready
+            raise NamedAlready
         if not all(isinstance(one, torch.fx.Node) and one in inner.values for one in results):
             raise Refused("a branch gives what is not a tensor")
         return [inner.values[one] for one in results]
@@ -127,7 +127,7 @@ class _Graph:
     def _node(self, node) -> None:
         if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat, int, bool, float)):
             return  # sizes are read off the types
-        key = _key(node.target)
+        key = key_of(node.target)
         if key in CHECKS:
             return
         if any(source in self.failed for source in node.all_input_nodes):
@@ -137,7 +137,7 @@ class _Graph:
             return
         try:
             self.values[node] = self._converted(node, key)
-        except _NamedAlready:
+        except NamedAlready:
             self.failed.add(node)
         except Refused as reason:
             self.problem(node, str(reason))
@@ -172,11 +172,11 @@ def _ranges(program):
             yield expr, (least, most)
 
 
-class _Import(_Graph):
+class _Import(Graph):
     """The whole program: its inputs, weights and results."""
 
     def __init__(self, program, names: list[str] | None):
-        super().__init__(program.graph_module, _Problems(), {}, {})
+        super().__init__(program.graph_module, Problems(), {}, {})
         self.signature, self.graph = program.graph_signature, program.graph
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []

@@ -85,7 +85,7 @@ def attention(c: Conversion):
         raise Refused("attention with dropout: call module.eval() before the export")
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
     key, value = c("key"), c("value")
-    if c("enable_gqa") and (q[-3] != k[-3] or q[-3] != v[-3]):
+    if "enable_gqa" in c._raw and c("enable_gqa") and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
             raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
         key = op.repeat(key, repeats=q[-3] // k[-3], axis=len(k) - 3)
@@ -115,3 +115,10 @@ def attention(c: Conversion):
     if str(c.val("attn_mask").dtype) != "torch.bool":
         seen = op.greater(seen, number(-math.inf, c.dtype))
     return op.where(op.any(seen, axis=[-1], keepdims=True), result, number(0, c.dtype))
+
+
+def flash_attention(c: Conversion):
+    """scaled_dot_product_attention on a CPU; its second result, sums of exponentials, is for gradients only."""
+    if c.uses(1):
+        raise Refused("the sums of exponentials are a result")
+    return [attention(c), None]

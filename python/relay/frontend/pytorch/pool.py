@@ -114,6 +114,19 @@ def avg_pool(axes: int):
     return convert_any
 
 
+def avg_pool_backward(c: Conversion):
+    """avg_pool2d_backward: the mean's gradient, shared out among the places of its window."""
+    if c("divisor_override") is not None or c("ceil_mode"):
+        raise Refused("the gradient of an average with ceil_mode or divisor_override")
+    size = _each(c("kernel_size"), 2)
+    how = {"pool_size": size, "strides": _each(c("stride"), 2) if c("stride") else size}
+    how |= {"padding": _each(c("padding"), 2), "count_include_pad": bool(c("count_include_pad"))}
+    if c.rank("self") == 4:
+        return op.nn.avg_pool2d_grad(c("grad_output"), c("self"), **how)
+    grad, data = (op.expand_dims(c(name), axis=0) for name in ("grad_output", "self"))
+    return op.squeeze(op.nn.avg_pool2d_grad(grad, data, **how), axis=[0])
+
+
 def _padded_mean(c: Conversion, function, data, how: dict, padding: list[int], divisor):
     """With zeros around the data that belong to it: windows that stand over count them, and with a divisor all."""
     axes = len(padding)

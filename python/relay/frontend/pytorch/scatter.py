@@ -192,7 +192,7 @@ def copy(c: Conversion):
 def max_pool_backward(c: Conversion):
     """Gradients go where the maxima came from."""
     shape, given = c.shape("self"), c.shape("indices")
-    if not all(isinstance(one, int) for one in [*shape, *given]):
+    if not all(isinstance(one, int) for one in [*shape[-2:], *given[-2:]]):
         raise Refused("images whose size is not known before the run")
     flat = [*shape[:-2], shape[-2] * shape[-1]]
     places = op.reshape(c("indices"), newshape=[*given[:-2], given[-2] * given[-1]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from ... import op
 from . import conv, create, elementwise, index, linear, norm, pool, reduce, scatter, shape
 
@@ -132,6 +134,9 @@ OPERATORS = {
     "linear": linear.linear, "mm": linear.mm, "bmm": linear.bmm, "addmm": linear.addmm, "addmv": linear.addmv,
         "addbmm": linear.addbmm, "matmul": linear.matmul,
     "scaled_dot_product_attention": linear.attention,
+    "_scaled_dot_product_flash_attention_for_cpu": linear.flash_attention,
+    "convolution_backward": conv.convolution_backward,
+    "avg_pool2d_backward": pool.avg_pool_backward,
     "batch_norm": norm.batch_norm, "_native_batch_norm_legit_no_training": norm.batch_norm_inference,
     "_native_batch_norm_legit.no_stats": norm.batch_norm_of_batch,
     "layer_norm": norm.layer_norm, "group_norm": norm.group_norm,
@@ -153,3 +158,11 @@ OPERATORS = {
 }  # fmt: skip
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
+
+
+def key_of(target) -> str | None:
+    """ "add.Tensor", "relu"; None of what is no ATen operator."""
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
+        return None
+    name = target._schema.name.removeprefix("aten::")
+    return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name

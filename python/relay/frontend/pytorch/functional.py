@@ -1,0 +1,195 @@
+"""A graph of AOTAutograd as a module: functional ATen operators over tensors and sizes, for torch.compile.
+
+@main takes the tensors that the graph reads and gives the tensors that it computes. The rest of the graph's signature,
+its sizes, what it hands through and what is None, is data of the Import: who runs the module does it in Python.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+
+from ... import op
+from ..._core import Function, IRModule, Tuple
+from ...expr import var
+from .conversion import Refused, constant, dtype_name, size, sizes_of
+from .graph import Graph, Problems
+from .table import OPERATORS, key_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Feed:
+    """A parameter of @main: argument `place` of the graph, or a tensor of the sizes (n, 0) for the integer n there."""
+
+    place: int
+    is_size: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A result of the graph.
+
+    Result `computed` of @main with its axes put back by `axes`; or argument `handed`; or `number`, a plain number or a
+    formula of sizes; or None, where none of them is given. `view` is the place (sizes, strides, offset; each a number
+    or a formula) in the memory of the computed result, where another result lies there too.
+    """
+
+    computed: int | None = None
+    axes: tuple | None = None
+    handed: int | None = None
+    view: tuple | None = None
+    number: object = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Import:
+    module: IRModule | None  # None where @main would compute nothing
+    feeds: list[Feed]
+    outputs: list[Output]
+    symbols: dict  # symbol of a size: (argument, axis), the axis None where the argument is the size
+
+
+def decompositions() -> dict:
+    """What AOTAutograd takes apart: what core ATen lacks and batch_norm in training, unless the table has it."""
+    made = torch._decomp.core_aten_decompositions()
+    aten = torch.ops.aten
+    training = [aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional]
+    made = {**made, **torch._decomp.get_decompositions([*training, aten.batch_norm_backward])}
+    return {target: rule for target, rule in made.items() if key_of(target) not in OPERATORS}
+
+
+def _strides(val) -> list[int | None]:
+    """Those of the example's sizes, without a guard on any size."""
+    return [one if isinstance(one, int) else one.node.hint for one in val.stride()]
+
+
+def _order(val) -> list[int] | None:
+    """The axes as they lie in memory, outermost first; None where they lie row by row, or elements share memory."""
+    strides = _strides(val)
+    if None in strides or 0 in strides:
+        return None
+    order = sorted(range(val.dim()), key=lambda axis: -strides[axis])
+    return None if order == list(range(val.dim())) else order
+
+
+class _Functional(Graph):
+    def __init__(self, graph_module, constants: dict[int, torch.Tensor]):
+        super().__init__(graph_module, Problems(), {}, {})
+        self.constants, self.params, self.feeds, self.symbols = constants, [], [], {}
+
+    def imported(self) -> Import:
+        self.placeholders = [node for node in self.graph_module.graph.nodes if node.op == "placeholder"]
+        for step in (self._tensor, self._size):
+            for place, node in enumerate(self.placeholders):
+                try:
+                    step(place, node)
+                except Refused as reason:
+                    self.problem(node, f"input `{node.name}`: {reason}")
+        self.nodes()
+        results, outputs = self._results()
+        if results and not self.params and not self.failed:
+            self.problems.add(None, "no tensor goes into the graph")
+        self.problems.tell()
+        if not results:
+            return Import(None, [], outputs, self.symbols)
+        body = results[0] if len(results) == 1 else Tuple(results)
+        module = IRModule({"main": Function(self.params, body), **self.functions})
+        return Import(module, self.feeds, outputs, self.symbols)
+
+    def _tensor(self, place: int, node) -> None:
+        val = node.meta.get("val")
+        if not isinstance(val, torch.Tensor):
+            return
+        if val.device.type != "cpu":
+            raise Refused(f"it lies on the device {val.device}")
+        if val.layout != torch.strided:
+            raise Refused(f"its layout is {val.layout}")
+        for axis, extent in enumerate(val.shape):
+            if not isinstance(extent, int) and extent.node.expr.is_Symbol:
+                self.symbols.setdefault(extent.node.expr, (place, axis))
+        readers = [user for user in node.users if user.op != "output"]
+        symbolic = any(not isinstance(extent, int) for extent in val.shape)
+        if not readers and not symbolic:
+            return
+        if place in self.constants:
+            self.values[node] = constant(self.constants[place])
+            return
+        self.values[node] = var(node.name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+        self._add(self.values[node], Feed(place))
+        self.sizes = sizes_of(self.values[node], val) | self.sizes
+
+    def _size(self, place: int, node) -> None:
+        """A symbol that is no tensor's size comes as the size of a tensor without elements."""
+        val = node.meta.get("val")
+        if not isinstance(val, torch.SymInt) or not val.node.expr.is_Symbol:
+            return
+        symbol = val.node.expr
+        self.symbols.setdefault(symbol, (place, None))
+        if symbol in self.sizes:
+            return
+        if val.node.shape_env.var_to_range[symbol].lower < 0:
+            if node.users:
+                raise Refused("the integer may be less than zero")
+            return
+        carrier = var(node.name, shape=[size(val), 0], dtype="int8")
+        self._add(carrier, Feed(place, True))
+        self.sizes[symbol] = (carrier, 0)
+
+    def _add(self, param, feed: Feed) -> None:
+        self.params.append(param)
+        self.feeds.append(feed)
+
+    def _results(self) -> tuple[list, list[Output]]:
+        """What @main gives, and where each result of the graph comes from."""
+        [given] = next(node for node in self.graph_module.graph.nodes if node.op == "output").args
+        results, places, outputs = [], {}, []
+        self.given = given if isinstance(given, (tuple, list)) else [given]
+        for value in self.given:
+            if isinstance(value, torch.fx.Node) and value in self.failed:
+                continue
+            outputs.append(self._output(value, results, places))
+        return results, outputs
+
+    def _base(self, node):
+        """The computed tensor whose memory PyTorch lays this result into, if that is a result too."""
+        base = node
+        while getattr(base.target, "is_view", False) and isinstance(base.args[0], torch.fx.Node):
+            base = base.args[0]
+        val = base.meta.get("val")
+        whole = base.op == "call_function" and isinstance(val, torch.Tensor) and 0 not in _strides(val)
+        return base if whole and base in self.given else node
+
+    def _output(self, value, results: list, places: dict) -> Output:
+        if not isinstance(value, torch.fx.Node):
+            return Output(number=value)
+        if value.op == "placeholder":
+            return Output(handed=self.placeholders.index(value))
+        val = value.meta.get("val")
+        if isinstance(val, torch.SymInt):
+            if unknown := [one for one in val.node.expr.free_symbols if one not in self.symbols]:
+                self.problems.add(value, f"the result is a number of {unknown[0]}, which no input has")
+            return Output(number=val.node.expr)
+        if not isinstance(val, torch.Tensor):
+            self.problems.add(value, f"the result `{value}` is a {type(val).__name__}")
+            return Output()
+        base = self._base(value)
+        if base is not value and base in self.values:
+            parts = (val.shape, val.stride(), [val.storage_offset()])
+            view = tuple(tuple(one if isinstance(one, int) else one.node.expr for one in part) for part in parts)
+            return dataclasses.replace(self._output(base, results, places), view=view)
+        order = _order(val)
+        if value not in places:
+            places[value] = len(results)
+            found = self.values[value]
+            results.append(found if order is None else op.transpose(found, axes=order))
+        axes = None if order is None else tuple(order.index(axis) for axis in range(len(order)))
+        return Output(computed=places[value], axes=axes)
+
+
+def import_functional(graph_module, constants: dict[int, torch.Tensor] | None = None) -> Import:
+    """The module of a graph whose nodes have fake values. `constants`: arguments, by place, that are what they are now.
+
+    Raises CompileError that names every node that cannot be imported.
+    """
+    return _Functional(graph_module, constants or {}).imported()

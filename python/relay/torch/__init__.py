@@ -1,0 +1,15 @@
+"""Relay as a backend of torch.compile: inference and training.
+
+    import relay.torch
+    fast = torch.compile(model, backend="relay", options={"threads": 2})
+
+An installed Relay needs no import: PyTorch finds the backend by its entry point. What the importer refuses runs in
+PyTorch, graph by graph, with a warning that names the operator and the line of the model; relay.torch.explain says what
+ran where.
+"""
+
+from .dynamo import FallbackWarning, backend
+from .report import Explanation, GraphReport, explain
+from .wrap import compile
+
+__all__ = ["Explanation", "FallbackWarning", "GraphReport", "backend", "compile", "explain"]

@@ -1,0 +1,250 @@
+"""The backend: graphs of AOTAutograd become compiled modules, or run in PyTorch and say so."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+import warnings
+
+import sympy
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.backends.registry import register_backend
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from .._core import IRModule, Let, Tuple, Var, post_order_visit
+from ..compiled import Compiled
+from ..compiled import compile as compile_module
+from ..errors import CompileError, bad_option
+from ..frontend.pytorch.functional import Import, decompositions, import_functional
+
+log = logging.getLogger("relay.torch")
+
+
+class FallbackWarning(UserWarning):
+    """A graph runs in PyTorch, since Relay cannot import or compile it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What torch.compile's `options` may say: those of relay.compile, and two of the backend's own.
+
+    threads: None means torch.get_num_threads() when the graph is compiled. freeze: in graphs without gradients
+    parameters and buffers are constants, so that they are packed and folded once; one that is changed in place later,
+    which its version counter tells (writes through `.data` do not count), makes them inputs again. fallback: "warn", or
+    "error" to refuse what would run in PyTorch.
+    """
+
+    threads: int | None = None
+    target: str = "native"
+    numerics: str = "fp32"
+    opt_level: int = 2
+    freeze: bool = False
+    fallback: str = "warn"
+
+    @classmethod
+    def of(cls, given: dict | None) -> Options:
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in given or {}:
+            if name not in known:
+                raise bad_option(f"the backend relay has no option `{name}`", f"the options are: {', '.join(known)}")
+        options = cls(**(given or {}))
+        if options.fallback not in ("warn", "error"):
+            raise bad_option(f"the option fallback is {options.fallback!r}", 'give "warn" or "error"')
+        return options
+
+    def compile(self, module) -> Compiled:
+        threads = self.threads or torch.get_num_threads()
+        how = {"target": self.target, "numerics": self.numerics, "opt_level": self.opt_level}
+        return compile_module(module, threads=threads, **how)
+
+
+@dataclasses.dataclass
+class Record:
+    """What became of one graph."""
+
+    kind: str  # "inference", "forward" or "backward"
+    graph: torch.fx.GraphModule
+    compiled: Compiled | None = None  # None where PyTorch runs it, or nothing is left to compute
+    refused: CompileError | None = None
+
+
+def _shared(module: IRModule) -> list[int]:
+    """The results of @main whose memory is not their own: inputs, constants, and what is a result already."""
+    main = module["main"]
+    body, outer = main.body, list(main.params)
+    while isinstance(body, Let):
+        outer.append(body.var)
+        body = body.body
+    results = list(body.fields) if isinstance(body, Tuple) else [body]
+
+    def reads_an_input(result) -> bool:
+        read = []
+        post_order_visit(result, lambda one: read.append(one) if isinstance(one, Var) else None)
+        return any(one in outer for one in read)
+
+    return [
+        place
+        for place, one in enumerate(results)
+        if isinstance(one, Var) or any(one is other for other in results[:place]) or not reads_an_input(one)
+    ]
+
+
+class Program:
+    """A compiled graph: called as the graph is, with tensors and integers, it gives the list of its results."""
+
+    def __init__(self, imported: Import, compiled: Compiled | None):
+        self._imported, self._compiled = imported, compiled
+        self._copied = set(_shared(compiled.module)) if compiled is not None else set()
+
+    def __call__(self, *args) -> list:
+        computed = ()
+        if self._compiled is not None:
+            values = [
+                torch.empty((args[feed.place], 0), dtype=torch.int8) if feed.is_size else args[feed.place]
+                for feed in self._imported.feeds
+            ]
+            computed = self._compiled(*values)
+            computed = computed if isinstance(computed, tuple) else (computed,)
+            computed = [one.clone() if place in self._copied else one for place, one in enumerate(computed)]
+        return [self._result(one, args, computed) for one in self._imported.outputs]
+
+    def _result(self, output, args: tuple, computed: tuple):
+        if output.handed is not None:
+            return args[output.handed]
+        if output.computed is not None:
+            value = computed[output.computed]
+            value = value if output.axes is None else value.permute(output.axes)
+            if output.view is None:
+                return value
+            sizes, strides, [offset] = ([self._number(one, args) for one in part] for part in output.view)
+            return value.as_strided(sizes, strides, offset)
+        return self._number(output.number, args)
+
+    def _number(self, number, args: tuple):
+        if number is None or isinstance(number, int | float):
+            return number
+        return int(number.xreplace({one: self._size(one, args) for one in number.free_symbols}))
+
+    def _size(self, symbol, args: tuple):
+        place, axis = self._imported.symbols[symbol]
+        return sympy.Integer(args[place] if axis is None else args[place].shape[axis])
+
+
+def _boxed(function):
+    """A function of one list, which it empties: what AOTAutograd calls without holding on to the arguments."""
+
+    def call(args: list):
+        given = tuple(args)
+        args.clear()
+        return function(*given)
+
+    call._boxed_call = True
+    return call
+
+
+class _Compiler:
+    """The compilation of one graph of Dynamo: of its inference graph, or of its forward and backward graphs."""
+
+    def __init__(self, options: Options, static: dict, records: list | None):
+        self.options, self.static, self.records = options, static, records
+
+    def compiler(self, kind: str):
+        return lambda graph, example_inputs: _boxed(self._function(kind, graph))
+
+    def _function(self, kind: str, graph):
+        if kind == "inference" and self.options.freeze and self.static:
+            return _Frozen(self, graph)
+        return self.program(kind, graph)
+
+    def program(self, kind: str, graph, constants: dict | None = None):
+        """A Program, or the graph itself where Relay refuses it."""
+        record = Record(kind, graph)
+        if self.records is not None:
+            self.records.append(record)
+        try:
+            with unset_fake_temporarily():
+                imported = import_functional(graph, constants)
+                if imported.module is not None:
+                    record.compiled = self.options.compile(imported.module)
+            log.info("the %s graph of %d nodes is compiled", kind, len(graph.graph.nodes))
+            return Program(imported, record.compiled)
+        except CompileError as error:
+            if self.options.fallback == "error":
+                raise
+            record.refused = error
+            why = error.diagnostics[0].message if error.diagnostics else str(error)
+            message = f"the {kind} graph of {len(graph.graph.nodes)} nodes runs in PyTorch: {why}"
+            log.info(message)
+            warnings.warn(message, FallbackWarning, stacklevel=2)
+            return graph.forward
+
+
+class _Frozen:
+    """An inference graph whose parameters are constants, as long as nobody changes them.
+
+    The first call shows which they are. A change makes all of them inputs, for good.
+    """
+
+    def __init__(self, compiler: _Compiler, graph):
+        self._compiler, self._graph, self._lock = compiler, graph, threading.Lock()
+        self._frozen, self._states, self._general = None, {}, None
+
+    @staticmethod
+    def _state(tensor) -> tuple:
+        return id(tensor), tensor.data_ptr(), tensor._version
+
+    def __call__(self, *args):
+        with self._lock:
+            run = self._choose(args)
+        return run(*args)
+
+    def _choose(self, args: tuple):
+        if self._general is None and self._frozen is None:
+            static = {place: one for place, one in enumerate(args) if id(one) in self._compiler.static}
+            static = {place: one for place, one in static.items() if not one.is_inference()}
+            self._states = {place: self._state(one) for place, one in static.items()}
+            self._frozen = self._compiler.program("inference", self._graph, static)
+        if self._general is None and any(self._state(args[place]) != old for place, old in self._states.items()):
+            log.info("a parameter was changed: the graph is compiled again, with parameters as inputs")
+            self._frozen, self._general = None, self._compiler.program("inference", self._graph)
+        return self._frozen or self._general
+
+
+def _static(graph_module, example_inputs) -> dict:
+    """The parameters and buffers among the inputs of Dynamo's graph, by identity."""
+    placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+    found = {}
+    for node, one in zip(placeholders, example_inputs, strict=False):
+        marked = "_dynamo_static_input_type" in node.meta.get("tensor_dict", {})
+        if isinstance(one, torch.nn.Parameter) or (marked and isinstance(one, torch.Tensor)):
+            found[id(one)] = one
+    return found
+
+
+def compile_graph(graph_module, example_inputs, options: Options, records: list | None = None):
+    """The callable for one graph of Dynamo; what becomes of its parts is noted in `records`."""
+    compiler = _Compiler(options, _static(graph_module, example_inputs) if options.freeze else {}, records)
+    made = aot_autograd(
+        fw_compiler=compiler.compiler("forward"),
+        bw_compiler=compiler.compiler("backward"),
+        inference_compiler=compiler.compiler("inference"),
+        decompositions=decompositions,
+    )
+    tensors = [*example_inputs, *graph_module.parameters()]
+    learns = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+    if not learns:
+        return made(graph_module, example_inputs)
+    with sdpa_kernel(SDPBackend.MATH):  # operators that have gradients in other operators
+        return made(graph_module, example_inputs)
+
+
+@register_backend(name="relay")
+def backend(graph_module: torch.fx.GraphModule, example_inputs: list, *, options: dict | None = None):
+    """The backend "relay" of torch.compile; `options`: see Options.
+
+    Raises CompileError (R0504) for an option that it does not have, and for everything with fallback="error".
+    """
+    return compile_graph(graph_module, example_inputs, Options.of(options))

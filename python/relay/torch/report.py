@@ -1,0 +1,100 @@
+"""explain(): what of a model runs in Relay's kernels, and what in PyTorch, with the reason."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch.utils.flop_counter import flop_registry
+
+from .dynamo import Options, compile_graph
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphReport:
+    """One graph: "inference", "forward" or "backward"."""
+
+    kind: str
+    nodes: int  # calls of operators
+    multiply_adds: int  # of products, convolutions and attention, at the example's sizes
+    kernels: int  # of Relay; 0 where PyTorch runs it
+    reason: str | None  # why PyTorch runs it
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """What explain() found; str() of it is a table."""
+
+    graphs: list[GraphReport]
+
+    @property
+    def compiled(self) -> list[GraphReport]:
+        return [one for one in self.graphs if one.reason is None]
+
+    @property
+    def fallbacks(self) -> list[GraphReport]:
+        return [one for one in self.graphs if one.reason is not None]
+
+    def __str__(self) -> str:
+        total, ours = (
+            (sum(one.nodes for one in some), sum(one.multiply_adds for one in some))
+            for some in (self.graphs, self.compiled)
+        )
+        lines = [f"{ours[0]} of {total[0]} nodes and {ours[1]} of {total[1]} multiply-adds run in Relay's kernels"]
+        for one in self.graphs:
+            where = f"{one.kernels} kernels" if one.reason is None else f"in PyTorch: {one.reason}"
+            lines.append(f"{one.kind}: {one.nodes} nodes, {one.multiply_adds} multiply-adds, {where}")
+        return "\n".join(lines)
+
+
+def _hinted(value):
+    """The argument as the count of operations takes it: fake tensors with the example's sizes."""
+    if isinstance(value, torch.fx.Node):
+        return _hinted(value.meta.get("val"))
+    if isinstance(value, torch.Tensor):
+        return torch.empty([one if isinstance(one, int) else one.node.hint for one in value.shape], device="meta")
+    if isinstance(value, tuple | list):
+        return type(value)(_hinted(one) for one in value)
+    return value
+
+
+def _multiply_adds(node) -> int:
+    count = flop_registry.get(getattr(node.target, "overloadpacket", None))
+    if count is None:
+        return 0
+    args = [_hinted(one) for one in node.args]
+    named = {name: _hinted(one) for name, one in node.kwargs.items()}
+    return int(count(*args, **named, out_val=_hinted(node.meta.get("val")))) // 2
+
+
+def _report(record) -> GraphReport:
+    calls = [node for node in record.graph.graph.nodes if node.op == "call_function"]
+    reason = None
+    if record.refused is not None:
+        reason = record.refused.diagnostics[0].message if record.refused.diagnostics else str(record.refused)
+    kernels = len(record.compiled.report["kernels"]) if record.compiled is not None else 0
+    return GraphReport(record.kind, len(calls), sum(map(_multiply_adds, calls)), kernels, reason)
+
+
+def explain(model, *inputs, options: dict | None = None, **named) -> Explanation:
+    """Runs the model once on the inputs, compiled as torch.compile(backend="relay") does, and says what became of each
+    graph.
+
+    With gradients enabled and something that requires them, the sum of the results that have gradients is
+    differentiated, so that backward graphs are there; gradients that the parameters hold are left as they are.
+    """
+    records, made = [], Options.of(options)
+    compiled = torch.compile(
+        model, backend=lambda graph, examples: compile_graph(graph, examples, made, records), dynamic=False
+    )
+    results = compiled(*inputs, **named)
+    flat = torch.utils._pytree.tree_leaves(results)
+    learning = [one for one in flat if isinstance(one, torch.Tensor) and one.requires_grad]
+    if learning:
+        inner = model.parameters() if isinstance(model, torch.nn.Module) else ()
+        given = torch.utils._pytree.tree_leaves((inputs, named))
+        sources = [
+            one for one in [*inner, *given] if isinstance(one, torch.Tensor) and one.requires_grad and one.is_leaf
+        ]
+        torch.autograd.grad(sum(one.sum() for one in learning), sources, allow_unused=True)
+    return Explanation([_report(one) for one in records])

@@ -1,0 +1,30 @@
+"""compile(): a module or a function that runs compiled, with everything else as it was."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch._dynamo.external_utils import wrap_inline
+
+from .dynamo import Options
+
+
+def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **options):
+    """`model`, a torch.nn.Module or a function, compiled by the backend "relay".
+
+    A module comes back as a module of the same class that shares its parameters, buffers and submodules with `model`,
+    which itself stays as it is: optimizers, state_dict, load_state_dict, to, train and eval work as on `model`, with the
+    same names. Copies (copy.deepcopy) and pickles are ordinary modules: compile them again where they are used. Any number
+    of threads may call it; under no_grad, inference_mode and autocast graphs of their own are compiled.
+
+    dynamic and fullgraph: of torch.compile. options: see dynamo.Options; one that there is not is refused now (R0504).
+    """
+    Options.of(options)
+    how = {"backend": "relay", "dynamic": dynamic, "fullgraph": fullgraph, "options": options}
+    if not isinstance(model, torch.nn.Module):
+        return torch.compile(model, **how)
+    made = copy.copy(model)
+    # As torch.nn.Module.compile, which leaves modules of torch.nn itself to PyTorch: their code is not a graph's first.
+    made._compiled_call_impl = torch.compile(wrap_inline(made._call_impl), **how)
+    return made

@@ -1,0 +1,286 @@
+"""torch.compile(backend="relay") beside eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
+
+import copy
+import importlib.metadata
+import pathlib
+import tomllib
+import warnings
+
+import pytest
+
+import relay
+
+torch = pytest.importorskip("torch")
+import relay.torch  # noqa: E402
+
+F = torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", relay.torch.FallbackWarning)
+        yield
+
+
+def compiled(model, **how):
+    return torch.compile(model, backend="relay", fullgraph=True, **how)
+
+
+def same(got, wanted):
+    torch.testing.assert_close(got, wanted, rtol=2e-5, atol=2e-5)
+
+
+def network():
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(8, 8, 3, stride=2), torch.nn.AvgPool2d(2, padding=1),
+        torch.nn.Flatten(), torch.nn.Linear(32, 5),
+    )  # fmt: skip
+
+
+class Runs:
+    """How many programs relay.compile makes."""
+
+    def __init__(self, monkeypatch):
+        self.count, made = 0, relay.torch.dynamo.compile_module
+
+        def count(*args, **how):
+            self.count += 1
+            return made(*args, **how)
+
+        monkeypatch.setattr(relay.torch.dynamo, "compile_module", count)
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    return Runs(monkeypatch)
+
+
+def test_the_backend_is_found_by_its_name():
+    project = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())
+    named = importlib.metadata.EntryPoint(
+        "relay", project["project"]["entry-points"]["torch_dynamo_backends"]["relay"], ""
+    )
+    assert named.load() is relay.torch.backend and "relay" in torch._dynamo.list_backends()
+
+
+def test_inference(programs):
+    model, x = network().eval(), torch.randn(2, 3, 16, 16)
+    fast = compiled(model, options={"threads": 1})
+    with torch.no_grad():
+        same(fast(x), model(x))
+        same(fast(x + 1), model(x + 1))
+        model[0].weight.mul_(2)
+        same(fast(x), model(x))
+    assert programs.count == 1
+
+
+def test_frozen_parameters_are_constants_until_they_change(programs):
+    model, x = network().eval(), torch.randn(2, 3, 16, 16)
+    fast = compiled(model, options={"freeze": True})
+    with torch.no_grad():
+        for change in (None, lambda: model[0].weight.mul_(2), lambda: model[7].bias.add_(1)):
+            if change:
+                change()
+            same(fast(x), model(x))
+            same(fast(2 * x), model(2 * x))
+    assert programs.count == 2
+
+
+def test_many_lengths_compile_at_most_twice(programs):
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+    torch.backends.mha.set_fastpath_enabled(False)
+    fast = compiled(layer)
+    with torch.no_grad():
+        for length in range(3, 203):
+            x = torch.randn(2, length, 16)
+            if length % 20 == 3:
+                same(fast(x), layer(x))
+            else:
+                fast(x)
+    assert programs.count <= 2
+
+
+def test_sizes_and_integers():
+    def function(x, n: int):
+        return x * n, torch.full((n, 2), 3.0) + x.sum(), x.shape[0] * 2 + n, None, x.new_zeros(x.shape[0], n)
+
+    fast = compiled(function, dynamic=True)
+    for rows, n in ((3, 5), (4, 7), (6, 2)):
+        x = torch.randn(rows, 4)
+        same(fast(x, n), function(x, n))
+
+
+def test_results_that_alias():
+    def function(x, y):
+        z = x + y
+        return x, z, z.t(), x[1:], z[0], y.t() * 2, z
+
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    got, wanted = compiled(function)(x, y), function(x, y)
+    for one, other in zip(got, wanted, strict=True):
+        same(one, other)
+        assert one.stride() == other.stride()
+    assert got[0] is x and got[3].data_ptr() == x[1:].data_ptr() and got[2].data_ptr() == got[1].data_ptr()
+    got[1].fill_(3)
+    assert (got[2] == 3).all() and (got[4] == 3).all()
+
+
+def test_results_that_alias_in_sizes_that_vary():
+    fast = compiled(lambda x: (y := x * 2, y[1:].t(), y.t() + 1), dynamic=True)
+    for rows in (3, 5):
+        x = torch.randn(rows, 4)
+        whole, part, other = fast(x)
+        same((whole, part, other), (2 * x, 2 * x[1:].t(), 2 * x.t() + 1))
+        assert part.data_ptr() == whole[1:].data_ptr() and other.stride() == (x.t() + 1).stride()
+
+
+def test_inputs_that_are_changed():
+    def function(x, y):
+        x.add_(y)
+        y[0] = 5
+        return x * y
+
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    other, one_more = x.clone(), y.clone()
+    same(compiled(function)(x, y), function(other, one_more))
+    same((x, y), (other, one_more))
+
+
+def test_inputs_in_any_layout():
+    def function(x, y):
+        return x @ y + 1, x.t().reshape(-1), torch.tensor([1.0, 2.0]) + x.sum()
+
+    x, y = torch.randn(5, 3).t(), torch.randn(10, 8)[::2, ::2]
+    same(compiled(function)(x, y), function(x, y))
+
+
+def test_results_have_memory_of_their_own():
+    """Whoever writes into one changes neither an input, a constant, another result nor that of another call."""
+
+    def function(x, y):
+        return x + 0, x + y, y + x, torch.ones(4), torch.zeros_like(x) + 2, (x + 1).reshape(2, 2)
+
+    fast, x, y = compiled(function), torch.randn(4), torch.randn(4)
+    wanted, kept = function(x, y), x.clone()
+    for _ in range(2):
+        results = fast(x, y)
+        for one, other in zip(results, wanted, strict=True):
+            same(one, other)
+            one.fill_(7)
+        same(x, kept)
+
+
+def test_inputs_are_used_where_they_lie(monkeypatch):
+    fast, x = compiled(lambda x: x + 1), torch.randn(1 << 10)
+    fast(x)
+    given, array = [], relay.compiled.array
+    monkeypatch.setattr(relay.compiled, "array", lambda *one: given.append(array(*one)) or given[-1])
+    same(fast(x), x + 1)
+    assert relay.arrays.torch_tensor(given[0]).data_ptr() == x.data_ptr()
+
+
+def test_what_is_refused_runs_in_pytorch():
+    def function(x):
+        return torch.special.i0(x) + 1
+
+    x = torch.randn(4)
+    with pytest.warns(relay.torch.FallbackWarning, match=r"aten.i0.default.*test_torch_backend.py:\d+") as said:
+        fast = compiled(function)
+        same(fast(x), function(x))
+        same(fast(x), function(x))
+    assert len(said) == 1
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="aten.i0.default"):
+        compiled(function, options={"fallback": "error"})(x)
+
+
+def test_options():
+    for options, message in (({"thread": 1}, "no option `thread`"), ({"fallback": 1}, "the option fallback is 1")):
+        torch._dynamo.reset()
+        with pytest.raises(Exception, match=message):
+            compiled(lambda x: x + 1, options=options)(torch.ones(2))
+
+
+def cross_entropy(result, x):
+    return F.cross_entropy(result, torch.arange(len(x)) % 5)
+
+
+def mlp():
+    return torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.GELU(), torch.nn.LayerNorm(32), torch.nn.Linear(32, 5))
+
+
+class Transformer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(11, 16)
+        self.layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        self.head = torch.nn.Linear(16, 5)
+
+    def forward(self, x):
+        return self.head(self.layer(self.embedding(x)).mean(1))
+
+
+TRAINED = {
+    "mlp": (mlp, lambda: torch.randn(6, 12)),
+    "cnn with batch_norm": (network, lambda: torch.randn(4, 3, 16, 16)),
+    "transformer": (Transformer, lambda: torch.randint(11, (6, 7))),
+}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training(name, programs):
+    make, data = TRAINED[name]
+    eager = make()
+    ours = copy.deepcopy(eager)
+    step = compiled(ours)
+    losses = []
+    for model, run in ((eager, eager), (ours, step)):
+        torch.manual_seed(1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        for _ in range(20):
+            x = data()
+            optimizer.zero_grad()
+            loss = cross_entropy(run(x), x)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    torch.testing.assert_close(losses[20:], losses[:20], rtol=1e-4, atol=1e-4)
+    assert losses[19] != losses[0] and programs.count == 2
+    torch.testing.assert_close(ours.state_dict(), eager.state_dict(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("convolution", [
+    lambda: torch.nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2),
+    lambda: torch.nn.Conv2d(4, 8, (3, 2), dilation=2, groups=4),
+    lambda: torch.nn.Conv2d(4, 6, 3, stride=(3, 2), bias=False),
+    lambda: torch.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
+    lambda: torch.nn.ConvTranspose1d(4, 6, 4, stride=3),
+], ids=["1d", "depthwise", "steps", "transposed", "transposed 1d"])  # fmt: skip
+def test_gradients_of_convolutions(convolution):
+    layer = convolution()
+    x = torch.randn(2, 4, 10, *([9] if layer.weight.dim() == 4 else []), requires_grad=True)
+    sources = [x, *layer.parameters()]
+    wanted = torch.autograd.grad(layer(x).square().sum(), sources)
+    got = torch.autograd.grad(compiled(layer)(x).square().sum(), sources)
+    torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_dropout_in_training_runs_in_pytorch():
+    layer = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5))
+    with pytest.warns(relay.torch.FallbackWarning, match="the forward graph"):
+        compiled(layer)(torch.randn(2, 3)).sum().backward()
+
+
+def test_explanations():
+    model = torch.nn.Linear(4, 3)
+    found = relay.torch.explain(model, torch.randn(2, 4))
+    assert [one.kind for one in found.graphs] == ["forward", "backward"] and not found.fallbacks
+    assert [one.multiply_adds for one in found.graphs] == [24, 24] and found.graphs[0].kernels > 0
+    assert model.weight.grad is None
+    with pytest.warns(relay.torch.FallbackWarning):
+        found = relay.torch.explain(lambda x: torch.special.i0(x), torch.randn(3))
+    assert "aten.i0.default" in found.fallbacks[0].reason and "0 of 1 nodes" in str(found)
