@@ -14,11 +14,10 @@ import pathlib
 import sys
 import time
 
+import relay.torch
 import torch
 import torch.nn.functional as F
 from torch import nn
-
-import relay.torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
