@@ -50,7 +50,7 @@ def operators():
     out = [HEAD, "# Operators\n"]
     table = relay.operators()
     out.append(
-        f"{len(table)} operators. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says otherwise.\n"
+        f"{len(table)} operators. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says otherwise. `relay ops NAME` prints one with its formula, the types that it gives and what it refuses.\n"
     )
     for name, one in table.items():
         out.append(

@@ -12,7 +12,7 @@ from programs import CONV, DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onn
 import relay
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
-VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "cache", "doctor", "explain"]
+VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "cache", "ops", "doctor", "explain"]
 
 
 @pytest.fixture
@@ -355,6 +355,21 @@ def test_a_model_printed_to_a_pipe_can_be_read_again(tmp_path):
     for file in (path, tmp_path / "again.relay"):
         assert cli("run", file, "--output", tmp_path / f"{pathlib.Path(file).stem}.npy").returncode == 0
     assert (np.load(tmp_path / "m.npy") == np.load(tmp_path / "again.npy")).all()
+
+
+def test_ops_shows_an_operator_by_its_examples():
+    listed = cli("ops").stdout.splitlines()
+    assert listed[-1].startswith(f"{len(listed) - 1} operators") and len(listed) == len(relay.operators()) + 1
+    text = cli("ops", "nn.dense").stdout
+    for part in (
+        "  units              int or None; None.",
+        "Gradient: yes",
+        "  (n, ",
+        "sum(k0 < ",
+        "Constraints, with a call that breaks each:\n  C1  ",
+    ):
+        assert part in text
+    assert "did you mean 'nn.dense'" in cli("ops", "nn.dens").stderr
 
 
 def test_list_passes():

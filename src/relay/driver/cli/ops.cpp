@@ -1,0 +1,106 @@
+// relay ops: the operators; of one, its inputs, attributes, formula, types and constraints, by its own examples.
+#include <iostream>
+
+#include "relay/driver/cli/cli.h"
+#include "relay/eval/examples.h"
+#include "relay/op/registry.h"
+
+namespace relay::cli {
+
+static std::string call_text(const std::vector<std::string>& inputs, const std::string& attrs) {
+  std::string out = format("{}", join(inputs, ", "));
+  return attrs.empty() ? out : format("{}, {}", out, attrs);
+}
+
+static void print_inputs(const op::OpDef& def) {
+  if (!def.inputs.empty()) std::cout << "\nInputs:\n";
+  for (const op::Input& input : def.inputs)
+    std::cout << format("  {:<18} {}{}\n", input.name, input.doc, input.is_tuple ? " (a tuple of tensors)" : "");
+  if (!def.attrs_type) return;
+  std::cout << "\nAttributes:\n";
+  for (const ir::AttrField& field : def.attrs_type->fields) {
+    const std::string value = field.required ? "required" : ir::str(field.default_value);
+    std::cout << format("  {:<18} {}; {}. {}\n", field.name, field.type_name, value, field.doc);
+  }
+}
+
+static void print_properties(const op::OpDef& def) {
+  std::cout << format("\nFusion: {}\nGradient: {}\nComputed by: {}\n", op::name(def.fusion),
+                      def.gradient     ? "yes"
+                      : def.definition ? "that of the operators that define it"
+                                       : "none",
+                      def.by_executor ? "the executors, without a kernel" : "kernels");
+  if (def.shape) std::cout << "Sizes of the result may depend on values of the inputs\n";
+}
+
+// Examples with the types that the relation finds, and the formula of the first.
+static Status print_examples(const op::OpDef& def) {
+  constexpr size_t most = 5;
+  size_t shown = 0;
+  for (size_t i = 0; i < def.examples.size() && shown < most; ++i) {
+    if (def.examples[i].bench) continue;
+    std::cout << (shown++ == 0 ? "\nExamples, with the type of the result:\n" : "");
+    RELAY_ASSIGN(const eval::ExampleCase c, eval::example_case(def, i));
+    std::cout << format("  {}\n      {}\n", call_text(c.example->inputs, c.example->attrs), ir::str(c.output));
+    if (c.example->symbolic.empty()) continue;
+    RELAY_ASSIGN(const eval::ExampleCase open, eval::symbolic_case(def, i));
+    std::cout << format("  {}\n      {}\n", call_text(c.example->symbolic, c.example->attrs), ir::str(open.output));
+  }
+  if (shown == 0 || def.by_executor) return ok();
+  RELAY_ASSIGN(const eval::ExampleCase first, eval::example_case(def, 0));
+  const std::string formula = te::str(te::topological(eval::expressions(first).outputs));
+  if (!formula.empty()) std::cout << "\nFormula of the first, as a tensor expression:\n";
+  for (std::string_view line : split(trim(formula), '\n')) std::cout << format("  {}\n", line);
+  return ok();
+}
+
+// What is refused, by constraint, and how the diagnostic says it.
+static void print_constraints(const op::OpDef& def) {
+  if (!def.rejects.empty()) std::cout << "\nConstraints, with a call that breaks each:\n";
+  for (size_t i = 0; i < def.rejects.size(); ++i) {
+    const op::Reject& reject = def.rejects[i];
+    const Result<ir::Type> refused = eval::infer_reject(def, i);
+    if (refused) continue;
+    std::cout << format("  {}  {}\n      {}\n", reject.constraint, call_text(reject.inputs, reject.attrs),
+                        refused.errors()[0].message);
+  }
+}
+
+static Status ops(const std::optional<std::string>& name) {
+  std::vector<std::string> names;
+  for (const op::OpDef* def : op::all()) {
+    names.push_back(def->name);
+    if (!name) std::cout << format("{:<38} {}\n", def->name, def->doc);
+  }
+  if (!name) {
+    std::cout << format("{}; `relay ops NAME` shows one\n",
+                        plural(static_cast<int64_t>(names.size()), "operator", "operators"));
+    return ok();
+  }
+  const op::OpDef* def = op::find(*name);
+  if (!def) {
+    std::optional<std::string> near = nearest(*name, names);
+    return Diagnostic{DiagnosticKind::unknown_operator,
+                      format("there is no operator '{}'", shortened(*name)),
+                      {},
+                      {},
+                      {},
+                      near ? format("did you mean '{}'? `relay ops` lists all", *near) : "`relay ops` lists all"};
+  }
+  std::cout << format("{}: {}\n", def->name, def->doc);
+  print_inputs(*def);
+  print_properties(*def);
+  RELAY_RETURN_IF_ERROR(print_examples(*def));
+  print_constraints(*def);
+  return ok();
+}
+
+void add_ops(CLI::App& app, Chosen& chosen) {
+  CLI::App* verb = add_verb(app, "ops", "The operators; of one, what it takes, computes and refuses",
+                            "  relay ops\n  relay ops nn.conv2d");
+  auto name = std::make_shared<std::optional<std::string>>();
+  verb->add_option("NAME", *name, "An operator; without: all of them in short");
+  verb->callback([name, &chosen] { chosen.run = [name] { return ops(*name); }; });
+}
+
+}  // namespace relay::cli
