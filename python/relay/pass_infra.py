@@ -195,14 +195,15 @@ class Pass:
 class CorePass(Pass):
     """A pass of the compiler."""
 
-    def __init__(self, info: PassInfo, core_name: str, options: dict | None = None):
+    def __init__(self, info: PassInfo, core_name: str, options: dict | None = None, skip=None):
         super().__init__(info)
         self.core_name = core_name
         self._options = options or {}
+        self._skip = skip
 
     def run(self, mod, ctx):
         mine = {name: value for name, value in ctx.options.items() if name.startswith(self.core_name + ".")}
-        return run_passes(mod, [self.core_name], options={**mine, **self._options})
+        return _core.transform(mod, [self.core_name], {**mine, **self._options}, self._skip)
 
 
 class Sequential(Pass):

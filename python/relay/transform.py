@@ -89,11 +89,10 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
-    """Drops let-bound values that nothing uses; inline_once: those that are used once stand where they are used. What
-    has effects stays."""
-    if ignore_impurity:
-        raise NotImplementedError("what has effects stays: ignore_impurity is not there")
-    return CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code", {"dead_code.inline_once": int(inline_once)})
+    """Drops let-bound values that nothing uses; inline_once: those that are used once stand where they are used.
+    What has effects stays, unless ignore_impurity."""
+    options = {"dead_code.inline_once": int(inline_once), "dead_code.ignore_impurity": int(ignore_impurity)}
+    return CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code", options)
 
 
 def _combine(name: str, core_name: str, min_num_branches: int) -> Pass:
@@ -152,10 +151,14 @@ def FoldScaleAxis(any_weights: bool = False) -> Pass:
 
 
 def EliminateCommonSubexpr(fskip=None) -> Pass:
-    """Computes equal calls of operators once."""
-    if fskip is not None:
-        raise NotImplementedError("EliminateCommonSubexpr takes no function that says what to skip")
-    return CorePass(PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr")
+    """Computes equal calls of operators once, but those for which fskip(call) is true."""
+    return CorePass(PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr", skip=fskip)
+
+
+def FoldConstant(fold_qnn: bool = False) -> Pass:
+    """Evaluates what depends on constants only, up to 64 Ki elements; calls of qnn operators only with fold_qnn."""
+    options = {"fold_constant.qnn": int(fold_qnn)}
+    return CorePass(PassInfo(LEVELS["fold_constant"], "FoldConstant"), "fold_constant", options)
 
 
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:

@@ -38,10 +38,13 @@ static std::string module_text(const PyModule& m, bool types, bool version, bool
 }
 
 static PyModule transformed(const PyModule& m, const std::vector<std::string>& passes,
-                            const std::map<std::string, std::variant<int64_t, std::string>>& options) {
-  nb::gil_scoped_release released;
+                            const std::map<std::string, std::variant<int64_t, std::string>>& options,
+                            std::function<bool(ir::Expr)> skip) {
   transform::PassContext context;
   for (const auto& [name, value] : options) std::visit([&](const auto& v) { context.options[name] = v; }, value);
+  context.skip = std::move(skip);
+  if (context.skip) return {take(transform::run_passes(m.module, passes, context)), m.output_names};
+  nb::gil_scoped_release released;
   return {take(transform::run_passes(m.module, passes, context)), m.output_names};
 }
 
@@ -337,7 +340,7 @@ void add_modules(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes());
   m.def("transform", transformed, nb::arg("module"), nb::arg("passes"),
-        nb::arg("options") = std::map<std::string, int64_t>());
+        nb::arg("options") = std::map<std::string, int64_t>(), nb::arg("skip").none() = nb::none());
   m.def("passes", passes);
   m.def(
       "pipeline",

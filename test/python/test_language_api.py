@@ -512,10 +512,19 @@ def test_options_of_passes():
     once = relay.transform.DeadCodeElimination(inline_once=True)(mod)
     assert relay.analysis.structural_equal(once["main"].body, relay.tanh(relay.exp(x)), True)
     assert isinstance(relay.transform.DeadCodeElimination()(mod)["main"].body, relay.Let)
-    with pytest.raises(NotImplementedError, match="effects"):
-        relay.transform.DeadCodeElimination(ignore_impurity=True)
-    with pytest.raises(NotImplementedError, match="skip"):
-        relay.transform.EliminateCommonSubexpr(lambda e: True)
+    r = relay.var("r")
+    impure = relay.module(relay.Let(r, relay.RefWrite(relay.RefCreate(x), x), x), [x])
+    assert isinstance(relay.transform.DeadCodeElimination()(impure)["main"].body, relay.Let)
+    assert isinstance(relay.transform.DeadCodeElimination(ignore_impurity=True)(impure)["main"].body, relay.Var)
+    twice = relay.module((relay.exp(x) + relay.exp(x)) * (relay.tanh(x) + relay.tanh(x)), [x])
+    calls = lambda mod: [c for c in str(mod).split() if c.startswith(("exp(", "tanh("))]  # noqa: E731
+    assert len(calls(relay.transform.EliminateCommonSubexpr()(twice))) == 2
+    kept = relay.transform.EliminateCommonSubexpr(lambda call: call.op.name == "exp")(twice)
+    assert sorted(calls(kept)) == ["exp(%x);", "exp(%x);", "tanh(%x);"]
+    one = relay.const(1.0)
+    quantised = relay.qnn.quantize(one, relay.const(0.5), relay.const(0))
+    folded = [relay.transform.FoldConstant(*how)(relay.module(quantised, []))["main"].body for how in ((), (True,))]
+    assert isinstance(folded[0], relay.Call) and isinstance(folded[1], relay.Constant)
     text = "type T { A(int32) } def @f(%x: int32) { %x } def @g(%h: fn (int32) -> int32) { %h(1) }"
     text += "def @g2(%h: fn (int32) -> T) { %h(1) } def @main() { (@g(@f), @g2(A), @f(2)) }"
     both = relay.parse('#[version = "0.0.5"]\n' + text)

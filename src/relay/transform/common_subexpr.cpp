@@ -3,7 +3,8 @@
 //   add(exp(%x), exp(%x))        becomes        %0 = exp(%x); add(%0, %0)
 //
 // Constants up to 4 Ki elements are merged when equal. A node is replaced only by one of its own or an enclosing scope,
-// so nothing that ran in one branch of an `if` starts to run before it.
+// so nothing that ran in one branch of an `if` starts to run before it. Calls for which PassContext::skip holds stay as
+// they are.
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -66,8 +67,8 @@ static bool same(const Expr& a, const Expr& b) {
   }
 }
 
-Result<Module> common_subexpr(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
+Result<Module> common_subexpr(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
     Dataflow flow(f);
     std::unordered_multimap<uint64_t, Expr> known;
     std::vector<Expr> result(flow.nodes.size());
@@ -81,7 +82,7 @@ Result<Module> common_subexpr(const Module& module, PassContext&) {
       Expr& place = result[static_cast<size_t>(i)];
       place = now;
       uint64_t key = key_of(now);
-      if (key == 0) continue;
+      if (key == 0 || (context.skip && now->kind == ExprKind::Call && context.skip(now))) continue;
       int steps = 0;
       for (int scope = flow.scopes[static_cast<size_t>(i)]; scope >= 0 && steps < max_scopes && place == now;
            scope = flow.scope_parents[static_cast<size_t>(scope)], ++steps) {

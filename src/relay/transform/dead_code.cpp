@@ -4,7 +4,8 @@
 //
 // Effects are writes to references and calls of functions that may have them. A projection of a tuple that is written
 // out becomes its element: (%a, %b).0 is %a. Option dead_code.inline_once=1: then a value without effects that is used
-// once stands where it is used.
+// once stands where it is used. Option dead_code.ignore_impurity=1: a value that nothing uses is dropped whatever
+// effects it has.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/effects.h"
@@ -15,7 +16,7 @@ namespace relay::transform {
 using namespace ir;
 
 // The variables whose values are needed: those used by the result, by effects, and by values that are needed.
-static NodeSet live_variables(const Expr& root, const Effects& effects) {
+static NodeSet live_variables(const Expr& root, const Effects& effects, bool ignore_impurity) {
   NodeSet seen, live;
   NodeMap<const Expr*> values;
   std::vector<const Expr*> work{&root};
@@ -26,7 +27,7 @@ static NodeSet live_variables(const Expr& root, const Effects& effects) {
     if (const Let* let = as<Let>(e)) {
       work.push_back(&let->body);
       values[let->var.get()] = &let->value;
-      if (effects.writes(let->value)) live.insert(let->var.get()), work.push_back(&let->value);
+      if (!ignore_impurity && effects.writes(let->value)) live.insert(let->var.get()), work.push_back(&let->value);
       continue;
     }
     if (e->kind == ExprKind::Var) {
@@ -38,8 +39,8 @@ static NodeSet live_variables(const Expr& root, const Effects& effects) {
   return live;
 }
 
-static FunctionRef without_dead_code(const FunctionRef& f, const Effects& effects) {
-  NodeSet live = live_variables(f, effects);
+static FunctionRef without_dead_code(const FunctionRef& f, const Effects& effects, bool ignore_impurity) {
+  NodeSet live = live_variables(f, effects, ignore_impurity);
   Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
     if (const Let* let = as<Let>(before); let && !live.contains(let->var.get())) return as<Let>(now)->body;
     if (const TupleGetItem* item = as<TupleGetItem>(now))
@@ -79,9 +80,10 @@ static FunctionRef inlined_once(const FunctionRef& f, Effects& effects) {
 Result<Module> dead_code(const Module& module, PassContext& context) {
   Effects effects(module);
   bool inline_once = context.bool_option("dead_code.inline_once", false);
+  bool ignore_impurity = context.bool_option("dead_code.ignore_impurity", false);
   return for_each_function(module, [&](const FunctionRef& f) {
     effects.look_at(f);
-    FunctionRef live = without_dead_code(f, effects);
+    FunctionRef live = without_dead_code(f, effects, ignore_impurity);
     return inline_once ? inlined_once(live, effects) : live;
   });
 }

@@ -48,7 +48,7 @@ Expr typed_constant(Tensor value, const Span& span) {
 
 class Folder {
  public:
-  explicit Folder(int64_t max_elements) : max_elements_(max_elements) {}
+  Folder(int64_t max_elements, bool qnn) : max_elements_(max_elements), qnn_(qnn) {}
 
   Expr fold(const Expr& before, const Expr& now) const {
     switch (now->kind) {
@@ -100,6 +100,7 @@ class Folder {
     if (!op || !op->def || call->args.empty()) return now;
     if (op->name == "shape_of") return fold_shape(now, before);
     if (op->def->fusion == op::Fusion::Opaque || starts_with(op->name, "random.")) return now;
+    if (!qnn_ && starts_with(op->name, "qnn.")) return now;
     std::vector<Tensor> values;
     Types types;
     if (!operands(*call, &values, &types)) return now;
@@ -145,6 +146,7 @@ class Folder {
   }
 
   int64_t max_elements_;
+  bool qnn_;
 };
 
 }  // namespace
@@ -169,7 +171,8 @@ static FunctionRef folded(const FunctionRef& f, const Folder& folder) {
 }
 
 Result<Module> fold_constant(const Module& module, PassContext& context) {
-  Folder folder(context.int_option("fold_constant.max_elements", 64 << 10));
+  Folder folder(context.int_option("fold_constant.max_elements", 64 << 10),
+                context.bool_option("fold_constant.qnn", true));
   return for_each_function(module, [&](const FunctionRef& f) { return folded(f, folder); });
 }
 

@@ -54,6 +54,7 @@ struct PassContext {
   // (bad_option).
   std::map<std::string, ir::AttrValue> options;
   Partitioning partitioning;
+  std::function<bool(const ir::Expr&)> skip{};  // of common_subexpr: calls that it leaves alone; null: none
 #ifdef NDEBUG
   bool verify = false;
 #else
