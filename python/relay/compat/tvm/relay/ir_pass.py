@@ -47,10 +47,8 @@ def fold_constant(expr):
 
 
 def eliminate_common_subexpr(expr, fskip=None):
-    """What is computed twice is computed once."""
-    if fskip is not None:
-        raise NotImplementedError("eliminate_common_subexpr takes no fskip")
-    return _on(expr, [transform.EliminateCommonSubexpr()])
+    """What is computed twice is computed once, but calls for which fskip(call) is true."""
+    return _on(expr, [transform.EliminateCommonSubexpr(fskip)])
 
 
 def dead_code_elimination(expr):
