@@ -1,9 +1,9 @@
 // Where the nodes of a model went: which kernels compute each of them, and which pass removed those that none computes.
 //
 //   Provenance nodes(typed);                              the model as it was given
-//   nodes.see("fold_scale_axis", better);                 after each pass
+//   nodes.see("backward_fold_scale_axis", better);                 after each pass
 //   for (const NodeReport& node : nodes.report(lowered))
-//     "BatchNormalization 'bn1'", removed_by "fold_scale_axis"
+//     "BatchNormalization 'bn1'", removed_by "backward_fold_scale_axis"
 //
 // A node is a place in the model: a node of a foreign file, or a call in a text. Calls of operators carry their place
 // through all passes (ir::ExprNode::span); a node is there as long as a call of its place is.
