@@ -14,9 +14,9 @@ def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **op
     """`model`, a torch.nn.Module or a function, compiled by the backend "relay".
 
     A module comes back as a module of the same class that shares its parameters, buffers and submodules with `model`,
-    which itself stays as it is: optimizers, state_dict, load_state_dict, to, train and eval work as on `model`, with the
-    same names. Copies (copy.deepcopy) and pickles are ordinary modules: compile them again where they are used. Any number
-    of threads may call it; under no_grad, inference_mode and autocast graphs of their own are compiled.
+    which itself stays as it is: optimizers, state_dict, load_state_dict, to, train and eval work as on `model`, with
+    the same names. Copies (copy.deepcopy) and pickles are ordinary modules: compile them again where they are used. Any
+    number of threads may call it; under no_grad, inference_mode and autocast graphs of their own are compiled.
 
     dynamic and fullgraph: of torch.compile. options: see dynamo.Options; one that there is not is refused now (R0504).
     """

@@ -120,7 +120,7 @@ class _Functional(Graph):
         self.sizes = sizes_of(self.values[node], val) | self.sizes
 
     def _size(self, place: int, node) -> None:
-        """A symbol that is no tensor's size comes as the size of a tensor without elements."""
+        """A symbol that no tensor has as a size comes as the size of a tensor without elements."""
         val = node.meta.get("val")
         if not isinstance(val, torch.SymInt) or not val.node.expr.is_Symbol:
             return
