@@ -198,7 +198,7 @@ class CallGraph:
     def _name(self, var: GlobalVar | str) -> str:
         name = var if isinstance(var, str) else var.name_hint
         if name not in self._callees:
-            raise ValueError(f"the module does not have a function @{name}; it has: {', '.join(sorted(self._callees))}")
+            raise ValueError(f"the module has no function @{name}; there are: {', '.join(sorted(self._callees))}")
         return name
 
     def ref_count(self, var: GlobalVar | str) -> int:
