@@ -19,6 +19,9 @@ struct TargetDesc {
   bool has_masks = false;  // predicate registers: masked loads and stores at full speed
   int64_t l1_bytes = 32 << 10, l2_bytes = 256 << 10, l3_bytes = 8 << 20;  // of one core; L3 shared
   double fma_per_cycle = 2;                                               // vector multiply-adds a cycle
+  // Vector instructions a cycle that add dot products of narrow numbers to 32-bit lanes; 0: there are none.
+  double int8_dots_per_cycle = 0;      // fours of uint8 with int8, to int32
+  double bfloat16_dots_per_cycle = 0;  // pairs of bfloat16, to float32
   double ghz = 3;
   double l2_gbps = 60, l3_gbps = 20, dram_gbps = 10;  // read bandwidth of one core
   bool prefetch_weights = true;                       // software prefetch of streamed weights pays

@@ -141,6 +141,7 @@ class Compiler {
         in.args[0] = expression(e->args[0], mask);
         return emit(in);
       case Kind::Load: return load(e, mask);
+      case Kind::Dot: return expression(scalar::without_dot(e), mask);
       default: break;
     }
     RELAY_CHECK(false, "{} in stage {}", str(e), stage_->name);

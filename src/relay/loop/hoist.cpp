@@ -74,6 +74,7 @@ class Hoister {
   }
 
   Expr replace(const Expr& e, bool always) {
+    if (e->kind == Kind::Dot) return e;  // its factors are read together
     if (worth(e) && movable(e, always)) {
       for (const Moved& m : moved)
         if (m.value == e || (m.value->kind == Kind::Load && scalar::equal(m.value, e))) return m.var;

@@ -373,6 +373,15 @@ class Parser {
       if (args.size() != 2 || !scalar::is_int(args[1])) return wrong("needs a value and the lanes");
       return scalar::broadcast(args[0], static_cast<int>(args[1]->ivalue));
     }
+    if (starts_with(f, "dot_")) {
+      const std::optional<DType> t = parse_lanes_dtype(f.substr(4));
+      const size_t n = args.size() / 2;
+      bool good = t && t->lanes == 1 && n > 0 && args.size() == 2 * n;
+      for (size_t i = 0; good && i < 2 * n; ++i) good = args[i]->dtype == args[i < n ? 0 : n]->dtype;
+      if (!good) return wrong("needs two groups of as many numbers, each of one type");
+      const auto half = args.begin() + static_cast<std::ptrdiff_t>(n);
+      return scalar::dot(*t, {args.begin(), half}, {half, args.end()});
+    }
     bool bits = starts_with(f, "as_");
     if (std::optional<DType> t = parse_lanes_dtype(bits ? f.substr(3) : f)) {
       if (args.size() != 1 || t->lanes != args[0]->dtype.lanes) return wrong("needs one value of as many lanes");

@@ -188,6 +188,9 @@ class Vectoriser {
         return scalar::binary(e->binary, widen(args[0], lanes_), widen(args[1], lanes_));
       }
       case Kind::Select: return scalar::select(args[0], widen(args[1], lanes_), widen(args[2], lanes_));
+      case Kind::Dot:
+        for (Expr& a : args) a = widen(a, lanes_);
+        return scalar::with_args(e, std::move(args));
       case Kind::Ramp:
       case Kind::Broadcast: failed_ = true; return e;
       default: return scalar::with_args(e, std::move(args));

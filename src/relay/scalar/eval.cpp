@@ -205,6 +205,16 @@ class Evaluator {
         return int_value(base.i + e->ivalue * lane_, base.dtype);
       }
       case Kind::Broadcast: return value(e->args[0]);
+      case Kind::Dot: {
+        const size_t n = e->args.size() / 2;
+        const DType t = e->dtype.element();
+        Value sum;
+        for (size_t i = 0; i < n; ++i) {
+          const Value product = apply(BinaryOp::Mul, convert(t, value(e->args[i])), convert(t, value(e->args[n + i])));
+          sum = i == 0 ? product : apply(BinaryOp::Add, sum, product);
+        }
+        return sum;
+      }
       case Kind::Load: {
         std::vector<int64_t> indices;
         for (const Expr& i : e->args) indices.push_back(value(i).i);

@@ -224,6 +224,25 @@ Expr broadcast(Expr a, int lanes) {
   return build(std::move(n));
 }
 
+Expr dot(DType dtype, Exprs a, Exprs b) {
+  RELAY_CHECK(!a.empty() && a.size() == b.size(), "a dot product of {} with {} numbers", a.size(), b.size());
+  Node n;
+  n.kind = Kind::Dot, n.dtype = dtype.with_lanes(a[0]->dtype.lanes);
+  n.args = std::move(a);
+  n.args.insert(n.args.end(), b.begin(), b.end());
+  return build(std::move(n));
+}
+
+Expr without_dot(const Expr& dot) {
+  const size_t n = dot->args.size() / 2;
+  Expr sum;
+  for (size_t i = 0; i < n; ++i) {
+    Expr product = cast(dot->dtype, dot->args[i]) * cast(dot->dtype, dot->args[n + i]);
+    sum = sum ? sum + product : product;
+  }
+  return sum;
+}
+
 template <class T>
 static int order(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
@@ -270,7 +289,8 @@ class Comparison {
       case Kind::Select:
       case Kind::Cast:
       case Kind::Reinterpret:
-      case Kind::Broadcast: break;
+      case Kind::Broadcast:
+      case Kind::Dot: break;
     }
     if (int c = order(a->args.size(), b->args.size())) return c;
     const bool remembered = !a->args.empty() && ++pairs_ > 64;
@@ -322,6 +342,10 @@ Expr with_args(const Expr& e, Exprs args) {
     case Kind::Load: return load(e->source, std::move(args));
     case Kind::Ramp: return ramp(args[0], e->ivalue, e->dtype.lanes);
     case Kind::Broadcast: return broadcast(args[0], e->dtype.lanes);
+    case Kind::Dot: {
+      const auto half = args.begin() + static_cast<std::ptrdiff_t>(args.size() / 2);
+      return dot(e->dtype.element(), {args.begin(), half}, {half, args.end()});
+    }
     case Kind::Int:
     case Kind::Float:
     case Kind::Var:
@@ -431,6 +455,7 @@ std::string str(const Expr& e) {
     case Kind::Load: return format("{}[{}]", e->source->name, list(e->args));
     case Kind::Ramp: return format("ramp({}, {}, {})", str(e->args[0]), e->ivalue, e->dtype.lanes);
     case Kind::Broadcast: return format("broadcast({}, {})", str(e->args[0]), e->dtype.lanes);
+    case Kind::Dot: return format("dot_{}({})", e->dtype.element().str(), list(e->args));
   }
   return "";
 }

@@ -30,6 +30,7 @@ enum class Kind : uint8_t {
   Load,         // source[args...]
   Ramp,         // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
   Broadcast,    // args[0] in every lane
+  Dot,          // args[0] * args[n] + args[1] * args[n + 1] + ..., of 2 n narrow numbers, in the wider type dtype
 };
 
 enum class UnaryOp : uint8_t {
@@ -121,6 +122,11 @@ Expr reinterpret(DType dtype, Expr a);
 Expr load(Ref<const Source> source, Exprs indices);
 Expr ramp(Expr base, int64_t stride, int lanes);
 Expr broadcast(Expr a, int lanes);
+// What instructions for narrow numbers compute: the sum of products of `a` with `b`, each converted to `dtype` first.
+// Pairs or fours, as machines have them: all `a` of one type, all `b` of one type.
+Expr dot(DType dtype, Exprs a, Exprs b);
+// The same as products and sums, for who has no such instruction.
+Expr without_dot(const Expr& dot);
 
 inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
 inline Expr operator-(Expr a, Expr b) { return binary(BinaryOp::Sub, std::move(a), std::move(b)); }

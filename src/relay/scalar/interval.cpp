@@ -146,6 +146,7 @@ Interval range_of(const Expr& e, const Bounds& bounds) {
     case Kind::Any:
     case Kind::Reinterpret:
     case Kind::Load:
+    case Kind::Dot:
     case Kind::Float: break;
   }
   return {};

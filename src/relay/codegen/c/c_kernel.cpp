@@ -170,7 +170,13 @@ std::string c_name(const std::string& kernel) { return "kernel_" + kernel; }
 std::string c_source(std::span<const loop::Kernel> kernels) {
   CHelpers helpers;
   std::string functions;
-  for (const loop::Kernel& k : kernels) functions += "\n" + CKernelWriter(k, helpers).run();
+  for (const loop::Kernel& kernel : kernels) {
+    loop::Kernel k = kernel;
+    k.body = loop::rewrite(
+        k.body, [](const Stmt& s) { return s; },
+        [](const Expr& e) { return e->kind == Kind::Dot ? scalar::without_dot(e) : e; });
+    functions += "\n" + CKernelWriter(k, helpers).run();
+  }
   return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"
          "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n"
          "#ifdef __clang__ /* other compilers do not contract in C99 */\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n" +

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -46,8 +47,8 @@ class KernelEmitter {
   struct Frame {
     enum Kind : uint8_t { Straight, Branch, Loop } kind = Straight;
     llvm::Instruction* before = nullptr;  // Loop: the jump into it
-    std::unordered_multimap<uint64_t, Remembered> memo;
-    std::vector<Columns> columns;
+    std::unordered_multimap<uint64_t, Remembered> memo{}, runs{};
+    std::vector<Columns> columns{};
   };
   struct Local {  // a value of this statement, and under which guard
     scalar::Expr expr;
@@ -69,6 +70,11 @@ class KernelEmitter {
   Value* compute(const scalar::Expr& e);
   Value* binary(const scalar::Expr& e);
   Value* contracted(const scalar::Expr& e);
+  // --- dot products of narrow numbers (llvm_dot.cpp)
+  Value* dot(const scalar::Expr& e, const scalar::Expr& sum);
+  Value* side_by_side(std::span<const scalar::Expr> of);
+  Value* load_run(std::span<const scalar::Expr> of);
+  bool is_run(std::span<const scalar::Expr> of);
   Value* lane_comparison(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
   bool loads_memory(const scalar::Expr& e);  // somewhere below

@@ -255,6 +255,7 @@ llvm::Value* KernelEmitter::compute(const Expr& e) {
       return b_.CreateAdd(base, values_.iota(values_.type(e->dtype.element()), e->dtype.lanes, e->ivalue));
     }
     case Kind::Broadcast: return values_.splat(emit(e->args[0]), e->dtype.lanes);
+    case Kind::Dot: return dot(e, {});
     default: break;
   }
   RELAY_CHECK(false, "an expression of kernel {} cannot be compiled: {}", kernel_.name, scalar::str(e));
@@ -263,6 +264,9 @@ llvm::Value* KernelEmitter::compute(const Expr& e) {
 llvm::Value* KernelEmitter::binary(const Expr& e) {
   if (e->args[0]->dtype.element() == DType::int64() && e->dtype.lanes > 1 && scalar::is_comparison(e->binary))
     if (Value* mask = lane_comparison(e)) return mask;
+  if (e->binary == BinaryOp::Add)
+    for (size_t i : {0, 1})
+      if (e->args[i]->kind == Kind::Dot) return dot(e->args[i], e->args[1 - i]);
   if (target_.has_fma && e->dtype.is_float() && e->dtype.bits >= 32)
     if (Value* fused = contracted(e)) return fused;
   bool negative = true;

@@ -145,7 +145,12 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
   Exprs vars;
   for (const te::Axis& a : stage->axes) vars.push_back(a.var);
   for (const te::Axis& a : stage->reduce_axes) vars.push_back(a.var);
-  const Expr& body = bodies.body(*stage);
+  const Expr body = scalar::rewrite(bodies.body(*stage), [&](const Expr& e) -> Expr {
+    if (e->kind != scalar::Kind::Dot) return e;
+    const size_t n = e->args.size() / 2;
+    facts.numbers = static_cast<int64_t>(n);
+    return scalar::cast(e->dtype, e->args[0]) * scalar::cast(e->dtype, e->args[n]);
+  });
   facts.loads = loads_in(body, vars);
   for (const LoadFact& l : facts.loads)
     for (const auto& dim : l.coefficients) {

@@ -131,12 +131,16 @@ Expr KernelBuilder::resolve(const Expr& e) {
     bool padded = false;
     if (auto it = layouts_.find(t->name);
         it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
-      const LayoutDim& last = it->second.dims.back();
-      Expr begin = scalar::simplify(scalar::substitute(indices.back(), {{lane_, imm(0)}}), bounds_);
-      padded = last.inner && last.block % lanes_ == 0 &&
-               scalar::is_int(scalar::simplify(floormod(begin, imm(lanes_)), bounds_), 0) &&
-               scalar::equal(scalar::simplify(indices.back() - begin, bounds_), lane_);
-      for (size_t i = 0; i + 1 < indices.size(); ++i) padded &= !depends_on(indices[i], lane_);
+      size_t along = indices.size(), dims = 0;  // the one that the lanes run along, and how many they run along
+      for (size_t i = 0; i < indices.size(); ++i)
+        if (depends_on(indices[i], lane_)) along = i, ++dims;
+      if (dims == 1) {
+        const LayoutDim& dim = it->second.dims[along];
+        Expr begin = scalar::simplify(scalar::substitute(indices[along], {{lane_, imm(0)}}), bounds_);
+        padded = dim.inner && dim.block % lanes_ == 0 &&
+                 scalar::is_int(scalar::simplify(floormod(begin, imm(lanes_)), bounds_), 0) &&
+                 scalar::equal(scalar::simplify(indices[along] - begin, bounds_), lane_);
+      }
     }
     return read(buffer, indices, padded);
   });

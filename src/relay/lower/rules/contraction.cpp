@@ -198,13 +198,13 @@ void shape_tile(const GroupPlan& plan, Contraction& c) {
     c.inside.clear();
 }
 
-// Packs the right factor: [N / block][reduction in loop order][N % block], for constants of which N is one plain
-// dimension.
+// Packs the right factor: [N / block][reduction in loop order][N % block], and behind it what a dot product multiplies at
+// once, for constants of which N is one plain dimension.
 void pack_constants(GroupPlan& plan, const Contraction& c) {
   const int64_t block = c.grouped() ? c.facts.group : c.block();
   for (const LoadFact& l : c.right.loads) {
     if (!plan.constants.count(l.tensor->name)) continue;
-    int n_dim = -1;
+    int n_dim = -1, numbers_dim = -1;         // numbers_dim: of those of a dot product, which lie side by side
     std::vector<std::pair<int, int>> others;  // (loop position, dimension)
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& of = l.coefficients[d];
@@ -215,15 +215,19 @@ void pack_constants(GroupPlan& plan, const Contraction& c) {
       int depth = -1;
       if (of)
         for (size_t i = 0; i < c.reduce.size(); ++i)
-          if (of->count(c.reduce[i])) depth = static_cast<int>(i);
+          if (of->count(c.reduce[i])) {
+            depth = static_cast<int>(i);
+            if (c.facts.numbers > 1 && of->at(c.reduce[i]) == c.facts.numbers) numbers_dim = static_cast<int>(d);
+          }
       others.push_back({depth, static_cast<int>(d)});
     }
     if (n_dim < 0) continue;
     std::sort(others.begin(), others.end());
     Layout packed;
     packed.dims.push_back({n_dim, block, false});
-    for (const auto& [depth, d] : others) packed.dims.push_back({d});
+    for (const auto& [depth, d] : others) packed.dims.push_back({d, d == numbers_dim ? c.facts.numbers : 0, false});
     packed.dims.push_back({n_dim, block, true});
+    if (numbers_dim >= 0) packed.dims.push_back({numbers_dim, c.facts.numbers, true});
     plan.layouts[l.tensor->name] = packed;
     plan.schedule.layouts[l.tensor->name] = packed;
   }

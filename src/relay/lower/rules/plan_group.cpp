@@ -247,6 +247,7 @@ void plan_group(GroupPlan& plan) {
     };
     copy_to_channels_last(plan, pair, facts());
     if (form && form->reads) made_by(form->rule, [&] { return form->reads(plan, plan.stage(pair.reduction)), true; });
+    made_by(Rule::DotProducts, [&] { return multiply_in_groups(plan, pair.reduction); });
     const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
     const StageFacts now = facts();
 #define RELAY_REDUCTION_RULE(name, file, purpose) \

@@ -79,6 +79,9 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
 // in the outputs. Returns the name of the stage that reads the data: r's own where all is left as it was.
 std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
 
+// Makes a contraction of narrow numbers, of which one factor is constant, one of pairs or fours (dot_products.cpp).
+bool multiply_in_groups(GroupPlan& plan, const std::string& sum);
+
 // Sums over axes that lie side by side in memory become sums over one.
 void merge_sums(GroupPlan& plan);
 

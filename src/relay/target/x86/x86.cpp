@@ -22,29 +22,31 @@ namespace {
 struct Model {
   const char* name;
   const char* cpu;  // LLVM's name, which says the features too
-  double fma_per_cycle, ghz;
+  double fma_per_cycle, bfloat16_dots_per_cycle, ghz;
   int64_t l1, l2, l3;  // KiB
   double l2_gbps, l3_gbps, dram_gbps;
   bool prefetch_weights;
 };
 
-// Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector.
+// Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector, and
+// bfloat16_dots_per_cycle those of its pairs, where the processor has them. Dot products of bytes keep pace with
+// multiply-adds on all of them.
 const Model models[] = {
-    {"generic", "x86-64-v2", 1, 2.5, 32, 256, 8192, 30, 15, 8, true},
-    {"avx2", "x86-64-v3", 2, 3, 32, 512, 8192, 50, 20, 10, true},
-    {"avx512", "x86-64-v4", 2, 2.8, 32, 1024, 16384, 80, 20, 10, true},
-    {"haswell", "haswell", 2, 3, 32, 256, 8192, 50, 20, 10, true},
-    {"skylake", "skylake", 2, 3.5, 32, 256, 8192, 60, 25, 12, true},
-    {"alderlake", "alderlake", 2, 3.8, 48, 1280, 25600, 80, 30, 15, true},
-    {"skylake-avx512", "skylake-avx512", 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
-    {"cascadelake", "cascadelake", 2, 2.6, 32, 1024, 16384, 80, 17, 10, true},
-    {"icelake-server", "icelake-server", 2, 2.8, 48, 1280, 32768, 90, 18, 11, true},
-    {"sapphirerapids", "sapphirerapids", 2, 2.9, 48, 2048, 65536, 97, 20, 11, true},
-    {"zen2", "znver2", 2, 3.3, 32, 512, 16384, 70, 50, 20, false},
-    {"zen3", "znver3", 2, 3.4, 32, 512, 32768, 80, 70, 22, false},
+    {"generic", "x86-64-v2", 1, 0, 2.5, 32, 256, 8192, 30, 15, 8, true},
+    {"avx2", "x86-64-v3", 2, 0, 3, 32, 512, 8192, 50, 20, 10, true},
+    {"avx512", "x86-64-v4", 2, 0.5, 2.8, 32, 1024, 16384, 80, 20, 10, true},
+    {"haswell", "haswell", 2, 0, 3, 32, 256, 8192, 50, 20, 10, true},
+    {"skylake", "skylake", 2, 0, 3.5, 32, 256, 8192, 60, 25, 12, true},
+    {"alderlake", "alderlake", 2, 0, 3.8, 48, 1280, 25600, 80, 30, 15, true},
+    {"skylake-avx512", "skylake-avx512", 2, 0, 2.6, 32, 1024, 16384, 80, 17, 10, true},
+    {"cascadelake", "cascadelake", 2, 0.5, 2.6, 32, 1024, 16384, 80, 17, 10, true},
+    {"icelake-server", "icelake-server", 2, 0.5, 2.8, 48, 1280, 32768, 90, 18, 11, true},
+    {"sapphirerapids", "sapphirerapids", 2, 0.5, 2.9, 48, 2048, 65536, 97, 20, 11, true},
+    {"zen2", "znver2", 2, 0, 3.3, 32, 512, 16384, 70, 50, 20, false},
+    {"zen3", "znver3", 2, 0, 3.4, 32, 512, 32768, 80, 70, 22, false},
     // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add a cycle.
-    {"zen4", "znver4", 1, 3.7, 32, 1024, 32768, 118, 97, 27, false},
-    {"zen5", "znver5", 2, 4, 48, 1024, 32768, 200, 110, 30, false},
+    {"zen4", "znver4", 1, 1, 3.7, 32, 1024, 32768, 118, 97, 27, false},
+    {"zen5", "znver5", 2, 2, 4, 48, 1024, 32768, 200, 110, 30, false},
 };
 
 // Features that may be added or left out, each with the ones that need it.
@@ -216,6 +218,10 @@ Result<TargetDesc> describe(std::string_view text) {
   t.l1_bytes = model->l1 << 10, t.l2_bytes = model->l2 << 10, t.l3_bytes = model->l3 << 10;
   t.ghz = model->ghz, t.l2_gbps = model->l2_gbps, t.l3_gbps = model->l3_gbps, t.dram_gbps = model->dram_gbps;
   t.fma_per_cycle = model->fma_per_cycle;
+  // Of 256 bits without AVX-512: the forms of AVX-VNNI, which are other instructions.
+  const bool bytes = wide ? features.count("avx512vnni") : middle && features.count("avxvnni");
+  if (bytes) t.int8_dots_per_cycle = t.fma_per_cycle;
+  if (wide && features.count("avx512bf16")) t.bfloat16_dots_per_cycle = model->bfloat16_dots_per_cycle;
   t.prefetch_weights = model->prefetch_weights;
   // Zen 4 does as much with two 256-bit instructions as with one of 512 bits.
   if (!wide && std::string_view(model->name) == "zen4") t.fma_per_cycle = 2;

@@ -1,0 +1,158 @@
+// Dot products of narrow numbers (scalar::Kind::Dot) by the machine's instructions, which take vectors in which the
+// numbers of each lane lie side by side:
+//
+//   sum[lane] + a[4 lane] * b[4 lane] + ... + a[4 lane + 3] * b[4 lane + 3]
+//
+// Numbers that lie so in memory are one load; those that are the same for all lanes one load that is spread. Whatever
+// else is put together from vectors of the first, second, ... numbers.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "relay/codegen/llvm/kernel_emitter.h"
+#include "relay/loop/lanes.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::codegen {
+
+using loop::Buffer;
+using loop::Scope;
+using scalar::Expr;
+using scalar::Exprs;
+using scalar::Kind;
+
+namespace {
+
+const Buffer* buffer_of(const Expr& load) { return static_cast<const Buffer*>(load->source.get()); }
+
+bool is_bfloat(const Expr& e) { return e->dtype.element() == DType::bfloat16(); }
+
+// The instruction for a vector of results; none where the machine has none.
+llvm::Intrinsic::ID instruction(const TargetDesc& target, const Expr& dot) {
+  const size_t n = dot->args.size() / 2;
+  const int bytes = dot->dtype.lanes * dot->dtype.element().bytes();
+  const int width = bytes == 64 && target.vector_bytes == 64   ? 2
+                    : bytes == 32 && target.vector_bytes >= 32 ? 1
+                    : bytes == 16                              ? 0
+                                                               : -1;
+  if (width < 0 || dot->dtype.element().bits != 32) return llvm::Intrinsic::not_intrinsic;
+  using namespace llvm::Intrinsic;
+  static constexpr ID of_bytes[] = {x86_avx512_vpdpbusd_128, x86_avx512_vpdpbusd_256, x86_avx512_vpdpbusd_512};
+  static constexpr ID of_bfloats[] = {x86_avx512bf16_dpbf16ps_128, x86_avx512bf16_dpbf16ps_256,
+                                      x86_avx512bf16_dpbf16ps_512};
+  const DType a = dot->args[0]->dtype.element(), b = dot->args[n]->dtype.element();
+  if (target.int8_dots_per_cycle > 0 && n == 4 && a == DType::uint8() && b == DType::int8()) return of_bytes[width];
+  if (target.bfloat16_dots_per_cycle > 0 && n == 2 && a == DType::bfloat16() && b == a) return of_bfloats[width];
+  return not_intrinsic;
+}
+
+}  // namespace
+
+// Loads of elements that lie one behind the other.
+bool KernelEmitter::is_run(std::span<const Expr> of) {
+  const Buffer* buffer = buffer_of(of[0]);
+  if (buffer->scope == Scope::Register || of[0]->args.empty()) return false;
+  for (size_t i = 1; i < of.size(); ++i) {
+    if (of[i]->source != of[0]->source) return false;
+    const Exprs &first = of[0]->args, &other = of[i]->args;
+    for (size_t d = 0; d + 1 < first.size(); ++d)
+      if (!scalar::equal(first[d], other[d])) return false;
+    const std::optional<loop::Lanes> x = loop::as_lanes(first.back()), y = loop::as_lanes(other.back());
+    if (!x || !y || x->stride != y->stride ||
+        !scalar::is_int(scalar::simplify(y->base - x->base, bounds_), static_cast<int64_t>(i)))
+      return false;
+  }
+  return true;
+}
+
+// One load of all of them, if each lane's follow those of the lane before; null: they do not.
+llvm::Value* KernelEmitter::load_run(std::span<const Expr> of) {
+  const Buffer* buffer = buffer_of(of[0]);
+  const int lanes = of[0]->dtype.lanes, n = static_cast<int>(of.size());
+  if ((guard_ && guard_->getType()->isVectorTy()) || !is_run(of)) return nullptr;
+  const uint64_t key = scalar::hash(of[0]) + static_cast<uint64_t>(n);
+  const bool remembered = !guard_ && !stored_.count(buffer);
+  for (size_t s = scopes_.size(); remembered && s-- > 0;) {
+    auto [first, last] = scopes_[s].runs.equal_range(key);
+    for (; first != last; ++first)
+      if (scalar::equal(first->second.expr, of[0])) return first->second.value;
+  }
+  const Address at = address(buffer, of[0]->args, lanes);
+  if (at.pointers || (lanes > 1 && at.stride != n)) return nullptr;
+  llvm::Type* type = llvm::FixedVectorType::get(values_.memory_type(buffer->dtype), static_cast<unsigned>(n * lanes));
+  llvm::Value* v =
+      b_.CreateAlignedLoad(type, guarded(at.pointer), llvm::Align(static_cast<uint64_t>(buffer->dtype.bytes())));
+  annotate(v, buffer);
+  if (remembered) scopes_.back().runs.insert({key, {of[0], nullptr, v}});
+  return v;
+}
+
+// A vector in which the numbers of each lane lie side by side, as memory holds them.
+llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
+  const Expr& first = of[0];
+  const int lanes = first->dtype.lanes;
+  const unsigned n = static_cast<unsigned>(of.size());
+  const bool alike = std::all_of(of.begin(), of.end(), [&](const Expr& e) {
+    return e->kind == first->kind && e->binary == first->binary && e->dtype == first->dtype &&
+           e->args.size() == first->args.size() && (e->args.empty() || e->args[0]->dtype == first->args[0]->dtype);
+  });
+  auto arguments = [&](size_t k) {
+    Exprs out;
+    for (const Expr& e : of) out.push_back(e->args[k]);
+    return out;
+  };
+  if (alike && first->kind == Kind::Load)
+    if (llvm::Value* v = load_run(of)) return v;
+  if (alike && first->kind == Kind::Broadcast) {
+    llvm::Value* numbers = side_by_side(arguments(0));
+    const unsigned bits = numbers->getType()->getPrimitiveSizeInBits().getFixedValue();
+    llvm::Value* spread = values_.splat(b_.CreateBitCast(numbers, b_.getIntNTy(bits)), lanes);
+    llvm::Type* element = llvm::cast<llvm::FixedVectorType>(numbers->getType())->getElementType();
+    return b_.CreateBitCast(spread, llvm::FixedVectorType::get(element, n * static_cast<unsigned>(lanes)));
+  }
+  if (alike && first->kind == Kind::Binary && first->binary == scalar::BinaryOp::BitXor)
+    return b_.CreateXor(side_by_side(arguments(0)), side_by_side(arguments(1)));
+  if (alike && first->kind == Kind::Reinterpret && !first->dtype.is_float() && !first->args[0]->dtype.is_float())
+    return side_by_side(arguments(0));
+  // Vectors of the first numbers, of the second, ...; put together by doubling.
+  std::vector<llvm::Value*> parts;
+  for (const Expr& e : of) {
+    llvm::Value* v = values_.to_memory(emit(e), e->dtype);
+    if (lanes == 1)
+      v = b_.CreateInsertElement(llvm::PoisonValue::get(llvm::FixedVectorType::get(v->getType(), 1)), v, uint64_t{0});
+    parts.push_back(v);
+  }
+  for (size_t i = 1; i < parts.size(); ++i) {  // the parts so far behind one another
+    const int known = lanes * static_cast<int>(i), all = known + lanes;
+    std::vector<int> widen(static_cast<size_t>(all), -1), both;
+    for (int l = 0; l < lanes; ++l) widen[static_cast<size_t>(l)] = l;
+    for (int l = 0; l < all; ++l) both.push_back(l < known ? l : all + l - known);
+    std::vector<int> same(static_cast<size_t>(all), -1);
+    for (int l = 0; l < known; ++l) same[static_cast<size_t>(l)] = l;
+    parts[0] =
+        b_.CreateShuffleVector(b_.CreateShuffleVector(parts[0], same), b_.CreateShuffleVector(parts[i], widen), both);
+  }
+  std::vector<int> order;
+  for (int l = 0; l < lanes; ++l)
+    for (int i = 0; i < static_cast<int>(n); ++i) order.push_back(i * lanes + l);
+  return b_.CreateShuffleVector(parts[0], order);
+}
+
+// `sum` (null: zero) and the products of a dot product.
+llvm::Value* KernelEmitter::dot(const Expr& e, const Expr& sum) {
+  const llvm::Intrinsic::ID id = instruction(target_, e);
+  if (id == llvm::Intrinsic::not_intrinsic) {
+    const Expr products = scalar::without_dot(e);
+    return emit(sum ? sum + products : products);
+  }
+  const size_t n = e->args.size() / 2;
+  const std::span<const Expr> args(e->args);
+  llvm::Value *a = side_by_side(args.first(n)), *b = side_by_side(args.last(n));
+  llvm::Value* start = sum ? emit(sum) : llvm::Constant::getNullValue(values_.type(e->dtype));
+  if (is_bfloat(e->args[0])) {
+    llvm::Type* type =
+        llvm::FixedVectorType::get(b_.getBFloatTy(), static_cast<unsigned>(n) * static_cast<unsigned>(e->dtype.lanes));
+    a = b_.CreateBitCast(a, type), b = b_.CreateBitCast(b, type);
+  }
+  return b_.CreateIntrinsic(id, {start, a, b});
+}
+
+}  // namespace relay::codegen

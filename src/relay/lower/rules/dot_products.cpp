@@ -1,0 +1,158 @@
+// Contractions of narrow numbers in pairs or fours, as the machine's instructions take them:
+//
+//   sum[m, n] = sum(k < 256) int32(a[m, k]) * int32(w[n, k])
+//   becomes
+//   sum[m, n] = sum(k < 64) dot_int32(a[m, 4 k], .., a[m, 4 k + 3], w[n, 4 k], .., w[n, 4 k + 3])
+//
+// The instruction for bytes multiplies unsigned with signed ones. Signed data is moved by 128, by its sign bit; what
+// that adds, and what a zero point adds, does not depend on the data:
+//
+//   sum[m, n] = sum(k < 64) dot_int32(as_uint8(a[m, 4 k] ^ -128), .., w[n, 4 k], ..)
+//   sum_offset[n] = sum(k < 256) 128 * int32(w[n, k])          a kernel that runs once, when the program is built
+//   sum_exact[m, n] = sum[m, n] - sum_offset[n]
+//
+// Integers wrap around, so results are those of the sum as it was written, bit by bit.
+#include <algorithm>
+
+#include "relay/lower/rules/rules.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::lower {
+
+namespace {
+
+using scalar::BinaryOp;
+using scalar::Kind;
+
+// An instruction for `numbers` products at once, and how often a cycle starts one.
+struct Instruction {
+  int64_t numbers = 0;
+  double per_cycle = 0;
+};
+
+Instruction instruction_for(const TargetDesc& target, DType sum, DType narrow) {
+  if (sum == DType::int32() && narrow.bits == 8 && !narrow.is_bool()) return {4, target.int8_dots_per_cycle};
+  if (sum == DType::float32() && narrow == DType::bfloat16()) return {2, target.bfloat16_dots_per_cycle};
+  return {};
+}
+
+// A factor: a narrow number, less a constant.
+struct Narrow {
+  Expr load;
+  int64_t offset = 0;
+  LoadFact fact{};
+};
+
+std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& loads) {
+  Narrow out{e};
+  if (e->kind == Kind::Binary && (e->binary == BinaryOp::Sub || e->binary == BinaryOp::Add) &&
+      scalar::is_int(e->args[1]) && !e->dtype.is_float())
+    out.load = e->args[0], out.offset = e->binary == BinaryOp::Sub ? e->args[1]->ivalue : -e->args[1]->ivalue;
+  if (out.load->kind != Kind::Cast || out.load->args[0]->kind != Kind::Load || loads.size() != 1) return std::nullopt;
+  out.load = out.load->args[0], out.fact = loads[0];
+  return out;
+}
+
+// The dimension that is an axis and nothing else; -1: there is none.
+int plain_dim(const LoadFact& load, const std::string& axis) {
+  int found = -1;
+  for (size_t d = 0; d < load.coefficients.size(); ++d) {
+    const auto& of = load.coefficients[d];
+    if (!of) return -1;
+    if (!of->count(axis)) continue;
+    if (found >= 0 || of->size() != 1 || of->at(axis) != 1) return -1;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
+struct Form {
+  Narrow data, weight;
+  int64_t numbers = 0;
+  te::Axis k{};
+};
+
+std::optional<Form> form_of(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
+  if (!facts.contraction || !facts.grouped.empty() || plan.form.planar || plan.form.schedule) return std::nullopt;
+  const Expr product = plan.expanded(r).body(*r);
+  if (product->kind != Kind::Binary) return std::nullopt;
+  std::optional<Narrow> left = narrow_factor(product->args[0], facts.left_loads),
+                        right = narrow_factor(product->args[1], facts.right_loads);
+  if (!left || !right) return std::nullopt;
+  auto is_constant = [&](const Narrow& f) { return plan.constants.count(f.fact.tensor->name) > 0; };
+  if (is_constant(*left) == is_constant(*right)) return std::nullopt;
+  Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
+  const DType a = f.data.load->dtype, w = f.weight.load->dtype;
+  const Instruction one = instruction_for(*plan.target, r->dtype, a);
+  // As many products as one instruction more than a multiply-add takes: below this it does not pay.
+  constexpr double least_gain = 1.2;
+  if (static_cast<double>(one.numbers) * one.per_cycle < least_gain * plan.target->fma_per_cycle) return std::nullopt;
+  if (w.bits != a.bits || w.is_float() != a.is_float() || w.is_bool() || f.weight.offset != 0) return std::nullopt;
+  if (a == DType::uint8() && w == a) return std::nullopt;  // no instruction takes two unsigned ones
+  f.numbers = one.numbers;
+  for (const te::Axis& k : r->reduce_axes) {
+    const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
+    if (in_weight < 0) return std::nullopt;
+    if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, plan.layout(f.data.fact.tensor)) &&
+        scalar::is_int(k.extent) && k.extent->ivalue % f.numbers == 0)
+      f.k = k;
+  }
+  return f.k.var ? std::optional(f) : std::nullopt;
+}
+
+// The sum over the weight of what its factor is moved by: one number for each of its rows.
+te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t moved_by, const std::string& name) {
+  Exprs shape, sums;
+  std::vector<Expr> vars;
+  for (const te::Axis& a : r->axes)
+    if (f.weight.fact.axes.count(a.var->name)) shape.push_back(a.extent), vars.push_back(a.var);
+  for (const te::Axis& a : r->reduce_axes) sums.push_back(a.extent);
+  return te::reduce(name, shape, sums, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+    std::vector<scalar::Binding> bindings;
+    for (size_t d = 0; d < i.size(); ++d) bindings.push_back({vars[d], i[d]});
+    for (size_t d = 0; d < k.size(); ++d) bindings.push_back({r->reduce_axes[d].var, k[d]});
+    return scalar::cast(r->dtype, scalar::substitute(f.weight.load, bindings)) * moved_by;
+  });
+}
+
+}  // namespace
+
+bool multiply_in_groups(GroupPlan& plan, const std::string& sum) {
+  const te::Tensor r = plan.stage(sum);
+  const std::optional<Form> found = form_of(plan, r, facts_of(r, plan.expanded(r)));
+  if (!found) return false;
+  const Form& f = *found;
+  const bool is_signed = f.data.load->dtype == DType::int8() && f.weight.load->dtype == DType::int8();
+  Exprs data, weight;
+  const Expr k = scalar::var(f.k.var->name);
+  for (int64_t i = 0; i < f.numbers; ++i) {
+    const std::vector<scalar::Binding> at{{f.k.var, k * f.numbers + i}};
+    Expr number = scalar::substitute(f.data.load, at);
+    if (is_signed)
+      number = scalar::reinterpret(DType::uint8(),
+                                   scalar::binary(BinaryOp::BitXor, number, scalar::imm(-128, DType::int8())));
+    data.push_back(number), weight.push_back(scalar::substitute(f.weight.load, at));
+  }
+  te::TensorNode dots = *r;
+  for (te::Axis& a : dots.reduce_axes)
+    if (a.var == f.k.var) a = {k, scalar::imm(f.k.extent->ivalue / f.numbers)};
+  const bool unsigned_first = is_signed || f.data.load->dtype != DType::int8();
+  dots.body = unsigned_first ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
+  const te::Tensor grouped(new te::TensorNode(std::move(dots)));
+  const int64_t moved_by = f.data.offset + (is_signed ? 128 : 0);
+  if (moved_by == 0) return plan.outputs = te::replace(plan.outputs, {{r, grouped}}), true;
+
+  const te::Tensor offset = offset_of(r, f, moved_by, unused_name(plan, sum + "_offset"));
+  const te::Tensor exact = te::compute(unused_name(plan, sum + "_exact"), r->shape, [&](const Exprs& i) {
+    Exprs of_weight;
+    for (size_t d = 0; d < i.size(); ++d)
+      if (f.weight.fact.axes.count(r->axes[d].var->name)) of_weight.push_back(i[d]);
+    return (*grouped)(i) - (*offset)(of_weight);
+  });
+  plan.outputs = te::replace(plan.outputs, {{r, exact}});
+  plan.schedule.stages[offset->name].place = Place::Root;
+  plan.schedule.stages[exact->name] = {};
+  return true;
+}
+
+}  // namespace relay::lower
