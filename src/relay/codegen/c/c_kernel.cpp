@@ -174,7 +174,7 @@ std::string c_source(std::span<const loop::Kernel> kernels) {
     loop::Kernel k = kernel;
     k.body = loop::rewrite(
         k.body, [](const Stmt& s) { return s; },
-        [](const Expr& e) { return e->kind == Kind::Dot ? scalar::without_dot(e) : e; });
+        [](const scalar::Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; });
     functions += "\n" + CKernelWriter(k, helpers).run();
   }
   return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"
