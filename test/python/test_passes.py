@@ -120,3 +120,17 @@ def test_fused_functions_and_transposed_weights():
     each = transform.FuseOps(0)(mod)
     fused = relay.analysis.extract_fused_functions(each)
     assert len(fused) == 4 and all(relay.analysis.structural_hash(f) == key for key, f in fused.items())
+
+
+def test_runs_of_large_constants_are_constants():
+    """What only names elements anew is folded, however large: products with it are packed ahead of time."""
+    weights = np.arange(3 * 300 * 256, dtype="float32").reshape(3, 300, 256)
+    one = relay.squeeze(relay.strided_slice(relay.const(weights), [1], [2], [1], axes=[0]), axis=[0])
+    parts = relay.split(relay.reshape(relay.const(weights), (900, 256)), 3, axis=0)
+    turned = relay.transpose(relay.const(weights[0]))
+    module = relay.module(relay.Tuple([one, parts[2], turned]))
+    folded = relay.transform.FoldConstant()(relay.transform.InferType()(module))["main"].body
+    first, last, kept = folded.fields
+    np.testing.assert_array_equal(first.data.numpy(), weights[1])
+    np.testing.assert_array_equal(last.data.numpy(), weights[2])
+    assert isinstance(kept, relay.Call) and kept.op.name == "transpose"

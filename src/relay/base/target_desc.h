@@ -17,8 +17,11 @@ struct TargetDesc {
   int vector_registers = 16;
   bool has_fma = false;
   bool has_masks = false;  // predicate registers: masked loads and stores at full speed
+  int line_bytes = 64;     // what caches move
+  int l1_ways = 8;         // places in L1 for lines whose addresses are a multiple of l1_bytes / l1_ways apart
   int64_t l1_bytes = 32 << 10, l2_bytes = 256 << 10, l3_bytes = 8 << 20;  // of one core; L3 shared
   double fma_per_cycle = 2;                                               // vector multiply-adds a cycle
+  double fma_latency = 4;                                                 // cycles until a sum can be added to again
   // Vector instructions a cycle that add dot products of narrow numbers to 32-bit lanes; 0: there are none.
   double int8_dots_per_cycle = 0;      // fours of uint8 with int8, to int32
   double bfloat16_dots_per_cycle = 0;  // pairs of bfloat16, to float32

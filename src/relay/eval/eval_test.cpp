@@ -55,6 +55,19 @@ TEST(Eval, ShapeVariables) {
 
 // let %f = fn (%i, %sum) { if (%i < 1) { %sum } else { %f(%i - 1, %sum + %i) } }; %f(n, 0), as a local and a global
 // function.
+// Attributes over shape variables have the sizes of the call, in functions inside too.
+TEST(Eval, AttributesOverShapeVariables) {
+  scalar::Expr n = scalar::var("n");
+  VarRef x = ir::var("x", ir::tensor_type(ir::Dims{n, scalar::imm(2)}, DType::float32()));
+  Expr flat = make("reshape", {x}, {{"newshape", ir::Dims{n * 2}}});
+  Value value(Tensor::full({3, 2}, DType::float32(), 2));
+  for (const Expr& body : {flat, ir::call(ir::function({}, flat), {})}) {
+    Result<Value> r = run(ir::function({x}, body), {value});
+    ASSERT_TRUE(r) << render(r.errors());
+    EXPECT_EQ(r->tensor.shape(), Shape{6});
+  }
+}
+
 TEST(Eval, LoopsByTailCallsRunInOneFrame) {
   VarRef f = ir::var("f"), i = ir::var("i", scalar_type()), sum = ir::var("sum", scalar_type());
   auto body = [&](const Expr& self) {

@@ -1,4 +1,5 @@
 #include "relay/eval/eval.h"
+#include "relay/ir/substitute_dims.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/index_check.h"
 
@@ -139,8 +140,11 @@ Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Typ
                             extents[which]);
 }
 
-Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const Values& args, const ShapeValues& shape,
-                            const EvalOptions& options) {
+Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& symbolic, const Values& args,
+                            const ShapeValues& shape, const EvalOptions& options) {
+  std::vector<scalar::Binding> known;
+  for (const auto& [var, value] : shape) known.push_back({var, scalar::imm(value)});
+  RELAY_ASSIGN(ir::Attrs attrs, ir::substitute_dims(symbolic, known));
   ir::Types types;
   Values flat;
   for (const Value& a : args) {
@@ -154,11 +158,7 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& attrs, const 
     return errors;
   }
   ir::Type type = *inferred;
-  if (!shape.empty()) {
-    std::vector<scalar::Binding> known;
-    for (const auto& [var, value] : shape) known.push_back({var, scalar::imm(value)});
-    type = ir::substitute(type, known);
-  }
+  if (!known.empty()) type = ir::substitute(type, known);
   te::Tensors placeholders;
   TensorBindings bindings;
   for (size_t i = 0; i < flat.size(); ++i) {

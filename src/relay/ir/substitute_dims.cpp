@@ -62,34 +62,15 @@ class Substitution {
         return made;
       }
       case ExprKind::Call: {
-        Attrs attrs = attributes(as<Call>(now)->attrs);
-        if (attrs == as<Call>(now)->attrs) return now;
+        Result<Attrs> attrs = substitute_dims(as<Call>(now)->attrs, bindings_);
+        if (!attrs) errors_.insert(errors_.end(), attrs.errors().begin(), attrs.errors().end());
+        if (!attrs || *attrs == as<Call>(now)->attrs) return now;
         Ref<Call> made(new Call(*as<Call>(now)));
-        made->attrs = std::move(attrs);
+        made->attrs = *std::move(attrs);
         return made;
       }
       default: return now;
     }
-  }
-
-  Attrs attributes(const Attrs& attrs) {
-    std::vector<std::pair<std::string, AttrValue>> values;
-    bool changed = false;
-    for (size_t i = 0; attrs && i < attrs->type.fields.size(); ++i) {
-      AttrValue value = attrs->get(i);
-      if (Dims* dims = std::get_if<Dims>(&value))
-        for (Dim& dim : *dims) {
-          Dim now = scalar::simplify(scalar::substitute(dim, bindings_));
-          changed |= now != dim;
-          dim = now;
-        }
-      values.emplace_back(attrs->type.fields[i].name, std::move(value));
-    }
-    if (!changed) return attrs;
-    Result<Attrs> made = attrs->type.create(attrs->type, values);
-    if (made) return *made;
-    errors_.insert(errors_.end(), made.errors().begin(), made.errors().end());
-    return attrs;
   }
 
   const std::vector<scalar::Binding>& bindings_;
@@ -98,6 +79,23 @@ class Substitution {
 };
 
 }  // namespace
+
+Result<Attrs> substitute_dims(const Attrs& attrs, const std::vector<scalar::Binding>& bindings) {
+  std::vector<std::pair<std::string, AttrValue>> values;
+  bool changed = false;
+  for (size_t i = 0; attrs && i < attrs->type.fields.size(); ++i) {
+    AttrValue value = attrs->get(i);
+    if (Dims* dims = std::get_if<Dims>(&value))
+      for (Dim& dim : *dims) {
+        if (scalar::is_int(dim)) continue;
+        Dim now = scalar::simplify(scalar::substitute(dim, bindings));
+        changed |= now != dim;
+        dim = now;
+      }
+    values.emplace_back(attrs->type.fields[i].name, std::move(value));
+  }
+  return changed ? attrs->type.create(attrs->type, values) : attrs;
+}
 
 Result<FunctionRef> substitute_dims(const FunctionRef& function, const std::vector<scalar::Binding>& bindings) {
   return Substitution(bindings).run(function);

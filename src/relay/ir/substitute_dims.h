@@ -9,6 +9,8 @@
 
 namespace relay::ir {
 
+// The same attributes where none of them changes.
+Result<Attrs> substitute_dims(const Attrs& attrs, const std::vector<scalar::Binding>& bindings);
 // A diagnostic when an attribute cannot have the new value.
 Result<FunctionRef> substitute_dims(const FunctionRef& function, const std::vector<scalar::Binding>& bindings);
 

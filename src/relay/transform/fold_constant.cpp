@@ -7,13 +7,19 @@
 //
 // Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more
 // than 64 Ki elements (option fold_constant.max_elements) stay: work on large constants is compiled and run once, when
-// the artifact is made. Operators without operands (zeros, arange) stay too: they are smaller than what they make.
+// the artifact is made. What only names a run of a large constant's elements anew is a constant that shares its memory:
+//
+//   squeeze(strided_slice(%w: Tensor[(3, 1024, 256), float32], begin=[1], end=[2], axes=[0]), axis=[0])
+//
+// Operators without operands (zeros, arange) stay too: they are smaller than what they make.
 #include <algorithm>
+#include <cstring>
 
 #include "relay/eval/eval.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
+#include "relay/scalar/simplify.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -103,7 +109,7 @@ class Folder {
     if (!qnn_ && starts_with(op->name, "qnn.")) return now;
     std::vector<Tensor> values;
     Types types;
-    if (!operands(*call, &values, &types)) return now;
+    if (!operands(*call, &values, &types)) return view(*call, *op->def, now);
     Result<Type> type = op->def->infer(call->attrs, types);
     if (!type) return now;
     Types results = as<TupleType>(*type) ? as<TupleType>(*type)->fields : Types{*type};
@@ -115,6 +121,60 @@ class Folder {
     // An index out of range is an error of the run that computes this, which may never come.
     if (!eval::check_indices(*op->def, call->attrs, types, values)) return now;
     return evaluated(*call, *op->def, values, *type, now->span, now);
+  }
+
+  // Of one large constant: the same elements in the same order, or a run of them. `now` if it is something else.
+  static Expr view(const Call& call, const op::OpDef& def, const Expr& now) {
+    const Constant* c = call.args.size() == 1 ? as<Constant>(call.args[0]) : nullptr;
+    if (!c || !def.compute || def.fusion == op::Fusion::Opaque) return now;
+    const Type in_type = type_of(c->value);
+    Result<Type> type = def.infer(call.attrs, {in_type});
+    if (!type) return now;
+    const te::Tensor input = te::placeholder("a", as<TensorType>(in_type)->shape, c->value.dtype());
+    const bool several = as<TupleType>(*type);
+    const Types results = several ? as<TupleType>(*type)->fields : Types{*type};
+    const te::Tensors outputs = def.compute(call.attrs, {input}, *type);
+    Exprs parts;
+    for (size_t i = 0; i < results.size() && i < outputs.size(); ++i) {
+      const std::optional<Shape> shape = static_shape(results[i]);
+      const std::optional<int64_t> begin = shape ? run_of(*outputs[i], *input) : std::nullopt;
+      if (!begin) return now;
+      parts.push_back(typed_constant(part_of(c->value, *begin, *shape), now->span));
+    }
+    if (!several) return parts[0];
+    Expr e = tuple(std::move(parts), now->span);
+    e->type = *type;
+    return e;
+  }
+
+  // Where the elements of `stage` begin in `input`, if they lie there one behind the other.
+  static std::optional<int64_t> run_of(const te::TensorNode& stage, const te::TensorNode& input) {
+    if (!stage.body || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Load ||
+        stage.body->source.get() != static_cast<const scalar::Source*>(&input))
+      return std::nullopt;
+    scalar::Bounds bounds;
+    scalar::Expr there = scalar::imm(0), here = scalar::imm(0);
+    for (size_t d = 0; d < input.shape.size(); ++d) there = there * input.shape[d] + stage.body->args[d];
+    for (const te::Axis& a : stage.axes) {
+      if (!scalar::is_int(a.extent)) return std::nullopt;
+      bounds.set(a.var, 0, a.extent->ivalue);
+      here = here * a.extent + a.var;
+    }
+    const scalar::Expr apart = scalar::simplify(there - here, bounds);
+    return scalar::is_int(apart) ? std::optional(apart->ivalue) : std::nullopt;
+  }
+
+  // Memory that is not aligned as constants are is copied.
+  static Tensor part_of(const Tensor& value, int64_t begin, const Shape& shape) {
+    constexpr size_t alignment = 64;
+    if (begin == 0 && *element_count(shape) == value.elements()) return value.reshaped(shape);
+    const size_t offset = static_cast<size_t>(begin) * static_cast<size_t>(value.dtype().bytes());
+    char* data = static_cast<char*>(const_cast<void*>(value.data())) + offset;
+    if (reinterpret_cast<uintptr_t>(data) % alignment == 0)
+      return Tensor::view(data, shape, value.dtype(), std::make_shared<Tensor>(value));
+    Tensor copy = Tensor::empty(shape, value.dtype());
+    std::memcpy(copy.mutable_data(), data, copy.bytes());
+    return copy;
   }
 
   static Expr evaluated(const Call& call, const op::OpDef& def, const std::vector<Tensor>& values, const Type& type,

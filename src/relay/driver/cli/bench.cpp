@@ -44,7 +44,7 @@ struct BenchOptions : ModelOptions {
 struct Subject {
   std::shared_ptr<runtime::Executable> executable;
   std::vector<runtime::Value> values;        // the inputs
-  std::vector<Tensor> inputs, outputs;       // of a graph
+  std::vector<Tensor> inputs, outputs;       // of a graph, or to be compared with peers'
   std::optional<std::vector<Tensor>> exact;  // in double precision
   double ready_ms = 0;                       // reading, compiling and the first run
   int64_t peak_bytes = 0;                    // of the process until then
@@ -70,6 +70,16 @@ struct Measured {
 };
 }  // namespace
 
+// A tensor, or a tuple of some.
+static Result<std::vector<Tensor>> tensors_of_result(const runtime::Value& value) {
+  std::vector<runtime::Value> values{value};
+  if (value.kind() == runtime::ObjectKind::Tuple) {
+    values.clear();
+    for (size_t i = 0; i < value.size(); ++i) values.push_back(value.field(i));
+  }
+  return driver::tensors_of(values);
+}
+
 // The evaluator does some ten million operations a second; longer than a few seconds nobody waits for it.
 static constexpr double most_evaluated_flops = 5e7;
 
@@ -91,12 +101,7 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
   }
   RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Float64));
   RELAY_ASSIGN(runtime::Value value, driver::to_runtime(result, model.module));
-  std::vector<runtime::Value> values{value};
-  if (value.kind() == runtime::ObjectKind::Tuple) {
-    values.clear();
-    for (size_t i = 0; i < value.size(); ++i) values.push_back(value.field(i));
-  }
-  RELAY_ASSIGN(std::vector<Tensor> exact, driver::tensors_of(values));
+  RELAY_ASSIGN(std::vector<Tensor> exact, tensors_of_result(value));
   return std::optional(std::move(exact));
 }
 
@@ -305,7 +310,10 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   if (graph) {
     RELAY_ASSIGN(subject.outputs, subject.executable->run(subject.inputs));
   } else {
-    RELAY_RETURN_IF_ERROR(subject.executable->call(subject.values));
+    RELAY_ASSIGN(runtime::Value result, subject.executable->call(subject.values));
+    if (!options.vs.empty()) {
+      RELAY_ASSIGN(subject.outputs, tensors_of_result(result));
+    }
   }
   subject.ready_ms += report.total_ms() + (driver::now() - begin) * 1e3;
   subject.peak_bytes = driver::peak_memory_bytes();

@@ -37,7 +37,8 @@ UsualValues usual_values(const te::Tensor& largest, bool images) {
   const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
               rows = images ? Exprs{largest->shape[1]} : largest->shape;
   const DType i32 = DType::int32(), f32 = DType::float32();
-  const double unit = std::ldexp(1, 23);
+  constexpr int fraction_bits = 23, exponent_bias = 127;  // of float32
+  const double unit = std::ldexp(1, fraction_bits);
   auto over_rows = [&](const char* name, te::Combiner combiner, const std::function<Expr(Expr bits)>& value) {
     return te::reduce(name, wholes, rows, combiner, [&](const Exprs& i, const Exprs& r) {
       Expr bits = scalar::reinterpret(i32, (*largest)(images ? Exprs{i[0], r[0]} : r));
@@ -52,7 +53,7 @@ UsualValues usual_values(const te::Tensor& largest, bool images) {
     const Expr top = scalar::cast(f32, (*most)(i));
     const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
     const Expr sticks_out = scalar::lt((*sum)(i)-top, (top - fimm(unit * std::log2(most_ratio))) * others);
-    const auto bits_of_most_value = static_cast<int64_t>(unit * (127 + std::log2(most_value)));
+    const auto bits_of_most_value = static_cast<int64_t>(unit * (exponent_bias + std::log2(most_value)));
     return scalar::logical_or(scalar::le(imm(bits_of_most_value, i32), (*most)(i)), sticks_out);
   });
   const te::Tensor any = te::reduce("any", {imm(1)}, wholes, te::Combiner::Max,
@@ -75,12 +76,13 @@ bool has_large_weights(const GraphPlan& plan, const PlannedGroup& g) {
   bool large = false;
   each_array(plan, g, [&](const te::Tensor&, const Array& a) {
     if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
-    double sums[8] = {};  // apart, so that they are vectors
+    constexpr int64_t apart = 8;  // so that the compiler makes vectors of them
+    double sums[apart] = {};
     const float* values = static_cast<const float*>(a.value.data());
     const int64_t count = a.value.elements();
-    for (int64_t i = 0; i + 8 <= count; i += 8)
-      for (int64_t j = 0; j < 8; ++j) sums[j] += std::abs(values[i + j]);
-    for (int64_t i = count / 8 * 8; i < count; ++i) sums[0] += std::abs(values[i]);
+    for (int64_t i = 0; i + apart <= count; i += apart)
+      for (int64_t j = 0; j < apart; ++j) sums[j] += std::abs(values[i + j]);
+    for (int64_t i = count / apart * apart; i < count; ++i) sums[0] += std::abs(values[i]);
     large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
     drop_pages(values, a.value.bytes());
   });

@@ -34,7 +34,7 @@ static double cover_cost(const Cover& x, int64_t t, int64_t other_rows, int nb, 
 
 RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y) {
   const int registers = target.vector_registers;
-  const double latency = 4 * target.fma_per_cycle;
+  const double latency = target.fma_latency * target.fma_per_cycle;
   const int64_t n_vectors = (n_extent + lanes - 1) / lanes;
   RegisterTile best;
   for (int nb = 1; nb <= max_nb; ++nb) {

@@ -82,17 +82,17 @@ static int64_t spanned_bytes(GroupPlan& plan, const te::Tensor& t) {
 }
 
 void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
-                      int64_t step, int part_of_l2) {
+                      int64_t step, int parts) {
   const te::Tensor reads = plan.stage(reader(plan, stage)), t = plan.stage(array);
   const bool is_array = (t->is_placeholder() && !plan.constants.count(array)) ||
                         (!plan.form.is_joined() && plan.schedule.stages[array].place == Place::Root);
-  if (!is_array || spanned_bytes(plan, t) <= plan.target->l2_bytes / part_of_l2) return;
+  if (!is_array || spanned_bytes(plan, t) <= part_of_l2(*plan.target, parts)) return;
   StageSchedule& s = plan.schedule.stages[reads->name];
   const int loop = innermost_serial(*reads, s);
   if (loop < 0) return;
   s.ahead.push_back({array, axis, step});
   const std::string along = s.loops[static_cast<size_t>(loop)].axis;
-  const int64_t line = std::max(1, 64 / t->dtype.bytes());
+  const int64_t line = std::max(1, plan.target->line_bytes / t->dtype.bytes());
   if (!is_reduce_axis(*reads, along) || extent_or(*find_axis(*reads, along), 2 * line) <= line) return;
   const size_t last = static_cast<size_t>(contiguous_dim(*t, plan.layout(t)));
   const Expanded bodies = plan.expanded(reads);
@@ -111,7 +111,8 @@ void fetch_early(GroupPlan& plan, const std::string& result) {
   for (const te::Tensor& t : bodies.loads_of(*e))
     if (t->is_placeholder() && !plan.constants.count(t->name) && bodies.loads(*e, *t).size() == 1) arrays.push_back(t);
   for (const te::Tensor& t : arrays)
-    if (spanned_bytes(plan, t) > plan.target->l2_bytes / 2) plan.schedule.stages[result].early.push_back(t->name);
+    if (!stays_in_l2(*plan.target, static_cast<double>(spanned_bytes(plan, t))))
+      plan.schedule.stages[result].early.push_back(t->name);
 }
 
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {

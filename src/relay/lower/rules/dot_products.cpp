@@ -24,6 +24,8 @@ namespace {
 using scalar::BinaryOp;
 using scalar::Kind;
 
+constexpr int64_t sign_bit = 128;  // of a byte
+
 // An instruction for `numbers` products at once, and how often a cycle starts one.
 struct Instruction {
   int64_t numbers = 0;
@@ -31,7 +33,8 @@ struct Instruction {
 };
 
 Instruction instruction_for(const TargetDesc& target, DType sum, DType narrow) {
-  if (sum == DType::int32() && narrow.bits == 8 && !narrow.is_bool()) return {4, target.int8_dots_per_cycle};
+  const bool is_byte = narrow == DType::int8() || narrow == DType::uint8();
+  if (sum == DType::int32() && is_byte) return {4, target.int8_dots_per_cycle};
   if (sum == DType::float32() && narrow == DType::bfloat16()) return {2, target.bfloat16_dots_per_cycle};
   return {};
 }
@@ -84,9 +87,7 @@ std::optional<Form> form_of(GroupPlan& plan, const te::Tensor& r, const StageFac
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
   const Instruction one = instruction_for(*plan.target, r->dtype, a);
-  // As many products as one instruction more than a multiply-add takes: below this it does not pay.
-  constexpr double least_gain = 1.2;
-  if (static_cast<double>(one.numbers) * one.per_cycle < least_gain * plan.target->fma_per_cycle) return std::nullopt;
+  if (static_cast<double>(one.numbers) * one.per_cycle < surely_more * plan.target->fma_per_cycle) return std::nullopt;
   if (w.bits != a.bits || w.is_float() != a.is_float() || w.is_bool() || f.weight.offset != 0) return std::nullopt;
   if (a == DType::uint8() && w == a) return std::nullopt;  // no instruction takes two unsigned ones
   f.numbers = one.numbers;
@@ -130,7 +131,7 @@ bool multiply_in_groups(GroupPlan& plan, const std::string& sum) {
     Expr number = scalar::substitute(f.data.load, at);
     if (is_signed)
       number = scalar::reinterpret(DType::uint8(),
-                                   scalar::binary(BinaryOp::BitXor, number, scalar::imm(-128, DType::int8())));
+                                   scalar::binary(BinaryOp::BitXor, number, scalar::imm(-sign_bit, DType::int8())));
     data.push_back(number), weight.push_back(scalar::substitute(f.weight.load, at));
   }
   te::TensorNode dots = *r;
@@ -139,7 +140,7 @@ bool multiply_in_groups(GroupPlan& plan, const std::string& sum) {
   const bool unsigned_first = is_signed || f.data.load->dtype != DType::int8();
   dots.body = unsigned_first ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
-  const int64_t moved_by = f.data.offset + (is_signed ? 128 : 0);
+  const int64_t moved_by = f.data.offset + (is_signed ? sign_bit : 0);
   if (moved_by == 0) return plan.outputs = te::replace(plan.outputs, {{r, grouped}}), true;
 
   const te::Tensor offset = offset_of(r, f, moved_by, unused_name(plan, sum + "_offset"));

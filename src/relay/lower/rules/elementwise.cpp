@@ -58,25 +58,25 @@ static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::strin
 // the next place are fetched. A network's own input comes from memory, however small.
 static void fetch_next_place(GroupPlan& plan, const te::Tensor& e, const std::string& tile,
                              const std::vector<std::string>& order, const std::string& u, const std::string& v) {
-  constexpr int part_of_l2 = 8;
+  constexpr int parts = 8;  // of L2: networks' inputs of a few hundred kilobytes are not in it yet
   std::string next = u;
   for (const std::string& axis : order)
-    if (axis != u && axis != v && extent_or(*find_axis(*e, axis), 64) > 1) next = axis;
+    if (axis != u && axis != v && extent_or(*find_axis(*e, axis), usual_rows) > 1) next = axis;
   const int64_t step = next == u ? plan.lanes(e->dtype) : 1;
   const te::Tensor reads = plan.stage(tile);
   const Expanded bodies = plan.expanded(reads);
   for (const te::Tensor& in : bodies.loads_of(*reads))
-    if (in->is_placeholder()) fetch_data_ahead(plan, tile, in->name, next, step, part_of_l2);
-  fetch_data_ahead(plan, e->name, e->name, next, step, part_of_l2);
+    if (in->is_placeholder()) fetch_data_ahead(plan, tile, in->name, next, step, parts);
+  fetch_data_ahead(plan, e->name, e->name, next, step, parts);
 }
 
 // e becomes a copy, of the same name, of what it was, on registers. False if there is nothing to turn around.
 static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<std::string>& order,
                         const std::string& v, const std::vector<bool>& parallel) {
   const int lanes = plan.lanes(e->dtype);
-  if (e->dtype.bits != 32 && e->dtype.bits != 64) return false;
+  if (!turns_in_registers(e->dtype)) return false;
   const std::string u = contiguous_in_inputs(plan, e, v);
-  if (u.empty() || extent_or(*find_axis(*e, u), 1024) < 3) return false;
+  if (u.empty() || extent_or(*find_axis(*e, u), usual_row) < 3) return false;
   te::TensorNode inside = *e;
   inside.name = e->name + "_tile";
   const te::Tensor tile(new te::TensorNode(std::move(inside)));
@@ -101,7 +101,7 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
   for (const std::string& axis : order)
     if (axis != u) t.loops.push_back({axis, 1, axis == v ? LoopKind::Unroll : LoopKind::Serial});
   t.loops.push_back({u, 1, LoopKind::Vector});
-  if (extent_or(*find_axis(*e, v), 64) >= lanes) fetch_next_place(plan, e, tile->name, order, u, v);
+  if (extent_or(*find_axis(*e, v), usual_rows) >= lanes) fetch_next_place(plan, e, tile->name, order, u, v);
   plan.note(format("{}: elementwise, squares of {} along {} and {} turned around", e->name, lanes, u, v));
   return true;
 }
@@ -114,16 +114,16 @@ struct Walk {
 };
 
 static Walk walk_of(GroupPlan& plan, const te::Tensor& e) {
-  constexpr int64_t least = 1024;  // elements of a task
+  constexpr int64_t least = least_task_elements;
   Walk w;
   w.order = storage_order(*e, plan.layout(e));
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0 && w.vector < 0; --i)
-    if (extent_or(*find_axis(*e, w.order[i]), 1024) > 1) w.vector = i;
+    if (extent_or(*find_axis(*e, w.order[i]), usual_row) > 1) w.vector = i;
   int64_t inner = 1;  // elements below the axis looked at, or `least` where there are more
   w.parallel.assign(w.order.size(), false);
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0; --i) {
     w.parallel[i] = inner >= least && i != w.vector;
-    inner = std::min(inner * std::min(extent_or(*find_axis(*e, w.order[i]), 64), least), least);
+    inner = std::min(inner * std::min(extent_or(*find_axis(*e, w.order[i]), usual_rows), least), least);
   }
   return w;
 }
@@ -207,7 +207,7 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
 // which is not the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is
 // then.
 static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
-  if (e->dtype.bits < 32 || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
+  if (!turns_in_registers(e->dtype) || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
   struct Moves {
     te::Tensor in;
     int dim;  // that moves with v; -1: several
@@ -215,7 +215,7 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
   std::map<std::string, Moves> inputs;
   for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
     const te::TensorNode& in = *l.tensor;
-    if (!l.axes.count(v) || !in.is_placeholder() || plan.constants.count(in.name) || in.dtype.bits < 32 ||
+    if (!l.axes.count(v) || !in.is_placeholder() || plan.constants.count(in.name) || !turns_in_registers(in.dtype) ||
         te::bytes(in) > te::bytes(*e))
       continue;
     int moves = -1;
@@ -266,7 +266,6 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
 }
 
 bool elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
-  constexpr int64_t task_elements = 4096;  // about a microsecond of work
   te::Tensor e = given;
   plan.schedule.stages[e->name].place = Place::Root;
   plan.schedule.stages[e->name].loops.clear();
@@ -277,7 +276,7 @@ bool elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
   StageSchedule& s = plan.schedule.stages[e->name];
   int lanes = plan.lanes(e->dtype);
   // A single long row: cut it into tasks.
-  int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), 1024);
+  int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), usual_row);
   bool cut_row = vector >= 0 && row >= 2 * task_elements &&
                  std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
   if (cut_row) s.loops.push_back({order[vector], task_elements, LoopKind::Parallel});
@@ -288,7 +287,9 @@ bool elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
   if (vector >= 0) {
     // With all vectors of a row written out, each knows what it chooses: a concatenation reads one input, not all of
     // them.
-    const bool whole_row = !cut_row && row <= 64 * lanes && scalar::is_int(find_axis(*e, order[vector])->extent) &&
+    constexpr int64_t most_vectors = 64;  // longer code takes longer to fetch than to choose
+    const bool whole_row = !cut_row && row <= most_vectors * lanes &&
+                           scalar::is_int(find_axis(*e, order[vector])->extent) &&
                            chooses_along(plan, e, order[vector]);
     if (row >= 4 * lanes && !whole_row) s.loops.push_back({order[vector], 4 * lanes});
     add_vector(s.loops, order[vector], lanes);

@@ -44,7 +44,8 @@ bool find_sides(GroupPlan& plan, Products& p) {
   StageFacts given = facts;  // what cannot be stored in another order
   std::erase_if(given.loads, is_constant);
   p.k = contiguous_axis(plan, given);
-  if (p.k < 0 || extent_or(p.sum->reduce_axes[p.k], 1024) < (p.constant ? p.lanes / 2 + 1 : 2 * p.lanes)) return false;
+  if (p.k < 0 || extent_or(p.sum->reduce_axes[p.k], usual_row) < (p.constant ? p.lanes / 2 + 1 : 2 * p.lanes))
+    return false;
   if (!facts.is_batch(p.sum->reduce_axes[p.k].var->name)) return false;
 
   Side left, right;
@@ -52,7 +53,7 @@ bool find_sides(GroupPlan& plan, Products& p) {
     const std::string& name = a.var->name;
     if (facts.left.count(name) == facts.right.count(name)) continue;
     Side& side = facts.left.count(name) ? left : right;
-    const int64_t extent = extent_or(a, 256);
+    const int64_t extent = extent_or(a, usual_features);
     const bool known = scalar::is_int(a.extent);
     side.rows *= extent, side.is_static &= known;
     if (extent > 1 && (side.axis.empty() || known > side.known || (known == side.known && extent > side.longest)))
@@ -60,7 +61,6 @@ bool find_sides(GroupPlan& plan, Products& p) {
   }
   const bool few_left = left.rows < right.rows;
   p.few = few_left ? left : right, p.many = few_left ? right : left;
-  constexpr int64_t rows_for_packing = 16;
   return p.many.rows > 1 && p.few.rows >= 1 && p.few.rows < rows_for_packing && p.few.is_static;
 }
 
@@ -69,27 +69,35 @@ bool find_sides(GroupPlan& plan, Products& p) {
 bool beats_rows_in_lanes(const GroupPlan& plan, const Products& p) {
   double length = 1, steps = 1, rows = 1;  // rows: of the reduction, each along k
   for (size_t i = 0; i < p.sum->reduce_axes.size(); ++i) {
-    const int64_t extent = extent_or(p.sum->reduce_axes[i], 256);
+    const int64_t extent = extent_or(p.sum->reduce_axes[i], usual_features);
     const bool along = static_cast<int>(i) == p.k;
     length *= static_cast<double>(extent);
     steps *= static_cast<double>(along ? (extent + p.lanes - 1) / p.lanes : extent);
     if (!along) rows *= static_cast<double>(extent);
   }
-  if (rows < 4 && extent_or(p.sum->reduce_axes[p.k], 1024) < 2 * p.lanes) return false;
+  if (rows < 4 && extent_or(p.sum->reduce_axes[p.k], usual_row) < 2 * p.lanes) return false;
   const bool of_few = std::all_of(p.facts.loads.begin(), p.facts.loads.end(), [&](const LoadFact& l) {
     return (plan.constants.count(l.tensor->name) > 0) != (l.axes.count(p.many.axis) > 0);
   });
   const int64_t halves = (2 * p.few.rows + p.lanes - 1) / p.lanes;
-  return of_few && 1.2 * static_cast<double>(p.few.rows) * (steps + 12) <= length * 0.5 * static_cast<double>(halves);
+  constexpr double steps_of_end = 12;  // the sum of a vector's lanes
+  return of_few && surely_more * static_cast<double>(p.few.rows) * (steps + steps_of_end) <=
+                       length * 0.5 * static_cast<double>(halves);
 }
 
 // A vector of each row; the registers that hold no sums hold what is loaded.
 void shape_tile(const GroupPlan& plan, Products& p) {
-  const bool wide = plan.target->vector_registers >= 32;
-  const int64_t most = p.constant ? (wide ? 6 : 3) : wide ? 4 : 2, tiles = (p.few.longest + most - 1) / most;
+  constexpr int many_registers = 32;  // as AVX-512 and AArch64 have them
+  const bool wide = plan.target->vector_registers >= many_registers;
+  // Sums of a tile take half of the registers where constants are read along them, else a quarter.
+  constexpr int64_t wide_rows = 6, wide_sums = 8;
+  const int64_t most = p.constant ? (wide ? wide_rows : wide_rows / 2)
+                       : wide     ? 4
+                                  : 2,
+                tiles = (p.few.longest + most - 1) / most;
   p.mr = p.few.axis.empty() ? 1 : (p.few.longest + tiles - 1) / tiles;
-  p.nr = std::min<int64_t>(p.constant && wide && p.mr <= 3 ? 8 : 4, p.many.longest);
-  p.chains = p.mr == 1 && extent_or(p.sum->reduce_axes[p.k], 1024) >= 4 * p.lanes ? 2 : 1;
+  p.nr = std::min<int64_t>(p.constant && wide && p.mr <= 3 ? wide_sums : 4, p.many.longest);
+  p.chains = p.mr == 1 && extent_or(p.sum->reduce_axes[p.k], usual_row) >= 4 * p.lanes ? 2 : 1;
 }
 
 // Loops of the result around a tile: tasks of enough work, whose rows are multiples of the tile's.
@@ -98,9 +106,10 @@ std::vector<Loop> loops_around(GroupPlan& plan, const Products& p, const std::st
   for (const std::string& name : storage_order(*p.result, plan.layout(p.result)))
     if (name != n && name != m) loops.push_back({name, 1, LoopKind::Parallel});
   int64_t work = 1;  // multiply-adds of one row of n
-  for (const te::Axis& a : p.sum->reduce_axes) work *= extent_or(a, 1024);
+  for (const te::Axis& a : p.sum->reduce_axes) work *= extent_or(a, usual_row);
   int64_t task = p.nr;
-  if (p.many.known) task = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, work * p.few.rows * p.nr)) * p.nr;
+  if (p.many.known)
+    task = std::max<int64_t>(1, task_multiply_adds / std::max<int64_t>(1, work * p.few.rows * p.nr)) * p.nr;
   if (task < p.many.longest) loops.push_back({n, task, LoopKind::Parallel});
   loops.push_back({n, p.nr});
   if (!m.empty()) loops.push_back({m, p.mr});

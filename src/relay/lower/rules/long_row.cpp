@@ -14,9 +14,10 @@ namespace relay::lower {
 // Elements of a part: a task takes a few microseconds, which a hand-over to another thread does not outweigh. 0: none
 // divides the row.
 static int64_t part_of(int64_t elements) {
-  constexpr int64_t least = 8192, most = 32768;
+  constexpr int64_t least = 2 * task_elements, most = 4 * least;  // sums, which only read, are twice as fast
+  constexpr int64_t vectors = 64;                                 // elements: whole vectors of any machine
   if (elements < 4 * least) return 0;
-  for (int64_t part = most; part >= least; part -= 64)
+  for (int64_t part = most; part >= least; part -= vectors)
     if (elements % part == 0) return part;
   return 0;
 }

@@ -77,8 +77,8 @@ int64_t step_bytes(GroupPlan& plan, const LoadFact& l, const std::string& axis) 
 
 std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<LoadFact>& loads, const std::string& x,
                      int64_t rows) {
-  constexpr int64_t line = 64, sets = 64;
-  const int64_t ways = plan.target->l1_bytes / (line * sets);
+  const int64_t line = plan.target->line_bytes, ways = plan.target->l1_ways,
+                sets = part_of_l1(*plan.target, line * ways);
   const Expr load = x.empty() ? Expr{} : only_load(*r, x);
   if (!load) return "";
   bool meet = false;
@@ -130,17 +130,17 @@ void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, c
   };
 
   // A task: results and copied rows fill half of L2 at most; at least eight tasks, of a few blocks of N.
-  constexpr int64_t widest = 192, tasks = 8;
-  const int64_t n_extent = extent_or(*find_axis(*r, n), 256), bytes = r->dtype.bytes();
+  constexpr int64_t widest = 192;  // columns: twelve vectors of 16, that parts of a long sum pass in L1
+  const int64_t n_extent = extent_or(*find_axis(*r, n), usual_features), bytes = r->dtype.bytes();
   int64_t terms = 1, row_count = 1, others = 1;
   for (const te::Axis& k : p->reduce_axes) terms *= extent_or(k, 1);
   for (const te::Axis& a : e->axes)
-    if (a.var->name != n_in_e) (is_row(a.var->name) ? row_count : others) *= extent_or(a, 64);
+    if (a.var->name != n_in_e) (is_row(a.var->name) ? row_count : others) *= extent_or(a, usual_rows);
   const int64_t first = extent_or(*find_axis(*r, rows[0]), 1), inner = row_count / first;
-  const int64_t most = std::max<int64_t>(1, plan.target->l2_bytes / 2 / bytes / (terms + widest) / inner);
+  const int64_t most = std::max<int64_t>(1, part_of_l2(*plan.target, 2) / bytes / (terms + widest) / inner);
   const int64_t chunks = (first + most - 1) / most;
   int64_t wide = block;
-  while (wide + block <= widest && (n_extent + wide + block - 1) / (wide + block) * chunks * others >= tasks)
+  while (wide + block <= widest && (n_extent + wide + block - 1) / (wide + block) * chunks * others >= enough_tasks)
     wide += block;
 
   // The tile's loops are those that the epilogue had inside of the sum's place.
@@ -201,8 +201,7 @@ std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, co
 void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer,
                int level) {
   const int lanes = plan.lanes(source.tensor->dtype);
-  const bool turned =
-      source.k_dim != source.n_dim && (source.tensor->dtype.bits == 32 || source.tensor->dtype.bits == 64);
+  const bool turned = source.k_dim != source.n_dim && turns_in_registers(source.tensor->dtype);
   te::Tensor tile = turned ? copy_stage(source.tensor, r->name + "_tile") : te::Tensor();
   te::Tensor panel = copy_stage(turned ? tile : source.tensor, r->name + "_panel");
   plan.outputs = redirect(plan.outputs, r, reading(*r, source.load, panel));

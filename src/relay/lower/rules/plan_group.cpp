@@ -53,14 +53,17 @@ class Inlining {
         });
   }
 
+  // Nodes of an expression that is cheaper to compute twice than to store and load.
+  static constexpr int64_t most_repeated = 60;
+
   // In topological order, after the stages that t reads.
   bool is_expensive_to_repeat(const te::TensorNode& t) {
     int64_t& nodes = nodes_[&t];
     scalar::visit(t.body, [&](const Expr& n) {
       auto inside = n->kind == scalar::Kind::Load ? nodes_.find(n->source.get()) : nodes_.end();
-      nodes = std::min(nodes + (inside == nodes_.end() ? 1 : inside->second), int64_t{1} << 40);
+      nodes = std::min(nodes + (inside == nodes_.end() ? 1 : inside->second), INT64_MAX / 4);
     });
-    return (reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > 60)) || written_.add(t) > most_written;
+    return (reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > most_repeated)) || written_.add(t) > most_written;
   }
   void is_stored(const te::TensorNode& t) { nodes_[&t] = 1, written_.set(t, 1); }
 

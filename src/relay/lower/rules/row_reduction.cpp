@@ -37,8 +37,8 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
   const int lanes = plan.lanes(r->dtype);
   // A short row pays where many are added.
   int64_t rows = 1;
-  for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, 1024);
-  const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], 1024);
+  for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
+  const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], usual_row);
   rows /= std::max<int64_t>(1, row_extent);
   if (row_extent < (rows >= 4 ? lanes / 2 + 1 : 2 * lanes)) return {nullptr, {}, r};
   const int64_t width = chains * lanes;
@@ -88,8 +88,8 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
 // How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and
 // waits: a vector is added in a cycle, and the next can be added to it after three.
 static int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
-  const int64_t extent = extent_or(r.reduce_axes[k], 1024), lanes = plan.lanes(r.dtype);
-  if (extent >= 8 * lanes) return 4;
+  const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = plan.lanes(r.dtype);
+  if (extent >= long_row_vectors * lanes) return 4;
   if (r.reduce_axes.size() == 1) return 1;
   int64_t best = 1, least = INT64_MAX;
   for (int64_t chains : {1, 2, 4}) {
@@ -131,7 +131,8 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
   // A few steps are written out: each knows whether it is whole.
   const te::Axis& last = parts.acc->reduce_axes.back();
-  const bool few = tile.empty() && scalar::is_int(last.extent) && last.extent->ivalue <= 8;
+  constexpr int64_t most_written_out = 8;  // of steps
+  const bool few = tile.empty() && scalar::is_int(last.extent) && last.extent->ivalue <= most_written_out;
   for (const te::Axis& a : parts.acc->reduce_axes)
     acc.loops.push_back({a.var->name, 1, few && a.var == last.var ? LoopKind::Unroll : LoopKind::Serial});
   end_axes(acc.loops, *parts.acc);
@@ -153,17 +154,17 @@ bool row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
   std::string e_name = e->name;
   std::vector<std::string> order = storage_order(*e, plan.layout(e));
   std::vector<int64_t> extents;
-  for (const std::string& a : order) extents.push_back(extent_or(*find_axis(*e, a), 64));
+  for (const std::string& a : order) extents.push_back(extent_or(*find_axis(*e, a), usual_rows));
   LaneParts parts = split_lanes(plan, r, facts);
   int64_t work = 1;
-  for (const te::Axis& a : r->reduce_axes) work *= extent_or(a, 64);
+  for (const te::Axis& a : r->reduce_axes) work *= extent_or(a, usual_rows);
   StageSchedule& se = plan.schedule.stages[e_name];
   se = {};
   se.place = Place::Root;
   int64_t inner = work;
   for (int64_t x : extents) inner *= x;
   for (size_t i = 0; i < order.size(); ++i) {
-    bool parallel = inner >= 4096 && (se.loops.empty() || se.loops.back().kind == LoopKind::Parallel);
+    bool parallel = inner >= task_elements && (se.loops.empty() || se.loops.back().kind == LoopKind::Parallel);
     se.loops.push_back({order[i], 1, parallel ? LoopKind::Parallel : LoopKind::Serial});
     inner /= std::max<int64_t>(1, extents[i]);
   }

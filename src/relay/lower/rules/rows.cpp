@@ -73,7 +73,7 @@ std::optional<Rows> find_rows(GroupPlan& plan) {
   if (!reads || rows.of_rows.size() == rows.out->axes.size()) return {};
   rows.order = storage_order(*rows.out, plan.layout(rows.out));
   for (size_t i = rows.order.size(); i-- > 0 && rows.v.empty();)
-    if (extent_or(*find_axis(*rows.out, rows.order[i]), 64) > 1) rows.v = rows.order[i];
+    if (extent_or(*find_axis(*rows.out, rows.order[i]), usual_rows) > 1) rows.v = rows.order[i];
   if (rows.v.empty() || rows.of_rows.count(rows.v)) return {};
   return rows;
 }
@@ -94,7 +94,7 @@ std::vector<std::string> kept_for_a_row(const GroupPlan& plan, const Rows& rows)
   std::vector<std::string> kept;
   for (const te::Tensor& t : stages)
     if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != rows.out && users[t->name] > 1 &&
-        is_expensive(t->body) && elements * t->dtype.bytes() <= plan.target->l2_bytes / 4 &&
+        is_expensive(t->body) && elements * t->dtype.bytes() <= part_of_l2(*plan.target, 4) &&
         t->axes.size() == rows.out->axes.size())
       kept.push_back(t->name);
   return kept;
@@ -124,7 +124,7 @@ void add_row(std::vector<Loop>& loops, const Rows& rows, const te::TensorNode& s
   auto name = [&](const std::string& axis) { return same_axis(*rows.out, axis, stage); };
   for (const std::string& a : rows.order)
     if (!rows.of_rows.count(a) && a != rows.v) loops.push_back({name(a), 1});
-  if (extent_or(*find_axis(*rows.out, rows.v), 1024) > lanes) loops.push_back({name(rows.v), lanes});
+  if (extent_or(*find_axis(*rows.out, rows.v), usual_row) > lanes) loops.push_back({name(rows.v), lanes});
   loops.push_back({name(rows.v), 1, LoopKind::Vector});
 }
 

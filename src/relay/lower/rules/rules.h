@@ -3,6 +3,7 @@
 #pragma once
 
 #include "relay/base/target_desc.h"
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/group/register_tile.h"
@@ -67,7 +68,8 @@ void plan_plain(GroupPlan& plan);
 // The rounding error of a sum of K terms grows with sqrt(K); so it grows with sqrt(128) + sqrt(K / 128). Costs an
 // addition for every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as
 // it is.
-void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = 128);
+inline constexpr int64_t terms_of_part = 128;  // the additions of parts cost less than 1 % then
+void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = terms_of_part);
 
 // Splits `r`, scheduled on registers under its consumer for `rows` of `places` neighbouring windows along x, into one
 // along the columns of these windows and one along their rows, where that takes fewer operations:
@@ -146,10 +148,10 @@ void give_roots_layouts(GroupPlan& plan);
 void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
                          int64_t step);
 // While `stage` is computed, what it reads of `array` (or, if that is itself, where it is stored) one `step` further
-// along `axis` is fetched, if the array is larger than that part of L2. A sum's loop along which it is stored is cut
-// into whole cache lines.
+// along `axis` is fetched, if the array is larger than L2 in so many parts. A sum's loop along which it is stored is
+// cut into whole cache lines.
 void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
-                      int64_t step, int part_of_l2 = 2);
+                      int64_t step, int parts = 2);
 // Before a tile of `result` is computed, its place and what it reads besides the sum are fetched, where these do not
 // stay in L2.
 void fetch_early(GroupPlan& plan, const std::string& result);

@@ -55,7 +55,7 @@ std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string
     (a.var == found->tap.var ? width : height) *= a.extent->ivalue;
   }
   const int64_t reach = (width - 1) * found->dilation, columns = places + reach;
-  if (columns * height + places * width > 0.85 * static_cast<double>(places * width * height)) return r->name;
+  if (columns * height + places * width > surely_less * static_cast<double>(places * width * height)) return r->name;
 
   te::TensorNode column = *r, row = *r;
   column.name = r->name + "_columns";

@@ -80,7 +80,7 @@ struct Windows {
 
   int64_t tx = 1, ty = 1, nb = 1;  // computed together: places along x and y, vectors
 
-  int64_t extent(const std::string& axis) const { return extent_or(*find_axis(*result, axis), 64); }
+  int64_t extent(const std::string& axis) const { return extent_or(*find_axis(*result, axis), usual_rows); }
   std::string in_sum(const std::string& axis) const { return same_axis(*result, axis, *sum); }
   int64_t tile_along(const std::string& axis) const { return axis == x ? tx : axis == y ? ty : 1; }
 };
@@ -104,7 +104,8 @@ bool find_axes(GroupPlan& plan, Windows& w) {
 }
 
 void measure(Windows& w) {
-  for (const te::Axis& a : w.sum->reduce_axes) w.taps *= extent_or(a, 64), w.is_static &= scalar::is_int(a.extent);
+  for (const te::Axis& a : w.sum->reduce_axes)
+    w.taps *= extent_or(a, usual_rows), w.is_static &= scalar::is_int(a.extent);
   w.small = w.is_static && w.taps <= most_taps;
   w.grouped = w.facts.grouped == w.in_sum(w.v) && w.facts.group <= w.lanes / 2;
   w.step = w.grouped ? w.lanes / w.facts.group * w.facts.group : w.lanes;
@@ -124,8 +125,9 @@ void shape_tile(const GroupPlan& plan, Windows& w) {
   // first, which come in one stream. Where neighbours share what they read, or weights, neighbours first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
   const bool overlap = along.overlap() && down.overlap() && !plan.form.is_joined();
+  constexpr int64_t parts = 8;  // of the registers: sums, and what pools of overlapping windows load besides
   if (pool && along.stride > 1 && down.stride != 1)
-    while (w.nb < registers / (overlap ? 16 : 8) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
+    while (w.nb < registers / (overlap ? 2 * parts : parts) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
   std::tie(w.ty, w.tx) = tile_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along, pool && along.stride == 1,
                                  registers / 4 / w.nb, registers);
 }
@@ -142,13 +144,13 @@ int schedule_result(GroupPlan& plan, const Windows& w) {
   StageSchedule& s = plan.schedule.stages[w.result->name];
   s = {};
   s.place = Place::Root;
-  constexpr int64_t outputs_a_task = 2048;
+  constexpr int64_t taps_of_small = 8;  // and below, what stands around a window takes as long as its taps
   int64_t tasks = 1, outputs = 1;
-  for (const te::Axis& a : w.result->axes) outputs *= extent_or(a, 64);
+  for (const te::Axis& a : w.result->axes) outputs *= extent_or(a, usual_rows);
   for (const std::string& name : w.order) {
     if (name == w.v) continue;
     Loop loop{name, w.tile_along(name), LoopKind::Parallel};
-    if (outputs * std::max<int64_t>(1, w.taps / 8) / std::max<int64_t>(1, tasks) <= outputs_a_task ||
+    if (outputs * std::max<int64_t>(1, w.taps / taps_of_small) / std::max<int64_t>(1, tasks) <= task_windows ||
         (!s.loops.empty() && s.loops.back().kind == LoopKind::Serial))
       loop.kind = LoopKind::Serial;
     tasks *= (w.extent(name) + loop.step - 1) / loop.step;
@@ -156,7 +158,8 @@ int schedule_result(GroupPlan& plan, const Windows& w) {
   }
   const bool all_parallel =
       std::all_of(s.loops.begin(), s.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
-  const bool parallel = !w.small && all_parallel && w.taps >= 64;
+  constexpr int64_t taps_of_task = 64;  // a few vectors of such sums are a task
+  const bool parallel = !w.small && all_parallel && w.taps >= taps_of_task;
   s.loops.push_back({w.v, w.nb * w.step, parallel ? LoopKind::Parallel : LoopKind::Serial});
   const int level = static_cast<int>(s.loops.size());
   add_tile(s.loops, w, true);

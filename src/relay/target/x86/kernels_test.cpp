@@ -100,6 +100,39 @@ TEST(Kernels, LanesOfGroups) {
       {.shape = {5}, .tolerance = 1e-5});
 }
 
+// Numbers that lie side by side, that are spread, that are moved by their sign bit; and others, which are put together:
+// every second one, under a condition, sums. On machines with and without the instructions.
+TEST(Kernels, DotProducts) {
+  for (int lanes : {1, 4, 8, 16, 32})
+    compare_everywhere(
+        format(
+            R"(kernel dots(a: uint8[3, 40] read, s: int8[3, 40] read, w: int8[10, {0}, 4] read, v: int8[40, {0}] read, c: int32[{0}], d: int32[{0}], e: int32[{0}], f: int32[{0}]), shape (), task t < 1 {{
+  for k in 0..10 {{
+    for l in 0..{0} vectorised {{
+      c[l] = c[l] + dot_int32(a[0, 4 * k], a[0, 4 * k + 1], a[0, 4 * k + 2], a[0, 4 * k + 3], w[k, l, 0], w[k, l, 1], w[k, l, 2], w[k, l, 3])
+      d[l] = dot_int32(as_uint8(bitxor(s[1, 4 * k], -128i8)), as_uint8(bitxor(s[1, 4 * k + 1], -128i8)), as_uint8(bitxor(s[1, 4 * k + 2], -128i8)), as_uint8(bitxor(s[1, 4 * k + 3], -128i8)), w[k, l, 0], w[k, l, 1], w[k, l, 2], w[k, l, 3]) + d[l]
+      e[l] = e[l] + dot_int32(a[2, k], a[2, k + 10], a[2, k + 20], a[2, k + 30], v[k, l], v[k + 10, l], v[k + 20, l], v[k + 30, l])
+      f[l] = f[l] + dot_int32(select(k < 7, a[1, 4 * k], 0u8), select(k < 7, a[1, 4 * k + 1], 0u8), select(k < 7, a[1, 4 * k + 2], 0u8), a[1, 4 * k + 3], v[4 * k, l], v[4 * k + 1, l], v[4 * k + 2, l], v[4 * k + 3, l])
+    }}
+  }}
+}}
+)",
+            lanes),
+        {.edges = true});
+  // Small halves: exact whatever the order of the sums.
+  compare_everywhere(
+      R"(kernel pairs(a: bfloat16[40] read, w: bfloat16[20, 16, 2] read, c: float32[16], d: float32[16]), shape (), task t < 1 {
+  for k in 0..20 {
+    for l in 0..16 vectorised {
+      c[l] = c[l] + dot_float32(a[2 * k], a[2 * k + 1], w[k, l, 0], w[k, l, 1])
+      d[l] = dot_float32(a[39 - 2 * k], a[38 - 2 * k], w[k, l, 1], w[k, l, 0]) + d[l]
+    }
+  }
+}
+)",
+      {.halves = true});
+}
+
 TEST(Kernels, RegistersStackScratch) {
   compare_everywhere(R"(kernel sums(x: float32[n, 64] read, y: float32[n], z: float32[n, 64]), shape (n), task i < n {
   alloc acc: float32[16] in register

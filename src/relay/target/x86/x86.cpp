@@ -28,6 +28,9 @@ struct Model {
   bool prefetch_weights;
 };
 
+// L1 finds a line by its address within a page, so that each of its ways is as large as one.
+constexpr int64_t page_bytes = 4096;
+
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector, and
 // bfloat16_dots_per_cycle those of its pairs, where the processor has them. Dot products of bytes keep pace with
 // multiply-adds on all of them.
@@ -79,7 +82,14 @@ std::vector<std::string> feature_names() {
   return {all.begin(), all.end()};
 }
 
-// Of the features that matter here: those that LLVM switches on by a processor's name.
+void enable(std::set<std::string>& features, const std::string& name) {
+  if (!features.insert(name).second) return;
+  for (const auto& [needed, needing] : dependents)
+    if (std::find(needing.begin(), needing.end(), name) != needing.end()) enable(features, needed);
+}
+
+// Of the features that matter here: those that LLVM switches on by a processor's name. Of alderlake's it names AVX-VNNI
+// and leaves out what that needs, AVX2.
 std::set<std::string> features_of(const std::string& cpu) {
   if (llvm::X86::parseArchX86(cpu, true) == llvm::X86::CK_None) return {};
   llvm::SmallVector<llvm::StringRef, 64> all;
@@ -88,7 +98,7 @@ std::set<std::string> features_of(const std::string& cpu) {
   std::set<std::string> known(names.begin(), names.end()), found;
   known.insert(std::begin(plain_features), std::end(plain_features));
   for (llvm::StringRef f : all)
-    if (known.count(f.str())) found.insert(f.str());
+    if (known.count(f.str())) enable(found, f.str());
   return found;
 }
 
@@ -108,12 +118,6 @@ void disable(std::set<std::string>& features, const std::string& name) {
   features.erase(name);
   if (auto it = dependents.find(name); it != dependents.end())
     for (const std::string& d : it->second) disable(features, d);
-}
-
-void enable(std::set<std::string>& features, const std::string& name) {
-  if (!features.insert(name).second) return;
-  for (const auto& [needed, needing] : dependents)
-    if (std::find(needing.begin(), needing.end(), name) != needing.end()) enable(features, needed);
 }
 
 // Sizes of the data caches by level, from the deterministic cache leaf of the vendor.
@@ -230,6 +234,7 @@ Result<TargetDesc> describe(std::string_view text) {
     read_caches(t);
     t.cores = available_cores();
   }
+  t.l1_ways = static_cast<int>(t.l1_bytes / page_bytes);
   return t;
 }
 

@@ -40,6 +40,15 @@ TEST(X86, FeaturesOfTheName) {
   EXPECT_FALSE(has(describe("zen4").features, "+avxvnni"));
 }
 
+// What a feature needs is there too, whatever LLVM names.
+TEST(X86, NeededFeatures) {
+  Result<TargetDesc> t = x86().describe("alderlake");
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->vector_bytes, 32);
+  EXPECT_GT(t->int8_dots_per_cycle, 0);
+  EXPECT_EQ(t->bfloat16_dots_per_cycle, 0);
+}
+
 TEST(X86, UnknownNames) {
   auto message = [](const char* text) {
     Result<TargetDesc> t = x86().describe(text);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/group/register_tile.h"
@@ -135,7 +136,8 @@ std::optional<Found> find(const te::Tensors& outputs) {
     const Expr& var = r.axes[d].var;
     const bool in_score = uses(score, var), in_value = uses(f.value, var);
     if (in_score && !in_value && extent_or(r.axes[d], 2) > 1) {
-      if (!has_row || extent_or(r.axes[d], 256) > extent_or(r.axes[f.row], 256)) f.row = d;  // others are batches
+      if (!has_row || extent_or(r.axes[d], usual_features) > extent_or(r.axes[f.row], usual_features))
+        f.row = d;  // others are batches
       has_row = true;
     } else if (in_value && !in_score && extent_or(r.axes[d], 2) > 1 && !has_column)
       f.column = d, has_column = true;
@@ -348,27 +350,28 @@ class Rewriter {
 
 // Keys of a block: whole register tiles, and whole chains of partial results; as even as may be.
 static int64_t choose_block(const Found& f, const TargetDesc& target) {
-  constexpr int64_t most_at_once = 512, usual = 256;
+  constexpr int64_t most_at_once = 512;  // keys: a row of scores, twice, stays in L1
+  constexpr int64_t usual = usual_features;
   const int lanes = target.vector_bytes / 4;
   const Expr rows = scalar::simplify(f.result->axes[f.row].extent);
   const int64_t keys = scalar::is_int(f.keys) ? f.keys->ivalue : 0;
   if (keys && keys <= most_at_once) return keys;
   const RegisterTile tile =
-      choose_tile(target, lanes, usual, vectors_of_keys(keys > 0), {64, scalar::is_int(rows)}, {});
+      choose_tile(target, lanes, usual, vectors_of_keys(keys > 0), {usual_rows, scalar::is_int(rows)}, {});
   const int64_t unit = std::lcm(tile.nb * lanes, 4 * lanes), most = std::max(unit, usual / unit * unit);
   const int64_t blocks = (keys + most - 1) / most;
   return keys ? ((keys + blocks - 1) / blocks + unit - 1) / unit * unit : most;
 }
 
 std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDesc& target, int64_t block) {
-  constexpr int64_t widest = 256;
+  constexpr int64_t widest = 256;  // columns of values, and depth of keys: a block of rows stays in L1
   std::optional<Found> f = find(outputs);
   if (!f) return std::nullopt;
   const int64_t lanes = target.vector_bytes / 4, columns = extent_or(f->result->axes[f->column], 0),
                 depth = extent_or({{}, f->depth}, 0);
   // Few rows are a matter of memory, which the plain form reads as well. Columns are lanes.
   if (depth < 1 || depth > widest || columns < lanes / 2 || columns > widest ||
-      extent_or(f->result->axes[f->row], 64) < 4)
+      extent_or(f->result->axes[f->row], usual_rows) < 4)
     return std::nullopt;
   if (block == 0) block = choose_block(*f, target);
   const bool all = scalar::is_int(f->keys) && f->keys->ivalue <= block;

@@ -3,6 +3,7 @@
 
 #include "relay/lower/algorithms/algorithm.h"
 #include "relay/lower/algorithms/attention/attention.h"
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 
 namespace relay::lower {
@@ -122,17 +123,13 @@ struct Steps {
 
   // The scores are written by the product, and read and written by the softmax, and read by the sum.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
-    constexpr int64_t usual = 256;  // of sizes that are known at run time only
     double bytes = 0;
     for (const te::Tensor& t : te::topological(found.group.te.outputs)) {
       if (t->name != found.stages.scores) continue;
       bytes = t->dtype.bytes();
-      for (const te::Axis& a : t->axes) bytes *= static_cast<double>(extent_or(a, usual));
+      for (const te::Axis& a : t->axes) bytes *= static_cast<double>(extent_or(a, usual_features));
     }
-    const double gbps = bytes < static_cast<double>(target.l2_bytes) / 2   ? target.l2_gbps
-                        : bytes < static_cast<double>(target.l3_bytes) / 2 ? target.l3_gbps
-                                                                           : target.dram_gbps;
-    return Gain{.saved_ns = 4 * bytes / gbps};
+    return Gain{.saved_ns = 4 * read_ns(target, bytes)};
   }
 
   static bool rewrite(Site& site, Found& found, const Gain& gain) {
@@ -145,7 +142,8 @@ struct Steps {
   // Close, not exact: there are exponentials. All keys at once or the usual blocks, and small ones.
   static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc& target) {
     std::vector<InForm> out;
-    for (int64_t block : {0, 16, 32, 48}) {
+    constexpr int64_t blocks[] = {0, 16, 32, 48};  // 0: the usual one
+    for (int64_t block : blocks) {
       InForm form{outputs, {}};
       const std::optional<Attention> stages = rewrite_attention(form.outputs, target, block);
       if (!stages) continue;

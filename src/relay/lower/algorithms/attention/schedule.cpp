@@ -29,15 +29,18 @@ class Scheduler {
     const te::Tensor part = plan_.stage(a_.part), scores = plan_.stage(a_.scores);
     const te::Axis &rows = part->axes[b_], &columns = part->axes[b_ + 1], &keys = scores->axes[b_ + 1];
     const bool rows_known = scalar::is_int(scalar::simplify(rows.extent));
-    const int64_t row_count = extent_or(rows, 256), at_once = a_.block ? a_.block : extent_or(keys, 256);
-    // Scores and weights of a block of rows fill a part of L2; even blocks, of whole tiles where the
-    // rest of a tile would be single rows.
-    const int64_t most = std::clamp<int64_t>(plan_.target->l2_bytes / 8 / 8 / at_once, 16, 64),
+    const int64_t row_count = extent_or(rows, usual_features),
+                  at_once = a_.block ? a_.block : extent_or(keys, usual_features);
+    // Even blocks, of whole tiles where the rest of a tile would be single rows.
+    // Scores and weights of a block of rows, 8 bytes a key, fill an eighth of L2; a few register tiles of rows do.
+    constexpr int64_t bytes_a_key = 8, parts = 8, fewest_rows = 16, most_rows = 64;
+    const int64_t most = std::clamp<int64_t>(part_of_l2(*plan_.target, parts) / bytes_a_key / at_once, fewest_rows,
+                                             most_rows),
                   blocks = (row_count + most - 1) / most, even = (row_count + blocks - 1) / blocks;
     const TileRows tile_rows{even, rows_known};
     of_scores_ =
         choose_tile(*plan_.target, lanes_, at_once, vectors_of_keys(scalar::is_int(keys.extent)), tile_rows, {});
-    of_values_ = choose_tile(*plan_.target, lanes_, extent_or(columns, 64), 4, tile_rows, {});
+    of_values_ = choose_tile(*plan_.target, lanes_, extent_or(columns, usual_rows), 4, tile_rows, {});
 
     block_rows_ = rows_known ? even : (even + of_scores_.tx - 1) / of_scores_.tx * of_scores_.tx;
 
@@ -99,8 +102,8 @@ class Scheduler {
       if (!t->is_placeholder()) now.stages[t->name].place = Place::Root;
     te::Tensor r = plan_.stage(name);
     const StageFacts facts = facts_of(r, expand(plan_.stages(), now));
-    const int64_t keys = extent_or(r->reduce_axes[0], 256);
-    const LaneParts parts = split_lanes(plan_, r, facts, keys >= 8 * lanes_ ? 4 : 1);
+    const int64_t keys = extent_or(r->reduce_axes[0], usual_features);
+    const LaneParts parts = split_lanes(plan_, r, facts, keys >= long_row_vectors * lanes_ ? 4 : 1);
     StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
     s.loops.push_back({axis(r, b_), 1});
     const int level = static_cast<int>(s.loops.size());
@@ -214,7 +217,8 @@ class Scheduler {
     StageSchedule& last = plan_.schedule.stages[a_.last];
     last.place = Place::At, last.consumer = e_name_, last.level = static_cast<int>(e.loops.size()),
     last.storage = Storage::Scratch;
-    e.loops.push_back({row_, 8});
+    constexpr int64_t rows_of_end = 8;  // stored one after the other while their results are in L1
+    e.loops.push_back({row_, rows_of_end});
     e.loops.push_back({row_, 1});
     add_vector(e.loops, column_, lanes_);
     const te::Tensor t = plan_.stage(a_.last);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 
 namespace relay::lower {
@@ -57,7 +58,7 @@ class Finder {
 
   // Stored by channels, or of so few that a copy pays: a few products for each element pay for it.
   bool usable(const te::Tensor& t, const te::TensorNode& r) const {
-    constexpr int64_t least_taps = 9;
+    constexpr int64_t least_taps = 9;  // of 3 x 3: products for each element that is copied
     const PlannedGroup& g = site_.group();
     for (size_t p = 0; p < g.params.size(); ++p)
       if (g.te.params[p] == t &&
@@ -86,17 +87,17 @@ struct Steps {
   // By the lanes that are filled; half vectors are taken for few outputs.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     const te::TensorNode& r = *found.facts.stage;
-    const int64_t lanes = std::max(1, target.vector_bytes / r.dtype.bytes()), half = std::min<int64_t>(lanes, 8);
+    constexpr int64_t half_vector = 8;  // lanes of the narrowest vectors that contractions take
+    const int64_t lanes = std::max(1, target.vector_bytes / r.dtype.bytes()), half = std::min(lanes, half_vector);
     auto filled = [](int64_t extent, int64_t vector) {
       return static_cast<double>(extent) / static_cast<double>((extent + vector - 1) / vector * vector);
     };
     const double along_rows = filled(found.row, lanes), along_channels = filled(found.channels, half);
-    if (found.row < lanes || found.channels > lanes || along_rows < 1.2 * along_channels) return std::nullopt;
+    if (found.row < lanes || found.channels > lanes || along_rows < surely_more * along_channels) return std::nullopt;
     double macs = 1;
     for (const te::Axis& a : r.axes) macs *= static_cast<double>(extent_or(a, 1));
     for (const te::Axis& a : r.reduce_axes) macs *= static_cast<double>(extent_or(a, 1));
-    const double cycles = macs / static_cast<double>(lanes) / target.fma_per_cycle;
-    return Gain{.saved_ns = cycles * (1 / along_channels - 1 / along_rows) / target.ghz};
+    return Gain{.saved_ns = multiply_adds_ns(target, macs) * (1 / along_channels - 1 / along_rows)};
   }
 
   static bool rewrite(Site& site, const Found&, const Gain& gain) {

@@ -4,6 +4,7 @@
 
 #include "relay/lower/algorithms/algorithm.h"
 #include "relay/lower/algorithms/sliding/sliding.h"
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 
 namespace relay::lower {
@@ -41,7 +42,8 @@ Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
                        [&](const te::Axis& a) { return own.count(a.var->name) && !other.count(a.var->name); });
   };
   const bool both = owns(facts->left, facts->right) && owns(facts->right, facts->left);
-  if (both && !facts->window && terms * extent_or(r.axes[1], 0) * r.dtype.bytes() <= target.l2_bytes / 2)
+  if (both && !facts->window &&
+      stays_in_l2(target, static_cast<double>(terms * extent_or(r.axes[1], 0) * r.dtype.bytes())))
     c.form = Form::Pointwise;
   if (both || !facts->window || !facts->grouped.empty()) return c;
   // Along the rows: o * stride + k.
@@ -91,19 +93,18 @@ struct Steps {
     double saved = 0, cost = 0;
     auto passes = [&](const Candidate& c) {
       const double bytes = static_cast<double>(c.row_bytes * c.rows);
-      if (bytes > static_cast<double>(target.l2_bytes))
-        saved += 2 * bytes / (bytes > static_cast<double>(target.l3_bytes) / 2 ? target.dram_gbps : target.l3_gbps);
+      if (bytes > static_cast<double>(part_of_l2(target, 1))) saved += 2 * beyond_l2_ns(target, bytes);
     };
     passes(found.window);
     if (found.first) {
       const Candidate& c = found.of_first;
       passes(c);
-      if (c.row_bytes * (found.window.window + 2) + found.window.row_bytes > target.l2_bytes / 2) return std::nullopt;
-      const double rate = target.vector_bytes / 4.0 * target.fma_per_cycle * target.ghz;
+      if (!stays_in_l2(target, static_cast<double>(c.row_bytes * (found.window.window + 2) + found.window.row_bytes)))
+        return std::nullopt;
       const int64_t rows = rows_a_task(found.of_last.rows, target);
-      cost += c.flops / rate * static_cast<double>(found.window.window - found.window.stride) /
+      cost += multiply_adds_ns(target, c.flops) * static_cast<double>(found.window.window - found.window.stride) /
               static_cast<double>(rows * found.window.stride);
-      cost += static_cast<double>(c.row_bytes * c.rows) / target.l2_gbps;
+      cost += in_l2_ns(target, static_cast<double>(c.row_bytes * c.rows));
     }
     return saved > cost ? std::optional(Gain{.saved_ns = saved - cost}) : std::nullopt;
   }

@@ -43,8 +43,8 @@ class Scheduler {
       products(part, tile, level);
     }
     sums(level + 1);
-    plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name, count == 7 ? "Strassen" : "by quarters",
-                      tile.tx, s_.block / lanes_, lanes_));
+    plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name,
+                      count == products_of_strassen ? "Strassen" : "by quarters", tile.tx, s_.block / lanes_, lanes_));
   }
 
  private:
@@ -128,7 +128,7 @@ class Scheduler {
     std::vector<Loop>& sum = at(part.product, copy->name, inside, Storage::Registers).loops;
     sum = {{"k", 1}, {"p", 1}, {"b", 1}};
     sum.insert(sum.end(), results.begin(), results.end());
-    split_long_sum(plan_, plan_.stage(part.product), 128);
+    split_long_sum(plan_, plan_.stage(part.product));
     // The next product's part; behind the last one's lies that of the next pair of blocks.
     fetch_weights_ahead(plan_, part.product, part.weight, "p", 1);
     e_ = plan_.stage(e_->name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/scalar/simplify.h"
 
@@ -58,18 +59,18 @@ std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>&
   // Each index is an axis, alone, or belongs to an axis of one element.
   auto count = [](const Expr& load, const Expr& var) { return std::count(load->args.begin(), load->args.end(), var); };
   if (count(out.data, out.k) != 1 || count(out.weight, out.k) != 1 || out.weight->args.size() != 2) return std::nullopt;
-  int found = 0;
+  int rows = 0, columns = 0;
   for (size_t d = 0; d < sum->axes.size(); ++d) {
     const Axis& a = sum->axes[d];
     if (scalar::is_int(a.extent, 1)) continue;
     if (count(out.data, a.var) == 1 && count(out.weight, a.var) == 0)
-      out.m = d, found += 1;
+      out.m = d, ++rows;
     else if (count(out.data, a.var) == 0 && count(out.weight, a.var) == 1)
-      out.n = d, found += 10;
+      out.n = d, ++columns;
     else
       return std::nullopt;
   }
-  if (found != 11 || out.n + 1 != sum->axes.size()) return std::nullopt;
+  if (rows != 1 || columns != 1 || out.n + 1 != sum->axes.size()) return std::nullopt;
   for (const Expr& i : out.data->args)
     if (!scalar::is_int(i) && i != out.k &&
         std::none_of(sum->axes.begin(), sum->axes.end(), [&](const Axis& a) { return a.var == i; }))
@@ -79,17 +80,17 @@ std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>&
   return out;
 }
 
-// Cycles. Direct: multiply-adds at the measured share of the peak. Strassen: seven eighths of them; a vector of the
-// data's sums takes about 8 instructions, of the results' (a store and a load for each product, ten sums) about 24.
-double direct_cycles(const Product& p, const TargetDesc& t) {
-  const double lanes = t.vector_bytes / 4.0;
-  return static_cast<double>(p.rows * p.terms * p.columns) / lanes / t.fma_per_cycle / 0.93;
+// Multiply-adds at the measured share of the peak: seven eighths of them in Strassen's form, and cycles for each vector
+// of the data's sums and of the results' (a store and a load for each product, ten sums).
+double direct_ns(const Product& p, const TargetDesc& t) {
+  return multiply_adds_ns(t, static_cast<double>(p.rows * p.terms * p.columns)) / product_share;
 }
-double strassen_cycles(const Product& p, const TargetDesc& t) {
-  const double lanes = t.vector_bytes / 4.0, rows = static_cast<double>((p.rows + 1) / 2),
-               terms = static_cast<double>(p.terms / 2), columns = static_cast<double>(p.columns / 2);
-  return 7 * rows * terms * columns / lanes / t.fma_per_cycle / 0.91 + rows * terms / lanes * 8 +
-         rows * columns / lanes * 24;
+double strassen_ns(const Product& p, const TargetDesc& t) {
+  constexpr double cycles_of_data = 8, cycles_of_result = 24;  // by the instructions in the listing
+  const double rows = static_cast<double>((p.rows + 1) / 2), terms = static_cast<double>(p.terms / 2),
+               columns = static_cast<double>(p.columns / 2), lanes = static_cast<double>(float_lanes(t));
+  return multiply_adds_ns(t, static_cast<double>(products_of_strassen) * rows * terms * columns) / strassen_share +
+         (rows * terms * cycles_of_data + rows * columns * cycles_of_result) / lanes / t.ghz;
 }
 
 class Rewriter {
@@ -222,9 +223,9 @@ std::optional<Product> match_strassen(const te::Tensors& outputs, const std::set
 }
 
 std::optional<Gain> estimate_strassen(const Product& product, const TargetDesc& target) {
-  const double direct = direct_cycles(product, target), seven = strassen_cycles(product, target);
-  if (seven > 0.95 * direct) return std::nullopt;  // not within the estimate's error
-  return Gain{(direct - seven) / target.ghz, product.terms * product.columns * 4};
+  const double direct = direct_ns(product, target), seven = strassen_ns(product, target);
+  if (seven > likely_less * direct) return std::nullopt;
+  return Gain{direct - seven, product.terms * product.columns * 4};
 }
 
 StrassenForms rewrite_strassen(const te::Tensors& outputs, const Product& product, bool with_direct) {

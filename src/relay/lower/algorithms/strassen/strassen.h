@@ -86,6 +86,8 @@ StrassenForms rewrite_strassen(const te::Tensors& outputs, const Product& produc
 
 // Schedules a group in this form, or one that makes what it reads (schedule.cpp).
 void schedule_strassen(GroupPlan& plan);
+inline constexpr int products_of_strassen = 7;  // of quarters; eight without it
+
 inline constexpr FormSchedule strassen_schedule{.rule = Rule::Strassen, .whole = schedule_strassen};
 
 }  // namespace relay::lower

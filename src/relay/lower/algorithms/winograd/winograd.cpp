@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/schedule/nonzero.h"
@@ -63,9 +64,11 @@ WinogradMatrices winograd_matrices(Winograd::Side side) {
   switch (side.points()) {
     case 1: return cook_toom({}, side);
     case 4: return cook_toom({0, 1, -1}, side);
+    // Fractions of few digits: those of the least error.
     case 6: return cook_toom({0, 0.625, -0.625, 1.5, -1.5}, side);
     default:
-      RELAY_CHECK(side.points() == 8, "no points for {} outputs of {} taps", side.m, side.r);
+      constexpr int64_t most_points = 8;  // those of the last row
+      RELAY_CHECK(side.points() == most_points, "no points for {} outputs of {} taps", side.m, side.r);
       return cook_toom({0, 0.5, -0.5, 1, -1, 2, -2}, side);
   }
 }
@@ -129,7 +132,7 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
     }
   }
   if (windows != 2 || plain != 1 || reduced != 1) return std::nullopt;
-  conv.o = 6 - conv.n - conv.y - conv.x;
+  conv.o = (0 + 1 + 2 + 3) - conv.n - conv.y - conv.x;
 
   // The weight: c, ky, kx and the axis that is left, each alone in a dimension.
   Exprs wanted{sum->axes[conv.o].var, conv.c, conv.ky, conv.kx};
@@ -153,33 +156,35 @@ double read_taps(const Convolution& c) {
     std::set<std::string> sums;
     part *= mean_part(taps_inside(*c.sum, axis.var->name, sums), extent_or(axis, 1));
   }
-  part *= 1.1;  // a tile's rows read what one of them needs
-  return part < 0.85 ? part : 1;
+  constexpr double of_other_rows = 1.1;  // a tile's rows read what one of them needs
+  part *= of_other_rows;
+  return part < surely_less ? part : 1;
+}
+
+double whole_vectors(int64_t outputs, const TargetDesc& t) {
+  const int64_t lanes = float_lanes(t);
+  return static_cast<double>((outputs + lanes - 1) / lanes * lanes);
 }
 
 // Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they
 // lie.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
-  double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
-  double macs = static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) *
-                std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
-  return read_taps(c) * macs / rate / 0.85;
+  const double macs =
+      static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) * whole_vectors(c.outputs, t);
+  return read_taps(c) * multiply_adds_ns(t, macs) / convolution_share;
 }
 
-double streamed_ns(double bytes, const TargetDesc& t) {
-  if (bytes < static_cast<double>(t.l2_bytes) / 2) return 0;
-  return bytes / (bytes < static_cast<double>(t.l3_bytes) * 3 / 4 ? t.l3_gbps : t.dram_gbps);
-}
+double streamed_ns(double bytes, const TargetDesc& t) { return stays_in_l2(t, bytes) ? 0 : beyond_l2_ns(t, bytes); }
 
 double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
-  double lanes = t.vector_bytes / 4.0, rate = lanes * t.fma_per_cycle * t.ghz;
+  constexpr double operations = 4, bytes = 8;  // of a transform, for each element and direction; stored and loaded
   double positions = static_cast<double>(y.points() * x.points());
   double tiles = static_cast<double>(y.tiles(c.height) * x.tiles(c.width));
-  double in = static_cast<double>(c.channels), out = std::ceil(static_cast<double>(c.outputs) / lanes) * lanes;
-  double multiply = tiles * positions * in * out / rate / 0.8;
+  double in = static_cast<double>(c.channels), out = whole_vectors(c.outputs, t);
+  double multiply = multiply_adds_ns(t, tiles * positions * in * out) / winograd_share;
   double directions = (y.r > 1) + (x.r > 1);
-  double transforms = tiles * positions * 4 * directions * (in + out) / rate;
-  double apart = y.apart * x.apart == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * 8 / t.l3_gbps;
+  double transforms = multiply_adds_ns(t, tiles * positions * operations * directions * (in + out));
+  double apart = y.apart * x.apart == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * bytes / beyond_l2_gbps(t);
   return multiply + transforms + apart + streamed_ns(positions * in * out * 4, t);
 }
 
@@ -362,6 +367,7 @@ static std::vector<WinogradTile> tiles_of(const Convolution& conv) {
   auto along = [&](int64_t taps, int64_t apart, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};
     if (taps == 3) return {{2, 3, apart}, {4, 3, apart}};
+    // 7 in one direction only: eight points.
     if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, apart}};
     return {};
   };
@@ -381,10 +387,10 @@ std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std:
 
 std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const TargetDesc& target) {
   // Few channels leave lanes empty, or the transforms outweigh what is saved.
-  const int64_t lanes = target.vector_bytes / 4;
+  const int64_t lanes = float_lanes(target);
   if (conv.channels < lanes || conv.outputs < lanes) return std::nullopt;
   const double direct = direct_ns(conv, target);
-  double best_ns = 0.85 * direct;  // not within the estimate's error
+  double best_ns = surely_less * direct;
   std::optional<WinogradChoice> best;
   for (const WinogradTile& tile : conv.tiles) {
     const double ns = winograd_ns(conv, tile.y, tile.x, target);

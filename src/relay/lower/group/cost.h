@@ -1,0 +1,70 @@
+// What work costs on a machine: every figure that rules and algorithms choose by. Times are nanoseconds on one core, by
+// the machine's description (base/target_desc.h); beside them stand the numbers that no description holds, each with
+// its reason. `make lint` refuses sizes of caches, names of processors and bare numbers
+// in lower/rules and lower/algorithms.
+#pragma once
+
+#include <algorithm>
+
+#include "relay/base/target_desc.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+// --- sizes that are known at run time only, as guesses -----------------------------------------------------------------
+inline constexpr int64_t usual_rows = 64;       // of a result, along any axis: places of an image, a batch
+inline constexpr int64_t usual_features = 256;  // channels, columns, keys, terms of a product's sum
+inline constexpr int64_t usual_row = 1024;      // elements that lie in a row
+
+// --- arithmetic ------------------------------------------------------------------------------------------------------
+inline int64_t float_lanes(const TargetDesc& t) { return std::max(1, t.vector_bytes / 4); }
+
+// So many multiply-adds of float32, in whole vectors at full speed.
+inline double multiply_adds_ns(const TargetDesc& t, double count) {
+  return count / (static_cast<double>(float_lanes(t)) * t.fma_per_cycle * t.ghz);
+}
+// The share of that speed that register tiles reach with what stands around their loops: in convolutions, in products of
+// Winograd's form, in matrix products, in Strassen's form. Medians over the layers of ResNet-50, VGG-16 and BERT, Zen 4.
+inline constexpr double convolution_share = 0.85, winograd_share = 0.8, product_share = 0.93, strassen_share = 0.91;
+
+// An estimate tells two ways apart that differ by more than this; the nearer they are, the more stays as it was.
+inline constexpr double surely_less = 0.85, likely_less = 0.95, surely_more = 1.2;
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+// A cache is counted on to keep half of its size: the other half is for what streams past it.
+inline double kept_bytes(int64_t cache) { return static_cast<double>(cache) / 2; }
+inline bool stays_in_l2(const TargetDesc& t, double bytes) { return bytes <= kept_bytes(t.l2_bytes); }
+// Of what is to stay there beside others.
+inline int64_t part_of_l1(const TargetDesc& t, int64_t parts) { return t.l1_bytes / parts; }
+inline int64_t part_of_l2(const TargetDesc& t, int64_t parts) { return t.l2_bytes / parts; }
+
+// Reading what is read again and again: from the nearest cache that keeps so much of it.
+inline double read_gbps(const TargetDesc& t, double bytes) {
+  return bytes <= kept_bytes(t.l2_bytes) ? t.l2_gbps : bytes <= kept_bytes(t.l3_bytes) ? t.l3_gbps : t.dram_gbps;
+}
+inline double read_ns(const TargetDesc& t, double bytes) { return bytes / read_gbps(t, bytes); }
+// What does not stay in L2 between two reads, or is written there.
+inline double beyond_l2_ns(const TargetDesc& t, double bytes) {
+  return bytes / (bytes <= kept_bytes(t.l3_bytes) ? t.l3_gbps : t.dram_gbps);
+}
+// Of copies within L2, and of arrays that are read as soon as they are written there or beyond.
+inline double in_l2_ns(const TargetDesc& t, double bytes) { return bytes / t.l2_gbps; }
+inline double beyond_l2_gbps(const TargetDesc& t) { return t.l3_gbps; }
+
+// --- tasks -----------------------------------------------------------------------------------------------------------
+// Handing a task to another thread and back takes less than a microsecond; a task should take longer.
+inline constexpr int64_t task_elements = 4096;        // written one by one
+inline constexpr int64_t least_task_elements = 1024;  // of axes: more of them inside make a task of each step
+inline constexpr int64_t task_multiply_adds = 16384;  // of dot products along rows
+inline constexpr int64_t task_windows = 2048;         // results of small windows
+// With so many tasks every thread finds some; more of them cost more than they balance.
+inline constexpr int64_t enough_tasks = 8;
+
+// A row of so many vectors has enough of them for four chains of sums.
+inline constexpr int64_t long_row_vectors = 8;
+
+// --- copies ----------------------------------------------------------------------------------------------------------
+// Packing a factor of a product costs about as much as four of its rows: with so many it does not matter.
+inline constexpr int64_t rows_for_packing = 16;
+
+}  // namespace relay::lower

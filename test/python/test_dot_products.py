@@ -1,0 +1,112 @@
+"""Products of narrow numbers in pairs and fours, by the instructions that machines have for them.
+
+Values are compared with NumPy on this machine as it is and with features masked off: bytes bit by bit, bfloat16 by the
+rounding of its sums. What is chosen is asked of named processors.
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from targets import DESCRIBED, MASKED, rules_for
+
+import relay
+from relay import op
+
+BYTES = [("int8", "int8"), ("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")]
+DENSE = [(1, 64, 32), (7, 256, 100), (33, 100, 48), (5, 30, 17), (2, 4, 16), (64, 512, 64)]
+CONVS = [  # data, weight, what the convolution says
+    ((1, 16, 14, 14), (32, 16, 3, 3), {"padding": [1, 1]}),
+    ((2, 64, 7, 9), (48, 64, 1, 1), {}),
+    ((1, 12, 15, 15), (20, 12, 3, 3), {"padding": [1, 1], "strides": [2, 2]}),
+    ((1, 3, 16, 16), (16, 3, 3, 3), {"padding": [1, 1]}),
+    ((1, 16, 10, 10), (32, 4, 3, 3), {"padding": [1, 1], "groups": 4}),
+    ((1, 24, 9, 9), (24, 1, 3, 3), {"padding": [1, 1], "groups": 24}),
+]
+
+
+def whole(random, dtype, shape):
+    """Over the whole range of the type, and its ends often: sums that would not fit 16 bits."""
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    values = random.integers(least, most, shape, endpoint=True)
+    return np.where(random.random(shape) < 0.3, random.choice([least, most], shape), values).astype(dtype)
+
+
+def dense_of(data, weight, dtype):
+    x = relay.var("x", shape=data.shape, dtype=str(data.dtype))
+    return relay.module(op.nn.dense(x, relay.const(weight), out_dtype=dtype))
+
+
+def conv_of(data, weight, how, dtype):
+    x = relay.var("x", shape=data.shape, dtype=str(data.dtype))
+    return relay.module(op.nn.conv2d(x, relay.const(weight), out_dtype=dtype, **how))
+
+
+def exact_conv(data, weight, padding=(0, 0), strides=(1, 1), groups=1):
+    data = np.pad(data.astype("int64"), [(0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2])
+    windows = np.lib.stride_tricks.sliding_window_view(data, weight.shape[2:], (2, 3))
+    windows = windows[:, :, :: strides[0], :: strides[1]]
+    windows = windows.reshape(data.shape[0], groups, -1, *windows.shape[2:])
+    weight = weight.astype("int64").reshape(groups, -1, *weight.shape[1:])
+    out = np.einsum("ngcyxkl,gockl->ngoyx", windows, weight, optimize=True)
+    return out.reshape(out.shape[0], -1, *out.shape[3:])
+
+
+@pytest.mark.parametrize("target", MASKED)
+@pytest.mark.parametrize("types", BYTES, ids="-".join)
+def test_dense_of_bytes(types, target):
+    random = np.random.default_rng(3)
+    for m, k, n in DENSE:
+        data, weight = whole(random, types[0], (m, k)), whole(random, types[1], (n, k))
+        model = relay.compile(dense_of(data, weight, "int32"), target=target)
+        expected = data.astype("int64") @ weight.astype("int64").T
+        np.testing.assert_array_equal(model(data), expected, err_msg=f"{m} x {k} x {n}")
+
+
+@pytest.mark.parametrize("target", MASKED)
+@pytest.mark.parametrize("types", BYTES, ids="-".join)
+def test_convolutions_of_bytes(types, target):
+    random = np.random.default_rng(4)
+    for data_shape, weight_shape, how in CONVS:
+        data, weight = whole(random, types[0], data_shape), whole(random, types[1], weight_shape)
+        model = relay.compile(conv_of(data, weight, how, "int32"), target=target)
+        np.testing.assert_array_equal(model(data), exact_conv(data, weight, **how), err_msg=f"{weight_shape}")
+
+
+@pytest.mark.parametrize("rows", [1, 3, 50])
+def test_symbolic_rows(rows):
+    random = np.random.default_rng(5)
+    weight = whole(random, "int8", (40, 64))
+    x = relay.var("x", shape=("n", 64), dtype="int8")
+    shift = relay.const(np.arange(40, dtype="int32"))
+    model = relay.compile(relay.module(op.nn.relu(op.nn.dense(x, relay.const(weight), out_dtype="int32") + shift)))
+    data = whole(random, "int8", (rows, 64))
+    exact = data.astype("int64") @ weight.astype("int64").T + np.arange(40)
+    np.testing.assert_array_equal(model(data), np.maximum(exact, 0))
+
+
+@pytest.mark.parametrize("target", MASKED)
+def test_dense_of_bfloat16(target):
+    random = np.random.default_rng(6)
+    for m, k, n in DENSE:
+        data = random.standard_normal((m, k)).astype(ml_dtypes.bfloat16)
+        weight = random.standard_normal((n, k)).astype(ml_dtypes.bfloat16)
+        model = relay.compile(dense_of(data, weight, "float32"), target=target)
+        exact = data.astype("float64") @ weight.astype("float64").T
+        # Sums in float32 of exact products: each rounds by half a unit of a partial sum.
+        bound = 2**-24 * k * (np.abs(data.astype("float64")) @ np.abs(weight.astype("float64")).T)
+        assert (np.abs(model(data) - exact) <= bound).all(), (m, k, n)
+
+
+# What has the instruction, and where it is faster than multiply-adds of floats.
+WITH_BYTES = {"alderlake", "cascadelake", "icelake-server", "sapphirerapids", "zen4", "zen5"}
+WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the speed of multiply-adds
+
+
+@pytest.mark.parametrize("target", DESCRIBED)
+def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
+    data, weight = np.zeros((64, 256), "int8"), np.ones((64, 256), "int8")
+    bytes_ = rules_for(target, dense_of(data, weight, "int32"), tmp_path, strict=True)
+    assert ("4 products at once" in bytes_) == (target in WITH_BYTES), bytes_
+    half = ml_dtypes.bfloat16
+    bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path)
+    assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), bfloats
