@@ -107,6 +107,10 @@ def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
     data, weight = np.zeros((64, 256), "int8"), np.ones((64, 256), "int8")
     bytes_ = rules_for(target, dense_of(data, weight, "int32"), tmp_path, strict=True)
     assert ("4 products at once" in bytes_) == (target in WITH_BYTES), bytes_
-    half = ml_dtypes.bfloat16
+    for window in (1, 3):
+        data, weight = np.zeros((1, 32, 14, 14), "int8"), np.ones((64, 32, window, window), "int8")
+        conv = rules_for(target, conv_of(data, weight, {"padding": [window // 2] * 2}, "int32"), tmp_path, strict=True)
+        assert ("4 products at once" in conv) == (target in WITH_BYTES), conv
+    half, data, weight = ml_dtypes.bfloat16, np.zeros((64, 256)), np.ones((64, 256))
     bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path)
     assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), bfloats

@@ -92,6 +92,7 @@ std::optional<Form> form_of(GroupPlan& plan, const te::Tensor& r, const StageFac
   if (a == DType::uint8() && w == a) return std::nullopt;  // no instruction takes two unsigned ones
   f.numbers = one.numbers;
   for (const te::Axis& k : r->reduce_axes) {
+    if (scalar::is_int(k.extent, 1)) continue;
     const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
     if (in_weight < 0) return std::nullopt;
     if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, plan.layout(f.data.fact.tensor)) &&
