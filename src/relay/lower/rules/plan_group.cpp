@@ -154,6 +154,14 @@ std::vector<Pair> place_stages(GroupPlan& plan) {
   return pairs;
 }
 
+// What an inlined stage converts element by element to a wider type: quantised data; else the stage itself.
+te::Tensor widened_from(const GroupPlan& plan, const te::Tensor& stage) {
+  if (stage->is_placeholder() || plan.schedule.stages.at(stage->name).place != Place::Inline) return stage;
+  for (const te::Tensor& in : te::inputs(stage))
+    if (in->dtype.bytes() < stage->dtype.bytes() && reads_pointwise(stage, in)) return in;
+  return stage;
+}
+
 // A convolution or pooling reads its input in channels-last order without a guard: padding, unless the input has the
 // border, or a plain copy makes it so.
 void copy_to_channels_last(GroupPlan& plan, const Pair& pair, const StageFacts& facts) {
@@ -162,7 +170,8 @@ void copy_to_channels_last(GroupPlan& plan, const Pair& pair, const StageFacts& 
   const bool moved = plan.layout(e).dims == Layout::channels_last(rank).dims;
   const bool reads_images = moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r);
   if (r->axes.size() < 3 || !reads_images) return;
-  for (const te::Tensor& in : te::inputs(r)) {
+  for (const te::Tensor& read : te::inputs(r)) {
+    const te::Tensor in = widened_from(plan, read);
     if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
     Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
     const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];

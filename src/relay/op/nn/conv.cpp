@@ -83,16 +83,21 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
+te::Tensor padded_data(size_t axes, const ConvAttrs& a, const te::Tensor& data, Expr value) {
+  const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
+  const Ints pad = padding_sides(a.padding, axes);
+  Ints before(axes + 2), after(axes + 2);
+  for (size_t d = 0; d < axes; ++d) before[at.s[d]] = pad[d], after[at.s[d]] = pad[axes + d];
+  return padded(data, before, after, std::move(value));
+}
+
 // Two stages: the padded data, and the sum. With one input channel a group (depthwise) there is no reduction over
 // channels.
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& weight = in[1];
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
-  const Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes),
-             pad = padding_sides(a.padding, axes);
-  Ints before(axes + 2), after(axes + 2);
-  for (size_t d = 0; d < axes; ++d) before[at.s[d]] = pad[d], after[at.s[d]] = pad[axes + d];
-  te::Tensor data = padded(in[0], before, after, imm(0, in[0]->dtype));
+  const Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes);
+  const te::Tensor data = padded_data(axes, a, in[0], imm(0, in[0]->dtype));
   DType sum_dtype = accumulator(dtype_of(out));
 
   bool multiplied =

@@ -55,6 +55,8 @@ struct ConvOf : ConvAttrs {
 };
 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
+// Data with `value` around it, as `padding` says.
+te::Tensor padded_data(size_t axes, const ConvAttrs& a, const te::Tensor& data, Expr value);
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out);
 // The gradient of a convolution's weight from data and that of the result, `dy`; of two or three axes. The layouts and
 // groups are those of the convolution, `extents` those of its kernel.
