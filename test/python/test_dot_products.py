@@ -114,3 +114,22 @@ def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
     half, data, weight = ml_dtypes.bfloat16, np.zeros((64, 256)), np.ones((64, 256))
     bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path)
     assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), bfloats
+
+
+@pytest.mark.parametrize("types", BYTES, ids="-".join)
+def test_quantised_convolutions(types, tmp_path):
+    """Zero points, which surround the data too, cost nothing in the loops."""
+    random, zero_point = np.random.default_rng(7), 5
+
+    def constant(value, dtype="int32"):
+        return relay.const(np.array(value, dtype))
+
+    for data_shape, weight_shape, how in CONVS:
+        data, weight = whole(random, types[0], data_shape), whole(random, types[1], weight_shape)
+        x = relay.var("x", shape=data.shape, dtype=types[0])
+        parameters = [constant(0.5, "float32"), constant(zero_point), constant(0.25, "float32"), constant(0)]
+        module = relay.module(op.qnn.conv2d(x, relay.const(weight), *parameters, **how))
+        exact = exact_conv(data.astype("int64") - zero_point, weight, **how)
+        np.testing.assert_array_equal(relay.compile(module)(data), exact, err_msg=f"{weight_shape}")
+        fours = types != ("uint8", "uint8") and how.get("groups", 1) == 1 and weight_shape[1] % 4 == 0
+        assert ("4 products at once" in rules_for("zen4", module, tmp_path, strict=True)) == fours, weight_shape

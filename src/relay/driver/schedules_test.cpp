@@ -23,9 +23,9 @@ const fs::path folder = fs::path(RELAY_SOURCE_DIR) / "test" / "schedules";
 // Vectors of 8 and 16 lanes, one and two multiply-adds a cycle.
 constexpr const char* processors[] = {"haswell", "zen4", "sapphirerapids"};
 
-std::string schedules_of(const Network& network, const char* processor) {
+std::string schedules_of(const Network& network, const TargetDesc& target) {
   CompileOptions options;
-  options.target = *find_target(processor);
+  options.target = target;
   options.strict = true;
   Result<ir::Module> module = optimise(module_of(network), options);
   RELAY_CHECK(module, "{}", render(module.errors()));
@@ -42,26 +42,100 @@ std::string file_name(std::string name) {
   return name + ".txt";
 }
 
+void expect_as_before(const fs::path& path, const std::string& text) {
+  if (std::getenv("RELAY_BLESS")) {
+    fs::create_directories(folder);
+    std::ofstream(path) << text;
+  }
+  std::ifstream in(path);
+  std::stringstream blessed;
+  blessed << in.rdbuf();
+  const std::string before = blessed.str();
+  const size_t same =
+      static_cast<size_t>(std::mismatch(text.begin(), text.end(), before.begin(), before.end()).first - text.begin());
+  EXPECT_TRUE(text == before) << path << ": from " << same << " on \"" << text.substr(same, 80) << "\", before \""
+                              << before.substr(std::min(same, before.size()), 80)
+                              << "\"; RELAY_BLESS=1 writes it anew: read the difference then";
+}
+
 TEST(Schedules, AreAsTheyWere) {
-  const bool bless = std::getenv("RELAY_BLESS") != nullptr;
-  if (bless) fs::create_directories(folder);
   for (const Network& network : networks) {
     SCOPED_TRACE(network.name);
     std::string text = format("%x: {} {}\n{}\n", join(network.input, " x "), "float32", network.body);
     for (const char* processor : processors)
-      text += format("\n=== {}\n{}", processor, schedules_of(network, processor));
-    const fs::path path = folder / file_name(network.name);
-    if (bless) std::ofstream(path) << text;
-    std::ifstream in(path);
-    std::stringstream blessed;
-    blessed << in.rdbuf();
-    const std::string before = blessed.str();
-    const size_t same =
-        static_cast<size_t>(std::mismatch(text.begin(), text.end(), before.begin(), before.end()).first - text.begin());
-    EXPECT_TRUE(text == before) << path << ": from " << same << " on \"" << text.substr(same, 80) << "\", before \""
-                                << before.substr(std::min(same, before.size()), 80)
-                                << "\"; RELAY_BLESS=1 writes it anew: read the difference then";
+      text += format("\n=== {}\n{}", processor, schedules_of(network, *find_target(processor)));
+    expect_as_before(folder / file_name(network.name), text);
   }
+}
+
+// A figure of the machine's description, with another one in its place.
+struct Figure {
+  const char* name;
+  void (*scale)(TargetDesc&, double by);
+};
+template <auto field>
+void scale(TargetDesc& t, double by) {
+  t.*field = static_cast<std::remove_reference_t<decltype(t.*field)>>(static_cast<double>(t.*field) * by);
+}
+constexpr Figure figures[] = {
+    {"vector_registers", scale<&TargetDesc::vector_registers>},
+    {"fma_per_cycle", scale<&TargetDesc::fma_per_cycle>},
+    {"fma_latency", scale<&TargetDesc::fma_latency>},
+    {"int8_dots_per_cycle", scale<&TargetDesc::int8_dots_per_cycle>},
+    {"ghz", scale<&TargetDesc::ghz>},
+    {"l1_ways", scale<&TargetDesc::l1_ways>},
+    {"l2_bytes", scale<&TargetDesc::l2_bytes>},
+    {"l3_bytes", scale<&TargetDesc::l3_bytes>},
+    {"l2_gbps", scale<&TargetDesc::l2_gbps>},
+    {"l3_gbps", scale<&TargetDesc::l3_gbps>},
+    {"dram_gbps", scale<&TargetDesc::dram_gbps>},
+};
+
+// Networks for which two ways cost about as much.
+const std::vector<Network> near_a_border = {
+    {"deep convolution",
+     {1, 512, 7, 7},
+     {{512, 512, 3, 3}},
+     "nn.conv2d(%x, %w0, padding=[1, 1], channels=512, kernel_size=[3, 3])"},
+    {"narrow convolution",
+     {1, 16, 56, 56},
+     {{16, 16, 3, 3}},
+     "nn.conv2d(%x, %w0, padding=[1, 1], channels=16, kernel_size=[3, 3])"},
+    {"small product", {128, 256}, {{256, 256}}, "nn.dense(%x, %w0)"},
+    {"two rows", {2, 300}, {{200, 300}}, "nn.dense(%x, %w0)"},
+    {"rows that meet", {64, 1024}, {{96, 1024}}, "nn.dense(%x, %w0)"},
+    {"large maps",
+     {1, 24, 160, 160},
+     {{144, 24, 1, 1}, {144, 1, 3, 3}, {24, 144, 1, 1}},
+     "let %a = nn.relu(nn.conv2d(%x, %w0, channels=144, kernel_size=[1, 1])); let %b = nn.relu(nn.conv2d(%a, %w1, "
+     "padding=[1, 1], channels=144, groups=144, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=24, kernel_size=[1, "
+     "1])"},
+    {"small maps",
+     {1, 32, 28, 28},
+     {{192, 32, 1, 1}, {192, 1, 3, 3}, {32, 192, 1, 1}},
+     "let %a = nn.relu(nn.conv2d(%x, %w0, channels=192, kernel_size=[1, 1])); let %b = nn.relu(nn.conv2d(%a, %w1, "
+     "padding=[1, 1], channels=192, groups=192, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=32, kernel_size=[1, "
+     "1])"},
+};
+
+// Rules choose by figures of the machine: which networks are scheduled otherwise where one is half or twice as large.
+TEST(Schedules, FollowTheMachine) {
+  const TargetDesc machine = *find_target("zen4");
+  std::vector<std::pair<const Network*, std::string>> usual;
+  for (const std::vector<Network>* all : {&networks, &near_a_border})
+    for (const Network& network : *all) usual.emplace_back(&network, schedules_of(network, machine));
+  std::string text = "zen4 with one figure changed, and the networks whose schedules change\n\n";
+  for (const Figure& figure : figures)
+    for (double by : {0.5, 2.0}) {
+      TargetDesc other = machine;
+      figure.scale(other, by);
+      std::vector<std::string> changed;
+      for (const auto& [network, schedules] : usual)
+        if (schedules_of(*network, other) != schedules) changed.push_back(network->name);
+      text += format("{} x {}: {}\n", figure.name, by,
+                     join(changed.empty() ? std::vector<std::string>{"-"} : changed, ", "));
+    }
+  expect_as_before(folder / "machine.txt", text);
 }
 
 }  // namespace

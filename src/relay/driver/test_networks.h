@@ -37,6 +37,11 @@ inline const std::vector<Network> networks = {
     {"planar", {1, 12, 24, 64}, {{3, 12, 3, 3}}, "nn.conv2d(%x, %w0, padding=[1, 1], channels=3, kernel_size=[3, 3])"},
     {"rows", {32, 300}, {}, "nn.softmax(%x)"},
     {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
+    {"dot products",
+     {20, 256},
+     {{64, 256}},
+     "nn.dense(cast(multiply(%x, 100f), dtype=\"int8\"), cast(multiply(%w0, 100f), dtype=\"int8\"), "
+     "out_dtype=\"int32\")"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
     {"long row", {1, 512, 1024}, {}, "exp(max(%x))"},
     {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
