@@ -89,6 +89,15 @@ bool is_heavy(const std::string& structure) {
   return structure.ends_with("convolution") || structure.ends_with("contraction");
 }
 
+DType narrow_type(const bench::OperatorCall& call) { return call.inputs[0].dtype(); }
+
+// How many times as many multiply-adds as of float32 one core can do.
+double products_at_once(const bench::OperatorCall& call, const TargetDesc& t) {
+  const DType type = narrow_type(call);
+  const double dots = type.bits == 8 ? 4 * t.int8_dots_per_cycle : 2 * t.bfloat16_dots_per_cycle;
+  return type.bits == 8 || type == DType::bfloat16() ? std::max(1.0, dots / t.fma_per_cycle) : 1;
+}
+
 // Of convolutions and contractions: two for each element of the weight and each place that it is used at, whatever
 // algorithm computes them.
 double multiply_adds(const bench::OperatorCall& call) {
@@ -231,6 +240,7 @@ Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
   RELAY_RETURN_IF_ERROR(driver::contest(engines, seconds));
   row.us = driver::median(engines[0].us);
   row.ceiling = driver::measure_fma_gflops(target.vector_bytes);
+  if (is_heavy(entry.structure)) row.ceiling *= products_at_once(entry.call, target);
   if (is_heavy(entry.structure)) {
     RELAY_ASSIGN(double part, part_of_copies(entry));
     row.copies_us = row.us * part;
@@ -288,6 +298,25 @@ void print_summary(const std::vector<Row>& rows) {
       [](const Row& row) { return row.share(); });
 }
 
+// Narrow numbers beside float32 in the same sizes.
+void print_narrow(const std::vector<Row>& rows) {
+  auto shapes = [](const Row& row) {
+    std::vector<Shape> out;
+    for (const Tensor& t : row.entry->call.inputs) out.push_back(t.shape());
+    return out;
+  };
+  bool first = true;
+  for (const Row& row : rows)
+    for (const Row& wide : rows)
+      if (is_heavy(row.entry->structure) && row.entry->call.def == wide.entry->call.def &&
+          narrow_type(row.entry->call) != DType::float32() && narrow_type(wide.entry->call) == DType::float32() &&
+          shapes(row) == shapes(wide)) {
+        if (first) std::printf("\ntime in float32 over that of narrow numbers\n");
+        first = false;
+        std::printf("%6.2f  %s\n", wide.us / row.us, row.entry->name.c_str());
+      }
+}
+
 Result<std::vector<Entry>> chosen_entries(const std::string& filter) {
   std::regex pattern(filter);
   std::vector<Entry> out;
@@ -333,6 +362,7 @@ Result<bool> run(const Options& options, char** argv) {
     }
   }
   print_summary(rows);
+  print_narrow(rows);
   return agreed;
 }
 
