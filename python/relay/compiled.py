@@ -12,6 +12,7 @@ from . import _core
 from .arrays import array, like
 from .errors import bad_option, wrong_input
 from .sources import source_of
+from .strings import Strings
 from .transform import PassContext
 from .values import checked, from_value, to_value
 
@@ -75,7 +76,8 @@ class Compiled:
 
     One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy
     arrays otherwise; data values, functions and references come as the classes of relay.values. Inputs that are
-    row-major are used where they lie, and results are not copied.
+    row-major are used where they lie, and results are not copied. What the model says is of strings takes and gives arrays
+    of strings (dtype object).
     """
 
     def __init__(self, core: _core.Compiled):
@@ -83,9 +85,29 @@ class Compiled:
         self.inputs: list[Port] = _ports(core.inputs)
         self.outputs: list[Port] = _ports(core.outputs)
         self._names = [port.name for port in self.inputs]
+        strings = Strings(*core.strings)
+        self._strings = strings if strings.inputs or strings.outputs else None
 
     def __call__(self, *args, threads: int = 0, **named):
         values = _in_order(self._names, args, named)
+        return self._run(values, threads) if self._strings is None else self._run_with_strings(values, threads)
+
+    def _run_with_strings(self, values: list, threads: int):
+        call = self._strings.call()
+        results = self._run(self._encoded(values, call), threads)
+        results = [
+            call.decode(result) if port.name in self._strings.outputs else result
+            for port, result in zip(self.outputs, results if len(self.outputs) != 1 else [results], strict=True)
+        ]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _encoded(self, values: list, call) -> list:
+        return [
+            call.encode(value, name) if name in self._strings.inputs else value
+            for name, value in zip(self._names, values, strict=True)
+        ]
+
+    def _run(self, values: list, threads: int):
         if not self._core.is_graph:
             inputs = [
                 value
@@ -133,6 +155,8 @@ class Compiled:
     def profile(self, *args, **named) -> list[dict]:
         """The steps of one run with their times."""
         values = _in_order(self._names, args, named)
+        if self._strings is not None:
+            values = self._encoded(values, self._strings.call())
         steps = self._core.profile([array(v, p.dtype) for v, p in zip(values, self.inputs, strict=True)])
         return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
 
@@ -278,7 +302,17 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
         inputs = _in_order([name for name, _ in ports], (), inputs)
     elif not isinstance(inputs, (list, tuple)):
         inputs = [inputs]
+    words, named, given_back = _core.strings(module)
+    if named or given_back:
+        call = Strings(words, named, given_back).call()
+        inputs = [call.encode(v, name) if name in named else v for v, (name, _) in zip(inputs, ports, strict=False)]
     types = _core.data_types(module)
     dtypes = [dtype or None for _, dtype in ports] + [None] * len(inputs)
     values = [to_value(checked(v, "?"), types, dtype) for v, dtype in zip(inputs, dtypes, strict=False)]
-    return from_value(_core.evaluate(module, values, precision), inputs)
+    results = from_value(_core.evaluate(module, values, precision), inputs)
+    if not given_back:
+        return results
+    outputs = _core.output_names(module)
+    if len(outputs) == 1:
+        return call.decode(results)
+    return tuple(call.decode(r) if name in given_back else r for name, r in zip(outputs, results, strict=True))

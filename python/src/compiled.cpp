@@ -12,6 +12,7 @@
 #include "relay/driver/targets.h"
 #include "relay/driver/values.h"
 #include "relay/runtime/artifact.h"
+#include "relay/text/text.h"
 #include "relay/typing/typing.h"
 #include "values.h"
 
@@ -28,6 +29,19 @@ struct PyCompiled {
 // Name, dtype, dimensions; of what is not a tensor: name, "", none, type.
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
 }  // namespace
+
+// The list of strings that stand for numbers, and the names of the inputs and outputs whose elements they are.
+static std::tuple<ir::Strings, ir::Strings, ir::Strings> strings_of(const ir::Module& module) {
+  auto main = module.functions.find("main");
+  if (main == module.functions.end()) return {};
+  const ir::DictAttrs& attrs = main->second->attrs;
+  auto list = [&](const char* name) {
+    auto found = attrs.find(name);
+    const ir::Strings* strings = found == attrs.end() ? nullptr : std::get_if<ir::Strings>(&found->second);
+    return strings ? *strings : ir::Strings();
+  };
+  return {list("strings"), list("string_inputs"), list("string_outputs")};
+}
 
 // None of "compiled", which is whatever suits.
 static std::optional<runtime::Executor> executor_of(const std::string& name) {
@@ -211,6 +225,11 @@ void add_compiled(nb::module_& m) {
           nb::arg("closure"), nb::arg("args"))
       .def_prop_ro("is_graph", [](const PyCompiled& self) { return self.executable->runs_as_graph(); })
       .def_prop_ro("executor", [](const PyCompiled& self) { return runtime::name(self.executable->executor()); })
+      .def_prop_ro("strings",
+                   [](const PyCompiled& self) {
+                     if (self.compiled) return strings_of(self.compiled->module);
+                     return strings_of(take(text::parse(take(driver::note(*self.artifact, driver::interface_note)))));
+                   })
       .def_prop_ro("types", [](const PyCompiled& self) { return data_types(self.executable->program()); })
       .def("profile", profile, nb::arg("inputs"))
       .def("save", save, nb::arg("path"), nb::arg("form") = "artifact")
@@ -227,6 +246,8 @@ void add_compiled(nb::module_& m) {
         return PyModule{need_compiled(self, "Relay program").module, {}, self.files};
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
+  m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
+  m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"), nb::arg("memory_limit"),
         nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false);

@@ -441,25 +441,31 @@ def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
     assert relu["reason"] == "Relu has no attribute 'slope'"
 
 
-def test_check_reads_no_large_constant(tmp_path):
-    """The bytes of a weight of 400 kB are a hole in the file beside the model: they are there, and are not read."""
+@pytest.mark.parametrize("place", ["beside the model", "in the model"])
+def test_check_reads_no_large_constant(tmp_path, place):
+    """Bools whose bytes are 2: whoever reads them refuses the model, as compiling does."""
     import onnx
     from onnx import TensorProto, helper
 
-    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[400, 250], data_location=TensorProto.EXTERNAL)
-    for key, value in (("location", "w.bin"), ("offset", "0"), ("length", "400000")):
-        weight.external_data.add(key=key, value=value)
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [3, 400]), ("y", [3, 250])))
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weight])
+    weight = TensorProto(name="w", data_type=TensorProto.BOOL, dims=[400, 250])
+    if place == "in the model":
+        weight.raw_data = b"\2" * 100_000
+    else:
+        weight.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", "w.bin"), ("offset", "0"), ("length", "100000")):
+            weight.external_data.add(key=key, value=value)
+        (tmp_path / "w.bin").write_bytes(b"\2" * 99_999)
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [400, 250]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Where", ["w", "x", "x"], ["y"])], "g", [x], [y], [weight])
     path = tmp_path / "large.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    with open(tmp_path / "w.bin", "wb") as file:
-        file.truncate(399_999)
-    done = cli("check", path)
-    assert done.returncode == 1 and "w.bin" in done.stderr  # one byte is missing
-    with open(tmp_path / "w.bin", "wb") as file:
-        file.truncate(400_000)
+    if place == "beside the model":
+        done = cli("check", path)
+        assert done.returncode == 1 and "w.bin" in done.stderr  # one byte is missing
+        (tmp_path / "w.bin").write_bytes(b"\2" * 100_000)
     assert cli("check", path).returncode == 0
+    done = cli("compile", path, "-o", tmp_path / "out.rart")
+    assert done.returncode == 1 and "holds the byte 2" in done.stderr
 
 
 def test_bench(dense):

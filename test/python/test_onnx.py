@@ -264,3 +264,36 @@ def test_maxima_of_regions(tmp_path):
     onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=10), path)
     expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
     np.testing.assert_allclose(relay.compile(path)(**inputs), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("indices", ["of the flat tensor", "of each axis"])
+def test_sparse_initialisers_and_constants(tmp_path, indices):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    make = onnx.helper
+
+    def sparse(name, array):
+        flat = np.flatnonzero(array)
+        at = flat if indices == "of the flat tensor" else np.argwhere(array)
+        values = onnx.numpy_helper.from_array(array.ravel()[flat], name)
+        return make.make_sparse_tensor(values, onnx.numpy_helper.from_array(at.astype(np.int64), ""), array.shape)
+
+    draw = np.random.default_rng(3)
+    weights = [
+        np.where(draw.random((5, 4)) < 0.3, draw.standard_normal((5, 4)), 0).astype(np.float32) for _ in range(2)
+    ]
+    x = draw.standard_normal((3, 5)).astype(np.float32)
+    nodes = [
+        make.make_node("MatMul", ["x", "w"], ["a"]),
+        make.make_node("Constant", [], ["c"], sparse_value=sparse("", weights[1])),
+        make.make_node("MatMul", ["x", "c"], ["b"]),
+        make.make_node("Sub", ["a", "b"], ["y"]),
+    ]
+    ports = [make.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in (("x", [3, 5]), ("y", [3, 4]))]
+    graph = make.make_graph(nodes, "sparse", ports[:1], ports[1:], sparse_initializer=[sparse("w", weights[0])])
+    path = str(tmp_path / "sparse.onnx")
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=10), path)
+    got = relay.compile(path)(x)
+    np.testing.assert_allclose(got, x @ weights[0] - x @ weights[1], rtol=1e-4, atol=1e-5)
+    if indices == "of the flat tensor":  # the form that ONNX Runtime takes of constants
+        expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)

@@ -57,6 +57,24 @@ def classifier(labels, targets, **more):
     return forest(5, 4, 6, "class", targets, classlabels_int64s=labels, **more)
 
 
+def svm(counts, kernel, probabilities=False, **more):
+    """A machine of one class for each number of support vectors."""
+    classes, vectors = len(counts), sum(counts)
+    pairs = classes * (classes - 1) // 2
+    lists = {
+        "classlabels_ints": [3, 7, 1, 4][:classes],
+        "vectors_per_class": counts,
+        "support_vectors": reals(6 * vectors),
+        "coefficients": reals((classes - 1) * vectors),
+        "rho": reals(pairs),
+        "kernel_type": kernel,
+        "kernel_params": [0.3, 0.5, 3.0],
+    }
+    if probabilities:
+        lists |= {"prob_a": [-abs(v) - 0.5 for v in reals(pairs)], "prob_b": reals(pairs)}
+    return lists | more
+
+
 X = f(9, 6)
 HOLES = np.where(draw.random((9, 6)) < 0.2, np.nan, X).astype(np.float32)
 CASES = [
@@ -71,6 +89,18 @@ CASES = [
     ("TreeEnsembleClassifier", [X], 2, classifier([0, 1], (1,))),
     ("LinearRegressor", [X], 1, {"coefficients": reals(6), "intercepts": [0.5]}),
     ("LinearRegressor", [X], 1, {"coefficients": reals(12), "intercepts": reals(2), "targets": 2}),
+    (
+        "LinearRegressor",
+        [np.abs(X) % 1],
+        1,
+        {"coefficients": [0.05] * 12, "intercepts": [0.3, 0.6], "targets": 2, "post_transform": "PROBIT"},
+    ),
+    (
+        "LinearRegressor",
+        [X * (X > 0)],
+        1,
+        {"coefficients": [0.0] * 6 + reals(12), "targets": 3, "post_transform": "SOFTMAX_ZERO"},
+    ),
     *(
         (
             "LinearClassifier",
@@ -84,13 +114,20 @@ CASES = [
                 "post_transform": post,
             },
         )
-        for post in ("NONE", "SOFTMAX", "LOGISTIC")
+        for post in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO")
     ),
     *(
         ("SVMRegressor", [X], 1, {"kernel_type": kind, "kernel_params": [0.3, 0.5, 3.0], "n_supports": 4}
          | {"support_vectors": reals(24), "coefficients": reals(4), "rho": [0.25]})
         for kind in ("LINEAR", "POLY", "RBF", "SIGMOID")
     ),
+    *(("SVMClassifier", [X], 2, svm([3, 4, 2], kind)) for kind in ("LINEAR", "POLY", "RBF", "SIGMOID")),
+    *(("SVMClassifier", [X], 2, svm([3, 4], "RBF", post_transform=post)) for post in ("NONE", "LOGISTIC", "SOFTMAX")),
+    ("SVMClassifier", [X], 2, svm([2, 3, 2, 1], "RBF", probabilities=True)),
+    ("SVMClassifier", [X], 2, svm([2, 3], "RBF", probabilities=True)),
+    ("SVMClassifier", [X], 2, svm([2, 3, 2], "LINEAR", True, post_transform="SOFTMAX")),
+    ("SVMClassifier", [X], 2, {"classlabels_ints": [5, 2, 9], "coefficients": reals(18), "rho": [0.25], "kernel_type": "LINEAR", "kernel_params": [0.0] * 3}),
+    ("SVMClassifier", [X], 2, {"classlabels_ints": [5, 2], "coefficients": reals(12), "rho": [0.25], "kernel_type": "LINEAR", "kernel_params": [0.0] * 3}),
     ("Scaler", [X], 1, {"offset": reals(6), "scale": reals(6)}),
     *(("Normalizer", [np.abs(X)], 1, {"norm": norm}) for norm in ("MAX", "L1", "L2")),
     ("Binarizer", [X], 1, {"threshold": 0.25}),
@@ -135,14 +172,120 @@ def test_operator(tmp_path, case):
         np.testing.assert_allclose(g, e, rtol=1e-5, atol=1e-5)
 
 
+WORDS = np.array([["cat", "owl", "elk"], ["owl", "yak", "cat"]])
+STRING_CASES = [
+    ("CategoryMapper", [WORDS], 1, {"cats_int64s": [4, 9], "cats_strings": ["owl", "cat"], "default_int64": -3}),
+    ("CategoryMapper", [np.array([[9, 4, 7]])], 1,
+     {"cats_int64s": [4, 9], "cats_strings": ["owl", "cat"], "default_string": "none"}),
+    ("LabelEncoder", [WORDS], 1, {"keys_strings": ["cat", "elk"], "values_strings": ["dog", "elk"], "default_string": "?"}),
+    ("LabelEncoder", [WORDS], 1, {"keys_strings": ["cat", "elk"], "values_int64s": [5, 6]}),
+    ("LabelEncoder", [np.array([3, 1])], 1, {"keys_int64s": [1], "values_strings": ["one"]}),
+    ("OneHotEncoder", [WORDS], 1, {"cats_strings": ["elk", "cat"]}),
+    ("ArrayFeatureExtractor", [WORDS, np.array([2, 0])], 1, {}),
+    ("TreeEnsembleClassifier", [X], 2,
+     {k: v for k, v in classifier([], (0, 1, 2)).items() if k != "classlabels_int64s"} | {"classlabels_strings": list("abc")}),
+    ("LinearClassifier", [X], 2,
+     {"coefficients": reals(18), "intercepts": reals(3), "classlabels_strings": ["b", "c", "a"], "multi_class": 1}),
+    ("SVMClassifier", [X], 2,
+     {k: v for k, v in svm([3, 4, 2], "RBF").items() if k != "classlabels_ints"} | {"classlabels_strings": list("xyz")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STRING_CASES, ids=lambda case: f"{case[0]}-{len(case[3])}")
+def test_strings(tmp_path, case):
+    """Through an artifact too: it knows the strings."""
+    name, inputs, outputs, attributes = case
+    path = saved(tmp_path, name, inputs, outputs, attributes)
+    given = {f"x{i}": value.astype(object) if value.dtype.kind == "U" else value for i, value in enumerate(inputs)}
+    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, given)
+    compiled = relay.compile(path)
+    compiled.save(str(tmp_path / "model.rart"))
+    for model in (compiled, relay.load(str(tmp_path / "model.rart"))):
+        got = model(**given)
+        for g, e in zip(got if isinstance(got, tuple) else [got], expected, strict=True):
+            assert g.shape == e.shape and g.dtype == e.dtype
+            if e.dtype == object:
+                assert g.tolist() == e.tolist()
+            else:
+                np.testing.assert_allclose(g, e, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_no_category_can_end_the_run(tmp_path):
+    path = saved(tmp_path, "OneHotEncoder", [np.array([[3, 1]])], 1, {"cats_int64s": [1, 3, 5], "zeros": 0})
+    model = relay.compile(path)
+    np.testing.assert_array_equal(model(np.array([[3, 5]])), [[[0, 1, 0], [0, 0, 1]]])
+    with pytest.raises(relay.CompileError, match="out of range"):
+        model(np.array([[3, 4]]))
+
+
+def test_strings_that_the_model_does_not_hold_come_through(tmp_path):
+    nodes = [
+        helper.make_node("Concat", ["x", "w"], ["y"], axis=0),
+        helper.make_node("Equal", ["x", "z"], ["same"]),
+    ]
+    strings = [helper.make_tensor_value_info(n, onnx.TensorProto.STRING, [3]) for n in "xz"]
+    weight = helper.make_tensor("w", onnx.TensorProto.STRING, [1], [b"held"])
+    outputs = [onnx.ValueInfoProto(name=n) for n in ("y", "same")]
+    graph = helper.make_graph(nodes, "graph", strings, outputs, [weight])
+    path = str(tmp_path / "model.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=10), path)
+    y, same = relay.compile(path)(["new", "held", "é"], ["new", "other", "é"])
+    assert y.tolist() == ["new", "held", "é", "held"] and same.tolist() == [True, False, True]
+    with pytest.raises(relay.CompileError, match="is of strings"):
+        relay.compile(path)([1, 2, 3], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("keys", ["string", "int64"])
+def test_maps_are_rows(tmp_path, keys):
+    """A map to numbers comes as a row with a column for each word of the vocabulary."""
+    words = {"string_vocabulary": ["a", "c", "b"]} if keys == "string" else {"int64_vocabulary": [7, 3, 5]}
+    of = onnx.TensorProto.STRING if keys == "string" else onnx.TensorProto.INT64
+    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+    x = helper.make_value_info("x", onnx.TypeProto(map_type=onnx.TypeProto.Map(key_type=of, value_type=value)))
+    node = helper.make_node("DictVectorizer", ["x"], ["y"], domain="ai.onnx.ml", **words)
+    graph = helper.make_graph([node], "graph", [x], [onnx.ValueInfoProto(name="y")])
+    path = str(tmp_path / "model.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("ai.onnx.ml", 1)], ir_version=10), path)
+    given = dict(zip(next(iter(words.values()))[:2], (4.0, 8.0), strict=True))
+    (expected,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": given})
+    row = np.array([[given.get(word, 0) for word in next(iter(words.values()))]], np.float32)
+    np.testing.assert_array_equal(relay.compile(path)(row), expected)
+
+
 def test_scores_stay_an_array(tmp_path):
     path = saved(tmp_path, "ZipMap", [X], 1, {"classlabels_int64s": [0, 1, 2, 3, 4, 5]})
     np.testing.assert_array_equal(relay.compile(path)(X), X)
 
 
 def test_every_operator_has_a_case():
-    alone = {"ZipMap", "TreeEnsemble"}  # the test above; ONNX's own examples (make test-onnx)
-    assert set(OPERATORS) - {case[0] for case in CASES} == alone
+    alone = {"ZipMap", "DictVectorizer", "TreeEnsemble"}  # the tests above; ONNX's own examples (make test-onnx)
+    assert set(OPERATORS) - {case[0] for case in CASES + STRING_CASES} == alone
+
+
+def test_a_tree_with_many_ways_is_measured_once(tmp_path):
+    """Each of 400 nodes leads to the next on both sides: 2^400 ways, in a class of its own if it is 600."""
+
+    def ladder(rungs):
+        ids = list(range(rungs + 1))
+        return {
+            "nodes_treeids": [0] * (rungs + 1),
+            "nodes_nodeids": ids,
+            "nodes_featureids": [0] * (rungs + 1),
+            "nodes_values": [0.0] * (rungs + 1),
+            "nodes_modes": ["BRANCH_LEQ"] * rungs + ["LEAF"],
+            "nodes_truenodeids": [*ids[1:], 0],
+            "nodes_falsenodeids": [*ids[1:], 0],
+            "target_treeids": [0],
+            "target_nodeids": [rungs],
+            "target_ids": [0],
+            "target_weights": [2.5],
+            "n_targets": 1,
+        }
+
+    path = saved(tmp_path, "TreeEnsembleRegressor", [X], 1, ladder(400))
+    assert relay.load(path).astext().count("where(") == 400
+    with pytest.raises(relay.CompileError, match="601 deep; at most 512"):
+        relay.load(saved(tmp_path, "TreeEnsembleRegressor", [X], 1, ladder(600)))
 
 
 @pytest.mark.parametrize(("child", "message"), [(0, "form a ring"), (9, "refers to node")])

@@ -391,14 +391,18 @@ Status make_executable(Compiled& compiled, const CompileOptions& options) {
   return ok();
 }
 
-// @main with its parameters and nothing to do, and the data types: what an artifact says of its inputs.
+// @main with its parameters and nothing to do, what its attributes say of strings, and the data types: what an artifact
+// says of its inputs.
 static std::string interface_text(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;
   std::vector<ir::VarRef> params;
   for (const ir::VarRef& p : module.functions.at("main")->params)
     params.push_back(ir::var(p->name, p->type ? p->type : p->annotation));
-  out.functions["main"] = ir::function(std::move(params), ir::tuple({}));
+  ir::DictAttrs strings;
+  for (const auto& [name, value] : module.functions.at("main")->attrs)
+    if (name == "strings" || name == "string_inputs" || name == "string_outputs") strings[name] = value;
+  out.functions["main"] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(strings));
   return text::str(out);
 }
 

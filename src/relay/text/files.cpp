@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "relay/base/beside.h"
 #include "relay/base/output_file.h"
 #include "relay/tensor/safetensors.h"
 #include "relay/text/text.h"
@@ -25,14 +26,19 @@ Result<ir::Module> load(const std::string& path, std::vector<std::string>* weigh
   Diagnostics file_errors;
   ParseOptions options;
   options.find_tensor = [&](const std::string& file, const std::string& name) -> Tensor {
-    std::filesystem::path relative(file);
-    if (file.empty() || relative.is_absolute() || file.find("..") != std::string::npos)
-      return {};  // only beside the text
     auto [it, added] = files.try_emplace(file);
     if (added) {
-      std::string beside = (std::filesystem::path(path).parent_path() / relative).string();
-      if (weights) weights->push_back(beside);
-      Result<NamedTensors> read = read_safetensors(beside);
+      std::string why;
+      const std::optional<std::string> beside = path_beside(path, file, &why);
+      if (!beside) {
+        Diagnostic d =
+            file_error(DiagnosticKind::file_not_found, format("{} keeps weights in '{}', {}", path, file, why));
+        d.help = "weights must be named by a relative path to a file in the program's own folder";
+        file_errors.push_back(std::move(d));
+        return {};
+      }
+      if (weights) weights->push_back(*beside);
+      Result<NamedTensors> read = read_safetensors(*beside);
       if (read) {
         for (auto& [key, t] : *read) it->second.emplace(key, std::move(t));
       } else {

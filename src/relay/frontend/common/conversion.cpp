@@ -202,6 +202,10 @@ Expr Conversion::emit(const char* op, ir::Exprs args, const EmitAttrs& attrs) {
       failed_ = true;  // what made it null has been reported
       return nullptr;
     }
+  if (!import_.may_call(place_)) {
+    failed_ = true;
+    return nullptr;
+  }
   Result<Expr> made = emit_call(op, args, attrs, place_);
   return made ? *made : Expr(report(made.errors(), args));
 }

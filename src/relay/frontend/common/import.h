@@ -29,6 +29,8 @@ struct ImportOptions {
   bool freeze_params = true;
   // In bytes. Of a larger weight nothing but type and size is looked at, and its elements are 0.
   int64_t largest_read = INT64_MAX;
+  // How many calls of operators the module may have; networks have thousands.
+  int64_t max_calls = 2'000'000;
 };
 
 struct ImportedModel {

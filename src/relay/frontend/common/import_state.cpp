@@ -171,6 +171,17 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
   }
 }
 
+bool ImportState::may_call(const Span& place) {
+  if (++calls_ == options_.max_calls + 1)
+    report({DiagnosticKind::limit_exceeded,
+            format("the model becomes more than {} calls of operators", options_.max_calls),
+            place,
+            {},
+            {},
+            "import a smaller model: this node, or what stands before it, asks for very many operators"});
+  return calls_ <= options_.max_calls;
+}
+
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
 void ImportState::check_output(const TensorInfo& declared, const Expr& computed, const char* help) {

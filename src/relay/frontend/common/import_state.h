@@ -81,6 +81,8 @@ class ImportState {
   ir::Expr expression(const Value& value, const Span& span);
   // Counts bytes of a constant about to be made; false when it is one too many.
   bool account(int64_t bytes) { return (made_bytes_ += bytes) <= max_made_bytes; }
+  // Counts a call about to be made; false when it is one too many, which is reported once.
+  bool may_call(const Span& place);
 
  private:
   bool bind_given_shape(const TensorInfo& input, const Span& place);
@@ -99,7 +101,7 @@ class ImportState {
   ShapeVariables sizes_;
   std::vector<ir::VarRef> params_;
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
-  int64_t made_bytes_ = 0;
+  int64_t made_bytes_ = 0, calls_ = 0;
   op::Assumptions assumed_;  // what operators ask of sizes
 };
 

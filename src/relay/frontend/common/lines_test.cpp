@@ -238,6 +238,15 @@ TEST_F(Helpers, LimitWhatIsMade) {
   EXPECT_EQ(import.problems()[0].kind, DiagnosticKind::limit_exceeded);
 }
 
+TEST_F(Helpers, LimitHowManyCallsAreMade) {
+  options.max_calls = 3;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(c.emit("nn.relu", {x}));
+  EXPECT_FALSE(c.emit("nn.relu", {x}));
+  EXPECT_FALSE(c.emit("nn.relu", {x}));
+  ASSERT_EQ(import.problems().size(), 1u);
+  EXPECT_EQ(import.problems()[0].kind, DiagnosticKind::limit_exceeded);
+}
+
 TEST_F(Helpers, NameWhatIsNotThere) {
   EXPECT_TRUE(c.finish({x}, {"y", "z"}).empty());
   EXPECT_EQ(import.problems()[0].message, "node: it has 2 outputs, of which only 1 can be imported");

@@ -4,15 +4,13 @@
 
 #include <bit>
 #include <cstring>
-#include <filesystem>
 
+#include "relay/base/beside.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::frontend {
 
 static_assert(std::endian::native == std::endian::little, "bytes are little-endian and are used in place");
-
-namespace fs = std::filesystem;
 
 Diagnostic tensor_problem(DiagnosticKind kind, std::string_view name, const std::string& what) {
   return Diagnostic{kind,
@@ -94,38 +92,15 @@ Result<Tensor> tensor_of(std::string_view name, std::span<const double> values, 
 
 // --- other files -----------------------------------------------------------------------------------------------------
 
-static Result<std::string> external_path(const std::string& model_path, std::string_view name,
-                                         std::string_view location) {
-  auto refuse = [&](const char* why) {
+Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(std::string_view name, std::string_view location) {
+  std::string why;
+  const std::optional<std::string> resolved = path_beside(model_path_, location, &why);
+  if (!resolved) {
     Diagnostic d = tensor_problem(DiagnosticKind::bad_model, name, format("keeps its data in '{}', {}", location, why));
     d.help = "external data must be named by a relative path to a file in the model's own folder";
     return d;
-  };
-  if (location.empty() || location.find('\0') != std::string_view::npos) return refuse("which is not a path");
-  fs::path relative{std::string(location)};
-  if (relative.is_absolute()) return refuse("which is an absolute path");
-  for (const fs::path& part : relative)
-    if (part == "..") return refuse("which leaves the model's folder");
-  std::error_code error;
-  // The folder as named, and the folder where the model really is when it is a link (caches of model hubs are made of
-  // links).
-  fs::path folder = fs::weakly_canonical(
-      fs::path(model_path).parent_path().empty() ? fs::path(".") : fs::path(model_path).parent_path(), error);
-  if (error) return refuse(error.message().c_str());
-  fs::path real_folder = fs::weakly_canonical(fs::path(model_path), error).parent_path();
-  if (error) return refuse(error.message().c_str());
-  fs::path path = fs::weakly_canonical(folder / relative, error);
-  if (error) return refuse(error.message().c_str());
-  auto inside = [&](const fs::path& root) {
-    fs::path below = path.lexically_relative(root);
-    return !below.empty() && *below.begin() != "..";
-  };
-  if (!inside(folder) && !inside(real_folder)) return refuse("which leads out of the model's folder");
-  return path.string();
-}
-
-Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(std::string_view name, std::string_view location) {
-  RELAY_ASSIGN(std::string path, external_path(model_path_, name, location));
+  }
+  const std::string& path = *resolved;
   std::shared_ptr<const MappedFile>& file = files_[path];
   if (!file) {
     Result<std::shared_ptr<const MappedFile>> opened = MappedFile::open(path);

@@ -111,7 +111,10 @@ Values Pow(Convert& c) {
   return {c.emit("power", {base, c.cast(exponent, c.dtype(base))})};
 }
 
-Values Equal(Convert& c) { return binary(c, "equal", BinaryOp::Eq); }
+Values Equal(Convert& c) {
+  if (c.value(0).carried != c.value(1).carried) return c.bad("it compares strings with numbers");
+  return binary(c, "equal", BinaryOp::Eq);
+}
 Values Less(Convert& c) { return binary(c, "less", BinaryOp::Lt); }
 Values LessOrEqual(Convert& c) { return binary(c, "less_equal", BinaryOp::Le); }
 Values Greater(Convert& c) { return binary(c, "greater", BinaryOp::Lt, true); }

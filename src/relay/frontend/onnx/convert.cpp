@@ -4,6 +4,8 @@
 
 namespace relay::onnx {
 
+using ir::Expr;
+
 // --- what ONNX has besides -------------------------------------------------------------------------------------------
 
 Convert::Convert(Importer& importer, const Node& node, std::span<const Value> inputs, int64_t opset, Span place)
@@ -21,11 +23,23 @@ std::optional<AttributeView> Convert::attribute(std::string_view name) const {
   return view;
 }
 
-Tensor Convert::tensor(const TensorData& data) {
-  Result<Tensor> value = tensor_value(importer_.model(), data);
+Tensor Convert::tensor(const SparseData& data) { return taken(importer_.dense(data)); }
+Tensor Convert::tensor(const TensorData& data) { return taken(importer_.tensor(data)); }
+
+Tensor Convert::taken(Result<Tensor> value) {
   if (value) return *std::move(value);
   report(value.errors(), {});
   return {};
+}
+
+int64_t Convert::code(std::string_view text) { return importer_.strings().code(text); }
+
+Tensor Convert::codes(const std::vector<std::string_view>& strings) { return importer_.strings().codes(strings); }
+
+Value Convert::strings(Expr codes) {
+  Value value(std::move(codes));
+  value.carried = static_cast<int32_t>(ElementType::String);
+  return value;
 }
 
 const Graph* Convert::graph(std::string_view attribute) {
@@ -58,7 +72,7 @@ std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Sc
   if (!outputs) fail();
   for (size_t i = 0; outputs && i < outputs->size(); ++i)
     if ((*outputs)[i].carried)
-      return unsupported("output {} of graph '{}' is of {}, of which Relay has bytes and no arithmetic", i, graph.name,
+      return unsupported("output {} of graph '{}' is of {}, of which Relay has no arithmetic", i, graph.name,
                          element_name((*outputs)[i].carried));
   return outputs;
 }

@@ -35,7 +35,12 @@ class Convert final : public Conversion {
     const Attribute* a = node.find(name);
     return a ? std::get_if<T>(&a->value) : nullptr;
   }
-  Tensor tensor(const TensorData& data);  // no value when it is refused
+  Tensor tensor(const TensorData& data);  // no value when it is refused; of strings their codes
+  Tensor tensor(const SparseData& data);  // the same, with all its elements
+  // Strings are numbers of the import's list of strings (elements.h): that of one, and those of a list.
+  int64_t code(std::string_view text);
+  Tensor codes(const std::vector<std::string_view>& strings);
+  Value strings(ir::Expr codes);  // as a tensor of strings
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
@@ -46,6 +51,8 @@ class Convert final : public Conversion {
 
  private:
   std::optional<AttributeView> attribute(std::string_view name) const override;
+
+  Tensor taken(Result<Tensor> value);
 
   Importer& importer_;
 };

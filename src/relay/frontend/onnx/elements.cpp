@@ -114,7 +114,33 @@ bool is_signed(int32_t type) {
 
 }  // namespace
 
-Carries carries(std::string_view domain, std::string_view op) {
+// Strings can be moved about, compared and looked up.
+static Carries carries_strings(std::string_view op) {
+  static constexpr std::string_view moving[] = {"ArrayFeatureExtractor",
+                                                "Compress",
+                                                "Concat",
+                                                "Expand",
+                                                "Flatten",
+                                                "Gather",
+                                                "GatherElements",
+                                                "GatherND",
+                                                "Identity",
+                                                "Reshape",
+                                                "Slice",
+                                                "Split",
+                                                "Squeeze",
+                                                "Tile",
+                                                "Transpose",
+                                                "Unsqueeze",
+                                                "Where"};
+  static constexpr std::string_view knowing[] = {"CategoryMapper", "Equal", "LabelEncoder",   "OneHotEncoder",
+                                                 "Shape",          "Size",  "TfIdfVectorizer"};
+  if (std::find(std::begin(moving), std::end(moving), op) != std::end(moving)) return Carries::Moves;
+  return std::find(std::begin(knowing), std::end(knowing), op) != std::end(knowing) ? Carries::Knows : Carries::Refuses;
+}
+
+Carries carries(std::string_view domain, std::string_view op, int32_t type) {
+  if (type == static_cast<int32_t>(ElementType::String)) return carries_strings(op);
   static constexpr std::string_view moving[] = {"Concat", "Expand", "Flatten", "Gather", "Identity",  "Reshape",
                                                 "Slice",  "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
   static constexpr std::string_view knowing[] = {"BitCast",        "Cast",  "CastLike", "DequantizeLinear",

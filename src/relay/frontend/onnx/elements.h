@@ -1,6 +1,6 @@
 // Element types of ONNX that Relay has no tensors of. Bytes carry them: uint8 holds the bits of an 8-bit or 4-bit float
 // and the value of a short unsigned integer, int8 the value of a short signed one. A Value says which type it carries
-// (`carried`); an operator that knows nothing of them refuses it.
+// (`carried`); an operator that knows nothing of them refuses it. Strings are int64, places in a list (strings.h).
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"
@@ -9,7 +9,7 @@ namespace relay::onnx {
 
 // What an operator does with a carried input: refuses it, moves its elements without looking at them, or knows them.
 enum class Carries : uint8_t { Refuses, Moves, Knows };
-Carries carries(std::string_view domain, std::string_view op);
+Carries carries(std::string_view domain, std::string_view op, int32_t type);
 
 bool is_carried_integer(int32_t type);
 // The range of a carried integer.

@@ -211,7 +211,7 @@ TEST(OnnxImport, Contradictions) {
        DiagnosticKind::unsupported_operator, "must be known at import"},
       {"count", [](TestGraph& g) { g.ints("s", {5, -1}).node("Reshape", {"x", "s"}, {"a"}).output("a"); },
        DiagnosticKind::bad_model, "do not fit"},
-      {"input type", [](TestGraph& g) { g.input("t", "2:string").node("Identity", {"t"}, {"a"}).output("a"); },
+      {"input type", [](TestGraph& g) { g.input("t", "2:string").node("Relu", {"t"}, {"a"}).output("a"); },
        DiagnosticKind::unsupported_operator, "string"},
       {"second output",
        [](TestGraph& g) {
@@ -229,6 +229,82 @@ TEST(OnnxImport, Contradictions) {
     EXPECT_EQ(m.errors().size(), 1u) << bad.what << "\n" << render(m.errors());
     EXPECT_EQ(m.errors()[0].kind, bad.kind) << bad.what << "\n" << render(m.errors());
     EXPECT_NE(m.errors()[0].message.find(bad.message), std::string::npos) << bad.what << "\n" << render(m.errors());
+  }
+}
+
+// --- strings and sparse tensors -------------------------------------------------------------------------------------
+
+Bytes strings_tensor(const std::string& name, const std::vector<std::string>& values) {
+  return tensor(name, {static_cast<int64_t>(values.size())}, 8, [&](Write& w) {
+    for (const std::string& v : values) w.add_string(6, v);
+  });
+}
+
+TEST(OnnxImport, StringsAreNumbersOfAList) {
+  TestGraph g;
+  g.input("x", "2:string").initializer(strings_tensor("w", {"cat", "dog"})).output("y").output("z");
+  g.node("Equal", {"x", "w"}, {"y"}).node("Concat", {"w", "x"}, {"z"}, {integer("axis", 0)});
+  TestFile file(g, 13);
+  Result<ImportedModel> m = load(file.path);
+  ASSERT_TRUE(m) << render(m.errors());
+  const ir::FunctionRef main = m->module.functions.at("main");
+  using List = std::vector<std::string>;
+  EXPECT_EQ(std::get<List>(main->attrs.at("strings")), (List{"cat", "dog"}));
+  EXPECT_EQ(std::get<List>(main->attrs.at("string_inputs")), List{"x"});
+  EXPECT_EQ(std::get<List>(main->attrs.at("string_outputs")), List{"z"});
+  EXPECT_EQ(ir::str(main->body->type), "(Tensor[(2), bool], Tensor[(4), int64])");
+}
+
+// A SparseTensorProto of float32.
+Bytes sparse(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values,
+             const std::vector<int64_t>& shape, const std::vector<int64_t>& indices) {
+  Bytes out;
+  Write w(out);
+  w.add_message(1, raw_tensor(name, {static_cast<int64_t>(values.size())}, 1, values));
+  w.add_message(2, raw_tensor("", shape, 7, indices));
+  w.add_packed_int64(3, dims.begin(), dims.end());
+  return out;
+}
+
+TEST(OnnxImport, SparseTensorsBecomeDense) {
+  const std::vector<Bytes> forms = {sparse("w", {2, 3}, {5, 7}, {2}, {1, 5}),
+                                    sparse("w", {2, 3}, {5, 7}, {2, 2}, {0, 1, 1, 2})};
+  for (const Bytes& form : forms)
+    for (bool is_attribute : {false, true}) {
+      TestGraph g;
+      if (is_attribute)
+        g.node("Constant", {}, {"w"}, {message("sparse_value", 11, 22, form)});
+      else
+        g.add(15, form);
+      TestFile file(g.input("x", "2,3").node("Add", {"x", "w"}, {"y"}).output("y"), 13);
+      Result<ImportedModel> m = load(file.path);
+      ASSERT_TRUE(m) << render(m.errors());
+      const ir::Call* add = ir::as<ir::Call>(m->module.functions.at("main")->body);
+      ASSERT_TRUE(add);
+      const ir::Constant* w = ir::as<ir::Constant>(add->args[1]);
+      ASSERT_TRUE(w);
+      EXPECT_EQ(w->value.to_doubles(), (std::vector<double>{0, 5, 0, 0, 0, 7}));
+    }
+}
+
+TEST(OnnxImport, SparseTensorsThatAreNone) {
+  const std::vector<std::pair<Bytes, std::string>> cases = {
+      {sparse("w", {2, 3}, {5, 7}, {2}, {1, 6}), "an index that is not of an element of [2, 3]"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {-1, 5}), "an index that is not of an element"},
+      {sparse("w", {2, 3}, {5, 7}, {2, 2}, {0, 1, 0, 3}), "an index that is not of an element"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {5, 1}), "not in order"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {1, 1}), "not in order"},
+      {sparse("w", {2, 3}, {5, 7}, {3}, {1, 2, 3}), "as indices of values of shape [2]"},
+      {sparse("w", {1 << 20, 1 << 20}, {5}, {1}, {1}), "would take 4398046511104 bytes"},
+      {sparse("w", {-1, 3}, {5}, {1}, {1}), "negative or too large"},
+      {sparse("w", std::vector<int64_t>(40, 1), {5}, {1}, {0}), "more than 32 dimensions"},
+  };
+  for (const auto& [form, words] : cases) {
+    TestGraph g;
+    TestFile file(g.add(15, form).input("x", "2,3").node("Add", {"x", "w"}, {"y"}).output("y"), 13);
+    Result<ImportedModel> m = load(file.path);
+    ASSERT_FALSE(m) << words;
+    EXPECT_NE(m.errors()[0].message.find(words), std::string::npos) << render(m.errors());
   }
 }
 

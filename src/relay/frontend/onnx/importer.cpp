@@ -27,10 +27,13 @@ int64_t Importer::opset(std::string_view domain, int64_t otherwise) const {
   return found == opsets.end() ? otherwise : found->second;
 }
 
+static bool is_string(int32_t type) { return type == static_cast<int32_t>(ElementType::String); }
+
 static TensorInfo tensor_info(const ValueInfo& info) {
+  const bool is_listed = info.form != TensorInfo::Form::Tensor && is_string(info.type);
   return {.name = info.name,
           .form = info.form,
-          .dtype = storage_dtype(info.type),
+          .dtype = is_listed ? std::nullopt : storage_dtype(info.type),
           .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),
           .shape = info.shape};
@@ -84,13 +87,6 @@ void Importer::check_versions(const Span& place) {
 std::optional<ImportedModel> Importer::run() {
   const Graph& graph = model_.graph;
   Span place = span(graph.name.empty() ? "the graph" : format("graph '{}'", graph.name));
-  if (graph.has_sparse)
-    report({DiagnosticKind::unsupported_operator,
-            "the model has sparse initialisers, which cannot be imported",
-            place,
-            {},
-            {},
-            "export the model with ordinary (dense) initialisers"});
   check_versions(place);
   report_unsupported_operators();
   read_initializers(graph);
@@ -111,6 +107,7 @@ std::optional<ImportedModel> Importer::run() {
                  "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)");
   ir::DictAttrs attrs;
   if (!model_.producer.empty()) attrs["producer"] = format("{} {}", model_.producer, model_.producer_version);
+  describe_strings(graph, *results, attrs);
   std::optional<ImportedModel> result = finish(names, *results, std::move(attrs), place);
   if (int64_t version = opset("", 0); result && version > newest_opset)
     result->warnings.push_back(
@@ -152,10 +149,10 @@ OperatorUses Importer::operator_uses() const {
 // --- names -----------------------------------------------------------------------------------------------------------
 
 void Importer::read_initializers(const Graph& graph) {
-  for (const TensorData& data : graph.initializers) {
-    auto make = [this, &data]() -> Value {
-      Span place = span(format("initialiser '{}'", data.name));
-      Result<Tensor> tensor = tensor_value(model_, data);
+  auto add = [this](const TensorData& data, std::function<Result<Tensor>()> read) {
+    const Span place = span(format("initialiser '{}'", data.name));
+    auto make = [this, &data, read = std::move(read), place]() -> Value {
+      Result<Tensor> tensor = read();
       if (tensor) {
         Value value = weight(data.name, *std::move(tensor), place);
         if (!element_dtype(data.type)) value.carried = data.type;
@@ -167,8 +164,20 @@ void Importer::read_initializers(const Graph& graph) {
       }
       return {};
     };
-    define_lazily(data.name, make, span(format("initialiser '{}'", data.name)));
-  }
+    define_lazily(data.name, make, place);
+  };
+  for (const TensorData& data : graph.initializers) add(data, [this, &data] { return tensor(data); });
+  for (const SparseData& data : graph.sparse_initializers) add(data.values, [this, &data] { return dense(data); });
+}
+
+Result<Tensor> Importer::dense(const SparseData& data) {
+  return dense_value(model_, data, [this](int64_t bytes) { return account(bytes); });
+}
+
+Result<Tensor> Importer::tensor(const TensorData& data) {
+  if (!is_string(data.type)) return tensor_value(model_, data);
+  RELAY_ASSIGN(std::vector<std::string_view> strings, string_values(data));
+  return strings_.codes(strings).reshaped(data.dims);
 }
 
 Value Importer::weight(std::string_view name, Tensor tensor, const Span& place) {
@@ -182,11 +191,41 @@ Value Importer::weight(std::string_view name, Tensor tensor, const Span& place) 
 }
 
 void Importer::read_inputs(const Graph& graph) {
+  const std::map<std::string_view, int64_t> vocabularies = this->vocabularies(graph);
   std::vector<TensorInfo> inputs;
   for (const ValueInfo& info : graph.inputs)
-    if (!scopes().is_defined_here(info.name))  // else a constant: old models list weights as inputs
-      inputs.push_back(tensor_info(info));
+    if (!scopes().is_defined_here(info.name)) {  // else a constant: old models list weights as inputs
+      TensorInfo& input = inputs.emplace_back(tensor_info(info));
+      auto words = info.is_map ? vocabularies.find(info.name) : vocabularies.end();
+      if (words == vocabularies.end()) continue;
+      input.form = TensorInfo::Form::Tensor;
+      input.shape = {DimInfo{.value = 1}, DimInfo{.value = words->second}};
+    }
   add_inputs(inputs);
+}
+
+std::map<std::string_view, int64_t> Importer::vocabularies(const Graph& graph) const {
+  std::map<std::string_view, int64_t> sizes;
+  for (const Node& node : graph.nodes) {
+    if (node.op != "DictVectorizer" || node.domain != "ai.onnx.ml" || node.inputs.size() != 1) continue;
+    for (const Attribute& a : node.attributes) {
+      if (const auto* words = std::get_if<std::vector<std::string_view>>(&a.value))
+        sizes[node.inputs[0]] = std::ssize(*words);
+      if (const auto* numbers = std::get_if<std::vector<int64_t>>(&a.value))
+        sizes[node.inputs[0]] = std::ssize(*numbers);
+    }
+  }
+  return sizes;
+}
+
+void Importer::describe_strings(const Graph& graph, const Values& results, ir::DictAttrs& attrs) const {
+  std::vector<std::string> inputs, outputs;
+  for (const ValueInfo& info : graph.inputs)
+    if (is_string(info.type) && info.form == TensorInfo::Form::Tensor) inputs.emplace_back(info.name);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (is_string(results[i].carried)) outputs.emplace_back(graph.outputs[i].name);
+  if (inputs.empty() && outputs.empty()) return;
+  attrs["strings"] = strings_.list(), attrs["string_inputs"] = inputs, attrs["string_outputs"] = outputs;
 }
 
 // --- nodes -----------------------------------------------------------------------------------------------------------
@@ -266,17 +305,17 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   if (!takes_elements(node, *inputs, place)) return {};
   Convert convert(*this, node, *inputs, opset(node.domain, 1), place);
   Values results = convert.finish(op->convert(convert), node.outputs);
-  if (!inputs->empty() && inputs->front().carried && carries(node.domain, node.op) == Carries::Moves)
-    for (Value& value : results) value.carried = inputs->front().carried;
+  auto carried = std::find_if(inputs->begin(), inputs->end(), [](const Value& v) { return v.carried != 0; });
+  if (carried != inputs->end() && carries(node.domain, node.op, carried->carried) == Carries::Moves)
+    for (Value& value : results) value.carried = carried->carried;
   return results;
 }
 
 bool Importer::takes_elements(const Node& node, const Values& inputs, const Span& place) {
-  if (carries(node.domain, node.op) != Carries::Refuses) return true;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].carried) continue;
+    if (!inputs[i].carried || carries(node.domain, node.op, inputs[i].carried) != Carries::Refuses) continue;
     report({DiagnosticKind::unsupported_operator,
-            format("{}: input {} is of {}, of which Relay has bytes and no arithmetic", *place.node, i,
+            format("{}: input {} is of {}, of which Relay has no arithmetic", *place.node, i,
                    element_name(inputs[i].carried)),
             place,
             {},

@@ -3,6 +3,7 @@
 
 #include "relay/frontend/onnx/convert.h"
 #include "relay/frontend/onnx/import.h"
+#include "relay/frontend/onnx/strings.h"
 
 namespace relay::onnx {
 
@@ -16,7 +17,10 @@ class Importer : public ImportState {
   OperatorUses operator_uses() const;
 
   // --- for Convert ---------------------------------------------------------------------------------------------------
-  const Model& model() const { return model_; }
+  Strings& strings() { return strings_; }
+  // tensor_value(), and of strings their places in strings().
+  Result<Tensor> tensor(const TensorData& data);
+  Result<Tensor> dense(const SparseData& data);
   // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
   std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place);
 
@@ -39,6 +43,10 @@ class Importer : public ImportState {
   bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
+  // Of inputs that are maps, how many words the vocabulary of the node has that reads them.
+  std::map<std::string_view, int64_t> vocabularies(const Graph& graph) const;
+  // What the attributes of @main say of strings; nothing where the model has none.
+  void describe_strings(const Graph& graph, const Values& results, ir::DictAttrs& attrs) const;
   // The node with its call's attributes and inputs in place; null: reported.
   const Node* resolved(const Node& node, Node& copy, const Span& place);
   // Counts one more node, and the depth; false when that is beyond a limit, which is reported once.
@@ -51,6 +59,7 @@ class Importer : public ImportState {
   int64_t opset(std::string_view domain, int64_t otherwise) const;
 
   const Model& model_;
+  Strings strings_;
   std::vector<Frame> frames_;  // innermost last
   size_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions

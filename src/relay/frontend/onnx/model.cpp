@@ -25,8 +25,8 @@ const Function* Model::function_of(const Node& node) const {
 }
 
 const char* kind_name(const AttributeValue& value) {
-  static const char* const names[] = {"unknown", "float",  "int",  "string", "tensor",
-                                      "graph",   "floats", "ints", "strings"};
+  static const char* const names[] = {"unknown", "float",  "int",  "string",  "tensor",
+                                      "graph",   "floats", "ints", "strings", "sparse tensor"};
   return names[value.index()];
 }
 
@@ -38,6 +38,7 @@ struct Reader {
   frontend::WireLimits limits{max_items, "nodes, attributes and tensors", max_depth, "graphs"};
 
   TensorData tensor(std::string_view message);
+  SparseData sparse(std::string_view message);
   Attribute attribute(std::string_view message, int depth);
   Node node(std::string_view message, int depth);
   ValueInfo value_info(std::string_view message);
@@ -83,6 +84,19 @@ TensorData Reader::tensor(std::string_view message) {
   return t;
 }
 
+SparseData Reader::sparse(std::string_view message) {
+  SparseData s;
+  for (Wire w(message); w.next();) {
+    switch (w.field()) {
+      case 1: s.values = tensor(w.bytes()); break;
+      case 2: s.indices = tensor(w.bytes()); break;
+      case 3: w.append_ints(s.dims, max_rank, "dimensions of a tensor"); break;
+      default: w.skip();
+    }
+  }
+  return s;
+}
+
 Attribute Reader::attribute(std::string_view message, int depth) {
   Attribute a;
   int64_t type = 0;
@@ -104,6 +118,7 @@ Attribute Reader::attribute(std::string_view message, int depth) {
       case 9: value(static_cast<std::vector<std::string_view>*>(nullptr)).push_back(w.bytes()); break;
       case 20: type = w.integer(); break;
       case 21: a.ref = w.bytes(); break;
+      case 22: a.value = std::make_shared<const SparseData>(sparse(w.bytes())); break;
       default: w.skip();
     }
   }
@@ -183,6 +198,16 @@ Form Reader::type(std::string_view message, ValueInfo& info, int depth) {
   Form form = Form::Other;
   for (Wire w(message); w.next();) {
     const uint32_t field = w.field();
+    if (field == 5 && depth == 0) {  // a map: its values' type
+      for (Wire m(w.bytes()); m.next();) {
+        if (m.field() == 2)
+          info.is_map = type(m.bytes(), info, depth + 1) == Form::Tensor;
+        else
+          m.skip();
+      }
+      form = Form::Other;
+      continue;
+    }
     if ((field == 4 || field == 9) && depth < 2) {
       const Form held = type(held_type(w.bytes()), info, depth + 1);
       form = Form::Other;
@@ -230,7 +255,7 @@ Graph Reader::graph(std::string_view message, int depth) {
       case 11: limits.count(w), g.inputs.push_back(value_info(w.bytes())); break;
       case 12: limits.count(w), g.outputs.push_back(value_info(w.bytes())); break;
       case 13: limits.count(w), g.values.push_back(value_info(w.bytes())); break;
-      case 15: g.has_sparse = true, w.skip(); break;
+      case 15: limits.count(w), g.sparse_initializers.push_back(sparse(w.bytes())); break;
       default: w.skip();
     }
   }

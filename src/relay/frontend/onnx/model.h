@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "relay/base/function_ref.h"
 #include "relay/frontend/common/tensor_data.h"
 #include "relay/frontend/common/tensor_info.h"
 
@@ -62,7 +63,7 @@ enum class ElementType : int32_t {
 std::string element_name(int32_t type);  // "float16", "string", "type 77"
 // Nothing for those that Relay has no tensors of.
 std::optional<DType> element_dtype(int32_t type);
-// The same, or the bytes that carry elements of other types (elements.h).
+// The same, or what carries elements of other types (elements.h): bytes; of strings int64.
 std::optional<DType> storage_dtype(int32_t type);
 
 // A TensorProto. Its values are decoded by tensor_value().
@@ -77,13 +78,18 @@ struct TensorData {
   std::map<std::string_view, std::string_view> external;  // location, offset, length
 };
 
+// A SparseTensorProto: the elements that are not 0, and their places. Its name is that of the values.
+struct SparseData {
+  TensorData values, indices;
+  Shape dims;
+};
+
 struct Graph;
 
-// What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types,
-// sparse).
-using AttributeValue =
-    std::variant<std::monostate, float, int64_t, std::string_view, std::shared_ptr<const TensorData>,
-                 std::shared_ptr<const Graph>, std::vector<float>, std::vector<int64_t>, std::vector<std::string_view>>;
+// What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types).
+using AttributeValue = std::variant<std::monostate, float, int64_t, std::string_view, std::shared_ptr<const TensorData>,
+                                    std::shared_ptr<const Graph>, std::vector<float>, std::vector<int64_t>,
+                                    std::vector<std::string_view>, std::shared_ptr<const SparseData>>;
 struct Attribute {
   std::string_view name;
   AttributeValue value;
@@ -104,14 +110,15 @@ struct ValueInfo {
   frontend::TensorInfo::Form form = frontend::TensorInfo::Form::Other;
   int32_t type = 0;
   std::optional<std::vector<frontend::DimInfo>> shape;
+  bool is_map = false;  // of numbers or strings to tensors of `type`
 };
 
 struct Graph {
   std::string_view name;
   std::vector<Node> nodes;
   std::vector<TensorData> initializers;
+  std::vector<SparseData> sparse_initializers;
   std::vector<ValueInfo> inputs, outputs, values;
-  bool has_sparse = false;  // sparse initialisers
 };
 
 // A function of the model's own: nodes that stand for each node that calls it.
@@ -143,7 +150,14 @@ struct Model {
 // `content`: the file that holds it, if it is not `path`.
 Result<Model> read_model(const std::string& path, const std::string& content = {});
 
+// The elements of a tensor of strings, views into the file. bad_model: as many as its shape says are not there.
+Result<std::vector<std::string_view>> string_values(const TensorData& data);
+
 // The tensor's value. Shares the mapping when the bytes are aligned for its type; decodes otherwise.
 Result<Tensor> tensor_value(const Model& model, const TensorData& data);
+
+// The same of a sparse tensor, with all its elements: `may_make` is asked before they take memory (limit_exceeded).
+// bad_model: indices that are not in order, or not of elements.
+Result<Tensor> dense_value(const Model& model, const SparseData& data, function_ref<bool(int64_t bytes)> may_make);
 
 }  // namespace relay::onnx

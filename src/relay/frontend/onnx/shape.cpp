@@ -328,6 +328,9 @@ Values Constant(Convert& c) {
       if (!element_dtype(data.type)) value.carried = data.type;
       return {value};
     }
+    if (const auto* sparse = std::get_if<std::shared_ptr<const SparseData>>(&a.value);
+        sparse && a.name == "sparse_value")
+      return {c.constant(c.tensor(**sparse))};
     if (a.name == "value_float") return {c.scalar(c.real(a.name, 0), DType::float32())};
     if (a.name == "value_int") return {known_scalar(scalar::imm(c.integer(a.name, 0)), DType::int64())};
     if (a.name == "value_ints") {
@@ -340,6 +343,10 @@ Values Constant(Convert& c) {
         std::copy(values->begin(), values->end(), static_cast<float*>(tensor.mutable_data()));
         return {c.constant(std::move(tensor))};
       }
+    if (a.name == "value_string") return {c.strings(c.integer_scalar(c.code(c.text(a.name, ""))))};
+    if (const auto* strings = std::get_if<std::vector<std::string_view>>(&a.value);
+        strings && a.name == "value_strings")
+      return {c.strings(c.constant(c.codes(*strings)))};
     return c.unsupported("its value is given as {} (a {})", a.name, kind_name(a.value));
   }
   return c.bad("it has no value");

@@ -1,6 +1,8 @@
 // The values of TensorProto: raw bytes, typed fields, or bytes of another file beside the model.
 #include <charconv>
+#include <cstring>
 
+#include "relay/frontend/common/import_state.h"
 #include "relay/frontend/common/wire.h"
 #include "relay/frontend/onnx/model.h"
 
@@ -61,6 +63,7 @@ static bool is_carried_signed(int32_t type) {
 }
 
 std::optional<DType> storage_dtype(int32_t type) {
+  if (type == static_cast<int32_t>(ElementType::String)) return DType::int64();
   if (carried_bits(type) == 0) return element_dtype(type);
   return is_carried_signed(type) ? DType::int8() : DType::uint8();
 }
@@ -160,6 +163,26 @@ Result<Tensor> carried_value(const Model& model, const TensorData& data) {
 
 }  // namespace
 
+Result<std::vector<std::string_view>> string_values(const TensorData& data) {
+  RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(data.name, data.dims, DType::int64()));
+  std::vector<std::string_view> strings;
+  try {
+    for (Wire w(data.message); w.next();) {
+      if (w.field() == 6)
+        strings.push_back(w.bytes());
+      else
+        w.skip();
+    }
+  } catch (const WireError& e) {
+    return frontend::tensor_problem(e.kind, data.name, e.what);
+  }
+  if (static_cast<int64_t>(strings.size()) != size.elements)
+    return frontend::tensor_problem(
+        DiagnosticKind::bad_model, data.name,
+        format("has {} elements by its shape, but holds {}", size.elements, strings.size()));
+  return strings;
+}
+
 Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
   if (carried_bits(data.type) != 0) return carried_value(model, data);
   std::optional<DType> dtype = element_dtype(data.type);
@@ -177,6 +200,65 @@ Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
   if (unread && data.raw.size() == static_cast<size_t>(size.bytes))
     return frontend::unread_tensor(data.name, data.dims, *dtype);
   return frontend::tensor_of_bytes(data.name, data.raw, data.dims, *dtype, model.file);
+}
+
+// --- sparse tensors --------------------------------------------------------------------------------------------------
+
+// The places of the elements in the flat tensor: indices has one number each, or one for each axis.
+static Result<std::vector<int64_t>> places(const Model& model, const SparseData& data, int64_t elements) {
+  const std::string_view name = data.values.name;
+  auto bad = [&](const std::string& what) { return frontend::tensor_problem(DiagnosticKind::bad_model, name, what); };
+  const Shape& shape = data.indices.dims;
+  const size_t rank = shape.size() == 2 ? data.dims.size() : 1;
+  if (data.indices.type != static_cast<int32_t>(ElementType::Int64) || shape.empty() || shape.size() > 2 ||
+      data.values.dims != Shape{shape[0]} || (shape.size() == 2 && shape[1] != static_cast<int64_t>(rank)))
+    return bad(format("has {} of shape [{}] as indices of values of shape [{}]", element_name(data.indices.type),
+                      join(shape, ", "), join(data.values.dims, ", ")));
+  RELAY_ASSIGN(Tensor indices, tensor_value(model, data.indices));
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    int64_t place = shape.size() == 1 ? indices.int_at(i) : 0;
+    bool inside = place >= 0 && place < elements;
+    for (size_t axis = 0; axis < rank && shape.size() == 2; ++axis) {
+      const int64_t at = indices.int_at(i * shape[1] + static_cast<int64_t>(axis));
+      inside = inside && at >= 0 && at < data.dims[axis];
+      if (inside) place = place * data.dims[axis] + at;
+    }
+    if (!inside) return bad(format("has an index that is not of an element of [{}]", join(data.dims, ", ")));
+    if (!all.empty() && place <= all.back()) return bad("has indices that are not in order, or twice the same");
+    all.push_back(place);
+  }
+  return all;
+}
+
+Result<Tensor> dense_value(const Model& model, const SparseData& data, function_ref<bool(int64_t bytes)> may_make) {
+  const std::string_view name = data.values.name;
+  const std::optional<DType> dtype = element_dtype(data.values.type);
+  if (!dtype) {
+    Diagnostic d = frontend::tensor_problem(DiagnosticKind::unsupported_operator, name,
+                                            format("is sparse, with elements of {}", element_name(data.values.type)));
+    d.help = "export the model with an ordinary (dense) tensor instead";
+    return d;
+  }
+  RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(name, data.dims, *dtype));
+  if (!may_make(size.bytes)) {
+    Diagnostic d =
+        frontend::tensor_problem(DiagnosticKind::limit_exceeded, name,
+                                 format("is sparse and would take {} bytes; all that an import makes may have {}",
+                                        size.bytes, frontend::max_made_bytes));
+    d.help = "export the model with ordinary (dense) tensors";
+    return d;
+  }
+  RELAY_ASSIGN(frontend::TensorSize listed, frontend::tensor_size(name, data.indices.dims, DType::int64()));
+  if (std::max(size.bytes, listed.bytes) > model.largest_read) return frontend::unread_tensor(name, data.dims, *dtype);
+  RELAY_ASSIGN(std::vector<int64_t> at, places(model, data, size.elements));
+  RELAY_ASSIGN(Tensor values, tensor_value(model, data.values));
+  Tensor dense = Tensor::full(data.dims, *dtype, 0);
+  const size_t each = static_cast<size_t>(dtype->bytes());
+  for (size_t i = 0; i < at.size(); ++i)
+    std::memcpy(static_cast<char*>(dense.mutable_data()) + static_cast<size_t>(at[i]) * each,
+                static_cast<const char*>(values.data()) + i * each, each);
+  return dense;
 }
 
 }  // namespace relay::onnx

@@ -16,7 +16,10 @@ struct Grams {
 };
 
 std::optional<std::map<int64_t, Grams>> read_grams(Convert& c, const Ints& columns) {
-  const Ints pool = c.ints("pool_int64s"), begins = c.ints("ngram_counts");
+  Ints pool = c.ints("pool_int64s");
+  const Ints begins = c.ints("ngram_counts");
+  if (const auto* strings = c.value_of<std::vector<std::string_view>>("pool_strings"))
+    for (std::string_view text : *strings) pool.push_back(c.code(text));
   std::map<int64_t, Grams> all;
   size_t gram = 0;
   for (size_t i = 0; i < begins.size(); ++i) {
@@ -59,7 +62,9 @@ Expr occurrences(Convert& c, const Expr& x, const Grams& grams, int64_t length, 
 
 // How often n-grams of tokens stand in rows of tokens.
 Values TfIdfVectorizer(Convert& c) {
-  if (c.node.find("pool_strings")) return c.unsupported("its tokens are strings; only numbers can be imported");
+  const bool is_strings = c.value(0).carried == static_cast<int32_t>(ElementType::String);
+  if (is_strings != (c.node.find("pool_strings") != nullptr))
+    return c.bad("its tokens and its input are not both strings");
   const Ints columns = c.ints("ngram_indexes");
   const std::string mode = c.text("mode", "TF");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") return c.bad("mode is '{}', not TF, IDF or TFIDF", mode);

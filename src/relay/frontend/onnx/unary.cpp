@@ -108,7 +108,9 @@ Values Cast(Convert& c) {
   }
   to = c.integer("to", 0);
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(to));
-  if (!dtype && storage_dtype(static_cast<int32_t>(to))) return cast_to_carried(c, static_cast<int32_t>(to));
+  const bool is_string = to == static_cast<int64_t>(ElementType::String);
+  if (!dtype && !is_string && storage_dtype(static_cast<int32_t>(to)))
+    return cast_to_carried(c, static_cast<int32_t>(to));
   if (!dtype)
     return c.unsupported("it converts to type {}, which Relay has no tensors of",
                          element_name(static_cast<int32_t>(to)));
@@ -124,7 +126,8 @@ Values CastLike(Convert& c) {
 Values BitCast(Convert& c) {
   const int32_t to = static_cast<int32_t>(c.integer("to", 0));
   std::optional<DType> dtype = storage_dtype(to);
-  if (!dtype) return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
+  if (!dtype || to == static_cast<int32_t>(ElementType::String))
+    return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
   Expr x = c.input(0);
   if (c.dtype(x).bits != dtype->bits) return c.bad("it takes {} for {}", c.dtype(x).str(), dtype->str());
   const bool same = c.dtype(x) == *dtype, truth = c.dtype(x).is_bool() || dtype->is_bool();

@@ -1,5 +1,6 @@
 // Features of samples: scaled, filled in, encoded, taken out, put together.
 #include <cmath>
+#include <numeric>
 
 #include "relay/frontend/onnx/ml/scores.h"
 
@@ -82,17 +83,30 @@ Values ArrayFeatureExtractor(Convert& c) {
 
 namespace {
 
+// A list of an attribute: numbers, or strings as their codes.
+struct List {
+  Tensor values;
+  bool is_strings = false;
+};
+
+List strings_of(Convert& c, std::string_view name) {
+  const auto* strings = c.value_of<std::vector<std::string_view>>(name);
+  return strings && !strings->empty() ? List{c.codes(*strings), true} : List{};
+}
+
 // Values of an attribute that may be a list or a tensor.
-Tensor list_of(Convert& c, const std::string& stem) {
+List list_of(Convert& c, const std::string& stem) {
   const std::string ints = stem + "_int64s", reals = stem + "_floats", tensor = stem + "_tensor";
-  if (const auto* data = c.value_of<std::shared_ptr<const TensorData>>(tensor)) return c.tensor(**data);
+  if (const auto* data = c.value_of<std::shared_ptr<const TensorData>>(tensor))
+    return {c.tensor(**data), (*data)->type == static_cast<int32_t>(ElementType::String)};
+  if (List strings = strings_of(c, stem + "_strings"); strings.values) return strings;
   if (const Ints values = c.ints(ints); !values.empty())
-    return Tensor::from_ints({static_cast<int64_t>(values.size())}, DType::int64(), values);
+    return {Tensor::from_ints({static_cast<int64_t>(values.size())}, DType::int64(), values)};
   const std::vector<double> values = numbers(c, reals);
   if (values.empty()) return {};
   Tensor made = Tensor::empty({static_cast<int64_t>(values.size())}, DType::float32());
   for (size_t i = 0; i < values.size(); ++i) made.set(static_cast<int64_t>(i), values[i]);
-  return made;
+  return {std::move(made)};
 }
 
 // For each element of x, on a new last axis, which of the keys it is. NaN is NaN.
@@ -104,40 +118,93 @@ Expr which(Convert& c, const Expr& x, Tensor keys) {
   return c.emit("logical_or", {same, c.emit("logical_and", {c.emit("isnan", {element}), c.emit("isnan", {all})})});
 }
 
-}  // namespace
+bool takes_strings(Convert& c) { return c.value(0).carried == static_cast<int32_t>(ElementType::String); }
 
-// Numbers for numbers; what is no key has a default.
-Values LabelEncoder(Convert& c) {
-  for (const char* name : {"keys_strings", "values_strings", "classes_strings"})
-    if (c.node.find(name)) return c.unsupported("{} are strings; only numbers can be encoded", name);
-  Tensor keys = list_of(c, "keys"), values = list_of(c, "values");
-  if (c.failed()) return {};
-  if (!keys || !values || keys.elements() != values.elements())
-    return c.bad("keys and values have {} and {} elements", keys ? keys.elements() : 0, values ? values.elements() : 0);
-  const DType dtype = values.dtype();
-  Expr otherwise;
-  if (const auto* data = c.value_of<std::shared_ptr<const TensorData>>("default_tensor"))
-    otherwise = c.constant(c.tensor(**data).reshaped({}));
-  else
-    otherwise = dtype.is_float() ? c.scalar(c.real("default_float", 0), dtype)
-                                 : c.cast(c.integer_scalar(c.integer("default_int64", -1)), dtype);
-  Expr x = c.input(0), same = which(c, x, keys);
-  const int64_t last = c.rank(x);
-  Expr place = c.emit("argmax", {c.cast(same, DType::int32())}, {{"axis", Ints{last}}});
-  Expr found = c.emit("take", {c.constant(values.reshaped({values.elements()})), place},
-                      {{"axis", int64_t{0}}, {"mode", "clip"}});
-  return {c.emit("where", {c.reduce("any", same, {last}, false), found, otherwise})};
+// What stands in place of a value that is missing.
+Expr default_of(Convert& c, const List& values) {
+  const DType dtype = values.values.dtype();
+  if (const auto* data = c.value_of<std::shared_ptr<const TensorData>>("default_tensor")) {
+    Tensor tensor = c.tensor(**data);
+    if (tensor && (tensor.elements() != 1 || tensor.dtype() != dtype))
+      return c.bad("default_tensor has {} elements of {}", tensor.elements(), tensor.dtype().str());
+    return tensor ? c.constant(tensor.reshaped({})) : Expr();
+  }
+  if (values.is_strings) return c.integer_scalar(c.code(c.text("default_string", "_Unused")));
+  return dtype.is_float() ? c.scalar(c.real("default_float", 0), dtype)
+                          : c.cast(c.integer_scalar(c.integer("default_int64", -1)), dtype);
 }
 
-// 1 at the category, 0 elsewhere.
+// The value at each element's place among the keys; the first of several.
+Values mapped(Convert& c, const List& keys, const List& values) {
+  if (c.failed()) return {};
+  if (!keys.values || !values.values || keys.values.elements() != values.values.elements())
+    return c.bad("keys and values have {} and {} elements", keys.values ? keys.values.elements() : 0,
+                 values.values ? values.values.elements() : 0);
+  if (keys.is_strings != takes_strings(c))
+    return c.bad("its keys are {}, and its input is {}", keys.is_strings ? "strings" : "numbers",
+                 keys.is_strings ? "not" : "of strings");
+  const Expr x = c.input(0), same = which(c, x, keys.values), otherwise = default_of(c, values);
+  const int64_t last = c.rank(x);
+  const Expr place = c.emit("argmax", {c.cast(same, DType::int32())}, {{"axis", Ints{last}}});
+  const Expr found = c.emit("take", {c.constant(values.values.reshaped({values.values.elements()})), place},
+                            {{"axis", int64_t{0}}, {"mode", "clip"}});
+  const Expr y = c.emit("where", {c.reduce("any", same, {last}, false), found, otherwise});
+  return {values.is_strings ? c.strings(y) : Value(y)};
+}
+
+// 0, 1, ..: the places of a list.
+List places(int64_t count) {
+  Ints all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return {Tensor::from_ints({count}, DType::int64(), all)};
+}
+
+}  // namespace
+
+// Values for keys; what is no key has a default. Version 1 has a list of strings, and their places.
+Values LabelEncoder(Convert& c) {
+  if (const List classes = strings_of(c, "classes_strings"); classes.values) {
+    const List at = places(classes.values.elements());
+    return takes_strings(c) ? mapped(c, classes, at) : mapped(c, at, classes);
+  }
+  return mapped(c, list_of(c, "keys"), list_of(c, "values"));
+}
+
+// Numbers for strings, or strings for numbers.
+Values CategoryMapper(Convert& c) {
+  const List strings = strings_of(c, "cats_strings");
+  const Ints ints = c.ints("cats_int64s");
+  if (ints.empty() || !strings.values) return c.bad("cats_int64s and cats_strings must both be there");
+  const List keys{Tensor::from_ints({static_cast<int64_t>(ints.size())}, DType::int64(), ints)};
+  return takes_strings(c) ? mapped(c, strings, keys) : mapped(c, keys, strings);
+}
+
+// 1 at the category, 0 elsewhere. With `zeros` what is no category has zeros only, else it ends the run.
 Values OneHotEncoder(Convert& c) {
-  if (c.node.find("cats_strings")) return c.unsupported("its categories are strings; only numbers can be encoded");
-  const Ints categories = c.ints("cats_int64s");
-  if (categories.empty()) return c.bad("it has no categories");
-  if (!c.integer("zeros", 1))
-    return c.unsupported("zeros is 0: a value outside of the categories would have to end the run");
-  Tensor keys = Tensor::from_ints({static_cast<int64_t>(categories.size())}, DType::int64(), categories);
-  return {c.cast(which(c, c.input(0), keys), DType::float32())};
+  const List categories = list_of(c, "cats");
+  if (!categories.values) return c.bad("it has no categories");
+  if (categories.is_strings != takes_strings(c))
+    return c.bad("its categories are {}, and its input is {}", categories.is_strings ? "strings" : "numbers",
+                 categories.is_strings ? "not" : "of strings");
+  const Expr same = which(c, c.input(0), categories.values);
+  if (c.integer("zeros", 1)) return {c.cast(same, DType::float32())};
+  // A value outside of the categories ends the run: its place would be behind the last.
+  const int64_t count = categories.values.elements(), last = c.rank(c.input(0));
+  const Expr all = c.constant(places(count).values);
+  const Expr place = c.cast(c.emit("argmax", {c.cast(same, DType::int32())}, {{"axis", Ints{last}}}), DType::int64());
+  const Expr known = c.emit("where", {c.reduce("any", same, {last}, false), place, c.integer_scalar(count)});
+  const Expr checked = c.emit("take", {all, known}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+  return {c.cast(c.emit("equal", {c.expand(checked, last), all}), DType::float32())};
+}
+
+// A map from words of the vocabulary to numbers is a row with one column a word: what the result is too.
+Values DictVectorizer(Convert& c) {
+  const Expr x = c.input(0);
+  const auto* words = c.value_of<std::vector<std::string_view>>("string_vocabulary");
+  const int64_t count = static_cast<int64_t>(words ? words->size() : c.ints("int64_vocabulary").size());
+  if (!c.expect_rank(x, 2, 2, "the map")) return {};
+  if (c.extent(x, 1) != count) return c.bad("the map has another width than the vocabulary, {}", count);
+  return {x};
 }
 
 // A list of maps from labels to scores in ONNX; here the scores themselves, columns in the order of the labels.

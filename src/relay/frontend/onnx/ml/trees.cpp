@@ -33,31 +33,40 @@ struct Forest {
 
 constexpr int64_t max_tree_depth = 512;
 
-// The longest way from a root to a leaf; reports ways that do not end.
+// The longest way from a root to a leaf, in time and memory of the number of nodes; reports ways that do not end.
 bool measure(Convert& c, Forest& forest) {
   const int64_t count = static_cast<int64_t>(forest.nodes.size());
-  std::vector<int64_t> level = forest.roots;
-  for (; !level.empty(); ++forest.depth) {
-    if (forest.depth > max_tree_depth || static_cast<int64_t>(level.size()) > count) {
-      c.unsupported("a tree is deeper than {}, or its nodes form a ring", max_tree_depth);
+  constexpr int64_t unseen = -1, open = -2;
+  Ints heights(forest.nodes.size(), unseen);  // the longest way on from a node
+  Ints work = forest.roots;
+  while (!work.empty()) {
+    const int64_t at = work.back();
+    if (at < 0 || at >= count) {
+      c.bad("a tree refers to node {} of {}", at, count);
       return false;
     }
-    std::vector<int64_t> next;
-    for (int64_t at : level) {
-      if (at < 0 || at >= count) {
-        c.bad("a tree refers to node {} of {}", at, count);
-        return false;
-      }
-      const Node& node = forest.nodes[static_cast<size_t>(at)];
-      if (node.mode == Mode::Leaf) continue;
-      next.push_back(node.yes);
-      if (node.no != node.yes) next.push_back(node.no);
+    int64_t& height = heights[static_cast<size_t>(at)];
+    const Node& node = forest.nodes[static_cast<size_t>(at)];
+    if (height >= 0 || node.mode == Mode::Leaf) {
+      height = std::max<int64_t>(height, 0);
+      work.pop_back();
+      continue;
     }
-    std::sort(next.begin(), next.end());
-    next.erase(std::unique(next.begin(), next.end()), next.end());
-    level = std::move(next);
+    int64_t longest = 0;
+    const bool is_first = height == unseen;
+    height = open;
+    for (int64_t child : {node.yes, node.no}) {
+      const int64_t below = child >= 0 && child < count ? heights[static_cast<size_t>(child)] : unseen;
+      if (is_first && below < 0) work.push_back(child);
+      if (!is_first && below < 0) return c.bad("the nodes of a tree form a ring"), false;
+      longest = std::max(longest, below + 1);
+    }
+    if (!is_first) height = longest, work.pop_back();
   }
-  return true;
+  for (int64_t root : forest.roots) forest.depth = std::max(forest.depth, heights[static_cast<size_t>(root)] + 1);
+  if (forest.depth <= max_tree_depth) return true;
+  c.unsupported("a tree is {} deep; at most {} can be imported", forest.depth, max_tree_depth);
+  return false;
 }
 
 std::optional<Mode> mode_of(std::string_view name) {
@@ -302,8 +311,7 @@ Values TreeEnsembleRegressor(Convert& c) {
 Values TreeEnsembleClassifier(Convert& c) {
   std::optional<Forest> forest = read_named(c, "class");
   if (!forest) return {};
-  const auto* names = c.value_of<std::vector<std::string_view>>("classlabels_strings");
-  forest->targets = static_cast<int64_t>(std::max(c.ints("classlabels_int64s").size(), names ? names->size() : 0));
+  forest->targets = class_count(c);
   // Two classes with the scores of one: those of the second. Under the number of the second class the first has 0.
   Ints ids = c.ints("class_ids");
   std::sort(ids.begin(), ids.end());
@@ -332,11 +340,10 @@ Values TreeEnsemble(Convert& c) {
   static const char* const how[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   const int64_t aggregate = c.integer("aggregate_function", 1), transform = c.integer("post_transform", 0);
   if (aggregate < 0 || aggregate > 3) return c.bad("aggregate_function is {}", aggregate);
+  static const char* const transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  if (transform < 0 || transform > 4) return c.bad("post_transform is {}", transform);
   Expr scores = evaluated(c, *forest, how[aggregate]);
-  if (!scores || transform == 0) return {scores};
-  if (transform == 1) return {c.emit("nn.softmax", {scores}, {{"axis", int64_t{1}}})};
-  if (transform == 2) return {c.emit("sigmoid", {scores})};
-  return c.unsupported("post_transform is {}; 0 (none), 1 (softmax) and 2 (logistic) can be imported", transform);
+  return {scores ? transformed(c, scores, transforms[transform]) : scores};
 }
 
 }  // namespace relay::onnx::ml

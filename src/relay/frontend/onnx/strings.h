@@ -1,0 +1,38 @@
+// Strings of an import. Relay has no tensors of strings: their elements are int64, places in one list of all strings
+// that the model holds. Equal strings have one place, so that what moves and compares strings works on their places.
+//
+// The list goes with the module (`strings` of @main's attributes, with the names of the inputs and outputs that are of
+// strings), so that who runs it can say which numbers strings have. A string that the list lacks has any number beyond
+// its end, equal strings the same.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "relay/tensor/tensor.h"
+
+namespace relay::onnx {
+
+class Strings {
+ public:
+  // The place of a string, which is put at the end of the list if it is not there yet.
+  int64_t code(std::string_view text) {
+    auto [it, is_new] = places_.try_emplace(std::string(text), static_cast<int64_t>(list_.size()));
+    if (is_new) list_.emplace_back(text);
+    return it->second;
+  }
+  // The places of several, as a tensor of rank 1.
+  Tensor codes(const std::vector<std::string_view>& strings) {
+    std::vector<int64_t> all;
+    for (std::string_view text : strings) all.push_back(code(text));
+    return Tensor::from_ints({static_cast<int64_t>(all.size())}, DType::int64(), all);
+  }
+  const std::vector<std::string>& list() const { return list_; }
+
+ private:
+  std::vector<std::string> list_;
+  std::map<std::string, int64_t, std::less<>> places_;
+};
+
+}  // namespace relay::onnx

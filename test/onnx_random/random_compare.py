@@ -1,0 +1,118 @@
+"""Random models in Relay beside ONNX Runtime, and the smallest model that shows a difference."""
+
+import dataclasses
+import os
+import tempfile
+
+import numpy as np
+import onnx
+from random_model import Model, session
+
+RTOL, ATOL = 2e-3, 2e-4
+
+
+def difference(got, expected):
+    """What is wrong with a result, or nothing. Relative to the greatest magnitude too, since sums cancel."""
+    got = np.asarray(got)
+    if (got.shape, got.dtype) != (expected.shape, expected.dtype):
+        return f"{got.dtype}{list(got.shape)}, not {expected.dtype}{list(expected.shape)}"
+    if expected.dtype.kind != "f" or not expected.size:
+        return "" if np.array_equal(got, expected) else f"{(got != expected).sum()} of {got.size} elements differ"
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return "infinite elements or NaN differ"
+    atol = ATOL * max(1.0, np.abs(b[finite]).max(initial=0.0)) * (20 if expected.dtype == np.float16 else 1)
+    off = np.abs(a - b)[finite] - RTOL * np.abs(b[finite])
+    return (
+        ""
+        if (off <= atol).all()
+        else f"{(off > atol).sum()} of {b.size} elements differ, by {np.abs(a - b)[finite].max():.3g}"
+    )
+
+
+def fault(model, outputs=None):
+    """What is wrong with a model in Relay: ("wrong" or "refused" or "crash", words), or nothing."""
+    import relay
+
+    names = outputs or model.outputs()
+    proto = model.proto(names)
+    try:
+        expected = session(proto).run(names, model.arguments())
+    except Exception as error:  # with names of dimensions ONNX Runtime may have wishes of its own
+        return ("invalid", str(error))
+    handle, path = tempfile.mkstemp(suffix=".onnx")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(proto.SerializeToString())
+        got = relay.compile(path, threads=1)(**model.arguments())
+    except relay.CompileError as error:
+        return ("refused", str(error).strip())
+    except Exception as error:
+        return ("crash", f"{type(error).__name__}: {error}")
+    finally:
+        os.unlink(path)
+    got = list(got) if isinstance(got, tuple) else [got]
+    for name, result, right in zip(names, got, expected, strict=True):
+        if wrong := difference(result, right):
+            return ("wrong", f"{name}: {wrong}")
+    return None
+
+
+# --- smaller ----------------------------------------------------------------------------------------------------------
+def ancestors(model, outputs, given=()):
+    """The nodes that these outputs need, where the values of `given` are inputs."""
+    needed, nodes = set(outputs), []
+    for node in reversed(model.nodes):
+        if any(name in needed and name not in given for name in node.output):
+            nodes.insert(0, node)
+            needed.update(node.input)
+    return nodes
+
+
+def reduced(model, outputs, given):
+    nodes = ancestors(model, outputs, given)
+    inputs = [*model.inputs, *given]
+    return dataclasses.replace(model, nodes=nodes, inputs=inputs)
+
+
+def minimise(model, kind, limit=80):
+    """The smallest model found that has a fault of this kind, and its outputs: fewer nodes, values instead of nodes."""
+    tries = 0
+
+    def fails(one, outputs):
+        nonlocal tries
+        tries += 1
+        found = fault(one, outputs) if one.nodes and tries <= limit else None
+        return found is not None and found[0] == kind
+
+    outputs = model.outputs()
+    for node in model.nodes:  # the first result that shows it
+        names = [name for name in node.output if name]
+        one = reduced(model, names, ())
+        if fails(one, names):
+            model, outputs = one, names
+            break
+    given = []
+    for node in list(model.nodes):  # from the front: results of ONNX Runtime instead of nodes
+        more = [*given, *(name for name in node.output if name not in outputs)]
+        one = reduced(model, outputs, more)
+        if (
+            len(more) > len(given)
+            and len(one.nodes) < len(reduced(model, outputs, given).nodes)
+            and fails(one, outputs)
+        ):
+            given = more
+    model = reduced(model, outputs, given)
+    plain = dataclasses.replace(model, named={})
+    if model.named and fails(plain, outputs):
+        model = plain
+    return model, outputs
+
+
+def text(model, outputs):
+    lines = onnx.printer.to_text(model.proto(outputs)).splitlines()
+    return "\n".join(line if len(line) < 400 else line[:400] + " .." for line in lines)
+
+
+__all__ = ["Model", "difference", "fault", "minimise", "text"]
