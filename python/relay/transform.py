@@ -24,6 +24,7 @@ import functools
 from . import _core, byoc
 from ._core import GlobalVar, IRModule
 from .layouts import ConvertLayout, LayoutConfig
+from .mixed_precision import ToMixedPrecision
 from .pass_infra import (
     LEVELS,
     CorePass,
@@ -52,6 +53,7 @@ __all__ = [
     "LayoutConfig",
     "PrintIR",
     "Sequential",
+    "ToMixedPrecision",
     "function_pass",
     "infer_expr",
     "module_pass",
@@ -152,7 +154,9 @@ def FoldScaleAxis(any_weights: bool = False) -> Pass:
 
 def EliminateCommonSubexpr(fskip=None) -> Pass:
     """Computes equal calls of operators once, but those for which fskip(call) is true."""
-    return CorePass(PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr", skip=fskip)
+    return CorePass(
+        PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr", hooks={"skip": fskip}
+    )
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
@@ -165,6 +169,15 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
     """Makes a function that calls it of every constructor, or global function, that is a value."""
     options = {"eta_expand.constructor": int(expand_constructor), "eta_expand.global_var": int(expand_global_var)}
     return CorePass(PassInfo(1, "EtaExpand"), "eta_expand", options)
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, softmax: bool = False) -> Pass:
+    """Computes on integers what stands between qnn.dequantize and qnn.quantize. hard_fail: what stays in floats is an
+    error; use_qat: operators of dequantised inputs become integer ones though nothing quantises their results; softmax:
+    nn.softmax becomes qnn.softmax."""
+    name = "fake_quantization_to_integer"
+    options = {f"{name}.hard_fail": int(hard_fail), f"{name}.qat": int(use_qat), f"{name}.softmax": int(softmax)}
+    return CorePass(PassInfo(0, "FakeQuantizationToInteger", ["DivToMul"]), name, options)
 
 
 def RemoveUnusedFunctions(entry_functions: list[str] | None = None) -> Pass:
