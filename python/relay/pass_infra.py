@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import sys
 import threading
@@ -87,7 +88,9 @@ class PassContext:
         known = [*_CONFIG, *(name for name, _, _ in _core.pass_options())]
         for name in self.config:
             if name not in known:
-                raise ValueError(f"there is no setting {name}; there are: {', '.join(known)}")
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(_CONFIG)}"
+                raise ValueError(f"there is no setting {name}; {hint}, and docs/passes.md lists the options of passes")
         self.trace = trace
 
     @property

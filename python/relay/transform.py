@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 
 from . import _core, byoc
-from ._core import GlobalVar, IRModule
+from ._core import Function, GlobalVar, IRModule
 from .layouts import ConvertLayout, LayoutConfig
 from .mixed_precision import ToMixedPrecision
 from .pass_infra import (
@@ -42,8 +42,32 @@ from .pass_infra import (
     python_name,
     run_passes,
 )
+from .rewrites import (
+    AlterOpLayout,
+    ChangeBatch,
+    ChangeDatatype,
+    Conv2dToSparse,
+    DenseToSparse,
+    InlineCompilerFunctionsBoundTo,
+    Legalize,
+    OutlineCompilerFunctionsWithExistingGlobalSymbols,
+    SplitArgs,
+    recast,
+)
 
 __all__ = [
+    "AlterOpLayout",
+    "ChangeBatch",
+    "ChangeDatatype",
+    "Conv2dToSparse",
+    "DenseToSparse",
+    "FoldConstantExpr",
+    "InlineCompilerFunctionsBoundTo",
+    "Legalize",
+    "OutlineCompilerFunctionsWithExistingGlobalSymbols",
+    "SplitArgs",
+    "ToANormalFormExpr",
+    "recast",
     "Pass",
     "PassContext",
     "PassInfo",
@@ -65,6 +89,26 @@ __all__ = [
 def infer_expr(expr, module: IRModule | None = None):
     """The same expression, with types; its free variables need annotations."""
     return _core.infer_expr(expr, module)
+
+
+def _of_expr(expr, module: IRModule | None, made: Pass):
+    """What a pass makes of an expression; its free variables need annotations."""
+    inside = IRModule.from_expr(expr)
+    if module is not None:
+        inside.update(IRModule({v.name_hint: f for v, f in module.functions.items() if v.name_hint != "main"}))
+        inside.update(IRModule(type_definitions=module.type_definitions))
+    main = made(inside)["main"]
+    return main if isinstance(expr, Function) else main.body
+
+
+def FoldConstantExpr(expr, mod: IRModule | None = None, fold_qnn: bool = False):
+    """FoldConstant of one expression."""
+    return _of_expr(expr, mod, FoldConstant(fold_qnn))
+
+
+def ToANormalFormExpr(expr):
+    """ToANormalForm of one expression."""
+    return _of_expr(expr, None, _constructor("to_a_normal_form", "ToANormalForm", "")())
 
 
 def _publish() -> None:
