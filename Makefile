@@ -23,7 +23,7 @@ ONNX ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
+.PHONY: help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
@@ -59,6 +59,10 @@ test-long: build ## Run random programs and schedules against the reference for 
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
 	  --seed $$((1 + % * 3000 / $(CPUS))) --cases $$((3000 / $(CPUS)))'
+
+test-passes: build ## Run 20,000 random programs after each pass alone and after 1,000 random orders of passes
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_passes \
+	  --seed $$((1 + % * 20000 / $(CPUS))) --cases $$((20000 / $(CPUS)))'
 
 test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each
 	@build/release/bin/relay_fuzz_schedules --power

@@ -97,6 +97,12 @@ if(TARGET relay_fuzz_programs)
   set_tests_properties(fuzz_programs PROPERTIES TIMEOUT 900)
 endif()
 
+# 600 programs, each after a random order of passes and one pass alone; `make test-passes` runs 20,000.
+if(TARGET relay_fuzz_passes)
+  add_test(NAME fuzz_passes COMMAND relay_fuzz_passes --cases 600 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(fuzz_passes PROPERTIES TIMEOUT 900)
+endif()
+
 # Random networks for all targets, lowered only; `make test-long` lowers 3,000.
 if(TARGET relay_fuzz_networks)
   add_test(NAME fuzz_networks COMMAND relay_fuzz_networks --cases 60 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")

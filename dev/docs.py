@@ -75,17 +75,28 @@ def operators():
     return "\n".join(out)
 
 
+OPTIONS = """`relay opt --pass-option fuse_ops.max_group=8`, `relay.run_passes(mod, passes, options={"fuse_ops.max_group": 8})`,
+or `relay.transform.PassContext(config={"fuse_ops.max_group": 8})`.
+"""
+
+
 def passes():
     import relay
+    from relay import _core
 
     listed = subprocess.run([PROGRAM, "opt", "--list-passes"], capture_output=True, text=True, check=True).stdout
     levels = [line for line in listed.splitlines() if line.startswith("-O")]
     rows = [f"| `{name}` | {escape(doc)} |" for name, doc in relay.passes().items()]
+    options = [f"| `{name}` | {default} | {escape(doc)} |" for name, default, doc in _core.pass_options()]
     pipelines = [
         f"- `{level.partition(':')[0]}`: {level.partition(':')[2].strip().replace(',', ', ')}" for level in levels
     ]
     return "\n".join(
-        [HEAD, "# Passes\n", "| pass | what it does |\n| --- | --- |", *rows, "\n## Pipelines\n", *pipelines, ""]
+        [
+            *(HEAD, "# Passes\n", "| pass | what it does |\n| --- | --- |", *rows),
+            *("\n## Options\n", OPTIONS, "| option | default | what it does |\n| --- | --- | --- |", *options),
+            *("\n## Pipelines\n", *pipelines, ""),
+        ]
     )
 
 

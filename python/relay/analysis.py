@@ -45,10 +45,22 @@ from ._core import (
     unmatched_case,
 )
 from ._core import problems as _problems
+from .program_analysis import (
+    analyze_operations_distribution,
+    check_basic_block_normal_form,
+    extract_intermediate_expr,
+    get_calibration_data,
+    list_fake_quantized_op_freqs,
+)
 
 __all__ = [
     "CallGraph",
     "Feature",
+    "analyze_operations_distribution",
+    "check_basic_block_normal_form",
+    "extract_intermediate_expr",
+    "get_calibration_data",
+    "list_fake_quantized_op_freqs",
     "all_dtypes",
     "all_type_vars",
     "all_vars",

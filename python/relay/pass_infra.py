@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import sys
 import threading
@@ -64,7 +65,10 @@ class PassInfo:
 
 
 # What the options of passes are called in PassContext(config=...).
-_CONFIG = {"relay.FuseOps.max_depth": "fuse_ops.max_group"}
+_CONFIG = {
+    "relay.FuseOps.max_depth": "fuse_ops.max_group",
+    "relay.ToMixedPrecision.keep_orig_output_dtype": "to_mixed_precision.keep_output",
+}
 
 
 class PassContext:
@@ -81,13 +85,12 @@ class PassContext:
         self.disabled_pass = list(disabled_pass or [])
         self.instruments = list(instruments or [])
         self.config = dict(config or {})
-        passes = {name for name, _ in _core.passes()}
+        known = [*_CONFIG, *(name for name, _, _ in _core.pass_options())]
         for name in self.config:
-            if name not in _CONFIG and name.partition(".")[0] not in passes:
-                known = ", ".join(_CONFIG)
-                raise ValueError(
-                    f"there is no setting {name}; there are: {known}, and options of passes (fuse_ops.max_group)"
-                )
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(_CONFIG)}"
+                raise ValueError(f"there is no setting {name}; {hint}, and docs/passes.md lists the options of passes")
         self.trace = trace
 
     @property
@@ -195,15 +198,15 @@ class Pass:
 class CorePass(Pass):
     """A pass of the compiler."""
 
-    def __init__(self, info: PassInfo, core_name: str, options: dict | None = None, skip=None):
+    def __init__(self, info: PassInfo, core_name: str, options: dict | None = None, hooks: dict | None = None):
         super().__init__(info)
         self.core_name = core_name
         self._options = options or {}
-        self._skip = skip
+        self._hooks = {name: hook for name, hook in (hooks or {}).items() if hook is not None}
 
     def run(self, mod, ctx):
         mine = {name: value for name, value in ctx.options.items() if name.startswith(self.core_name + ".")}
-        return _core.transform(mod, [self.core_name], {**mine, **self._options}, self._skip)
+        return _core.transform(mod, [self.core_name], {**mine, **self._options}, self._hooks)
 
 
 class Sequential(Pass):

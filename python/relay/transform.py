@@ -22,8 +22,9 @@ from __future__ import annotations
 import functools
 
 from . import _core, byoc
-from ._core import GlobalVar, IRModule
+from ._core import Function, GlobalVar, IRModule
 from .layouts import ConvertLayout, LayoutConfig
+from .mixed_precision import ToMixedPrecision
 from .pass_infra import (
     LEVELS,
     CorePass,
@@ -41,8 +42,32 @@ from .pass_infra import (
     python_name,
     run_passes,
 )
+from .rewrites import (
+    AlterOpLayout,
+    ChangeBatch,
+    ChangeDatatype,
+    Conv2dToSparse,
+    DenseToSparse,
+    InlineCompilerFunctionsBoundTo,
+    Legalize,
+    OutlineCompilerFunctionsWithExistingGlobalSymbols,
+    SplitArgs,
+    recast,
+)
 
 __all__ = [
+    "AlterOpLayout",
+    "ChangeBatch",
+    "ChangeDatatype",
+    "Conv2dToSparse",
+    "DenseToSparse",
+    "FoldConstantExpr",
+    "InlineCompilerFunctionsBoundTo",
+    "Legalize",
+    "OutlineCompilerFunctionsWithExistingGlobalSymbols",
+    "SplitArgs",
+    "ToANormalFormExpr",
+    "recast",
     "Pass",
     "PassContext",
     "PassInfo",
@@ -52,6 +77,7 @@ __all__ = [
     "LayoutConfig",
     "PrintIR",
     "Sequential",
+    "ToMixedPrecision",
     "function_pass",
     "infer_expr",
     "module_pass",
@@ -63,6 +89,26 @@ __all__ = [
 def infer_expr(expr, module: IRModule | None = None):
     """The same expression, with types; its free variables need annotations."""
     return _core.infer_expr(expr, module)
+
+
+def _of_expr(expr, module: IRModule | None, made: Pass):
+    """What a pass makes of an expression; its free variables need annotations."""
+    inside = IRModule.from_expr(expr)
+    if module is not None:
+        inside.update(IRModule({v.name_hint: f for v, f in module.functions.items() if v.name_hint != "main"}))
+        inside.update(IRModule(type_definitions=module.type_definitions))
+    main = made(inside)["main"]
+    return main if isinstance(expr, Function) else main.body
+
+
+def FoldConstantExpr(expr, mod: IRModule | None = None, fold_qnn: bool = False):
+    """FoldConstant of one expression."""
+    return _of_expr(expr, mod, FoldConstant(fold_qnn))
+
+
+def ToANormalFormExpr(expr):
+    """ToANormalForm of one expression."""
+    return _of_expr(expr, None, _constructor("to_a_normal_form", "ToANormalForm", "")())
 
 
 def _publish() -> None:
@@ -152,7 +198,9 @@ def FoldScaleAxis(any_weights: bool = False) -> Pass:
 
 def EliminateCommonSubexpr(fskip=None) -> Pass:
     """Computes equal calls of operators once, but those for which fskip(call) is true."""
-    return CorePass(PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr", skip=fskip)
+    return CorePass(
+        PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr", hooks={"skip": fskip}
+    )
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
@@ -165,6 +213,15 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
     """Makes a function that calls it of every constructor, or global function, that is a value."""
     options = {"eta_expand.constructor": int(expand_constructor), "eta_expand.global_var": int(expand_global_var)}
     return CorePass(PassInfo(1, "EtaExpand"), "eta_expand", options)
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, softmax: bool = False) -> Pass:
+    """Computes on integers what stands between qnn.dequantize and qnn.quantize. hard_fail: what stays in floats is an
+    error; use_qat: operators of dequantised inputs become integer ones though nothing quantises their results; softmax:
+    nn.softmax becomes qnn.softmax."""
+    name = "fake_quantization_to_integer"
+    options = {f"{name}.hard_fail": int(hard_fail), f"{name}.qat": int(use_qat), f"{name}.softmax": int(softmax)}
+    return CorePass(PassInfo(0, "FakeQuantizationToInteger", ["DivToMul"]), name, options)
 
 
 def RemoveUnusedFunctions(entry_functions: list[str] | None = None) -> Pass:

@@ -37,20 +37,82 @@ static std::string module_text(const PyModule& m, bool types, bool version, bool
   return text::str(m.module, options);
 }
 
+// Functions of Python that decide for passes, by name; those that are not there are None.
+static transform::Hooks hooks_of(const nb::dict& given) {
+  transform::Hooks hooks;
+  auto callable = [&](const char* name) -> std::optional<nb::object> {
+    nb::object f = given.attr("get")(name);
+    return f.is_none() ? std::nullopt : std::optional(f);
+  };
+  if (auto f = callable("skip")) hooks.skip = [f = *f](const ir::Expr& e) { return nb::cast<bool>(nb::bool_(f(e))); };
+  if (auto f = callable("precision"))
+    hooks.precision = [f = *f](const ir::Call& call) -> std::optional<transform::Precision> {
+      nb::object answer = f(ir::Expr(&call));
+      if (answer.is_none()) return std::nullopt;
+      auto [category, accumulation, output] = nb::cast<std::tuple<int, std::string, std::string>>(answer);
+      return transform::Precision{static_cast<transform::Precision::Category>(category), to_dtype(accumulation),
+                                  to_dtype(output)};
+    };
+  if (auto f = callable("legalize"))
+    hooks.legalize = [f = *f](const ir::Call& call) {
+      nb::object answer = f(ir::Expr(&call));
+      return answer.is_none() ? ir::Expr() : nb::cast<ir::Expr>(answer);
+    };
+  if (auto f = callable("alter_layout"))
+    hooks.alter_layout = [f = *f](const ir::Call& call) {
+      nb::object answer = f(ir::Expr(&call));
+      return answer.is_none() ? std::vector<std::string>() : nb::cast<std::vector<std::string>>(answer);
+    };
+  return hooks;
+}
+
+// As warnings of Python.
+static void warn(const Diagnostics& diagnostics) {
+  for (const Diagnostic& d : diagnostics)
+    if (PyErr_WarnEx(PyExc_UserWarning, printable(format("{}; {}", d.message, d.help)).c_str(), 1) < 0)
+      throw nb::python_error();
+}
+
 static PyModule transformed(const PyModule& m, const std::vector<std::string>& passes,
                             const std::map<std::string, std::variant<int64_t, std::string>>& options,
-                            std::function<bool(ir::Expr)> skip) {
+                            const nb::dict& hooks) {
   transform::PassContext context;
   for (const auto& [name, value] : options) std::visit([&](const auto& v) { context.options[name] = v; }, value);
-  context.skip = std::move(skip);
-  if (context.skip) return {take(transform::run_passes(m.module, passes, context)), m.output_names};
-  nb::gil_scoped_release released;
-  return {take(transform::run_passes(m.module, passes, context)), m.output_names};
+  auto run = [&] {
+    PyModule out{take(transform::run_passes(m.module, passes, context)), m.output_names};
+    return out;
+  };
+  if (hooks.size() > 0) {
+    context.hooks = hooks_of(hooks);
+    PyModule out = run();
+    warn(context.warnings.all());
+    return out;
+  }
+  PyModule out = [&] {
+    nb::gil_scoped_release released;
+    return run();
+  }();
+  warn(context.warnings.all());
+  return out;
 }
 
 static std::vector<std::pair<std::string, std::string>> passes() {
   std::vector<std::pair<std::string, std::string>> out;
   for (const transform::PassInfo& pass : transform::all_passes()) out.emplace_back(pass.name, pass.doc);
+  return out;
+}
+
+// Name, default and what it does; of texts the default is a string.
+static std::vector<std::tuple<std::string, std::variant<int64_t, std::string>, std::string>> pass_options() {
+  std::vector<std::tuple<std::string, std::variant<int64_t, std::string>, std::string>> out;
+  for (const transform::OptionInfo& option : transform::all_options()) {
+    std::variant<int64_t, std::string> otherwise;
+    if (option.type == transform::OptionInfo::Text)
+      otherwise = std::get<std::string>(option.otherwise);
+    else
+      otherwise = std::get<int64_t>(option.otherwise);
+    out.emplace_back(option.name, otherwise, option.doc);
+  }
   return out;
 }
 
@@ -340,8 +402,9 @@ void add_modules(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes());
   m.def("transform", transformed, nb::arg("module"), nb::arg("passes"),
-        nb::arg("options") = std::map<std::string, int64_t>(), nb::arg("skip").none() = nb::none());
+        nb::arg("options") = std::map<std::string, int64_t>(), nb::arg("hooks") = nb::dict());
   m.def("passes", passes);
+  m.def("pass_options", pass_options);
   m.def(
       "pipeline",
       [](int level) {

@@ -375,6 +375,24 @@ def test_ops_shows_an_operator_by_its_examples():
 def test_list_passes():
     text = cli("opt", "--list-passes").stdout
     assert "fuse_ops" in text and "-O2:" in text
+    assert re.search(r"^fuse_ops.max_group +The most calls in a group. \(256\)$", text, re.MULTILINE)
+
+
+def test_options_of_passes(tmp_path):
+    program = tmp_path / "chain.relay"
+    program.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {\n  exp(exp(exp(exp(%x))))\n}\n')
+    kernels = lambda *more: cli("opt", program, *more).stdout.count("Primitive")  # noqa: E731
+    assert [kernels(), kernels("--pass-option", "fuse_ops.max_group=2")] == [1, 2]
+    assert kernels("--passes", "fuse_ops", "--pass-option", "fuse_ops.max_group=1") == 4
+    for option, message, help_text in [
+        ("fuse_ops.max_grop=2", "no pass has an option", "did you mean 'fuse_ops.max_group'"),
+        ("fuse_ops.max_group", "gives no value", "fuse_ops.max_group=8"),
+        ("fuse_ops.max_group=-1", "must be a count", "not below 0"),
+        ("dead_code.inline_once=2", "on or off", "0 or 1"),
+        ("gradient.seed=true", "has no effect", "--passes gradient"),
+    ]:
+        done = cli("opt", program, "--pass-option", option)
+        assert done.returncode == 1 and message in done.stderr and help_text in done.stderr, done.stderr
 
 
 def test_check(dense):

@@ -126,7 +126,7 @@ def test_attributes_that_are_outside_say_so():
         (lambda: types.new_class("Mine", (tvm.tir.StmtMutator,)), "loops"),
         (lambda: tvm.nonsense, "from-tvm.md"),
         (lambda: tvm.relay.transform.SimplifyFCTranspose, "transposes"),
-        (lambda: tvm.relay.transform.NoSuchPass, "there are: AnnotateTarget"),
+        (lambda: tvm.relay.transform.NoSuchPass, "there are: AlterOpLayout"),
         (lambda: tvm.relay.frontend.from_keras("model"), "ONNX"),
     ]:
         with pytest.raises((AttributeError, NotImplementedError), match=reason):

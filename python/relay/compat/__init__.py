@@ -15,6 +15,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+import types
 
 from .outside import OutsideModule, explain, is_outside
 
@@ -38,9 +39,24 @@ def _ours(name: str) -> str | None:
             importlib.import_module(parent)
         except ModuleNotFoundError:
             continue
-        if candidate in sys.modules or importlib.util.find_spec(candidate) is not None:
+        if candidate in sys.modules or _has_file(candidate):
             return candidate
     return None
+
+
+def _has_file(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # what it is in is one file
+        return False
+
+
+def _attribute(name: str):
+    """What stands for a module that is an attribute of one of ours: tvm.ir.transform. None: there is none."""
+    parent, _, last = name.rpartition(".")
+    ours = _ours(parent) if parent else None
+    value = vars(importlib.import_module(ours)).get(last) if ours else None
+    return value if isinstance(value, types.ModuleType | types.SimpleNamespace) else None
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -49,16 +65,21 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname, path=None, target=None):
         if fullname.partition(".")[0] not in ("tvm", "topi"):
             return None
-        if _ours(fullname) is None and not is_outside(_full(fullname)):
+        if _ours(fullname) is None and _attribute(fullname) is None and not is_outside(_full(fullname)):
             raise ModuleNotFoundError(explain(fullname), name=fullname)
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
-        return OutsideModule(_full(spec.name)) if _ours(spec.name) is None else None
+        known = _ours(spec.name) is not None or _attribute(spec.name) is not None
+        return None if known else OutsideModule(_full(spec.name))
 
     def exec_module(self, module):
         if not isinstance(module, OutsideModule):
-            sys.modules[module.__name__] = importlib.import_module(_ours(module.__name__))
+            ours = _ours(module.__name__)
+            found = importlib.import_module(ours) if ours else _attribute(module.__name__)
+            if not hasattr(found, "__path__"):
+                found.__path__ = []  # tvm's may be a package: what is imported from it comes here again
+            sys.modules[module.__name__] = found
 
 
 def install() -> None:

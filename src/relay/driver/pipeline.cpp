@@ -5,6 +5,12 @@
 
 namespace relay::driver {
 
+// What the model says is computed as it says: norms have kernels of their own, and results round where they did.
+static std::map<std::string, ir::AttrValue> usual_options(std::map<std::string, ir::AttrValue> more = {}) {
+  more.insert({{"simplify_inference.norms", int64_t{0}}, {"simplify_expr.rounding", int64_t{0}}});
+  return more;
+}
+
 static Pipeline o0() {
   return {{
               "remove_unused_functions",
@@ -15,7 +21,7 @@ static Pipeline o0() {
               "size_results",          // sizes that depend on values are computed first
               "fuse_ops",              // each operator alone
           },
-          {{"fuse_ops.max_group", int64_t{1}}}};
+          usual_options({{"fuse_ops.max_group", int64_t{1}}})};
 }
 
 static Pipeline o1() {
@@ -31,7 +37,7 @@ static Pipeline o1() {
               "size_results",         // sizes that depend on values are computed first
               "fuse_ops",             // chains of operators become one kernel each
           },
-          {}};
+          usual_options()};
 }
 
 static Pipeline o2() {
@@ -54,7 +60,7 @@ static Pipeline o2() {
               "size_results",          // sizes that depend on values are computed first
               "fuse_ops",              // chains of operators become one kernel each
           },
-          {}};
+          usual_options()};
 }
 
 static Pipeline o3() {

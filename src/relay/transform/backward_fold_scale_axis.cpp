@@ -93,7 +93,7 @@ class BackwardFolder {
 }  // namespace
 
 Result<Module> backward_fold_scale_axis(const Module& module, PassContext& context) {
-  const bool any_weights = context.bool_option("backward_fold_scale_axis.any_weights", false);
+  const bool any_weights = context.flag("backward_fold_scale_axis.any_weights");
   return for_each_function(module, [&](const FunctionRef& f) {
     BackwardFolder folder(f, any_weights);
     Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return folder(before, now); });

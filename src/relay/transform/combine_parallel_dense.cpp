@@ -14,8 +14,7 @@ Result<ir::Module> combine_parallel_dense(const ir::Module& module, PassContext&
     const ir::TensorType* data = ir::as<ir::TensorType>(call.args[0]->type);
     return {0, static_cast<int64_t>(data->shape.size()) - 1};
   };
-  return combine_parallel(module, {"nn.dense", "units", axes},
-                          context.int_option("combine_parallel_dense.min_branches", 3));
+  return combine_parallel(module, {"nn.dense", "units", axes}, context.count("combine_parallel_dense.min_branches"));
 }
 
 }  // namespace relay::transform

@@ -82,7 +82,7 @@ Result<Module> common_subexpr(const Module& module, PassContext& context) {
       Expr& place = result[static_cast<size_t>(i)];
       place = now;
       uint64_t key = key_of(now);
-      if (key == 0 || (context.skip && now->kind == ExprKind::Call && context.skip(now))) continue;
+      if (key == 0 || (context.hooks.skip && now->kind == ExprKind::Call && context.hooks.skip(now))) continue;
       int steps = 0;
       for (int scope = flow.scopes[static_cast<size_t>(i)]; scope >= 0 && steps < max_scopes && place == now;
            scope = flow.scope_parents[static_cast<size_t>(scope)], ++steps) {

@@ -22,31 +22,6 @@ Diagnostic bad_layouts(std::string message, std::string help) {
   return {DiagnosticKind::bad_option, "convert_layout.layouts: " + std::move(message), {}, {}, {}, std::move(help)};
 }
 
-// Whether both are orders of the same letters.
-bool same_letters(std::string a, std::string b) {
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  return a == b;
-}
-
-std::string default_of(const op::OpDef& def, const char* name) {
-  const int index = def.attrs_type->find(name);
-  return index < 0 ? "" : std::get<std::string>(def.attrs_type->fields[static_cast<size_t>(index)].default_value);
-}
-
-Status check(const op::OpDef& def, const Layouts& layouts) {
-  for (const auto& [name, layout] :
-       {std::pair{layout_attribute(def), layouts.data}, {"kernel_layout", layouts.kernel}}) {
-    const std::string usual = default_of(def, name);
-    if (layout.empty()) continue;
-    if (usual.empty()) return bad_layouts(format("{} has no {}", def.name, name), "give one layout for it");
-    if (!is_plain_layout(layout) || !same_letters(layout, usual))
-      return bad_layouts(format("{} of {} cannot be \"{}\"", name, def.name, layout),
-                         format("give the letters of \"{}\" in any order", usual));
-  }
-  return ok();
-}
-
 Result<std::map<std::string, Layouts>> parse(const std::string& text) {
   std::map<std::string, Layouts> out;
   for (std::string_view row : split(text, ';')) {
@@ -63,26 +38,10 @@ Result<std::map<std::string, Layouts>> parse(const std::string& text) {
       return bad_layouts(format("{} has {} layouts", def->name, words.size() - 1),
                          "give the layout of the data and, behind it, that of the weights");
     Layouts layouts = {words[1], words.size() > 2 ? words[2] : ""};
-    RELAY_RETURN_IF_ERROR(check(*def, layouts));
+    RELAY_RETURN_IF_ERROR(check_layouts(*def, layouts));
     out[def->name] = layouts;
   }
   return out;
-}
-
-// The layout of weights that goes with one of the data: channels in front with channels in front.
-std::string usual_kernel(const Call& call, const std::string& data) {
-  const op::OpDef& def = *as<Op>(call.callee)->def;
-  const std::string usual = default_of(def, "kernel_layout");
-  if (usual.empty() || data.empty()) return "";
-  if (data == default_of(def, layout_attribute(def))) return usual;
-  const std::string own = std::get<std::string>(value_of(call, "kernel_layout"));
-  const TensorType* weights = as<TensorType>(call.args[1]->type);
-  const AttrValue groups = value_of(call, "groups");
-  const size_t inputs = own.find('I');
-  const bool transposed = usual.starts_with("IO");
-  const bool depthwise = weights && inputs < weights->shape.size() && scalar::is_int(weights->shape[inputs], 1) &&
-                         std::holds_alternative<int64_t>(groups) && std::get<int64_t>(groups) > 1;
-  return usual.substr(2) + (transposed || depthwise ? "OI" : "IO");
 }
 
 Result<std::set<int64_t>> skipped(const std::string& text) {
@@ -105,8 +64,8 @@ Result<std::set<int64_t>> skipped(const std::string& text) {
 }  // namespace
 
 Result<Module> convert_layout(const Module& module, PassContext& context) {
-  RELAY_ASSIGN(auto wanted, parse(context.text_option("convert_layout.layouts")));
-  RELAY_ASSIGN(std::set<int64_t> skip, skipped(context.text_option("convert_layout.skip")));
+  RELAY_ASSIGN(auto wanted, parse(context.text("convert_layout.layouts")));
+  RELAY_ASSIGN(std::set<int64_t> skip, skipped(context.text("convert_layout.skip")));
   return for_each_function(module, [&](const FunctionRef& f) {
     int64_t count = 0;
     LayoutConverter convert([&](const Call& call) -> std::optional<Layouts> {

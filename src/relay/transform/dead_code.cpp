@@ -79,8 +79,8 @@ static FunctionRef inlined_once(const FunctionRef& f, Effects& effects) {
 
 Result<Module> dead_code(const Module& module, PassContext& context) {
   Effects effects(module);
-  bool inline_once = context.bool_option("dead_code.inline_once", false);
-  bool ignore_impurity = context.bool_option("dead_code.ignore_impurity", false);
+  bool inline_once = context.flag("dead_code.inline_once");
+  bool ignore_impurity = context.flag("dead_code.ignore_impurity");
   return for_each_function(module, [&](const FunctionRef& f) {
     effects.look_at(f);
     FunctionRef live = without_dead_code(f, effects, ignore_impurity);

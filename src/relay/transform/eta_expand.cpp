@@ -27,8 +27,8 @@ static Expr expanded(const Expr& callee) {
 }
 
 Result<Module> eta_expand(const Module& module, PassContext& context) {
-  bool globals = context.bool_option("eta_expand.global_var", true);
-  bool constructors = context.bool_option("eta_expand.constructor", true);
+  bool globals = context.flag("eta_expand.global_var");
+  bool constructors = context.flag("eta_expand.constructor");
   return for_each_function(module, [&](const FunctionRef& f) {
     Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
       Exprs children;

@@ -231,8 +231,7 @@ static FunctionRef folded(const FunctionRef& f, const Folder& folder) {
 }
 
 Result<Module> fold_constant(const Module& module, PassContext& context) {
-  Folder folder(context.int_option("fold_constant.max_elements", 64 << 10),
-                context.bool_option("fold_constant.qnn", true));
+  Folder folder(context.count("fold_constant.max_elements"), context.flag("fold_constant.qnn"));
   return for_each_function(module, [&](const FunctionRef& f) { return folded(f, folder); });
 }
 

@@ -131,7 +131,7 @@ class ForwardFolder {
 }  // namespace
 
 Result<Module> forward_fold_scale_axis(const Module& module, PassContext& context) {
-  const bool any_weights = context.bool_option("forward_fold_scale_axis.any_weights", false);
+  const bool any_weights = context.flag("forward_fold_scale_axis.any_weights");
   return for_each_function(module, [&](const FunctionRef& f) {
     ForwardFolder folder(f, any_weights);
     Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return folder(before, now); });

@@ -406,8 +406,8 @@ class Fuser {
 
 Result<Module> fuse_ops(const Module& module, PassContext& context) {
   RELAY_ASSIGN(Module typed, typing::infer(module));
-  int max_group = static_cast<int>(std::clamp<int64_t>(context.int_option("fuse_ops.max_group", 256), 1, 1 << 20));
-  bool reduce_epilogue = context.bool_option("fuse_ops.reduce_epilogue", false);
+  int max_group = static_cast<int>(std::clamp<int64_t>(context.count("fuse_ops.max_group"), 1, 1 << 20));
+  bool reduce_epilogue = context.flag("fuse_ops.reduce_epilogue");
   return for_each_function(
       typed, [&](const FunctionRef& f) { return is_closed(f) ? f : Fuser(f, max_group, reduce_epilogue).run(); });
 }

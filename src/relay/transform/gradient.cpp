@@ -146,12 +146,12 @@ Result<Module> gradient(const Module& module, PassContext& context) {
   if (!is_data(result) || !has_floats(result))
     return refused(main->span, format("the result is a {}, which has no gradient", str(result)),
                    "give a tensor of floats, or a tuple with one");
-  const VarRef seed = context.bool_option("gradient.seed", false) ? var("seed", result) : nullptr;
+  const VarRef seed = context.flag("gradient.seed") ? var("seed", result) : nullptr;
   if (seed) seed->type = result;
   const Scope scope = scope_of(main->body);
   const bool is_line =
       std::all_of(scope.bindings.begin(), scope.bindings.end(), [](const Binding& b) { return is_dataflow(b.value); });
-  if (!is_line && context.bool_option("gradient.straight", false))
+  if (!is_line && context.flag("gradient.straight"))
     return refused(main->span, "the program has control flow, closures or references",
                    "without gradient.straight=1 those are differentiated too");
   Module made = work;

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "relay/ir/rewrite.h"
-#include "relay/op/conditions.h"
 #include "relay/op/registry.h"
+#include "relay/transform/typed.h"
 
 namespace relay::transform {
 
@@ -31,6 +31,55 @@ const char* layout_attribute(const op::OpDef& def) {
   for (const char* name : {"data_layout", "layout"})
     if (def.attrs_type && def.attrs_type->find(name) >= 0) return name;
   return nullptr;
+}
+
+namespace {
+
+Diagnostic bad_layout(std::string message, std::string help) {
+  return {DiagnosticKind::bad_option, "layouts: " + std::move(message), {}, {}, {}, std::move(help)};
+}
+
+// Whether both are orders of the same letters.
+bool same_letters(std::string a, std::string b) {
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b;
+}
+
+std::string default_of(const op::OpDef& def, const char* name) {
+  const int index = def.attrs_type->find(name);
+  return index < 0 ? "" : std::get<std::string>(def.attrs_type->fields[static_cast<size_t>(index)].default_value);
+}
+
+}  // namespace
+
+Status check_layouts(const op::OpDef& def, const Layouts& layouts) {
+  for (const auto& [name, layout] :
+       {std::pair{layout_attribute(def), layouts.data}, {"kernel_layout", layouts.kernel}}) {
+    const std::string usual = default_of(def, name);
+    if (layout.empty()) continue;
+    if (usual.empty()) return bad_layout(format("{} has no {}", def.name, name), "give one layout for it");
+    if (!is_plain_layout(layout) || !same_letters(layout, usual))
+      return bad_layout(format("{} of {} cannot be \"{}\"", name, def.name, layout),
+                        format("give the letters of \"{}\" in any order", usual));
+  }
+  return ok();
+}
+
+// The layout of weights that goes with one of the data: channels in front with channels in front.
+std::string usual_kernel(const Call& call, const std::string& data) {
+  const op::OpDef& def = *as<Op>(call.callee)->def;
+  const std::string usual = default_of(def, "kernel_layout");
+  if (usual.empty() || data.empty()) return "";
+  if (data == default_of(def, layout_attribute(def))) return usual;
+  const std::string own = std::get<std::string>(value_of(call, "kernel_layout"));
+  const TensorType* weights = as<TensorType>(call.args[1]->type);
+  const AttrValue groups = value_of(call, "groups");
+  const size_t inputs = own.find('I');
+  const bool transposed = usual.starts_with("IO");
+  const bool depthwise = weights && inputs < weights->shape.size() && scalar::is_int(weights->shape[inputs], 1) &&
+                         std::holds_alternative<int64_t>(groups) && std::get<int64_t>(groups) > 1;
+  return usual.substr(2) + (transposed || depthwise ? "OI" : "IO");
 }
 
 namespace {
@@ -70,30 +119,6 @@ Type permuted_type(const Type& type, const std::string& from, const std::string&
   Dims shape;
   for (char c : to) shape.push_back(t->shape[from.find(c)]);
   return tensor_type(std::move(shape), t->dtype);
-}
-
-// The call with its type; null: the operator does not take it.
-Expr typed_call(const Expr& callee, Exprs args, Attrs attrs, const Span& span) {
-  Types types;
-  for (const Expr& arg : args) types.push_back(arg->type);
-  op::Assumptions assumed;  // what the call needs is known where it came from
-  Result<Type> type = as<Op>(callee)->def->infer(attrs, types);
-  if (!type) return nullptr;
-  Expr made = call(callee, std::move(args), std::move(attrs), span);
-  made->type = *type;
-  return made;
-}
-Expr typed_call(const char* name, Exprs args, const op::AttrValues& attrs, const Span& span) {
-  const op::OpDef* def = op::find(name);
-  Expr made = typed_call(op::node(*def), std::move(args), *op::attributes(*def, attrs), span);
-  RELAY_CHECK(made, "{} does not take what a change of layouts gives it", name);
-  return made;
-}
-
-Expr typed_get(const Expr& tuple, int64_t index, const Span& span) {
-  Expr item = get(tuple, index, span);
-  item->type = as<TupleType>(tuple->type)->fields[static_cast<size_t>(index)];
-  return item;
 }
 
 // Operators along the axis that an attribute names, whose results have the axes of their data.
@@ -199,7 +224,7 @@ Expr LayoutConverter::converted(const Call& before, const Call& now, const Layou
     changes.push_back({"kernel_layout", kernel_to});
   }
   if (!own_result.empty()) changes.push_back({"out_layout", to});
-  Expr made = typed_call(now.callee, std::move(args), with_attributes(now, changes), now.span);
+  Expr made = try_call(now.callee, std::move(args), with_attributes(now, changes), now.span);
   if (!made || !equal(made->type, permuted_type(before.type, result, to))) return nullptr;
   return result == to ? made : carried(Expr(&before), made, result, to);
 }
@@ -240,7 +265,7 @@ Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Carri
   args[0] = data.value;
   Changes changes = {{name, to}};
   if (!result.empty()) changes.push_back({"out_layout", to});
-  Expr made = typed_call(now.callee, std::move(args), with_attributes(now, changes), now.span);
+  Expr made = try_call(now.callee, std::move(args), with_attributes(now, changes), now.span);
   if (!made || !equal(made->type, permuted_type(before.type, own, to))) return nullptr;
   return carried(Expr(&before), made, own, to);
 }
@@ -267,7 +292,7 @@ Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Ca
       args.push_back(transformed(wide, data.from, data.to));
     }
   }
-  Expr made = typed_call(now.callee, std::move(args), now.attrs, now.span);
+  Expr made = try_call(now.callee, std::move(args), now.attrs, now.span);
   if (!made || !equal(made->type, permuted_type(before.type, data.from, data.to))) return nullptr;
   return carried(Expr(&before), made, data.from, data.to);
 }
@@ -295,7 +320,7 @@ Expr LayoutConverter::as_along_axes(const Call& before, const Call& now, const C
   }
   Exprs args = now.args;
   args[0] = data.value;
-  Expr made = typed_call(now.callee, std::move(args), with_attributes(now, {{row->second, value}}), now.span);
+  Expr made = try_call(now.callee, std::move(args), with_attributes(now, {{row->second, value}}), now.span);
   if (!made || !equal(made->type, permuted_type(before.type, data.from, data.to))) return nullptr;
   return carried(Expr(&before), made, data.from, data.to);
 }
@@ -309,7 +334,7 @@ Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Ca
   const bool excludes = std::get<bool>(value_of(before, "exclude"));
   Changes changes;
   if (!axes.empty()) changes.push_back({"axis", axes});
-  Expr made = typed_call(now.callee, {data.value}, with_attributes(now, changes), now.span);
+  Expr made = try_call(now.callee, {data.value}, with_attributes(now, changes), now.span);
   if (!made) return nullptr;
   std::string from, to;  // of what is left
   for (const auto& [layout, left] : {std::pair{&data.from, &from}, {&data.to, &to}})
@@ -354,7 +379,7 @@ Expr LayoutConverter::as_concatenation(const Call& before, const Call& now) {
   args[0] = tuple(std::move(brought_parts), now.args[0]->span);
   args[0]->type = tuple_type(std::move(types));
   const int64_t axis = moved(std::get<int64_t>(value_of(before, "axis")), data.from, data.to);
-  Expr made = typed_call(now.callee, std::move(args), with_attributes(now, {{"axis", axis}}), now.span);
+  Expr made = try_call(now.callee, std::move(args), with_attributes(now, {{"axis", axis}}), now.span);
   if (!made || !equal(made->type, permuted_type(before.type, data.from, data.to))) return nullptr;
   return carried(Expr(&before), made, data.from, data.to);
 }

@@ -30,6 +30,11 @@ ir::AttrValue value_of(const ir::Call& call, std::string_view name);
 // "data_layout" or "layout", whichever the operator has; null: neither.
 const char* layout_attribute(const op::OpDef& def);
 
+// Whether the operator takes them: orders of the letters that its own have.
+Status check_layouts(const op::OpDef& def, const Layouts& layouts);
+// The layout of weights that goes with one of the data: channels in front with channels in front.
+std::string usual_kernel(const ir::Call& call, const std::string& data);
+
 class LayoutConverter {
  public:
   // Says of a call of an operator with layouts, typed, what they shall be; nothing: they follow the data.

@@ -458,7 +458,7 @@ class PartialEvaluator {
 
 Result<Module> partial_evaluate(const Module& module, PassContext& context) {
   if (!module.functions.count("main")) return module;
-  PartialEvaluator evaluator(module, context.int_option("partial_evaluate.fuel", 10000));
+  PartialEvaluator evaluator(module, context.count("partial_evaluate.fuel"));
   const FunctionRef main = evaluator.run(module.functions.at("main"));
   for (const auto& [name, count] : evaluator.left)
     context.warnings.report({DiagnosticKind::limit_exceeded,

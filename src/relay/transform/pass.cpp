@@ -1,6 +1,7 @@
 #include "relay/transform/pass.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "relay/ir/rewrite.h"
@@ -22,57 +23,98 @@ const std::vector<PassInfo>& all_passes() {
   return table;
 }
 
-// What `options` may name.
-static const std::vector<std::string>& option_names() {
-  static const std::vector<std::string> names = {"backward_fold_scale_axis.any_weights",
-                                                 "combine_parallel_batch_matmul.min_branches",
-                                                 "combine_parallel_conv2d.min_branches",
-                                                 "combine_parallel_dense.min_branches",
-                                                 "dead_code.ignore_impurity",
-                                                 "dead_code.inline_once",
-                                                 "eta_expand.constructor",
-                                                 "eta_expand.global_var",
-                                                 "fold_constant.max_elements",
-                                                 "fold_constant.qnn",
-                                                 "forward_fold_scale_axis.any_weights",
-                                                 "fuse_ops.max_group",
-                                                 "fuse_ops.reduce_epilogue",
-                                                 "gradient.seed",
-                                                 "gradient.straight",
-                                                 "limit_width.max_width",
-                                                 "partial_evaluate.fuel"};
-  return names;
+static ir::AttrValue attr_value(int number) { return int64_t{number}; }
+static ir::AttrValue attr_value(const char* text) { return std::string(text); }
+
+const std::vector<OptionInfo>& all_options() {
+  static const std::vector<OptionInfo> table = {
+#define RELAY_OPTION(pass, name, type, otherwise, doc) {#pass "." #name, OptionInfo::type, attr_value(otherwise), doc},
+#include "relay/transform/options.def"
+#undef RELAY_OPTION
+  };
+  return table;
 }
 
-// Those of `options` that are text.
-static const std::vector<std::string>& text_option_names() {
-  static const std::vector<std::string> names = {"convert_layout.layouts", "convert_layout.skip"};
-  return names;
+static const OptionInfo* find_option(std::string_view name) {
+  for (const OptionInfo& option : all_options())
+    if (option.name == name) return &option;
+  return nullptr;
 }
 
-static bool is_text_option(const std::string& name) {
-  return std::find(text_option_names().begin(), text_option_names().end(), name) != text_option_names().end();
+static const ir::AttrValue& value_of(const PassContext& context, std::string_view name) {
+  const OptionInfo* option = find_option(name);
+  RELAY_CHECK(option, "options.def has no {}", name);
+  std::map<std::string, ir::AttrValue>::const_iterator given = context.options.find(option->name);
+  return given == context.options.end() ? option->otherwise : given->second;
 }
 
-int64_t PassContext::int_option(const std::string& name, int64_t otherwise) const {
-  std::map<std::string, ir::AttrValue>::const_iterator found = options.find(name);
-  if (found == options.end() || !ir::AttrConvert<int64_t>::from(found->second, &otherwise)) return otherwise;
-  return otherwise;
-}
-bool PassContext::bool_option(const std::string& name, bool otherwise) const {
-  return int_option(name, otherwise) != 0;
+int64_t PassContext::count(std::string_view name) const {
+  int64_t number = 0;
+  const bool is_number = ir::AttrConvert<int64_t>::from(value_of(*this, name), &number);
+  RELAY_CHECK(is_number, "{} is not a number", name);
+  return number;
 }
 
-std::string PassContext::text_option(const std::string& name) const {
-  std::map<std::string, ir::AttrValue>::const_iterator found = options.find(name);
-  const std::string* text = found == options.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return text ? *text : "";
+std::string PassContext::text(std::string_view name) const {
+  const std::string* text = std::get_if<std::string>(&value_of(*this, name));
+  RELAY_CHECK(text, "{} is not a text", name);
+  return *text;
 }
 
 // "did you mean ..." or the list.
 static std::string suggestion(const std::string& name, const std::vector<std::string>& names, const char* what) {
   if (std::optional<std::string> near = nearest(name, names)) return format("did you mean '{}'?", *near);
   return format("the {} are: {}", what, join(names, ", "));
+}
+
+static Diagnostic bad_option(std::string message, std::string help) {
+  return {DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
+}
+
+static Diagnostic no_option(std::string_view name) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : all_options()) names.push_back(option.name);
+  return bad_option(format("no pass has an option '{}'", name),
+                    suggestion(std::string(name), names, "options of passes"));
+}
+
+static Status check_option(const std::string& name, const ir::AttrValue& value) {
+  const OptionInfo* option = find_option(name);
+  if (!option) return no_option(name);
+  int64_t number = -1;
+  switch (option->type) {
+    case OptionInfo::Text:
+      if (std::holds_alternative<std::string>(value)) return ok();
+      return bad_option(format("option '{}' must be text, not {}", name, ir::str(value)), option->doc);
+    case OptionInfo::Count:
+      if (ir::AttrConvert<int64_t>::from(value, &number) && number >= 0) return ok();
+      return bad_option(format("option '{}' must be a count, not {}", name, ir::str(value)),
+                        "give a whole number that is not below 0");
+    case OptionInfo::Flag:
+      if (ir::AttrConvert<int64_t>::from(value, &number) && (number == 0 || number == 1)) return ok();
+      return bad_option(format("option '{}' is on or off, not {}", name, ir::str(value)), "give 0 or 1");
+  }
+  return ok();
+}
+
+Result<std::pair<std::string, ir::AttrValue>> parse_option(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos)
+    return bad_option(format("'{}' gives no value to an option", text),
+                      "write pass.option=value, such as fuse_ops.max_group=8");
+  const std::string name(trim(text.substr(0, equals)));
+  const std::string_view word = trim(text.substr(equals + 1));
+  const OptionInfo* option = find_option(name);
+  if (!option) return no_option(name);
+  ir::AttrValue value = std::string(word);
+  int64_t number = 0;
+  if (option->type == OptionInfo::Flag && (word == "true" || word == "false"))
+    value = int64_t{word == "true"};
+  else if (option->type != OptionInfo::Text && !word.empty() &&
+           std::from_chars(word.data(), word.data() + word.size(), number).ptr == word.data() + word.size())
+    value = number;
+  RELAY_RETURN_IF_ERROR(check_option(name, value));
+  return std::pair(name, value);
 }
 
 static Status check_names(const std::vector<std::string>& passes, const PassContext& context) {
@@ -87,33 +129,9 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
                         {},
                         {},
                         suggestion(name, known, "passes")});
-  std::vector<std::string> names = option_names();
-  names.insert(names.end(), text_option_names().begin(), text_option_names().end());
-  for (const auto& [name, value] : context.options) {
-    int64_t ignored;
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      errors.push_back({DiagnosticKind::bad_option,
-                        format("no pass has an option '{}'", name),
-                        {},
-                        {},
-                        {},
-                        suggestion(name, names, "options of passes")});
-    else if (is_text_option(name)) {
-      if (!std::holds_alternative<std::string>(value))
-        errors.push_back({DiagnosticKind::bad_option,
-                          format("option '{}' must be text, not {}", name, ir::str(value)),
-                          {},
-                          {},
-                          {},
-                          "give a string; the pass's file says of what form"});
-    } else if (!ir::AttrConvert<int64_t>::from(value, &ignored) || ignored < 0)
-      errors.push_back({DiagnosticKind::bad_option,
-                        format("option '{}' must be a count, not {}", name, ir::str(value)),
-                        {},
-                        {},
-                        {},
-                        "give a whole number that is not below 0"});
-  }
+  for (const auto& [name, value] : context.options)
+    if (Status status = check_option(name, value); !status)
+      errors.insert(errors.end(), status.errors().begin(), status.errors().end());
   if (!errors.empty()) return errors;
   return ok();
 }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,13 +49,32 @@ struct PassTrace {
   const Applied& applied;
 };
 
+// In which precision to_mixed_precision computes a call of an operator.
+struct Precision {
+  enum Category : uint8_t {
+    Always,  // in the short type, whatever that costs
+    Follow,  // in the short type where a float among the arguments has it and the others are constants
+    Never,
+  };
+  Category category;
+  DType accumulation, output;  // Always: of the operator's out_dtype, if it has one, and of the result
+};
+
+// What the user of a pass decides, call by call. Null: the pass decides alone.
+struct Hooks {
+  std::function<bool(const ir::Expr&)> skip;                              // common_subexpr: leaves the call alone
+  std::function<std::optional<Precision>(const ir::Call&)> precision;     // to_mixed_precision; none: by its table
+  std::function<ir::Expr(const ir::Call&)> legalize;                      // legalize: of what a call becomes, or null
+  std::function<std::vector<std::string>(const ir::Call&)> alter_layout;  // alter_op_layout: of data and weights
+};
+
 struct PassContext {
   DiagnosticSink warnings;
-  // "fuse_ops.max_group": 256; "convert_layout.layouts": "nn.conv2d NHWC". A name that no pass knows is a diagnostic
-  // (bad_option).
+  // "fuse_ops.max_group": 256; "convert_layout.layouts": "nn.conv2d NHWC". A name that options.def does not have is a
+  // diagnostic (bad_option).
   std::map<std::string, ir::AttrValue> options;
   Partitioning partitioning;
-  std::function<bool(const ir::Expr&)> skip{};  // of common_subexpr: calls that it leaves alone; null: none
+  Hooks hooks;
 #ifdef NDEBUG
   bool verify = false;
 #else
@@ -63,10 +83,22 @@ struct PassContext {
   std::function<void(const PassTrace&)> trace;
   Applied applied;  // by the pass that runs; run_passes() clears it before each
 
-  int64_t int_option(const std::string& name, int64_t otherwise) const;
-  bool bool_option(const std::string& name, bool otherwise) const;
-  std::string text_option(const std::string& name) const;  // empty: it is not given
+  // What is given, or the default of options.def, which must have the option.
+  int64_t count(std::string_view name) const;
+  bool flag(std::string_view name) const { return count(name) != 0; }
+  std::string text(std::string_view name) const;
 };
+
+struct OptionInfo {
+  enum Type : uint8_t { Count, Flag, Text };
+  const char* name;  // "fuse_ops.max_group"
+  Type type;
+  ir::AttrValue otherwise;
+  const char* doc;
+};
+const std::vector<OptionInfo>& all_options();  // sorted by name
+// "fuse_ops.max_group=8", "dead_code.inline_once=true": the value in the option's type, for PassContext::options.
+Result<std::pair<std::string, ir::AttrValue>> parse_option(std::string_view text);
 
 struct PassInfo {
   const char* name;  // "fuse_ops"

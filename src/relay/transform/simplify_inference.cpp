@@ -5,7 +5,11 @@
 //     with %s and the rest stretched along the axis
 //   nn.dropout(%x).0    becomes   %x
 //
-// The factors depend on parameters only; with constant parameters fold_constant evaluates them.
+// The factors depend on parameters only; with constant parameters fold_constant evaluates them. With
+// simplify_inference.norms=1 the norms that are the same in training (instance_norm, layer_norm, group_norm,
+// l2_normalize) become what they compute too.
+#include <algorithm>
+
 #include "relay/ir/rewrite.h"
 #include "relay/transform/definition.h"
 #include "relay/transform/pass.h"
@@ -14,18 +18,25 @@ namespace relay::transform {
 
 using namespace ir;
 
-Result<Module> simplify_inference(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
-      const TupleGetItem* item = as<TupleGetItem>(now);
-      const Call* call = item ? as<Call>(item->tuple) : nullptr;
-      const Op* op = call ? as<Op>(call->callee) : nullptr;
-      if (!op || (op->name != "nn.batch_norm" && op->name != "nn.dropout")) return now;
-      const Expr all = definition_of(*as<Call>(as<TupleGetItem>(before)->tuple), *call);
-      return as<Tuple>(all)->elements[static_cast<size_t>(item->index)];
-    });
-    return FunctionRef(as<Function>(result));
-  });
+static bool is_norm(const Op& op) {
+  constexpr const char* names[] = {"nn.group_norm", "nn.instance_norm", "nn.l2_normalize", "nn.layer_norm"};
+  return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return op.name == name; });
+}
+
+Result<Module> simplify_inference(const Module& module, PassContext& context) {
+  const bool norms = context.flag("simplify_inference.norms");
+  auto simpler = [&](const Expr& before, const Expr& now) -> Expr {
+    const TupleGetItem* item = as<TupleGetItem>(now);
+    const Call* call = as<Call>(item ? item->tuple : now);
+    const Op* op = call ? as<Op>(call->callee) : nullptr;
+    if (!op) return now;
+    if (!item) return norms && is_norm(*op) ? definition_of(*as<Call>(before), *call) : now;
+    if (op->name != "nn.batch_norm" && op->name != "nn.dropout") return now;
+    const Expr all = definition_of(*as<Call>(as<TupleGetItem>(before)->tuple), *call);
+    return as<Tuple>(all)->elements[static_cast<size_t>(item->index)];
+  };
+  return for_each_function(module,
+                           [&](const FunctionRef& f) { return FunctionRef(as<Function>(rewrite(f, simpler))); });
 }
 
 }  // namespace relay::transform

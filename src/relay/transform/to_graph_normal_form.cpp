@@ -5,9 +5,10 @@
 // A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is
 // what recursion refers to), when a function inside of its scope uses it: that one would compute it again at every
 // call; and when its annotation may be what says the value's type (`let %none: List[int32] = Nil`).
+#include "relay/transform/to_graph_normal_form.h"
+
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
-#include "relay/transform/effects.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -32,36 +33,39 @@ static bool annotation_decides(const Let* let) {
   return false;
 }
 
+FunctionRef inline_lets(const FunctionRef& f, const Effects& effects, const NodeSet& kept) {
+  NodeMap<std::vector<const ExprNode*>> vars_of;  // a value -> the variables that it replaces
+  NodeSet replaced;
+  visit(f, [&](const Expr& e) {
+    const Let* let = as<Let>(e);
+    if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
+    if (kept.contains(let->var.get()) && !is_operand(let->value)) return;
+    if (annotation_decides(let)) return;
+    vars_of[let->value.get()].push_back(let->var.get());
+    replaced.insert(let->var.get());
+  });
+  NodeMap<Expr> values;
+  Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+    Expr r = now;
+    if (before->kind == ExprKind::Var && replaced.contains(before.get())) {
+      const Expr* value = values.find(before.get());
+      RELAY_CHECK(value, "%{} is used before its let", as<Var>(before)->name);
+      r = *value;
+    } else if (const Let* let = as<Let>(before); let && replaced.contains(let->var.get())) {
+      r = as<Let>(now)->body;
+    }
+    if (const std::vector<const ExprNode*>* vars = vars_of.find(before.get()))
+      for (const ExprNode* v : *vars) values[v] = r;
+    return r;
+  });
+  return FunctionRef(as<Function>(result));
+}
+
 Result<Module> to_graph_normal_form(const Module& module, PassContext&) {
   Effects effects(module);
   return for_each_function(module, [&](const FunctionRef& f) {
     effects.look_at(f);
-    NodeSet captured = captured_variables(f);
-    NodeMap<std::vector<const ExprNode*>> vars_of;  // a value -> the variables that it replaces
-    NodeSet replaced;
-    visit(f, [&](const Expr& e) {
-      const Let* let = as<Let>(e);
-      if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
-      if (captured.contains(let->var.get()) && !is_operand(let->value)) return;
-      if (annotation_decides(let)) return;
-      vars_of[let->value.get()].push_back(let->var.get());
-      replaced.insert(let->var.get());
-    });
-    NodeMap<Expr> values;
-    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
-      Expr r = now;
-      if (before->kind == ExprKind::Var && replaced.contains(before.get())) {
-        const Expr* value = values.find(before.get());
-        RELAY_CHECK(value, "%{} is used before its let", as<Var>(before)->name);
-        r = *value;
-      } else if (const Let* let = as<Let>(before); let && replaced.contains(let->var.get())) {
-        r = as<Let>(now)->body;
-      }
-      if (const std::vector<const ExprNode*>* vars = vars_of.find(before.get()))
-        for (const ExprNode* v : *vars) values[v] = r;
-      return r;
-    });
-    return FunctionRef(as<Function>(result));
+    return inline_lets(f, effects, captured_variables(f));
   });
 }
 

@@ -1,6 +1,7 @@
 // relay opt: the program after passes, or any stage below it, as text that people can read, change and feed back.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -19,15 +20,25 @@ namespace relay::cli {
 namespace {
 struct OptOptions : ModelOptions {
   std::string passes, emit = "relay", kernel, output, trace;
+  std::vector<std::string> pass_options;  // fuse_ops.max_group=8
   bool has_passes = false, list_passes = false, functions = false, types = false, each = false, inline_weights = false;
   bool diff = false, timings = false;
   bool shows_passes() const { return each || diff || timings || !trace.empty(); }
 };
 }  // namespace
 
+// " (256)"; of a text nothing.
+static std::string usual_value(const transform::OptionInfo& option) {
+  if (option.type == transform::OptionInfo::Text) return "";
+  return format(" ({})", ir::str(option.otherwise));
+}
+
 static Status list_passes() {
   for (const transform::PassInfo& pass : transform::all_passes())
-    std::cout << format("{:<22} {}\n", pass.name, pass.doc);
+    std::cout << format("{:<30} {}\n", pass.name, pass.doc);
+  std::cout << "\nOptions, as --pass-option NAME=VALUE:\n";
+  for (const transform::OptionInfo& option : transform::all_options())
+    std::cout << format("{:<45} {}{}\n", option.name, option.doc, usual_value(option));
   for (int level = 0; level <= driver::max_opt_level; ++level)
     std::cout << format("{}-O{}: {}\n", level ? "" : "\n", level, join(driver::pipeline(level).passes, ","));
   return ok();
@@ -56,13 +67,36 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
   return text;
 }
 
+// Each of them is of a pass that runs; fold_scale_axis has those of its two halves.
+static Status read_pass_options(const OptOptions& options, const std::vector<std::string>& passes,
+                                transform::PassContext* context) {
+  for (const std::string& text : options.pass_options) {
+    RELAY_ASSIGN(auto option, transform::parse_option(text));
+    const std::string pass = option.first.substr(0, option.first.find('.'));
+    if (std::none_of(passes.begin(), passes.end(), [&](const std::string& one) { return pass.ends_with(one); }))
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("{} has no effect: {} is not among the passes", option.first, pass),
+                        {},
+                        {},
+                        {},
+                        format("name the pass: --passes {}", pass)};
+    context->options[option.first] = option.second;
+  }
+  return ok();
+}
+
 static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module,
                                       const driver::CompileOptions& how, driver::CompileReport& report) {
-  if (!options.has_passes) return driver::optimise(module, how, &report);
-  std::vector<std::string> names;
-  if (!trim(options.passes).empty())  // else none
-    for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
+  if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, how, &report);
   transform::PassContext context;
+  std::vector<std::string> names;
+  if (!options.has_passes) {
+    driver::Pipeline usual = driver::pipeline(how.opt_level);
+    names = usual.passes, context.options = usual.options;
+  } else if (!trim(options.passes).empty()) {  // else none
+    for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
+  }
+  RELAY_RETURN_IF_ERROR(read_pass_options(options, names, &context));
   context.verify = true;
   context.trace = [&](const transform::PassTrace& trace) {
     report.passes.push_back({trace.pass.name, trace.seconds * 1e3});
@@ -207,6 +241,7 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       app, "opt", "Run passes, and print the program or any stage below it",
       "  relay opt model.onnx                                    the program that is lowered\n"
       "  relay opt model.relay --passes infer_type,fold_constant\n"
+      "  relay opt model.relay --pass-option fuse_ops.max_group=8\n"
       "  relay opt model.onnx --timings                          a line for each pass: time, nodes, what it changed\n"
       "  relay opt model.onnx --diff --trace steps/              what each pass changed, line by line, and as files\n"
       "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
@@ -224,6 +259,10 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   CLI::Option* passes =
       verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")
           ->type_name("A,B,C");
+  verb->add_option("--pass-option", options->pass_options,
+                   "An option of one of the passes, fuse_ops.max_group=8; may be given again. --list-passes lists them")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   verb->add_option("--emit", options->emit,
                    "relay, te, schedule, loop, c, llvm or asm; program: segments, and functions as code over values; "
                    "nodes: which kernels compute each node of the model, or which pass removed it")
@@ -236,7 +275,7 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   verb->add_option("-o,--output", options->output,
                    "Write to this file; large weights of --emit relay go to FILE.safetensors beside it")
       ->type_name("FILE");
-  verb->add_flag("--list-passes", options->list_passes, "List the passes and what -O runs");
+  verb->add_flag("--list-passes", options->list_passes, "List the passes, their options and what -O runs");
   verb->add_flag("--types", options->types, "Print the type of every expression");
   verb->add_flag("--each", options->each, "Print the program after every pass");
   verb->add_flag("--diff", options->diff, "Print the lines that each pass changed");

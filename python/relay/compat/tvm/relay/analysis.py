@@ -19,5 +19,6 @@ def check_kind(t, mod=None) -> TypeKind:
 
 
 graph_equal, assert_graph_equal = alpha_equal, assert_alpha_equal
+extract_intermdeiate_expr = _ours.extract_intermediate_expr  # so it was spelled
 
 __all__ = [*_ours.__all__, "assert_alpha_equal", "assert_graph_equal", "graph_equal"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 
+from relay import parse as _parse
 from relay import transform as _ours
 from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
-from relay.transform import Pass, PassInfo, infer_expr
+from relay.transform import Pass, infer_expr
+
+from ..op import rules as _rules
 
 InferTypeLocal = infer_expr
 # Parameters are no constants until they are bound: their scales are folded all the same.
@@ -19,33 +22,41 @@ FunctionPass = ModulePass = Pass
 # What does the same, or why there is none.
 _INSTEAD = {
     "SimplifyFCTranspose": "transposes of constant weights are computed when a model is compiled",
-    "SplitArgs": "LimitWidth() makes trees of wide concatenations",
+    "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit numbers expressions",
+    "CollagePartition": "the first compiler that takes a call gets it, there is no search: relay.byoc",
+    "Conv2dToSparse2": "Conv2dToSparse(blocksize, sparsity_threshold) looks at constant weights",
+    "FlexibleShapeDispatch": "sizes may be variables: relay.var('x', shape=('n', 3)); one program runs for all of them",
+    "ManifestLifetimes": "the memory of a program is planned when it is built: relay.compile(...).report",
+    "MarkCompilerFunctionsAsExtern": "functions for other compilers keep their bodies",
     "PlanDevices": "there is one device, the processor",
+    "ToCPS": "continuations are not written out: the executors have a stack of their own",
+    "Defunctionalization": "closures are values of the executors; LambdaLift() makes functions of them",
     "RewriteAnnotatedOps": "there is one device, the processor",
-    "ToMixedPrecision": "nothing in its place",
     "LazyGradientInit": "gradients begin as zeros where control flow needs a reference to them, and nowhere else",
 }
 
 
-class _Nothing(Pass):
-    def run(self, mod, ctx):
-        return mod
+def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
+    """Replaces calls by what register_legalize() or TempOpAttr says."""
+    if legalize_map_attr_name != "FTVMLegalize":
+        raise NotImplementedError("rules are those of FTVMLegalize: register_legalize(), TempOpAttr")
+    return _ours.Legalize(_rules.legalize_rules())
 
 
 def AlterOpLayout() -> Pass:
-    """Lets the target replace calls by ones in another layout. This one replaces none: layouts in memory are chosen
-    while lowering, and programs stay as they are."""
-    return _Nothing(PassInfo(3, "AlterOpLayout"))
+    """Brings calls into the layouts that register_alter_op_layout() or TempOpAttr says."""
+    return _ours.AlterOpLayout(_rules.alter_layout_rules())
 
 
-def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
-    """Lets the target replace calls that it cannot compute. This one computes all."""
-    return _Nothing(PassInfo(1, "Legalize"))
+def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> Pass:
+    """relay.transform.ToMixedPrecision with the rules of register_mixed_precision_conversion()."""
+    rules = _rules.mixed_precision_rules()
+    return _ours.ToMixedPrecision(mixed_precision_type, missing_op_mode, rules=rules)
 
 
 def AnnotateSpans() -> Pass:
-    """Gives expressions places in the program's text. Here they have those of the program that made them."""
-    return _Nothing(PassInfo(0, "AnnotateSpans"))
+    """Gives expressions their places in the program as it is printed."""
+    return _ours.module_pass(lambda mod, ctx: _parse(mod.astext()), opt_level=0, name="AnnotateSpans")
 
 
 def build_config(*args, **named):

@@ -1,0 +1,54 @@
+// legalize: a call of an operator becomes what the user gives for it.
+//
+//   nn.dense(%x, %w)    becomes, with a hook that pads,    strided_slice(nn.dense(nn.pad(%x, ..), nn.pad(%w, ..)), ..)
+//
+// The hook `legalize` is asked about each call, with arguments that are replaced and typed already, and gives an
+// expression of the same type, or none; what it gives is not asked about again. Without the hook the definitions that
+// operators have in other operators are written out (OpDef::definition): what is left has kernels of its own.
+#include "relay/ir/rewrite.h"
+#include "relay/transform/definition.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/typed.h"
+#include "relay/typing/typing.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+Result<Module> legalize(const Module& module, PassContext& context) {
+  Diagnostics errors;
+  auto of_call = [&](const Expr& before, const Expr& now) -> Expr {
+    const Call* call = as<Call>(now);
+    const Op* op = call ? as<Op>(call->callee) : nullptr;
+    if (!op) return now;
+    if (!context.hooks.legalize) {
+      Expr written = definition_of(*as<Call>(before), *call);
+      return written ? written : now;
+    }
+    now->type = before->type;
+    Expr legal = context.hooks.legalize(*call);
+    if (!legal) return now;
+    Result<Type> type = typing::infer_expr(legal, &module);
+    if (!type) {
+      errors.insert(errors.end(), type.errors().begin(), type.errors().end());
+    } else if (!equal(*type, before->type)) {
+      errors.push_back({DiagnosticKind::type_mismatch,
+                        format("{} is to become an expression of type {}, but its type is {}", op->name, str(*type),
+                               str(before->type)),
+                        now->span,
+                        {},
+                        {},
+                        "give an expression of the same type, with a cast or a reshape behind it"});
+    } else {
+      return legal;
+    }
+    return now;
+  };
+  RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) {
+                 return f->is_primitive() ? f : FunctionRef(as<Function>(rewrite(f, of_call)));
+               }));
+  if (!errors.empty()) return errors;
+  return result;
+}
+
+}  // namespace relay::transform

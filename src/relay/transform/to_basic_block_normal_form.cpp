@@ -1,0 +1,53 @@
+// to_basic_block_normal_form: a value has a name where an inner scope uses it, and nowhere else.
+//
+//   %0 = exp(%x);                          let %v0 = exp(%x);
+//   if (%c) { add(%0, %0) }      becomes   if (%c) { add(%v0, %v0) }
+//   else { tanh(exp(%0)) }                 else { tanh(exp(%v0)) }
+//
+// Branches, clauses and bodies of functions are the scopes; inside of one, values are shared nodes as they were. What
+// only inner scopes use is computed in each of them. It is to_a_normal_form with the names taken back that stay in
+// their scope.
+#include "relay/transform/dataflow.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/to_a_normal_form.h"
+#include "relay/transform/to_graph_normal_form.h"
+#include "relay/typing/typing.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+// Let-bound variables that another scope than that of their let uses.
+static NodeSet used_in_inner_scopes(const FunctionRef& f) {
+  const Dataflow flow(f);
+  NodeMap<int> bound;
+  for (int i = 0; i < flow.size(); ++i)
+    if (const Let* let = as<Let>(flow.nodes[static_cast<size_t>(i)]))
+      bound[let->var.get()] = flow.scopes[static_cast<size_t>(i)];
+  NodeSet out;
+  for (int i = 0; i < flow.size(); ++i) {
+    const Expr& e = flow.nodes[static_cast<size_t>(i)];
+    size_t child_index = 0;
+    for_each_open_child(e, [&](const Expr& child) {
+      const bool opens =
+          e->kind == ExprKind::Function || ((e->kind == ExprKind::If || e->kind == ExprKind::Match) && child_index > 0);
+      ++child_index;
+      const int* scope = child->kind == ExprKind::Var ? bound.find(child.get()) : nullptr;
+      if (scope && (opens || flow.scopes[static_cast<size_t>(i)] != *scope)) out.insert(child.get());
+    });
+  }
+  return out;
+}
+
+Result<Module> to_basic_block_normal_form(const Module& module, PassContext&) {
+  RELAY_ASSIGN(Module named, for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); }));
+  RELAY_ASSIGN(named, typing::infer(named));
+  Effects effects(named);
+  return for_each_function(named, [&](const FunctionRef& f) {
+    if (is_closed(f)) return f;
+    effects.look_at(f);
+    return inline_lets(f, effects, used_in_inner_scopes(f));
+  });
+}
+
+}  // namespace relay::transform

@@ -1,0 +1,150 @@
+// relay_fuzz_passes: random programs after each pass alone, and after passes in random orders.
+//
+//   relay_fuzz_passes --cases 20000             20,000 programs, each after one of 1,000 orders and after one pass
+// alone
+//   relay_fuzz_passes --seed 77 --cases 1 -v    one program again
+//
+// Odd seeds give programs over all kinds of nodes (random_relay.h), even ones networks of layers (random_layers.h).
+// After every pass the module is well-formed and all types are inferred anew (PassContext::verify); in the end the
+// evaluator gives what it gave before, but for rounding.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cases.h"
+#include "random_layers.h"
+#include "random_relay.h"
+#include "relay/eval/eval.h"
+#include "relay/text/text.h"
+#include "relay/transform/pass.h"
+#include "relay/typing/typing.h"
+
+using namespace relay;
+using namespace relay::fuzz;
+
+namespace {
+
+constexpr uint64_t orders = 1000;
+constexpr double tolerance = 1e-4;  // of the largest value: some passes round elsewhere
+
+// Passes that make another program of it by design: its result, its precision, or (form_segments) what only the
+// executors run. Those for other compilers have nothing to do without one.
+bool keeps_results(const std::string& name) {
+  for (const char* other : {"annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments", "gradient",
+                            "merge_compiler_regions", "merge_composite", "partition_graph", "to_mixed_precision"})
+    if (name == other) return false;
+  return true;
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const transform::PassInfo& pass : transform::all_passes())
+    if (keeps_results(pass.name)) names.push_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> order_of(uint64_t number) {
+  std::mt19937_64 random(number);
+  std::vector<std::string> names = all_names();
+  std::shuffle(names.begin(), names.end(), random);
+  names.resize(std::uniform_int_distribution<size_t>(2, 12)(random));
+  return names;
+}
+
+bool near(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  double largest = 0;
+  for (int64_t i = 0; i < a.elements(); ++i)
+    if (std::isfinite(a.at(i))) largest = std::max(largest, std::abs(a.at(i)));
+  const double allowed = a.dtype().is_float() ? tolerance * largest : 0;
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    const double x = a.at(i), y = b.at(i);
+    if (!(x == y || (x != x && y != y) || std::abs(x - y) <= allowed)) return false;
+  }
+  return true;
+}
+
+eval::Values parts_of(const eval::Value& v) {
+  if (const eval::TupleValue* t = eval::as_tuple(v)) return t->fields;
+  if (const eval::DataValue* d = eval::as_data(v)) return d->fields;
+  if (const eval::ReferenceValue* r = eval::as_reference(v)) return {r->value};
+  return {};
+}
+
+bool same(const eval::Value& a, const eval::Value& b) {
+  if (!a.node && !b.node) return near(a.tensor, b.tensor);
+  if (!a.node || !b.node || a.node->kind != b.node->kind) return false;
+  const eval::DataValue *d = eval::as_data(a), *e = eval::as_data(b);
+  const eval::Values x = parts_of(a), y = parts_of(b);
+  return (!d || d->constructor->name == e->constructor->name) &&
+         std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+}
+
+eval::Values arguments(uint64_t seed, bool layers) {
+  std::mt19937_64 random(seed);
+  Tensor x = Tensor::empty(layers ? Shape{1, 4, 6, 6} : Shape{2, 3}, DType::float32());
+  for (int64_t i = 0; i < x.elements(); ++i)
+    x.set(i, layers ? std::uniform_real_distribution<double>(-2, 2)(random)
+                    : static_cast<double>(std::uniform_int_distribution<int>(-3, 3)(random)));
+  if (layers) return {x};
+  return {x, Tensor::scalar(static_cast<double>(seed % 5), DType::int32())};
+}
+
+using Tally = std::map<std::string, int64_t>;  // programs that a pass changed
+
+// What is wrong after the passes; empty when nothing is.
+std::string check_passes(const ir::Module& module, const eval::Value& expected, const std::vector<std::string>& passes,
+                         uint64_t seed, bool layers, Tally* changed) {
+  transform::PassContext context;
+  context.verify = true;
+  context.options["partial_evaluate.fuel"] = int64_t{300};
+  context.trace = [&](const transform::PassTrace& t) { (*changed)[t.pass.name] += !ir::equal(t.before, t.after); };
+  Result<ir::Module> after = transform::run_passes(module, passes, context);
+  if (!after) return render(after.errors());
+  Result<eval::Value> value = eval::run(*after, "main", arguments(seed, layers));
+  if (!value) return render(value.errors());
+  if (same(expected, *value)) return "";
+  return format("the value is {} instead of {}, of\n{}", eval::str(*value), eval::str(expected), text::str(*after));
+}
+
+std::string check(uint64_t seed, bool verbose, Tally* changed) {
+  const bool layers = seed % 2 == 0;
+  const ir::Module module = layers ? LayerGenerator(seed).generate() : RelayGenerator(seed).generate();
+  Result<ir::Module> typed = typing::infer(*text::parse(text::str(module)));
+  if (!typed) return "the generator made a wrong program: " + render(typed.errors());
+  if (verbose) std::printf("%s\n", text::str(*typed).c_str());
+  Result<eval::Value> expected = eval::run(*typed, "main", arguments(seed, layers));
+  if (!expected) return "the generator made a program that fails: " + render(expected.errors());
+  const std::vector<std::string> names = all_names();
+  for (const std::vector<std::string>& passes :
+       {std::vector<std::string>{names[(seed / 2) % names.size()]}, order_of(seed % orders)}) {
+    std::string wrong;
+    try {
+      wrong = check_passes(*typed, *expected, passes, seed, layers, changed);
+    } catch (const std::exception& error) {
+      wrong = error.what();
+    }
+    if (!wrong.empty()) return format("after {}: {}\nof\n{}", join(passes, ","), wrong, text::str(*typed));
+  }
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::optional<Cases> given = cases_of(argc, argv);
+  if (!given) return 2;
+  Tally changed;
+  Progress progress(given->count, "programs");
+  for (int64_t i = 0; i < given->count; ++i) {
+    progress.at(i);
+    const uint64_t seed = given->first_seed + static_cast<uint64_t>(i);
+    const std::string wrong = check(seed, given->verbose, &changed);
+    if (wrong.empty()) continue;
+    std::printf("FAILED seed %llu: %s\n", static_cast<unsigned long long>(seed), wrong.c_str());
+    return 1;
+  }
+  std::printf("%lld programs; how many of them each pass changed:\n", static_cast<long long>(given->count));
+  for (const auto& [name, count] : changed) std::printf("%8lld %s\n", static_cast<long long>(count), name.c_str());
+  return 0;
+}

@@ -1,0 +1,140 @@
+// Random networks of layers in Relay, for the fuzzer of passes: what those passes look for that change convolutions,
+// norms, scales, layouts and quantised values. All sizes are small; values are floats, so results are close and not
+// equal.
+#pragma once
+
+#include <random>
+
+#include "relay/op/registry.h"
+#include "relay/transform/typed.h"
+
+namespace relay::fuzz {
+
+class LayerGenerator {
+ public:
+  explicit LayerGenerator(uint64_t seed) : random_(seed) {}
+
+  // @main takes an image (1, 4, 6, 6) and gives a tuple of tensors.
+  ir::Module generate() {
+    const ir::VarRef x = ir::var("x", ir::tensor_type({1, 4, 6, 6}, DType::float32()));
+    x->type = x->annotation;
+    values_ = {x};
+    for (int64_t steps = in(4, 14); steps > 0; --steps)
+      if (ir::Expr e = step(); e && small(e)) values_.push_back(e);
+    ir::Exprs results = {values_.back()};
+    for (int64_t more = in(0, 2); more > 0; --more) results.push_back(any());
+    ir::Module m;
+    m.functions["main"] = ir::function({x}, transform::typed_tuple(std::move(results), {}));
+    return m;
+  }
+
+ private:
+  int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  // Newer values more often.
+  const ir::Expr& any() { return values_[values_.size() - 1 - static_cast<size_t>(in(0, in(0, size() - 1)))]; }
+  int64_t size() const { return static_cast<int64_t>(values_.size()); }
+  static const ir::TensorType& type_of(const ir::Expr& e) { return *ir::as<ir::TensorType>(e->type); }
+  static bool small(const ir::Expr& e) {
+    const ir::TensorType* t = ir::as<ir::TensorType>(e->type);
+    int64_t elements = 1;
+    for (const ir::Dim& d : t ? t->shape : ir::Dims()) elements *= scalar::is_int(d) ? d->ivalue : 1000;
+    return t && t->dtype == DType::float32() && elements <= 2000;
+  }
+
+  ir::Expr numbers(Shape shape, double low = -1, double high = 1) {
+    Tensor value = Tensor::empty(shape, DType::float32());
+    for (int64_t i = 0; i < value.elements(); ++i)
+      value.set(i, std::uniform_real_distribution<double>(low, high)(random_));
+    ir::Expr c = ir::constant(std::move(value));
+    ir::Dims dims;
+    for (int64_t n : shape) dims.push_back(scalar::imm(n));
+    c->type = ir::tensor_type(dims, DType::float32());
+    return c;
+  }
+  // Null where the operator does not take them.
+  static ir::Expr call(const char* name, ir::Exprs args, const op::AttrValues& attrs = {}) {
+    const op::OpDef& def = *op::find(name);
+    Result<ir::Attrs> made = op::attributes(def, attrs);
+    return made ? transform::try_call(op::node(def), std::move(args), attrs.empty() ? ir::Attrs() : *made, {})
+                : nullptr;
+  }
+  int64_t channels(const ir::Expr& e) {
+    const ir::Dims& shape = type_of(e).shape;
+    return shape.size() > 1 ? shape[1]->ivalue : 1;
+  }
+
+  ir::Expr step() {
+    const ir::Expr x = any();
+    const int64_t c = channels(x), rank = static_cast<int64_t>(type_of(x).shape.size());
+    switch (in(0, 30)) {
+      case 0:
+      case 1:
+      case 2: return convolution(x, c);
+      case 3: return call("nn.bias_add", {x, numbers({c})});
+      case 4: {
+        ir::Expr all = call("nn.batch_norm", {x, numbers({c}), numbers({c}), numbers({c}), numbers({c}, 0.5, 2)});
+        return all ? transform::typed_get(all, 0, {}) : nullptr;
+      }
+      case 5: return call("nn.relu", {x});
+      case 6: return call("nn.leaky_relu", {x}, {{"alpha", 0.1}});
+      case 7: return call("nn.max_pool2d", {x}, {{"pool_size", ir::Ints{2, 2}}});
+      case 8: return call("nn.avg_pool2d", {x}, {{"pool_size", ir::Ints{3, 3}}, {"padding", ir::Ints{in(0, 1), 1}}});
+      case 9: return call("multiply", {x, in(0, 1) ? numbers({c, 1, 1}, 0.5, 2) : numbers({}, 0.5, 2)});
+      case 10: return call("add", {x, in(0, 1) ? numbers({c, 1, 1}) : numbers({})});
+      case 11: return call("add", {x, any()});
+      case 12: return call("multiply", {x, any()});
+      case 13: return call("divide", {x, numbers({}, 0.5, 2)});
+      case 14: return call("subtract", {x, any()});
+      case 15: {
+        ir::Expr both = transform::typed_tuple({x, any()}, {});
+        return call("concatenate", {both}, {{"axis", in(0, rank - 1)}});
+      }
+      case 16: {
+        ir::Expr parts = call("split", {x}, {{"indices_or_sections", int64_t{2}}, {"axis", int64_t{1}}});
+        return parts ? transform::typed_get(parts, in(0, 1), {}) : nullptr;
+      }
+      case 17: return rank == 4 ? call("transpose", {x}, {{"axes", ir::Ints{0, in(0, 1) ? 2 : 3, 1, 2}}}) : nullptr;
+      case 18: return call("reshape", {x}, {{"newshape", ir::Dims{scalar::imm(1), scalar::imm(-1)}}});
+      case 19: return rank == 2 ? call("nn.dense", {x, numbers({in(2, 5), c})}) : call("nn.batch_flatten", {x});
+      case 20: return call("clip", {x}, {{"a_min", -1.0 * static_cast<double>(in(0, 1))}, {"a_max", 2.0}});
+      case 21: return call("nn.softmax", {x}, {{"axis", in(0, 1)}});
+      case 22: {
+        ir::IntLists around(static_cast<size_t>(rank), ir::Ints{0, 0});
+        around.back() = {in(0, 2), 1};
+        return call("nn.pad", {x, numbers({}, 0, 0)}, {{"pad_width", around}});
+      }
+      case 23: {
+        ir::Expr wide = call("cast", {x}, {{"dtype", DType::float64()}});
+        return call("cast", {wide}, {{"dtype", DType::float32()}});
+      }
+      case 24: return call("nn.layer_norm", {x, numbers({type_of(x).shape.back()->ivalue}), numbers({1})});
+      case 25: return call("sqrt", {call("abs", {x})});
+      case 26: return call("divide", {x, call("sqrt", {call("add", {call("abs", {x}), numbers({}, 1, 2)})})});
+      case 27: return fake_quantised(x);
+      case 28: return rank == 4 ? call("layout_transform", {x}, layouts()) : call("zeros_like", {x});
+      case 29: return call("mean", {x}, {{"axis", ir::Ints{rank - 1}}, {"keepdims", true}});
+      default: return call("tanh", {x});
+    }
+  }
+
+  ir::Expr convolution(const ir::Expr& x, int64_t c) {
+    const int64_t window = in(0, 1) ? 3 : 1, stride = in(1, 2);
+    return call("nn.conv2d", {x, numbers({in(1, 4), c, window, window})},
+                {{"padding", ir::Ints{window / 2, window / 2}}, {"strides", ir::Ints{stride, stride}}});
+  }
+  op::AttrValues layouts() {
+    const char* names[] = {"NCHW", "NHWC", "CHWN"};
+    return {{"src_layout", std::string(names[in(0, 2)])}, {"dst_layout", std::string(names[in(0, 2)])}};
+  }
+  // Floats that are quantised and come back.
+  ir::Expr fake_quantised(const ir::Expr& x) {
+    const ir::Expr scale = transform::typed_scalar(0.0625, DType::float32()),
+                   zero = transform::typed_scalar(0, DType::int32());
+    return call("qnn.dequantize", {call("qnn.quantize", {x, scale, zero}), scale, zero});
+  }
+
+  std::mt19937_64 random_;
+  ir::Exprs values_;
+};
+
+}  // namespace relay::fuzz
