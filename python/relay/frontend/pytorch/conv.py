@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import op
+from . import quantized
 from .conversion import Conversion, Refused
 
 _FORWARD = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
@@ -43,7 +44,13 @@ def convolution(c: Conversion):
     }
     if transposed:
         how["output_padding"] = _each(c("output_padding"), rank)
-    result = (_TRANSPOSED if transposed else _FORWARD)[rank](data, c("weight"), **how)
+    pair = quantized.pair(c("input"), c("weight"), 1 if transposed else 0) if rank == 2 and batched else None
+    if pair is not None and not (transposed and c("groups") > 1):
+        function = op.qnn.conv2d_transpose if transposed else op.qnn.conv2d
+        integers = [one.integers for one in pair]
+        result = quantized.of_sum(function(*integers, *quantized.parameters(*pair), **how), *pair, axis=1)
+    else:
+        result = (_TRANSPOSED if transposed else _FORWARD)[rank](data, c("weight"), **how)
     result = op.nn.bias_add(result, c("bias"), axis=1) if c.has("bias") else result
     return result if batched else op.squeeze(result, axis=[0])
 

@@ -282,3 +282,14 @@ def native_dropout(c: Conversion):
     if c("train") is not False:
         raise Refused("dropout is exported in training mode: call module.eval() before the export")
     return [c("input"), op.full(number(True, "bool"), shape=c.out_shape)]
+
+
+def shift(function):
+    """Of integers; PyTorch multiplies floats by powers of two."""
+
+    def convert(c: Conversion):
+        if not c.dtype.lstrip("u").startswith("int"):
+            raise Refused("a shift of what is not an integer")
+        return function(c.as_("self"), c.as_("other"))
+
+    return convert
