@@ -260,9 +260,11 @@ def test_training(name, programs):
     lambda: torch.nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2),
     lambda: torch.nn.Conv2d(4, 8, (3, 2), dilation=2, groups=4),
     lambda: torch.nn.Conv2d(4, 6, 3, stride=(3, 2), bias=False),
+    lambda: torch.nn.Conv2d(4, 6, (3, 4), stride=2, padding=(1, 2)),
+    lambda: torch.nn.Conv2d(4, 6, 1, stride=2),
     lambda: torch.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
     lambda: torch.nn.ConvTranspose1d(4, 6, 4, stride=3),
-], ids=["1d", "depthwise", "steps", "transposed", "transposed 1d"])  # fmt: skip
+], ids=["1d", "depthwise", "steps", "padded steps", "far steps", "transposed", "transposed 1d"])  # fmt: skip
 def test_gradients_of_convolutions(convolution):
     layer = convolution()
     x = torch.randn(2, 4, 10, *([9] if layer.weight.dim() == 4 else []), requires_grad=True)
@@ -294,6 +296,22 @@ def test_dropout_in_training(programs):
         )
         same(*gradients)
     assert programs.count == 2
+
+
+def test_parts_of_a_tensor_that_each_have_a_gradient(monkeypatch):
+    """Gradients of slices are joined, and what no slice reads gets 0."""
+    modules, made = [], relay.torch.dynamo.compile_module
+    monkeypatch.setattr(relay.torch.dynamo, "compile_module", lambda m, **k: modules.append(str(m)) or made(m, **k))
+    x = torch.randn(4, 6, requires_grad=True)
+    for function in (
+        lambda x: (x[:, :2].sin() * x[:, 4:]).sum() + x[:, 2:3].exp().sum(),
+        lambda x: (x[2].sin() * x[0].cos()).sum(),
+        lambda x: (x[:3].sin() * x[1:].cos()).sum(),
+        lambda x: (x[::2].sin() * x[1::2].cos()).sum(),
+    ):
+        got, wanted = (torch.autograd.grad(one(x), x) for one in (compiled(function), function))
+        same(got, wanted)
+    assert all("concatenate" in one and "strided_set" not in one for one in (modules[1], modules[3]))
 
 
 def test_attention_with_dropout():

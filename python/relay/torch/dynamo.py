@@ -10,6 +10,7 @@ import sympy
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import register_backend
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -110,19 +111,24 @@ class Program:
     def _value(self, feed, args: tuple) -> torch.Tensor:
         if feed.draw is not None:
             return feed.draw(lambda formula: self._number(formula, args))
-        return torch.empty((args[feed.place], 0), dtype=torch.int8) if feed.is_size else args[feed.place]
+        if feed.is_size:
+            return torch.empty((args[feed.place], 0), dtype=torch.int8)
+        return args[feed.place] if feed.axes is None else args[feed.place].permute(feed.axes)
 
     def _result(self, output, args: tuple, computed: tuple):
         if output.handed is not None:
-            return args[output.handed]
+            return self._view(args[output.handed], output, args)
         if output.computed is not None:
             value = computed[output.computed]
             value = value if output.axes is None else value.permute(output.axes)
-            if output.view is None:
-                return value
-            sizes, strides, [offset] = ([self._number(one, args) for one in part] for part in output.view)
-            return value.as_strided(sizes, strides, offset)
+            return self._view(value, output, args)
         return self._number(output.number, args)
+
+    def _view(self, value, output, args: tuple):
+        if output.view is None:
+            return value
+        sizes, strides, [offset] = ([self._number(one, args) for one in part] for part in output.view)
+        return value.as_strided(sizes, strides, value.storage_offset() + offset)
 
     def _number(self, number, args: tuple):
         if number is None or isinstance(number, int | float):
@@ -281,6 +287,7 @@ def compile_graph(graph_module, example_inputs, options: Options, records: list 
         bw_compiler=compiler.compiler("backward"),
         inference_compiler=compiler.compiler("inference"),
         decompositions=decompositions,
+        partition_fn=min_cut_rematerialization_partition,
     )
     tensors = [*example_inputs, *graph_module.parameters()]
     learns = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)

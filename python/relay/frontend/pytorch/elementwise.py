@@ -266,6 +266,11 @@ def to_dtype(c: Conversion):
     return c.as_("self")
 
 
+def convert_element_type(c: Conversion):
+    """prims.convert_element_type."""
+    return c.as_("a")
+
+
 def same(c: Conversion):
     """What only copies, or says something about memory."""
     name = "self" if "self" in c._raw else "input"

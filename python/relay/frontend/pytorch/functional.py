@@ -11,24 +11,26 @@ import dataclasses
 import torch
 
 from ... import op
-from ..._core import Function, IRModule, Tuple
+from ..._core import Function, IRModule, Tuple, infer_expr
 from ...errors import CompileError
 from ...expr import var
 from .conversion import Refused, cast, constant, dtype_name, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
 from .graph import Graph, Problems, is_complex
+from .joined import join_parts
 from .table import OPERATORS, key_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Feed:
-    """A parameter of @main: argument `place` of the graph, or a tensor of the sizes (n, 0) for the integer n there, or
-    random numbers that are drawn at each call.
+    """A parameter of @main: argument `place` of the graph, with its axes in the order `axes`, as they lie in memory;
+    or a tensor of the sizes (n, 0) for the integer n there; or random numbers that are drawn at each call.
     """
 
     place: int | None
     is_size: bool = False
     draw: Draw | None = None
+    axes: tuple | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +78,10 @@ def _order(val) -> list[int] | None:
         return None
     order = sorted(range(val.dim()), key=lambda axis: -strides[axis])
     return None if order == list(range(val.dim())) else order
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
 
 
 class PartsRefused(CompileError):
@@ -134,9 +140,13 @@ class _Functional(Graph):
         if place in self.constants:
             self.values[node] = constant(self.constants[place])
             return
-        self.values[node] = var(node.name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
-        self._add(self.values[node], Feed(place))
-        self.sizes = sizes_of(self.values[node], val) | self.sizes
+        order = _order(val)
+        stored = val if order is None else val.permute(order)
+        param = var(node.name, shape=[size(one) for one in stored.shape], dtype=dtype_name(val.dtype))
+        self._add(param, Feed(place, axes=None if order is None else tuple(order)))
+        self.sizes = sizes_of(param, stored) | self.sizes
+        self.values[node] = param if order is None else op.transpose(param, axes=_inverse(order))
+        infer_expr(self.values[node])
 
     def _size(self, place: int, node) -> None:
         """A symbol that no tensor has as a size comes as the size of a tensor without elements."""
@@ -199,13 +209,14 @@ class _Functional(Graph):
         return results, outputs
 
     def _base(self, node):
-        """The computed tensor whose memory PyTorch lays this result into, if that is a result too."""
+        """The tensor whose memory PyTorch lays this result into, if that is an argument or a result too."""
         base = node
         while getattr(base.target, "is_view", False) and isinstance(base.args[0], torch.fx.Node):
             base = base.args[0]
         val = base.meta.get("val")
-        whole = base.op == "call_function" and isinstance(val, torch.Tensor) and 0 not in _strides(val)
-        return base if whole and base in self.given else node
+        if not isinstance(val, torch.Tensor) or 0 in _strides(val):
+            return node
+        return base if base.op == "placeholder" or (base.op == "call_function" and base in self.given) else node
 
     def _output(self, value, results: list, places: dict) -> Output:
         if not isinstance(value, torch.fx.Node):
@@ -224,8 +235,8 @@ class _Functional(Graph):
             self.problems.add(value, f"the result `{value}` has complex numbers")
             return Output()
         base = self._base(value)
-        if base is not value and base in self.values:
-            parts = (val.shape, val.stride(), [val.storage_offset()])
+        if base is not value and (base in self.values or base.op == "placeholder"):
+            parts = (val.shape, val.stride(), [val.storage_offset() - base.meta["val"].storage_offset()])
             view = tuple(tuple(one if isinstance(one, int) else one.node.expr for one in part) for part in parts)
             return dataclasses.replace(self._output(base, results, places), view=view)
         order = _order(val)
@@ -233,7 +244,7 @@ class _Functional(Graph):
             places[value] = len(results)
             found = self.values[value]
             results.append(found if order is None else op.transpose(found, axes=order))
-        axes = None if order is None else tuple(order.index(axis) for axis in range(len(order)))
+        axes = None if order is None else tuple(_inverse(order))
         return Output(computed=places[value], axes=axes)
 
 
@@ -242,4 +253,5 @@ def import_functional(graph_module, constants: dict[int, torch.Tensor] | None = 
 
     Raises PartsRefused, which names every node that cannot be imported.
     """
+    join_parts(graph_module)
     return _Functional(graph_module, constants or {}).imported()

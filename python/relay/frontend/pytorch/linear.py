@@ -12,12 +12,13 @@ from .conversion import Conversion, Refused, number
 
 def _factor(value) -> tuple:
     """(A matrix or several, whether the factor is its transpose): products read transposed ones where they lie."""
-    if isinstance(value, Call) and isinstance(value.op, Op) and value.op.name == "transpose":
-        axes = value.attrs.axes
-        rank = len(value.args[0].checked_type.shape)
-        if axes is None and rank == 2 or axes is not None and _swaps_the_last([int(one) % rank for one in axes]):
-            return value.args[0], True
-    return value, False
+    is_transposed = False
+    while isinstance(value, Call) and isinstance(value.op, Op) and value.op.name == "transpose":
+        axes, rank = value.attrs.axes, len(value.args[0].checked_type.shape)
+        if not _swaps_the_last(list(range(rank))[::-1] if axes is None else [int(one) % rank for one in axes]):
+            break
+        value, is_transposed = value.args[0], not is_transposed
+    return value, is_transposed
 
 
 def _swaps_the_last(axes: list[int]) -> bool:
@@ -126,7 +127,8 @@ def attention(c: Conversion):
         raise Refused("attention with dropout: call module.eval() before the export")
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
     key, value = c("key"), c("value")
-    if "enable_gqa" in c._raw and c("enable_gqa") and (q[-3] != k[-3] or q[-3] != v[-3]):
+    # The operator that AOTAutograd makes of it on a CPU has no such argument, and shares keys all the same.
+    if ("enable_gqa" not in c._raw or c("enable_gqa")) and len(q) > 2 and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
             raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
         key = op.repeat(key, repeats=q[-3] // k[-3], axis=len(k) - 3)

@@ -71,6 +71,7 @@ OPERATORS = {
     "mul.Tensor": elementwise.binary(op.multiply, op.logical_and),
     "mul.Scalar": elementwise.binary(op.multiply, op.logical_and),
     "div.Tensor": elementwise.div, "div.Scalar": elementwise.div,
+    "true_divide.Tensor": elementwise.div, "true_divide.Scalar": elementwise.div,
     "div.Tensor_mode": elementwise.div_mode, "div.Scalar_mode": elementwise.div_mode,
     "floor_divide": elementwise.binary(op.floor_divide),
     "remainder.Tensor": elementwise.binary(op.floor_mod), "remainder.Scalar": elementwise.binary(op.floor_mod),
@@ -87,6 +88,7 @@ OPERATORS = {
     "where.self": elementwise.where,
     "masked_fill.Scalar": elementwise.masked_fill, "masked_fill.Tensor": elementwise.masked_fill,
     "_to_copy": elementwise.to_dtype, "to.dtype": elementwise.to_dtype,
+    "prims::convert_element_type": elementwise.convert_element_type,
     "dropout": elementwise.dropout, "native_dropout": elementwise.native_dropout,
     "expm1": elementwise.expm1, "atan2": elementwise.atan2, "round.decimals": elementwise.round_decimals,
     "signbit": elementwise.signbit, "hypot": elementwise.hypot, "exp2": elementwise.exp2,
@@ -172,11 +174,12 @@ OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quan
 COMPLEX = fourier.COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
+_NAMESPACES = ("aten", "prims", "quantized_decomposed")
 
 
 def key_of(target) -> str | None:
     """ "add.Tensor", "relu"; "quantized_decomposed::quantize_per_tensor"; None of what is no such operator."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in ("aten", "quantized_decomposed"):
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in _NAMESPACES:
         return None
     name = target._schema.name.removeprefix("aten::")
     return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name
