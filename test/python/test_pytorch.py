@@ -268,6 +268,26 @@ def test_control_flow():
         same(relay.evaluate(counts, [start, x]), Counts()(start, x))
 
 
+def test_steps_along_an_axis():
+    def step(w, c, x):
+        return torch.tanh(c @ w + x), (c * x).sin()
+
+    class Scans(torch.nn.Module):
+        def forward(self, x, w):
+            last, all_of_them = scan(lambda c, x: step(w, c, x), torch.zeros(4), x)
+            return last, all_of_them, torch._higher_order_ops.map(lambda row, w: row @ w + 1, x, w)
+
+    scan, w = torch._higher_order_ops.scan, f(4, 4)
+    for steps in (1, 5, 8):
+        same(relay.compile(relay.from_pytorch(Scans(), (f(steps, 4), w)))(f(steps, 4), w), Scans()(f(steps, 4), w))
+    steps = torch.export.Dim("steps", min=2)
+    module = relay.from_pytorch(Scans(), (f(5, 4), w), dynamic_shapes=({0: steps}, None))
+    for count in (2, 3, 9):
+        same(relay.compile(module)(f(count, 4), w), Scans()(f(count, 4), w))
+    module = relay.from_pytorch(Scans(), (f(3, 4), w))
+    same(relay.evaluate(module, [f(3, 4), w]), Scans()(f(3, 4), w))
+
+
 def test_what_is_missing_in_a_branch():
     said = refused(Calls(lambda x: torch.cond(x.sum() > 0, lambda x: torch.special.i0(x), lambda x: x + 1, (x,))), f(3))
     assert "aten.i0.default" in said.message and "test_pytorch.py:" in said.message

@@ -2,7 +2,10 @@
 
 import copy
 import importlib.metadata
+import os
 import pathlib
+import subprocess
+import sys
 import tomllib
 import warnings
 
@@ -257,9 +260,11 @@ def test_training(name, programs):
     lambda: torch.nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2),
     lambda: torch.nn.Conv2d(4, 8, (3, 2), dilation=2, groups=4),
     lambda: torch.nn.Conv2d(4, 6, 3, stride=(3, 2), bias=False),
+    lambda: torch.nn.Conv2d(4, 6, (3, 4), stride=2, padding=(1, 2)),
+    lambda: torch.nn.Conv2d(4, 6, 1, stride=2),
     lambda: torch.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
     lambda: torch.nn.ConvTranspose1d(4, 6, 4, stride=3),
-], ids=["1d", "depthwise", "steps", "transposed", "transposed 1d"])  # fmt: skip
+], ids=["1d", "depthwise", "steps", "padded steps", "far steps", "transposed", "transposed 1d"])  # fmt: skip
 def test_gradients_of_convolutions(convolution):
     layer = convolution()
     x = torch.randn(2, 4, 10, *([9] if layer.weight.dim() == 4 else []), requires_grad=True)
@@ -269,10 +274,119 @@ def test_gradients_of_convolutions(convolution):
     torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-3)
 
 
-def test_dropout_in_training_runs_in_pytorch():
-    layer = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5))
-    with pytest.warns(relay.torch.FallbackWarning, match="the forward graph"):
-        compiled(layer)(torch.randn(2, 3)).sum().backward()
+def with_seed(function, *args):
+    torch.manual_seed(3)
+    return function(*args)
+
+
+def test_dropout_in_training(programs):
+    """The masks of eager PyTorch, whose generator both draw from."""
+    eager = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.Dropout(0.3), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(16, 4)
+    )
+    ours, x = copy.deepcopy(eager), torch.randn(6, 8)
+    fast = compiled(ours)
+    for _ in range(2):
+        got, wanted = with_seed(fast, x), with_seed(eager, x)
+        same(got, wanted)
+        assert not got.equal(fast(x))
+        gradients = (
+            torch.autograd.grad(result.square().sum(), list(model.parameters()))
+            for result, model in ((got, ours), (wanted, eager))
+        )
+        same(*gradients)
+    assert programs.count == 2
+
+
+def test_parts_of_a_tensor_that_each_have_a_gradient(monkeypatch):
+    """Gradients of slices are joined, and what no slice reads gets 0."""
+    modules, made = [], relay.torch.dynamo.compile_module
+    monkeypatch.setattr(relay.torch.dynamo, "compile_module", lambda m, **k: modules.append(str(m)) or made(m, **k))
+    x = torch.randn(4, 6, requires_grad=True)
+    for function in (
+        lambda x: (x[:, :2].sin() * x[:, 4:]).sum() + x[:, 2:3].exp().sum(),
+        lambda x: (x[2].sin() * x[0].cos()).sum(),
+        lambda x: (x[:3].sin() * x[1:].cos()).sum(),
+        lambda x: (x[::2].sin() * x[1::2].cos()).sum(),
+    ):
+        got, wanted = (torch.autograd.grad(one(x), x) for one in (compiled(function), function))
+        same(got, wanted)
+    assert all("concatenate" in one and "strided_set" not in one for one in (modules[1], modules[3]))
+
+
+def test_attention_with_dropout():
+    def attend(x):
+        return F.scaled_dot_product_attention(x, x, x, dropout_p=0.4)
+
+    x = torch.randn(2, 3, 5, 4, requires_grad=True)
+    fast = compiled(attend)
+    same(with_seed(fast, x), with_seed(attend, x))
+    same(*(torch.autograd.grad(with_seed(one, x).square().sum(), x) for one in (fast, attend)))
+
+
+def test_random_operators():
+    def function(x):
+        n = x.shape[0]
+        return (
+            torch.rand_like(x) + x, torch.randn(n, 3), torch.randint(0, 9, (n,)), 0 * torch.bernoulli(0 * x + 0.5),
+            torch.empty_like(x).uniform_(2, 3), torch.empty_like(x).normal_(1, 2), torch.randperm(n),
+            F.dropout2d(x[None, None], 0.5), F.alpha_dropout(x, 0.3), torch.empty_like(x).exponential_(),
+        )  # fmt: skip
+
+    fast = compiled(function, dynamic=True)
+    for rows in (4, 6):
+        x = torch.randn(rows, 5)
+        same(with_seed(fast, x), with_seed(function, x))
+
+
+def test_what_lies_around_a_refused_operator_is_compiled(programs, monkeypatch):
+    first, second = torch.nn.Linear(4, 8), torch.nn.Linear(8, 4)
+
+    def function(x):
+        y = torch.special.i0(first(x).relu())
+        return second(y).tanh() + y.sum(), x.shape[0]
+
+    fast = compiled(function, dynamic=True)
+    for rows in (3, 5):
+        x = torch.randn(rows, 4, requires_grad=True)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            got, wanted = fast(x), function(x)
+        same(got, wanted)
+        same(*(torch.autograd.grad(one[0].sum(), x) for one in (got, wanted)))
+        said = [str(one.message) for one in said if issubclass(one.category, relay.torch.FallbackWarning)]
+        assert not said or "1 of the" in said[0] and "aten.i0.default" in said[0]
+    assert programs.count >= 3
+
+
+def test_parts_have_frozen_parameters(programs):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU()).eval()
+    fast = compiled(lambda x: torch.special.i0(model(x)) * 2 + 1, options={"freeze": True})
+    x = torch.randn(3, 4)
+    with torch.no_grad(), pytest.warns(relay.torch.FallbackWarning):
+        same(fast(x), torch.special.i0(model(x)) * 2 + 1)
+    assert programs.count == 2
+
+
+def test_logs():
+    script = (
+        "import torch, relay.torch\n"
+        "f = torch.compile(lambda x: torch.special.i0(x + 1).sin().exp(), backend='relay')\n"
+        "f(torch.ones(3))"
+    )
+
+    def said(logs):
+        run = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True,
+            env=os.environ | {"RELAY_LOGS": logs},
+        )  # fmt: skip
+        return run.stderr
+
+    assert said("") == ""
+    [line] = said("fallbacks").splitlines()
+    assert line.startswith("relay.torch: 2 of the 4 operators of the inference graph run in PyTorch: ")
+    assert "graph of 2 operators is compiled" in said("graphs") and "def @main" in said("programs")
+    assert "RELAY_LOGS is `fallback`" in said("fallback")
 
 
 def test_explanations():

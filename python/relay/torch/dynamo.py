@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import threading
 import warnings
 
@@ -11,6 +10,7 @@ import sympy
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import register_backend
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -18,9 +18,9 @@ from .._core import IRModule, Let, Tuple, Var, post_order_visit
 from ..compiled import Compiled
 from ..compiled import compile as compile_module
 from ..errors import CompileError, bad_option
-from ..frontend.pytorch.functional import Import, decompositions, import_functional
-
-log = logging.getLogger("relay.torch")
+from ..frontend.pytorch.functional import Import, PartsRefused, decompositions, import_functional
+from .logs import FALLBACK, log
+from .split import computes, split
 
 
 class FallbackWarning(UserWarning):
@@ -102,26 +102,33 @@ class Program:
     def __call__(self, *args) -> list:
         computed = ()
         if self._compiled is not None:
-            values = [
-                torch.empty((args[feed.place], 0), dtype=torch.int8) if feed.is_size else args[feed.place]
-                for feed in self._imported.feeds
-            ]
+            values = [self._value(feed, args) for feed in self._imported.feeds]
             computed = self._compiled(*values)
             computed = computed if isinstance(computed, tuple) else (computed,)
             computed = [one.clone() if place in self._copied else one for place, one in enumerate(computed)]
         return [self._result(one, args, computed) for one in self._imported.outputs]
 
+    def _value(self, feed, args: tuple) -> torch.Tensor:
+        if feed.draw is not None:
+            return feed.draw(lambda formula: self._number(formula, args))
+        if feed.is_size:
+            return torch.empty((args[feed.place], 0), dtype=torch.int8)
+        return args[feed.place] if feed.axes is None else args[feed.place].permute(feed.axes)
+
     def _result(self, output, args: tuple, computed: tuple):
         if output.handed is not None:
-            return args[output.handed]
+            return self._view(args[output.handed], output, args)
         if output.computed is not None:
             value = computed[output.computed]
             value = value if output.axes is None else value.permute(output.axes)
-            if output.view is None:
-                return value
-            sizes, strides, [offset] = ([self._number(one, args) for one in part] for part in output.view)
-            return value.as_strided(sizes, strides, offset)
+            return self._view(value, output, args)
         return self._number(output.number, args)
+
+    def _view(self, value, output, args: tuple):
+        if output.view is None:
+            return value
+        sizes, strides, [offset] = ([self._number(one, args) for one in part] for part in output.view)
+        return value.as_strided(sizes, strides, value.storage_offset() + offset)
 
     def _number(self, number, args: tuple):
         if number is None or isinstance(number, int | float):
@@ -145,6 +152,31 @@ def _boxed(function):
     return call
 
 
+class Part(torch.nn.Module):
+    """A part of a graph, as the graph calls it."""
+
+    def __init__(self, program: Program, is_one: bool):
+        super().__init__()
+        self._program, self._is_one = program, is_one
+
+    def forward(self, *args):
+        results = self._program(*args)
+        return results[0] if self._is_one else tuple(results)
+
+
+def _placeholders(graph_module) -> list:
+    return [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+
+
+def _gives_one(graph_module) -> bool:
+    [given] = next(node for node in graph_module.graph.nodes if node.op == "output").args
+    return not isinstance(given, tuple | list)
+
+
+def reason_of(error: CompileError) -> str:
+    return error.diagnostics[0].message if error.diagnostics else str(error)
+
+
 class _Compiler:
     """The compilation of one graph of Dynamo: of its inference graph, or of its forward and backward graphs."""
 
@@ -161,25 +193,49 @@ class _Compiler:
 
     def program(self, kind: str, graph, constants: dict | None = None):
         """A Program, or the graph itself where Relay refuses it."""
-        record = Record(kind, graph)
-        if self.records is not None:
-            self.records.append(record)
         try:
-            with unset_fake_temporarily():
-                imported = import_functional(graph, constants)
-                if imported.module is not None:
-                    record.compiled = self.options.compile(imported.module)
-            log.info("the %s graph of %d nodes is compiled", kind, len(graph.graph.nodes))
-            return Program(imported, record.compiled)
+            return self._compiled(kind, graph, constants)
         except CompileError as error:
             if self.options.fallback == "error":
                 raise
-            record.refused = error
-            why = error.diagnostics[0].message if error.diagnostics else str(error)
-            message = f"the {kind} graph of {len(graph.graph.nodes)} nodes runs in PyTorch: {why}"
-            log.info(message)
-            warnings.warn(message, FallbackWarning, stacklevel=2)
-            return graph.forward
+            return self._parts(kind, graph, constants or {}, error)
+
+    def _compiled(self, kind: str, graph, constants: dict | None) -> Program:
+        with unset_fake_temporarily():
+            imported = import_functional(graph, constants)
+            compiled = self.options.compile(imported.module) if imported.module is not None else None
+        self._note(Record(kind, graph, compiled))
+        log.info("the %s graph of %d operators is compiled", kind, computes(graph.graph))
+        if imported.module is not None:
+            log.debug("%s", imported.module)
+        return Program(imported, compiled)
+
+    def _note(self, record: Record) -> None:
+        if self.records is not None:
+            self.records.append(record)
+
+    def _parts(self, kind: str, graph, constants: dict, error: CompileError):
+        """The graph with what Relay refuses in PyTorch, and the rest in Relay where that is worth a call of its own."""
+        made, ours = split(graph, error.nodes) if isinstance(error, PartsRefused) and error.nodes else (graph, {})
+        names = {node.name: constants[i] for i, node in enumerate(_placeholders(graph)) if i in constants}
+        whole = left = computes(graph.graph)
+        for name, part in ours.items():
+            held = {i: names[node.name] for i, node in enumerate(_placeholders(part)) if node.name in names}
+            try:
+                program = self._compiled(kind, part, held)
+            except CompileError as other:
+                log.info("a part of %d nodes runs in PyTorch: %s", len(part.graph.nodes), reason_of(other))
+                continue
+            setattr(made, name, Part(program, _gives_one(part)))
+            left -= computes(part.graph)
+        made = graph if left == whole else made
+        others = [one for one in made.children() if isinstance(one, torch.fx.GraphModule)] if left < whole else [graph]
+        for one in others:
+            self._note(Record(kind, one, refused=error))
+        message = f"{left} of the {whole} operators of the {kind} graph run in PyTorch: {reason_of(error)}"
+        log.log(FALLBACK, message)
+        warnings.warn(message, FallbackWarning, stacklevel=2)
+        return made.forward
 
 
 class _Frozen:
@@ -215,9 +271,8 @@ class _Frozen:
 
 def _static(graph_module, example_inputs) -> dict:
     """The parameters and buffers among the inputs of Dynamo's graph, by identity."""
-    placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
     found = {}
-    for node, one in zip(placeholders, example_inputs, strict=False):
+    for node, one in zip(_placeholders(graph_module), example_inputs, strict=False):
         marked = "_dynamo_static_input_type" in node.meta.get("tensor_dict", {})
         if isinstance(one, torch.nn.Parameter) or (marked and isinstance(one, torch.Tensor)):
             found[id(one)] = one
@@ -232,6 +287,7 @@ def compile_graph(graph_module, example_inputs, options: Options, records: list 
         bw_compiler=compiler.compiler("backward"),
         inference_compiler=compiler.compiler("inference"),
         decompositions=decompositions,
+        partition_fn=min_cut_rematerialization_partition,
     )
     tensors = [*example_inputs, *graph_module.parameters()]
     learns = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)

@@ -7,7 +7,7 @@ import dataclasses
 import torch
 from torch.utils.flop_counter import flop_registry
 
-from .dynamo import Options, compile_graph
+from .dynamo import Options, compile_graph, reason_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,9 +69,7 @@ def _multiply_adds(node) -> int:
 
 def _report(record) -> GraphReport:
     calls = [node for node in record.graph.graph.nodes if node.op == "call_function"]
-    reason = None
-    if record.refused is not None:
-        reason = record.refused.diagnostics[0].message if record.refused.diagnostics else str(record.refused)
+    reason = reason_of(record.refused) if record.refused is not None else None
     kernels = len(record.compiled.report["kernels"]) if record.compiled is not None else 0
     return GraphReport(record.kind, len(calls), sum(map(_multiply_adds, calls)), kernels, reason)
 

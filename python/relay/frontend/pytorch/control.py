@@ -1,4 +1,4 @@
-"""Control flow: torch.cond as an if, while_loop as a function that calls itself.
+"""Control flow: torch.cond as an if, while_loop, scan and map as functions that call themselves.
 
 Their graphs are imported where they stand.
 """
@@ -8,9 +8,22 @@ from __future__ import annotations
 import torch
 
 from ... import op
-from ..._core import Call, Function, GlobalVar, If, TensorType, Tuple, TupleGetItem, TupleType
+from ..._core import (
+    Call,
+    Function,
+    GlobalVar,
+    If,
+    IRModule,
+    Let,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    infer_expr,
+)
 from ...expr import var
-from .conversion import Refused, cast, dtype_name, size, sizes_of
+from ...ty import Any
+from .conversion import Refused, cast, dtype_name, number, number_of_sizes, size, sizes_of
 
 
 def kind(target) -> str | None:
@@ -84,4 +97,81 @@ def while_loop(importer, node) -> list:
     return _apart(Call(again, _operands(importer, [*carried, *more])), len(kept))
 
 
-CONVERTERS = {"cond": cond, "while_loop": while_loop}
+def _param(name: str, val):
+    return var(name, TensorType([size(extent) for extent in val.shape], dtype_name(val.dtype)))
+
+
+def scan(importer, node) -> list:
+    """Steps along the first axis of `xs`: their carried values, and what they give, stacked.
+
+    @scan(first, steps, carried.., xs.., more..) does one step, or the first half of the steps and then the second: what
+    is stacked is copied once for each halving, not once for each step.
+    """
+    combine, carried, xs, *more = node.args
+    return _stepped(importer, node, combine, list(carried), list(xs), list(more[0]) if more else [])
+
+
+def map_impl(importer, node) -> list:
+    """A function of each row of `xs`, and of more."""
+    function, xs, more = node.args
+    return _stepped(importer, node, function, [], list(xs), list(more))
+
+
+def _stepped(importer, node, function, carried: list, xs: list, more: list) -> list:
+    if not all(map(_is_tensor, [*carried, *xs, *more])):
+        raise Refused("a size or a number is an operand of the steps: give it as a tensor")
+    function = _graph(importer, function)
+    inner = [one.meta["val"] for one in function.graph.nodes if one.op == "placeholder"]
+    first, steps = var("first", shape=[], dtype="int64"), var("steps", shape=[], dtype="int64")
+    before = [_param(f"carried{i}", val) for i, val in enumerate(inner[: len(carried)])]
+    rows = [_param(f"xs{i}", one.meta["val"]) for i, one in enumerate(xs)]
+    rest = [_param(f"more{i}", val) for i, val in enumerate(inner[len(carried) + len(xs) :])]
+    sizes = {}
+    for param, val in zip([*before, *rest], inner[: len(carried)] + inner[len(carried) + len(xs) :], strict=True):
+        sizes = sizes_of(param, val) | sizes
+    row = [op.take(one, first, axis=0, mode="checked") for one in rows]
+    made = importer.inlined(node, function, [*before, *row, *rest], sizes)
+    now, given = made[: len(carried)], made[len(carried) :]
+    for one in given:
+        infer_expr(one, IRModule(importer.functions))
+    one_step = Tuple([*now, *(op.expand_dims(one, axis=0) for one in given)])
+    again = GlobalVar(importer.name_of_function("steps"))
+    half = op.floor_divide(steps, number(2, "int64"))
+    early = var("early")
+    late = var("late")
+    places = range(len(carried), len(made))
+    results = [
+        *(TupleGetItem(late, i) for i in range(len(carried))),
+        *(op.concatenate([TupleGetItem(early, i), TupleGetItem(late, i)], axis=0) for i in places),
+    ]
+    halves = Let(
+        early,
+        Call(again, [first, half, *before, *rows, *rest]),
+        Let(
+            late,
+            Call(
+                again,
+                [
+                    op.add(first, half),
+                    op.subtract(steps, half),
+                    *(TupleGetItem(early, i) for i in range(len(carried))),
+                    *rows,
+                    *rest,
+                ],
+            ),
+            Tuple(results),
+        ),
+    )
+    types = [one.type_annotation for one in before]
+    types += [TensorType([Any(), *one.checked_type.shape], one.checked_type.dtype) for one in given]
+    body = If(op.less_equal(steps, number(1, "int64")), one_step, halves)
+    importer.functions[again.name_hint] = Function([first, steps, *before, *rows, *rest], body, TupleType(types))
+    count = xs[0].meta["val"].shape[0]
+    total = number(count, "int64") if isinstance(count, int) else number_of_sizes(count.node.expr, importer.sizes)[0]
+    call = Call(again, [number(0, "int64"), total, *_operands(importer, [*carried, *xs, *more])])
+    outer = list(node.meta["val"]) if isinstance(node.meta["val"], list | tuple) else [node.meta["val"]]
+    stacked = [op.reshape(TupleGetItem(call, i), newshape=[size(one) for one in outer[i].shape]) for i in places]
+    return [*(TupleGetItem(call, i) for i in range(len(carried))), *stacked]
+
+
+CONVERTERS = {"cond": cond, "while_loop": while_loop, "scan": scan, "map_impl": map_impl}

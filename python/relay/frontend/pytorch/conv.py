@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
+
 from ... import op
-from .conversion import Conversion, Refused
+from ...expr import const
+from . import quantized
+from .conversion import Conversion, Refused, number
 
 _FORWARD = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 _TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
@@ -43,7 +49,13 @@ def convolution(c: Conversion):
     }
     if transposed:
         how["output_padding"] = _each(c("output_padding"), rank)
-    result = (_TRANSPOSED if transposed else _FORWARD)[rank](data, c("weight"), **how)
+    pair = quantized.pair(c("input"), c("weight"), 1 if transposed else 0) if rank == 2 and batched else None
+    if pair is not None and not (transposed and c("groups") > 1):
+        function = op.qnn.conv2d_transpose if transposed else op.qnn.conv2d
+        integers = [one.integers for one in pair]
+        result = quantized.of_sum(function(*integers, *quantized.parameters(*pair), **how), *pair, axis=1)
+    else:
+        result = (_TRANSPOSED if transposed else _FORWARD)[rank](data, c("weight"), **how)
     result = op.nn.bias_add(result, c("bias"), axis=1) if c.has("bias") else result
     return result if batched else op.squeeze(result, axis=[0])
 
@@ -71,6 +83,8 @@ def convolution_backward(c: Conversion):
     results = [None, None, None]
     if for_data and c("transposed"):
         results[0] = op.nn.conv2d(grad, weight, channels=sizes["weight"][0], **how)
+    elif for_data and (phases := _phases(c, sizes, strides, padding, dilation)):
+        results[0] = _in_phases(c, grad, weight, sizes, padding, phases)
     elif for_data:
         left = _rows_that_no_window_reaches(sizes, strides, padding, dilation)
         channels = sizes["weight"][1] * c("groups")
@@ -82,6 +96,56 @@ def convolution_backward(c: Conversion):
     if for_bias:
         results[2] = op.sum(c("grad_output"), axis=[0, *range(2, 2 + rank)])
     return results
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """Of the places i of an axis with (i + padding) mod stride = r: the taps that reach them, last first."""
+
+    taps: list[int]
+    before: int  # zeros in front of the gradient, and behind it
+    after: int
+
+
+def _phases(c: Conversion, sizes: dict, strides, padding, dilation) -> list[list[Phase]] | None:
+    """How a gradient of a convolution in steps is made of ordinary ones, by axis and phase; None where it is not.
+
+    With i + p = s q + r, place i gets sum(j) grad[q - j] weight[r + s j]: a convolution of the gradient with every s-th
+    tap. As a transposed convolution it would multiply s s times as many zeros.
+    """
+    extents = [extent for name in ("grad_output", "input") for extent in sizes[name][2:]]
+    if max(strides) == 1 or max(dilation) > 1 or c("groups") > 1 or not all(isinstance(e, int) for e in extents):
+        return None
+    axes = []
+    for axis, (s, p) in enumerate(zip(strides, padding, strict=True), 2):
+        extent, out, kernel = (sizes[name][axis] for name in ("input", "grad_output", "weight"))
+        places = (extent - 1 + p) // s + 1
+        taps = [list(range(r, kernel, s))[::-1] for r in range(s)]
+        if places < out:
+            return None
+        axes.append([Phase(one, max(len(one) - 1, 0), places - out) for one in taps])
+    return axes
+
+
+def _in_phases(c: Conversion, grad, weight, sizes: dict, padding, phases: list[list[Phase]]):
+    """The phases side by side, then put into one another, without what belongs to the padding."""
+    places = [sizes["grad_output"][axis + 2] + phases[axis][0].after for axis in range(2)]
+    flipped = op.transpose(weight, axes=[1, 0, 2, 3])
+
+    def phase(y: Phase, x: Phase):
+        if not y.taps or not x.taps:
+            return op.full(number(0, c.dtype), shape=[*sizes["input"][:2], *places])
+        taps = op.take(flipped, const(np.array(y.taps)), axis=2, mode="checked")
+        taps = op.take(taps, const(np.array(x.taps)), axis=3, mode="checked")
+        around = [y.before, x.before, y.after, x.after]
+        kernel = [len(y.taps), len(x.taps)]
+        return op.nn.conv2d(grad, taps, padding=around, channels=sizes["weight"][1], kernel_size=kernel)
+
+    whole = op.stack([op.stack([phase(y, x) for x in phases[1]], axis=4) for y in phases[0]], axis=3)
+    shape = [*sizes["input"][:2], *(one * len(phase) for one, phase in zip(places, phases, strict=True))]
+    whole = op.reshape(whole, newshape=shape)
+    end = [p + extent for p, extent in zip(padding, sizes["input"][2:], strict=True)]
+    return op.strided_slice(whole, begin=list(padding), end=end, axes=[2, 3])
 
 
 def _rows_that_no_window_reaches(sizes: dict, strides, padding, dilation) -> list[int]:

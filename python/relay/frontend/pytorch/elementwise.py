@@ -266,6 +266,11 @@ def to_dtype(c: Conversion):
     return c.as_("self")
 
 
+def convert_element_type(c: Conversion):
+    """prims.convert_element_type."""
+    return c.as_("a")
+
+
 def same(c: Conversion):
     """What only copies, or says something about memory."""
     name = "self" if "self" in c._raw else "input"
@@ -282,3 +287,14 @@ def native_dropout(c: Conversion):
     if c("train") is not False:
         raise Refused("dropout is exported in training mode: call module.eval() before the export")
     return [c("input"), op.full(number(True, "bool"), shape=c.out_shape)]
+
+
+def shift(function):
+    """Of integers; PyTorch multiplies floats by powers of two."""
+
+    def convert(c: Conversion):
+        if not c.dtype.lstrip("u").startswith("int"):
+            raise Refused("a shift of what is not an integer")
+        return function(c.as_("self"), c.as_("other"))
+
+    return convert

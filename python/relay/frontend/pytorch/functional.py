@@ -11,19 +11,26 @@ import dataclasses
 import torch
 
 from ... import op
-from ..._core import Function, IRModule, Tuple
+from ..._core import Function, IRModule, Tuple, infer_expr
+from ...errors import CompileError
 from ...expr import var
-from .conversion import Refused, constant, dtype_name, size, sizes_of
-from .graph import Graph, Problems
+from .conversion import Refused, cast, constant, dtype_name, number, size, sizes_of
+from .draws import Draw, draw_of, draws, is_drawn, mask_of
+from .graph import Graph, Problems, is_complex
+from .joined import join_parts
 from .table import OPERATORS, key_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Feed:
-    """A parameter of @main: argument `place` of the graph, or a tensor of the sizes (n, 0) for the integer n there."""
+    """A parameter of @main: argument `place` of the graph, with its axes in the order `axes`, as they lie in memory;
+    or a tensor of the sizes (n, 0) for the integer n there; or random numbers that are drawn at each call.
+    """
 
-    place: int
+    place: int | None
     is_size: bool = False
+    draw: Draw | None = None
+    axes: tuple | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +63,7 @@ def decompositions() -> dict:
     aten = torch.ops.aten
     training = [aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional]
     made = {**made, **torch._decomp.get_decompositions([*training, aten.batch_norm_backward])}
-    return {target: rule for target, rule in made.items() if key_of(target) not in OPERATORS}
+    return {target: rule for target, rule in made.items() if key_of(target) not in OPERATORS and not is_drawn(target)}
 
 
 def _strides(val) -> list[int | None]:
@@ -71,6 +78,16 @@ def _order(val) -> list[int] | None:
         return None
     order = sorted(range(val.dim()), key=lambda axis: -strides[axis])
     return None if order == list(range(val.dim())) else order
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return [order.index(axis) for axis in range(len(order))]
+
+
+class PartsRefused(CompileError):
+    """Nodes of the graph cannot be imported."""
+
+    nodes: set = frozenset()
 
 
 class _Functional(Graph):
@@ -90,12 +107,20 @@ class _Functional(Graph):
         results, outputs = self._results()
         if results and not self.params and not self.failed:
             self.problems.add(None, "no tensor goes into the graph")
-        self.problems.tell()
+        self._tell()
         if not results:
             return Import(None, [], outputs, self.symbols)
         body = results[0] if len(results) == 1 else Tuple(results)
         module = IRModule({"main": Function(self.params, body), **self.functions})
         return Import(module, self.feeds, outputs, self.symbols)
+
+    def _tell(self) -> None:
+        try:
+            self.problems.tell()
+        except CompileError as error:
+            parts = PartsRefused(*error.args, error.diagnostics)
+            parts.nodes = {node for node in self.problems.nodes if node is not None and node.op == "call_function"}
+            raise parts from None
 
     def _tensor(self, place: int, node) -> None:
         val = node.meta.get("val")
@@ -115,9 +140,13 @@ class _Functional(Graph):
         if place in self.constants:
             self.values[node] = constant(self.constants[place])
             return
-        self.values[node] = var(node.name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
-        self._add(self.values[node], Feed(place))
-        self.sizes = sizes_of(self.values[node], val) | self.sizes
+        order = _order(val)
+        stored = val if order is None else val.permute(order)
+        param = var(node.name, shape=[size(one) for one in stored.shape], dtype=dtype_name(val.dtype))
+        self._add(param, Feed(place, axes=None if order is None else tuple(order)))
+        self.sizes = sizes_of(param, stored) | self.sizes
+        self.values[node] = param if order is None else op.transpose(param, axes=_inverse(order))
+        infer_expr(self.values[node])
 
     def _size(self, place: int, node) -> None:
         """A symbol that no tensor has as a size comes as the size of a tensor without elements."""
@@ -140,6 +169,34 @@ class _Functional(Graph):
         self.params.append(param)
         self.feeds.append(feed)
 
+    def _converted(self, node, key: str | None):
+        if not draws(node.target) or (key in OPERATORS and key != "native_dropout"):
+            return super()._converted(node, key)
+        try:
+            return self._dropped(node) if key == "native_dropout" else self._drawn(node.name, draw_of(node), node)
+        except Refused as reason:
+            raise Refused(f"operator {node.target}: {reason}") from reason
+
+    def _drawn(self, name: str, draw: Draw, node):
+        """The numbers as a parameter, of the shape and type of the node's result."""
+        val = node.meta["val"]
+        val = val if isinstance(val, torch.Tensor) else val[1]
+        made = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+        self._add(made, Feed(None, draw=draw))
+        return made
+
+    def _dropped(self, node) -> list:
+        """native_dropout: the data times the mask over 1 - p, and the mask."""
+        source, p, train = node.args
+        data, val = self.values[source], source.meta["val"]
+        if train is False or p == 0:
+            return [data, op.full(number(True, "bool"), shape=[size(one) for one in val.shape])]
+        dtype = dtype_name(val.dtype)
+        if p == 1:
+            return [op.zeros_like(data), op.cast(op.zeros_like(data), "bool")]
+        mask = self._drawn(node.name, mask_of(val, 1 - p), node)
+        return [op.multiply(op.multiply(data, cast(mask, "bool", dtype)), number(1 / (1 - p), dtype)), mask]
+
     def _results(self) -> tuple[list, list[Output]]:
         """What @main gives, and where each result of the graph comes from."""
         [given] = next(node for node in self.graph_module.graph.nodes if node.op == "output").args
@@ -152,13 +209,14 @@ class _Functional(Graph):
         return results, outputs
 
     def _base(self, node):
-        """The computed tensor whose memory PyTorch lays this result into, if that is a result too."""
+        """The tensor whose memory PyTorch lays this result into, if that is an argument or a result too."""
         base = node
         while getattr(base.target, "is_view", False) and isinstance(base.args[0], torch.fx.Node):
             base = base.args[0]
         val = base.meta.get("val")
-        whole = base.op == "call_function" and isinstance(val, torch.Tensor) and 0 not in _strides(val)
-        return base if whole and base in self.given else node
+        if not isinstance(val, torch.Tensor) or 0 in _strides(val):
+            return node
+        return base if base.op == "placeholder" or (base.op == "call_function" and base in self.given) else node
 
     def _output(self, value, results: list, places: dict) -> Output:
         if not isinstance(value, torch.fx.Node):
@@ -173,9 +231,12 @@ class _Functional(Graph):
         if not isinstance(val, torch.Tensor):
             self.problems.add(value, f"the result `{value}` is a {type(val).__name__}")
             return Output()
+        if is_complex(value):
+            self.problems.add(value, f"the result `{value}` has complex numbers")
+            return Output()
         base = self._base(value)
-        if base is not value and base in self.values:
-            parts = (val.shape, val.stride(), [val.storage_offset()])
+        if base is not value and (base in self.values or base.op == "placeholder"):
+            parts = (val.shape, val.stride(), [val.storage_offset() - base.meta["val"].storage_offset()])
             view = tuple(tuple(one if isinstance(one, int) else one.node.expr for one in part) for part in parts)
             return dataclasses.replace(self._output(base, results, places), view=view)
         order = _order(val)
@@ -183,13 +244,14 @@ class _Functional(Graph):
             places[value] = len(results)
             found = self.values[value]
             results.append(found if order is None else op.transpose(found, axes=order))
-        axes = None if order is None else tuple(order.index(axis) for axis in range(len(order)))
+        axes = None if order is None else tuple(_inverse(order))
         return Output(computed=places[value], axes=axes)
 
 
 def import_functional(graph_module, constants: dict[int, torch.Tensor] | None = None) -> Import:
     """The module of a graph whose nodes have fake values. `constants`: arguments, by place, that are what they are now.
 
-    Raises CompileError that names every node that cannot be imported.
+    Raises PartsRefused, which names every node that cannot be imported.
     """
+    join_parts(graph_module)
     return _Functional(graph_module, constants or {}).imported()

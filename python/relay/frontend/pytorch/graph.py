@@ -18,7 +18,7 @@ from ...errors import CompileError
 from ...expr import var
 from . import control
 from .conversion import Conversion, Refused, constant, dtype_name, empty, size, sizes_of
-from .table import CHECKS, OPERATORS, key_of
+from .table import CHECKS, COMPLEX, OPERATORS, key_of
 
 
 def _is_ready(node) -> bool:
@@ -28,6 +28,11 @@ def _is_ready(node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
     return key_of(node.target) in OPERATORS and not node.target._schema.is_mutable
+
+
+def is_complex(node) -> bool:
+    val = node.meta.get("val")
+    return isinstance(val, torch.Tensor) and val.dtype.is_complex
 
 
 def _decomposed(program):
@@ -53,11 +58,13 @@ class Problems:
 
     def __init__(self):
         self._first, self._counts = {}, collections.Counter()
+        self.nodes = set()  # of all graphs
 
     def add(self, node, what: str, outer: str = "") -> None:
         """`outer`: the line of what the node's graph stands in."""
         self._first.setdefault(what, f", first in `{node.name}`{_line(node) or outer}" if node is not None else "")
         self._counts[what] += 1
+        self.nodes.add(node)
 
     def tell(self) -> None:
         if not self._counts:
@@ -139,6 +146,7 @@ class Graph:
             self.values[node] = self._converted(node, key)
         except NamedAlready:
             self.failed.add(node)
+            self.problems.nodes.add(node)
         except Refused as reason:
             self.problem(node, str(reason))
 
@@ -151,7 +159,10 @@ class Graph:
             if kind := control.kind(node.target):
                 return control.CONVERTERS[kind](self, node)
             made = empty(node.meta["val"])
-            made = OPERATORS[key](Conversion(node, self.values, self.sizes)) if made is None else made
+            convert = COMPLEX.get(key) if any(map(is_complex, node.all_input_nodes)) else OPERATORS[key]
+            if convert is None:
+                raise Refused("complex numbers")
+            made = convert(Conversion(node, self.values, self.sizes)) if made is None else made
             module = IRModule(self.functions) if self.functions else None
             for one in made if isinstance(made, list) else [made]:
                 if one is not None:
@@ -234,6 +245,8 @@ class _Import(Graph):
                 continue
             if spec.kind.name != "USER_OUTPUT":
                 self.problems.add(None, f"`{spec.target}` is changed by the call ({spec.kind.name.lower()})")
+            elif isinstance(value, torch.fx.Node) and value in self.values and is_complex(value):
+                self.problems.add(value, f"the result `{value}` has complex numbers")
             elif isinstance(value, torch.fx.Node) and value in self.values:
                 results.append(self.values[value])
             elif value is None:

@@ -196,3 +196,34 @@ def grid_sample(c: Conversion):
         padding_mode=("zeros", "border", "reflection")[c("padding_mode")],
         align_corners=bool(c("align_corners")),
     )
+
+
+def bincount(c: Conversion):
+    """How often each number occurs, or the sum of its weights."""
+    data = c.as_("self", "int64")
+    most = op.max(op.concatenate([data, op.full(number(-1, "int64"), shape=[1])], axis=0))
+    extent = op.maximum(op.add(most, number(1, "int64")), number(c("minlength"), "int64"))
+    zeros = op.zeros(op.reshape(extent, newshape=[1]), dtype=c.dtype)
+    added = c.as_("weights") if c.has("weights") else op.full(number(1, c.dtype), shape=c.shape("self"))
+    return op.scatter_elements(zeros, data, added, axis=0, reduction="add")
+
+
+def unique(c: Conversion):
+    """_unique2: different elements, the number of each element's, and how often each occurs."""
+    shape = c.shape("self")
+    found = op.unique(op.reshape(c("self"), newshape=[-1]), is_sorted=True, return_counts=bool(c("return_counts")))
+    count = op.cast(found[3], "int64")
+
+    def filled(vector):
+        return op.strided_slice(vector, begin=[0], end=count)
+
+    inverse = op.reshape(op.cast(found[2], "int64"), newshape=shape) if c("return_inverse") else None
+    return [filled(found[0]), inverse, op.cast(filled(found[4]), "int64") if c("return_counts") else None]
+
+
+def repeat_interleave(c: Conversion):
+    """repeat_interleave.Tensor: number i as often as repeats[i] says."""
+    ends = op.cumsum(op.cast(c("repeats"), "int64"), axis=0)
+    total = op.sum(op.cast(c("repeats"), "int64"))
+    places = op.arange(number(0, "int64"), total, number(1, "int64"), dtype="int64")
+    return op.cast(op.searchsorted(ends, places, right=True, dtype="int64"), c.dtype)

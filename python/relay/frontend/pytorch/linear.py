@@ -5,7 +5,35 @@ from __future__ import annotations
 import math
 
 from ... import op
+from ..._core import Call, Op
+from . import quantized
 from .conversion import Conversion, Refused, number
+
+
+def _factor(value) -> tuple:
+    """(A matrix or several, whether the factor is its transpose): products read transposed ones where they lie."""
+    is_transposed = False
+    while isinstance(value, Call) and isinstance(value.op, Op) and value.op.name == "transpose":
+        axes, rank = value.attrs.axes, len(value.args[0].checked_type.shape)
+        if not _swaps_the_last(list(range(rank))[::-1] if axes is None else [int(one) % rank for one in axes]):
+            break
+        value, is_transposed = value.args[0], not is_transposed
+    return value, is_transposed
+
+
+def _swaps_the_last(axes: list[int]) -> bool:
+    rank = len(axes)
+    return axes == [*range(rank - 2), rank - 1, rank - 2]
+
+
+def _matmul(a, b):
+    (a, transpose_a), (b, transpose_b) = _factor(a), _factor(b)
+    return op.nn.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+def _batch_matmul(a, b):
+    (a, transpose_a), (b, transpose_b) = _factor(a), _factor(b)
+    return op.nn.batch_matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 def linear(c: Conversion):
@@ -19,17 +47,31 @@ def linear(c: Conversion):
     if rank != 2:
         inner = c.shape("input")[-1]
         data = op.reshape(data, newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
-    result = op.nn.dense(data, c("weight"))
+    pair = quantized.pair(c("input"), c("weight"), 0)
+    if pair is None:
+        result = op.nn.dense(data, c("weight"))
+    else:
+        integers = [one.integers for one in pair]
+        if rank != 2:
+            integers[0] = op.reshape(integers[0], newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
+        result = op.qnn.dense(*integers, *quantized.parameters(*pair), units=c.shape("weight")[0])
+        result = quantized.of_sum(result, *pair, axis=1)
     result = op.add(result, c("bias")) if c.has("bias") else result
     return result if rank == 2 else op.reshape(result, newshape=shape)
 
 
 def mm(c: Conversion):
-    return op.nn.matmul(c("self"), c("mat2"))
+    return _matmul(c("self"), c("mat2"))
+
+
+def int_mm(c: Conversion):
+    """_int_mm: of int8, summed in int32."""
+    (a, transpose_a), (b, transpose_b) = _factor(c("self")), _factor(c("mat2"))
+    return op.nn.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out_dtype="int32")
 
 
 def bmm(c: Conversion):
-    return op.nn.batch_matmul(c("self"), c("mat2"), transpose_b=False)
+    return _batch_matmul(c("self"), c("mat2"))
 
 
 def _onto_self(c: Conversion, product):
@@ -43,7 +85,7 @@ def _onto_self(c: Conversion, product):
 
 
 def addmm(c: Conversion):
-    return _onto_self(c, op.nn.matmul(c("mat1"), c("mat2")))
+    return _onto_self(c, _matmul(c("mat1"), c("mat2")))
 
 
 def addmv(c: Conversion):
@@ -72,10 +114,10 @@ def matmul(c: Conversion):
     if len(second) == 1:
         b, second = op.expand_dims(b, axis=1), [*second, 1]
     if len(first) == len(second) == 2:
-        product = op.nn.matmul(a, b)
+        product = _matmul(a, b)
     else:
         batch = c.out_shape[: max(len(first), len(second)) - 2]
-        product = op.nn.batch_matmul(_flat(a, first, batch), _flat(b, second, batch), transpose_b=False)
+        product = _batch_matmul(_flat(a, first, batch), _flat(b, second, batch))
     return op.reshape(product, newshape=c.out_shape, allowzero=True)
 
 
@@ -85,7 +127,8 @@ def attention(c: Conversion):
         raise Refused("attention with dropout: call module.eval() before the export")
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
     key, value = c("key"), c("value")
-    if "enable_gqa" in c._raw and c("enable_gqa") and (q[-3] != k[-3] or q[-3] != v[-3]):
+    # The operator that AOTAutograd makes of it on a CPU has no such argument, and shares keys all the same.
+    if ("enable_gqa" not in c._raw or c("enable_gqa")) and len(q) > 2 and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
             raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
         key = op.repeat(key, repeats=q[-3] // k[-3], axis=len(k) - 3)

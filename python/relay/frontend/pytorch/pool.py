@@ -10,7 +10,6 @@ from ... import op
 from ...expr import const
 from .conv import _each
 from .conversion import Conversion, Refused, dtype_name, number
-from .reduce import first_greatest
 
 
 def _batched(c: Conversion, axes: int, function):
@@ -62,20 +61,22 @@ def _places(c: Conversion, data, axes: int):
     low = -np.inf if c.dtype.startswith(("float", "bfloat")) else np.iinfo(c.dtype).min
     pairs = [[0, 0], [0, 0], *([p, a] for p, a in zip(padding, after, strict=True))]
     padded = op.nn.pad(data, pad_width=pairs, pad_value=number(low, c.dtype))
-    windows = op.sliding_window(padded, axis=2, window_shape=window, strides=strides)
-    inner = list(range(2 + axes, 2 + 2 * axes))
-    windows = op.strided_slice(
-        windows,
-        begin=[0] * 2 * axes,
-        end=[*out, *window],
-        strides=[1] * axes + dilation,
-        axes=[*range(2, 2 + axes), *inner],
-    )
-    batch = c.shape("self")[:-axes] if c.rank("self") == axes + 2 else [1, *c.shape("self")[:-axes]]
-    windows = op.reshape(windows, newshape=[*batch, *out, math.prod(size)])
-    tap = first_greatest(windows, c.dtype, axis=[2 + axes])
+    best, tap = None, number(0, "int32")
+    for place, offsets in enumerate(np.ndindex(*size)):
+        begin = [d * k for d, k in zip(dilation, offsets, strict=True)]
+        end = [at + (o - 1) * s + 1 for at, o, s in zip(begin, out, strides, strict=True)]
+        one = op.strided_slice(padded, begin=begin, end=end, strides=strides, axes=list(range(2, 2 + axes)))
+        if best is None:
+            best = one
+            continue
+        wins = op.greater(one, best)
+        if c.dtype.startswith(("float", "bfloat")):
+            wins = op.logical_or(wins, op.isnan(one))
+        best, tap = op.where(wins, one, best), op.where(wins, number(place, "int32"), tap)
     ranges = (np.arange(o) * s - p for o, s, p in zip(out, strides, padding, strict=True))
     steps = (np.arange(k) * d for k, d in zip(size, dilation, strict=True))
+    if math.prod(size) == 1:
+        tap = op.full(tap, shape=[1] * (2 + axes))
     return op.add(op.take(const(_numbers(steps, extents).reshape(-1)), tap, axis=0), const(_numbers(ranges, extents)))
 
 

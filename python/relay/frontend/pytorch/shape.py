@@ -75,9 +75,23 @@ def slice(c: Conversion):
     axis = c.axis()
     extent, start, end, step = c.shape("self")[axis], c("start") or 0, c("end"), c("step")
     end = LAST if end is None or end == extent else end
-    if not all(isinstance(one, int) for one in (start, end, step)):
-        raise Refused("the range of a slice is not known before the run")
+    if not isinstance(step, int):
+        raise Refused("the step of a slice is not known before the run")
+    if not (isinstance(start, int) and isinstance(end, int)):
+        return _computed_slice(c, axis)
     return c("self") if (start, end, step) == (0, LAST, 1) else _piece(c("self"), axis, start, end, step)
+
+
+def _computed_slice(c: Conversion, axis: int):
+    """A range that is computed from sizes."""
+    rank = c.rank("self")
+    zero, last = (number(one, "int64") for one in (0, LAST))
+    begin, end = ([one] * rank for one in (zero, last))
+    begin[axis] = c.as_("start", "int64") if c.has("start") else zero
+    end[axis] = c.as_("end", "int64") if c.has("end") else last
+    strides = [c("step") if one == axis else 1 for one in range(rank)]
+    made = op.strided_slice(c("self"), op.stack(begin, axis=0), op.stack(end, axis=0), strides)
+    return op.reshape(made, newshape=c.out_shape, allowzero=True)
 
 
 def select(c: Conversion):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ... import op
-from . import conv, create, elementwise, index, linear, norm, pool, reduce, scatter, shape
+from . import conv, create, elementwise, fourier, index, linear, norm, pool, quantized, reduce, scatter, shape
 
 _UNARY = {
     name: elementwise.unary(getattr(op, name))
@@ -25,6 +25,13 @@ _BITWISE = {
     for form in ("Tensor", "Scalar")
 }
 _LOGICAL = {f"logical_{name}": elementwise.logical(getattr(op, f"logical_{name}")) for name in ("and", "or", "xor")}
+_SHIFTS = {
+    f"{name}.{form}": elementwise.shift(function)
+    for function, names in ((op.left_shift, ("__lshift__", "bitwise_left_shift")),
+                            (op.right_shift, ("__rshift__", "bitwise_right_shift")))
+    for name in names
+    for form in ("Tensor", "Scalar", "Tensor_Scalar", "Scalar_Tensor")
+}  # fmt: skip
 _SAME = dict.fromkeys(
     ("clone", "alias", "detach", "detach_", "contiguous", "lift_fresh_copy", "identity"), elementwise.same
 )
@@ -51,7 +58,7 @@ _CONVOLUTIONS = dict.fromkeys(
 
 # By name, with the overload unless it is `default`.
 OPERATORS = {
-    **_UNARY, **_ROUNDING, **_COMPARE, **_BITWISE, **_LOGICAL, **_SAME, **_RESHAPE, **_CONVOLUTIONS,
+    **_UNARY, **_ROUNDING, **_COMPARE, **_BITWISE, **_LOGICAL, **_SHIFTS, **_SAME, **_RESHAPE, **_CONVOLUTIONS,
     "neg": elementwise.unary(op.negative),
     "sign": elementwise.sign,
     "relu": elementwise.unary(op.nn.relu),
@@ -64,6 +71,7 @@ OPERATORS = {
     "mul.Tensor": elementwise.binary(op.multiply, op.logical_and),
     "mul.Scalar": elementwise.binary(op.multiply, op.logical_and),
     "div.Tensor": elementwise.div, "div.Scalar": elementwise.div,
+    "true_divide.Tensor": elementwise.div, "true_divide.Scalar": elementwise.div,
     "div.Tensor_mode": elementwise.div_mode, "div.Scalar_mode": elementwise.div_mode,
     "floor_divide": elementwise.binary(op.floor_divide),
     "remainder.Tensor": elementwise.binary(op.floor_mod), "remainder.Scalar": elementwise.binary(op.floor_mod),
@@ -80,6 +88,7 @@ OPERATORS = {
     "where.self": elementwise.where,
     "masked_fill.Scalar": elementwise.masked_fill, "masked_fill.Tensor": elementwise.masked_fill,
     "_to_copy": elementwise.to_dtype, "to.dtype": elementwise.to_dtype,
+    "prims::convert_element_type": elementwise.convert_element_type,
     "dropout": elementwise.dropout, "native_dropout": elementwise.native_dropout,
     "expm1": elementwise.expm1, "atan2": elementwise.atan2, "round.decimals": elementwise.round_decimals,
     "signbit": elementwise.signbit, "hypot": elementwise.hypot, "exp2": elementwise.exp2,
@@ -121,6 +130,8 @@ OPERATORS = {
     "tril": create.triangle(False), "triu": create.triangle(True),
     "embedding": index.embedding, "index_select": index.index_select, "gather": index.gather,
     "index.Tensor": index.index, "nonzero": index.nonzero, "diagonal": index.diagonal, "as_strided": index.as_strided,
+    "bincount": index.bincount, "_unique2": index.unique, "repeat_interleave.Tensor": index.repeat_interleave,
+    **{name: convert for name, convert in fourier.COMPLEX.items() if name != "abs"},
     "masked_scatter": index.masked_scatter, "masked_select": index.masked_select, "unfold": index.unfold,
     "grid_sampler_2d": index.grid_sample, "grid_sampler_3d": index.grid_sample,
     "searchsorted.Tensor": index.searchsorted("sorted_sequence", "self"),
@@ -130,8 +141,10 @@ OPERATORS = {
     "scatter_add": scatter.scatter("add"), "scatter_reduce.two": scatter.scatter_reduce,
     "scatter.reduce": scatter.scatter_with, "scatter.value_reduce": scatter.scatter_with,
     "index_put": scatter.index_put, "slice_scatter": scatter.slice_scatter,
-    "select_scatter": scatter.select_scatter, "diagonal_scatter": scatter.diagonal_scatter, "copy": scatter.copy, "col2im": scatter.col2im,
-    "linear": linear.linear, "mm": linear.mm, "bmm": linear.bmm, "addmm": linear.addmm, "addmv": linear.addmv,
+    "select_scatter": scatter.select_scatter, "diagonal_scatter": scatter.diagonal_scatter, "copy": scatter.copy,
+    "col2im": scatter.col2im,
+    "linear": linear.linear, "mm": linear.mm, "_int_mm": linear.int_mm, "bmm": linear.bmm,
+    "addmm": linear.addmm, "addmv": linear.addmv,
         "addbmm": linear.addbmm, "matmul": linear.matmul,
     "scaled_dot_product_attention": linear.attention,
     "_scaled_dot_product_flash_attention_for_cpu": linear.flash_attention,
@@ -156,13 +169,17 @@ OPERATORS = {
     "upsample_bilinear2d.vec": pool.resize("linear"),
     "upsample_bicubic2d.vec": pool.resize("cubic"),
 }  # fmt: skip
+OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
+# Those that take complex tensors.
+COMPLEX = fourier.COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
+_NAMESPACES = ("aten", "prims", "quantized_decomposed")
 
 
 def key_of(target) -> str | None:
-    """ "add.Tensor", "relu"; None of what is no ATen operator."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
+    """ "add.Tensor", "relu"; "quantized_decomposed::quantize_per_tensor"; None of what is no such operator."""
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in _NAMESPACES:
         return None
     name = target._schema.name.removeprefix("aten::")
     return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name

@@ -1,0 +1,111 @@
+"""Quantised models (PT2E): quantize and dequantize stay, and what computes between them computes in integers.
+
+PyTorch's reference form is quantize, dequantize, an operator of floats. A product or a convolution of two dequantised
+tensors becomes the qnn operator of their integers, whose sum is dequantised by the product of both scales.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from ... import op
+from ..._core import Call, Expr, Op
+from ...expr import const
+from .conversion import Conversion, dtype_name, number
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantised:
+    """A tensor of integers with what they stand for: scale (integer - zero_point)."""
+
+    integers: Expr
+    scale: Expr
+    zero_point: Expr
+    axis: int
+    per_axis: bool
+
+
+def quantised(value: Expr) -> Quantised | None:
+    """What a dequantised tensor was dequantised from."""
+    if not (isinstance(value, Call) and isinstance(value.op, Op) and value.op.name == "qnn.dequantize"):
+        return None
+    integers, scale, zero_point = value.args
+    return Quantised(integers, scale, zero_point, int(value.attrs.axis), len(scale.checked_type.shape) > 0)
+
+
+def pair(data: Expr, weight: Expr, out_axis: int) -> tuple[Quantised, Quantised] | None:
+    """Both, where a qnn operator takes them: one scale for the data, and one or one an output for the weight."""
+    first, second = quantised(data), quantised(weight)
+    if first is None or second is None or first.per_axis or (second.per_axis and second.axis != out_axis):
+        return None
+    if any(str(one.integers.checked_type.dtype) not in ("int8", "uint8") for one in (first, second)):
+        return None
+    return first, second
+
+
+def parameters(first: Quantised, second: Quantised) -> list[Expr]:
+    return [first.scale, first.zero_point, second.scale, second.zero_point]
+
+
+def of_sum(total: Expr, first: Quantised, second: Quantised, axis: int) -> Expr:
+    """The floats that a sum of products of integers stands for."""
+    return op.qnn.dequantize(total, op.multiply(first.scale, second.scale), number(0, "int32"), axis=axis)
+
+
+def _scalar(value, dtype: str) -> Expr:
+    if isinstance(value, Expr):
+        return op.cast(op.reshape(value, newshape=[]), dtype)
+    return number(value, dtype)
+
+
+def _of_tensor(c: Conversion) -> tuple[Expr, Expr, int]:
+    return _scalar(c("scale"), "float32"), _scalar(c("zero_point"), "int32"), 0
+
+
+def _of_axis(c: Conversion) -> tuple[Expr, Expr, int]:
+    zeros = c("zero_points") if c.has("zero_points") else const(np.zeros(c.shape("scales"), "int32"))
+    return op.cast(c("scales"), "float32"), op.cast(zeros, "int32"), c.axis("axis", of="input")
+
+
+def quantize(parameters_of):
+    def convert(c: Conversion):
+        scale, zero_point, axis = parameters_of(c)
+        dtype = dtype_name(c("dtype"))
+        made = op.qnn.quantize(c.as_("input", "float32"), scale, zero_point, axis=axis, out_dtype=dtype)
+        limits = torch.iinfo(c("dtype"))
+        if c("quant_min") <= limits.min and c("quant_max") >= limits.max:
+            return made
+        return op.clip(made, a_min=c("quant_min"), a_max=c("quant_max"))
+
+    return convert
+
+
+def dequantize(parameters_of):
+    def convert(c: Conversion):
+        scale, zero_point, axis = parameters_of(c)
+        return op.qnn.dequantize(c("input"), scale, zero_point, axis=axis)
+
+    return convert
+
+
+def choose_parameters(c: Conversion):
+    """choose_qparams.tensor: scale and zero point such that the tensor's range, with 0 in it, has all integers."""
+    zero, low, high = (number(one, "float32") for one in (0, c("quant_min"), c("quant_max")))
+    least, most = op.minimum(op.min(c("input")), zero), op.maximum(op.max(c("input")), zero)
+    scale = op.divide(op.subtract(most, least), op.subtract(high, low))
+    scale = op.maximum(scale, number(c("eps"), "float32"))
+    zero_point = op.clip(
+        op.subtract(low, op.round(op.divide(least, scale))), a_min=float(c("quant_min")), a_max=float(c("quant_max"))
+    )
+    return [op.cast(op.reshape(scale, newshape=[1]), "float64"), op.cast(op.reshape(zero_point, newshape=[1]), "int64")]
+
+
+QUANTIZED = {
+    "quantize_per_tensor": quantize(_of_tensor), "quantize_per_tensor.tensor": quantize(_of_tensor),
+    "dequantize_per_tensor": dequantize(_of_tensor), "dequantize_per_tensor.tensor": dequantize(_of_tensor),
+    "quantize_per_channel": quantize(_of_axis), "dequantize_per_channel": dequantize(_of_axis),
+    "choose_qparams.tensor": choose_parameters,
+}  # fmt: skip

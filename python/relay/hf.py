@@ -1,0 +1,58 @@
+"""Models of Hugging Face's transformers that Relay runs: their classes, pipelines and generate(), with Relay's kernels.
+
+import relay.hf
+model = relay.hf.load("folder or id")
+transformers.pipeline("text-classification", model=model, tokenizer=tokenizer)("a fine day")
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import torch as relay_torch
+from .errors import wrong_input
+
+__all__ = ["load"]
+
+
+def _transformers():
+    try:
+        import transformers
+    except ImportError as error:
+        message = "models of Hugging Face need transformers, which is not installed"
+        raise wrong_input(message, "pip install transformers") from error
+    return transformers
+
+
+def _class_of(transformers, name: str):
+    """The class that the configuration names, else the one without a head."""
+    try:
+        config = transformers.AutoConfig.from_pretrained(name)
+    except (OSError, ValueError) as error:  # what transformers raises for what it cannot find or read
+        raise wrong_input(
+            f"{name} is not a model of transformers: {str(error).splitlines()[0]}",
+            "give a folder that save_pretrained wrote, or the id of a model on the hub",
+        ) from error
+    found = (getattr(transformers, one, None) for one in config.architectures or ())
+    return next((one for one in found if one is not None), transformers.AutoModel)
+
+
+def load(model, *, model_class: type | None = None, dynamic: bool | None = None, freeze: bool = True, **options):
+    """The model for inference, as transformers' class of it; its forward runs in Relay's kernels.
+
+    model: a folder that save_pretrained wrote, an id of the hub, or a PreTrainedModel, which stays as it is.
+    model_class: transformers' class; the one that the configuration names, where it is not given. dynamic: of
+    torch.compile; models that generate have sizes that vary from the start. freeze and options: see
+    relay.torch.dynamo.Options. With freeze=False the weights are those of the safetensors file, mapped and not copied;
+    with True the kernels have packed copies of them.
+
+    The result works in transformers.pipeline, and its generate() keeps keys and values. Raises CompileError (R0601)
+    where transformers is missing or has no such model.
+    """
+    transformers = _transformers()
+    if not isinstance(model, transformers.PreTrainedModel):
+        name = os.fspath(model)
+        model = (model_class or _class_of(transformers, name)).from_pretrained(name)
+    if dynamic is None and model.can_generate():
+        dynamic = True
+    return relay_torch.compile(model.eval(), dynamic=dynamic, freeze=freeze, **options)
