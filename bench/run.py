@@ -29,6 +29,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import fetch_models  # noqa: E402
+import neighbour  # noqa: E402
 import networks  # noqa: E402
 import random_kernels  # noqa: E402
 from goals import goals_section  # noqa: E402
@@ -168,6 +169,16 @@ def measure_random(count, peers):
     return rows, failed
 
 
+def measure_beside(names):
+    """What a second thread gives with a neighbour on one core."""
+    rows = []
+    for name in names:
+        (path,) = networks.export([name]) if name in networks.NETWORKS else fetch_models.fetch([name])
+        rows.append(neighbour.measure(name, path, 6))
+        print(f"bench: {name}: two threads give {rows[-1]['neighbour']:.2f} with a neighbour on one core", flush=True)
+    return rows
+
+
 def best(row):
     """The fastest of the peers."""
     return min(row["peers"], key=lambda p: p["ratio"])
@@ -286,7 +297,7 @@ geometric mean of {len(drawn)}: {mean(drawn, 1):.2f} with one thread.
 """
 
 
-def page(rows, drawn, threads, plot_name, how, load):
+def page(rows, drawn, beside, threads, plot_name, how, load):
     summary = "; ".join(f"{mean(rows, t):.2f} with {t} thread{'s' * (t > 1)}" for t in threads)
     versions = dict.fromkeys(p["version"] for r in rows for p in r["peers"])
     return f"""<!-- Written by bench/run.py. Do not edit. -->
@@ -324,7 +335,7 @@ before. The most resident memory of the engine's process until
 then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
 {costs_table(rows)}
-{random_section(drawn)}"""
+{random_section(drawn)}{neighbour.section(beside)}"""
 
 
 def plot(rows, threads, path):
@@ -423,7 +434,8 @@ def main():
     said = " ".join(sys.argv[1:])
     how = {"": "make bench", "--quick": "make bench-quick"}.get(said, f"bench/run.py {said}")
     plot(rows, threads, path)
-    path.write_text(page(rows, drawn, threads, path.with_suffix(".svg").name, how, load))
+    beside = measure_beside([n for n in names if n in QUICK]) if 2 in threads else []
+    path.write_text(page(rows, drawn, beside, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
     if failed:

@@ -83,7 +83,7 @@ inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
     const std::byte* flags = static_cast<const std::byte*>(*c.when);
     if (std::all_of(flags, flags + c.when_bytes, [](std::byte b) { return b == std::byte{0}; })) return false;
   }
-  call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads.limit(), out_of_scratch_);
+  call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads, out_of_scratch_);
   return true;
 }
 

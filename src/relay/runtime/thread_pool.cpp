@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 namespace relay::runtime {
 
@@ -18,14 +19,19 @@ using Clock = std::chrono::steady_clock;
 // running), and after the last one has ended (the next inference may follow at once).
 static constexpr std::chrono::microseconds spin_in_session{5000};
 static constexpr std::chrono::microseconds spin_after_session{100};
-// Polls (about 20 ns each) of a finished caller before it takes over the ranges of workers that have not begun. Late
-// enough not to compete with a worker on its way, early enough to hide a sleeping one.
+// Polls (about 20 ns each) of a finished caller before it takes pieces of a worker that has not begun. Late enough not
+// to compete with a worker on its way, early enough to hide a sleeping one.
 static constexpr int polls_before_stealing = 100;
 static constexpr int polls_before_stealing_again = 40;  // when the worker was late last time: the machine is busy
 static constexpr int polls_between_yields = 1024;
 
-static constexpr int part_bits = 12;
-static constexpr uint64_t part_mask = (1u << part_bits) - 1;
+// A region's word: its number, parts and pieces.
+static constexpr int piece_bits = 4, part_bits = 12;
+static constexpr uint64_t piece_mask = (1u << piece_bits) - 1, part_mask = (1u << part_bits) - 1;
+static_assert(max_pieces <= piece_mask);
+static uint64_t region_of(uint64_t word) { return word >> (part_bits + piece_bits); }
+static int parts_of(uint64_t word) { return static_cast<int>(word >> piece_bits & part_mask); }
+static int pieces_of(uint64_t word) { return static_cast<int>(word & piece_mask); }
 
 static inline void relax() {
 #if defined(__x86_64__)
@@ -36,6 +42,7 @@ static inline void relax() {
 }
 
 static thread_local bool in_region = false;
+static thread_local CoreWatch caller_watch;
 
 static std::atomic<ThreadPool*> global_pool{nullptr};
 static std::mutex global_mutex;
@@ -91,16 +98,87 @@ void ThreadPool::start_workers(int count) {
   }
 }
 
-void ThreadPool::run_range(int part) {
-  // The first tasks % parts ranges are one longer.
-  int64_t each = job_.tasks / job_.parts, rest = job_.tasks % job_.parts;
-  int64_t begin = part * each + std::min<int64_t>(part, rest);
-  (*job_.fn)(begin, begin + each + (part < rest), part);
+// Runs the next piece of a part. False: all are taken, or the region has ended.
+bool ThreadPool::take(uint64_t word, int part, int worker) {
+  Slot& slot = slots_[part];
+  const uint64_t region = region_of(word);
+  const int64_t pieces = pieces_of(word);
+  uint64_t taken = slot.taken.load(std::memory_order_relaxed);
+  int64_t piece;
+  do {
+    if (taken >> piece_bits > region) return false;
+    piece = taken >> piece_bits == region ? static_cast<int64_t>(taken & piece_mask) : 0;
+    if (piece == pieces) return false;
+  } while (!slot.taken.compare_exchange_weak(taken, region << piece_bits | static_cast<uint64_t>(piece + 1),
+                                             std::memory_order_acq_rel, std::memory_order_relaxed));
+  // From here until the piece is counted the region cannot end, so job_ is ours to read. The first tasks % parts ranges
+  // are one longer.
+  const int64_t each = job_.tasks / job_.parts, rest = job_.tasks % job_.parts;
+  const int64_t begin = part * each + std::min<int64_t>(part, rest), size = each + (part < rest);
+  const int64_t from = size * piece / pieces, to = size * (piece + 1) / pieces;
+  if (from < to) (*job_.fn)(begin + from, begin + to, worker);
+  if (part != worker) stolen_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+int64_t ThreadPool::take_part(uint64_t word, int part, int worker) {
+  int64_t ran = 0;
+  while (take(word, part, worker)) ++ran;
+  return ran;
+}
+
+// A worker's share of a region: its own part, then what is left of others'.
+void ThreadPool::help(uint64_t word, int worker, CoreWatch& watch) {
+  const int parts = parts_of(word);
+  int64_t ran = 0;  // and not yet counted
+  for (int k = 0; k < parts; ++k) {
+    while (take(word, (worker + k) % parts, worker)) {
+      ++ran;
+      if (watch.look()) {
+        slots_[worker].contested.store(watch.contested(), std::memory_order_relaxed);
+        find_core(worker);
+      }
+      if (!watch.should_offer()) continue;
+      finished_.fetch_add(std::exchange(ran, 0), std::memory_order_acq_rel);
+      watch.offer();
+      find_core(worker);
+    }
+  }
+  if (ran > 0) finished_.fetch_add(ran, std::memory_order_acq_rel);
+}
+
+// Leaves a core on which a thread with a lower number runs. False: there is none to go to.
+bool ThreadPool::find_core(int worker) {
+  const int core = current_core();
+  slots_[worker].core.store(core, std::memory_order_relaxed);
+  std::vector<int> taken;
+  bool shared = false;
+  for (int i = 0; i < worker; ++i) shared |= slots_[i].core.load(std::memory_order_relaxed) == core;
+  if (!shared) return true;
+  for (int i = 0; i < worker; ++i) taken.push_back(slots_[i].core.load(std::memory_order_relaxed));
+  if (!move_off(taken.data(), worker)) return false;
+  slots_[worker].core.store(current_core(), std::memory_order_relaxed);
+  return true;
+}
+
+// The caller cannot offer its core: without it no region begins. It changes to the core of a worker that has one to
+// itself, and the worker leaves that when it finds the caller there.
+void ThreadPool::change_core() {
+  const int core = current_core();
+  slots_[0].core.store(core, std::memory_order_relaxed);
+  if (!caller_watch.contested()) return;
+  for (int i = 1; i < size_; ++i) {
+    const int other = slots_[i].core.load(std::memory_order_relaxed);
+    if (other == core || slots_[i].contested.load(std::memory_order_relaxed) || !move_to(other)) continue;
+    slots_[0].core.store(other, std::memory_order_relaxed);
+    caller_watch = {};
+    return;
+  }
 }
 
 void ThreadPool::work(int worker) {
   in_region = true;
-  Slot& slot = slots_[worker];
+  CoreWatch watch;
   uint64_t seen = 0;
   while (true) {
     // Watch.
@@ -112,7 +190,7 @@ void ThreadPool::work(int worker) {
       if ((++polls & 63) != 0) continue;
       Clock::time_point now = Clock::now();
       if (polls == 64) since = now;
-      if ((polls & (polls_between_yields - 1)) == 0) sched_yield();
+      if ((polls & (polls_between_yields - 1)) == 0 && !find_core(worker)) sched_yield();
       if (now - since < (active_.load(std::memory_order_relaxed) ? spin_in_session : spin_after_session)) continue;
       // Sleep. The publisher writes word_ and then reads sleeping_; we write sleeping_ and then read word_: one of us
       // sees the other.
@@ -120,43 +198,36 @@ void ThreadPool::work(int worker) {
       sleeping_.fetch_add(1);
       if (word_.load() == seen && !stop_.load()) wakes_.wait(ticket);
       sleeping_.fetch_sub(1);
+      find_core(worker);
       polls = 0;
     }
     seen = word;
-    if (static_cast<uint64_t>(worker) >= (word & part_mask)) continue;
-    // Take our range, unless the caller did. From here until done_ is set the region cannot end, so job_ is ours to
-    // read.
-    uint64_t claimed = slot.claimed.load(std::memory_order_relaxed);
-    if (claimed >= word || !slot.claimed.compare_exchange_strong(claimed, word, std::memory_order_acq_rel)) continue;
-    run_range(worker);
-    slot.done.store(word, std::memory_order_release);
+    if (worker < parts_of(word)) help(word, worker, watch);
   }
 }
 
-void ThreadPool::run(const Job& job) {
-  job_ = job;
-  uint64_t word = ++region_ << part_bits | static_cast<uint64_t>(job.parts);
+void ThreadPool::run(int64_t tasks, int parts, int pieces, RangeFn fn) {
+  job_ = {&fn, tasks, parts};
+  finished_.store(0, std::memory_order_relaxed);
+  const uint64_t word =
+      (++region_ << part_bits | static_cast<uint64_t>(parts)) << piece_bits | static_cast<uint64_t>(pieces);
   word_.store(word);
   if (sleeping_.load() > 0) wake();
+  if (caller_watch.look()) change_core();
   in_region = true;
-  run_range(0);
-  for (int part = 1; part < job.parts; ++part) {
+  int64_t ran = take_part(word, 0, 0);
+  for (int part = 1; part < parts; ++part) {
     Slot& slot = slots_[part];
-    int patience = slot.late ? polls_before_stealing_again : polls_before_stealing;
-    slot.late = false;
-    for (int polls = 1; slot.done.load(std::memory_order_acquire) != word; ++polls) {
-      relax();
-      if (polls == patience) {
-        uint64_t claimed = slot.claimed.load(std::memory_order_relaxed);
-        if (claimed < word && slot.claimed.compare_exchange_strong(claimed, word, std::memory_order_acq_rel)) {
-          run_range(part);
-          slot.late = true;
-          stolen_.fetch_add(1, std::memory_order_relaxed);
-          break;
-        }
-      }
-      if ((polls & (polls_between_yields - 1)) == 0) sched_yield();
-    }
+    const int patience = slot.late ? polls_before_stealing_again : polls_before_stealing;
+    auto begun = [&] { return slot.taken.load(std::memory_order_relaxed) >> piece_bits == region_; };
+    for (int polls = 0; polls < patience && !begun(); ++polls) relax();
+    slot.late = !begun();
+    ran += take_part(word, part, 0);
+  }
+  const int64_t others = int64_t{parts} * pieces - ran;
+  for (int polls = 1; finished_.load(std::memory_order_acquire) != others; ++polls) {
+    relax();
+    if ((polls & (polls_between_yields - 1)) == 0) sched_yield();
   }
   in_region = false;
 }
@@ -177,11 +248,12 @@ ThreadPool::Session::~Session() {
   pool_.owned_.store(false, std::memory_order_release);
 }
 
-void ThreadPool::Session::parallel(int64_t tasks, RangeFn fn, int limit) {
+void ThreadPool::Session::parallel(int64_t tasks, RangeFn fn, int limit, int pieces) {
   if (tasks <= 0) return;
   int64_t parts = std::min<int64_t>(tasks, limit > 0 ? std::min(limit, threads_) : threads_);
   if (parts <= 1) return fn(0, tasks, 0);
-  pool_.run({&fn, tasks, static_cast<int>(parts)});
+  pieces = static_cast<int>(std::min<int64_t>(pieces, (tasks + parts - 1) / parts));
+  pool_.run(tasks, static_cast<int>(parts), pieces, fn);
 }
 
 namespace {

@@ -3,9 +3,10 @@
 //   ThreadPool::Session session(ThreadPool::global(), 2);  // one inference: its workers spin between kernels ...
 //   session.parallel(tasks, [&](int64_t begin, int64_t end, int worker) { ... });
 //                                                                 // ... and sleep when it has ended
-// A region is split into contiguous ranges, one a thread, that depend on the number of tasks and threads only. The
-// caller runs the first; a range whose worker has not come yet (asleep, or the machine is busy) is run by the caller,
-// so a region never waits for a thread to wake up. An empty region costs a fraction of a microsecond.
+// A region is split into contiguous ranges, one a thread, and these into pieces, which depend on the number of tasks and
+// threads only. A thread runs the pieces of its own range and then those that are left of others', so a region waits
+// neither for a thread to wake up nor for one that shares its core with another program (core_watch.h): such a thread
+// offers the core between pieces. Threads that meet on one core part. An empty region costs a fraction of a microsecond.
 //
 // One session has the workers at a time. A session opened while another has them, or inside a region, runs its regions
 // on its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock. After fork()
@@ -19,11 +20,15 @@
 #include <vector>
 
 #include "relay/base/function_ref.h"
+#include "relay/runtime/core_watch.h"
 
 namespace relay::runtime {
 
-// Must not throw.
+// Must not throw. `worker`: the thread's number in the session.
 using RangeFn = function_ref<void(int64_t begin, int64_t end, int worker)>;
+
+// Of a thread's range: one that is late or slow costs the others a piece.
+inline constexpr int max_pieces = 8;
 
 class ThreadPool {
  public:
@@ -43,8 +48,8 @@ class ThreadPool {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     int threads() const { return threads_; }  // 1 if the workers were taken
-    // `limit`: use no more than so many threads of the session (0: all of them).
-    void parallel(int64_t tasks, RangeFn fn, int limit = 0);
+    // `limit`: use no more than so many threads of the session (0: all of them). `pieces`: of a range, at most.
+    void parallel(int64_t tasks, RangeFn fn, int limit = 0, int pieces = max_pieces);
 
    private:
     ThreadPool& pool_;
@@ -55,14 +60,15 @@ class ThreadPool {
   // One region by itself.
   void parallel(int64_t tasks, int threads, RangeFn fn) { Session(*this, threads).parallel(tasks, fn); }
 
-  // Times the caller ran a range whose worker was late. For tests and tuning.
+  // Pieces that were run by another thread than their range's. For tests and tuning.
   int64_t stolen() const { return stolen_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(64) Slot {
-    std::atomic<uint64_t> claimed{0};  // the last region whose range somebody took
-    std::atomic<uint64_t> done{0};     // the last region whose range is finished
-    bool late = false;                 // the caller had to take its last range (the caller's to read and write)
+    std::atomic<uint64_t> taken{0};      // a region's number, and how many pieces of its range are taken
+    std::atomic<int> core{-1};           // that the thread was last seen on
+    std::atomic<bool> contested{false};  // by another program
+    bool late = false;                   // its thread had not come when the caller was done (the caller's)
   };
   struct Job {
     const RangeFn* fn = nullptr;
@@ -72,17 +78,22 @@ class ThreadPool {
 
   void start_workers(int count);
   void work(int worker);
-  void run(const Job& job);
-  void run_range(int part);
+  void run(int64_t tasks, int parts, int pieces, RangeFn fn);
+  bool take(uint64_t word, int part, int worker);
+  int64_t take_part(uint64_t word, int part, int worker);
+  void help(uint64_t word, int worker, CoreWatch& watch);
+  bool find_core(int worker);
+  void change_core();
   void wake();
 
-  // What workers watch: the number of the region, and how many threads it has.
+  // What workers watch: the number of the region, how many threads it has, and of how many pieces a range is.
   alignas(64) std::atomic<uint64_t> word_{0};
   alignas(64) std::atomic<bool> active_{false};  // a session has the workers
   alignas(64) std::atomic<int> sleeping_{0};
   std::atomic<uint32_t> wakes_{0};
   std::atomic<bool> stop_{false};
   std::atomic<int64_t> stolen_{0};
+  alignas(64) std::atomic<int64_t> finished_{0};  // pieces of the region
   alignas(64) Job job_;
   uint64_t region_ = 0;
   int size_;

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <mutex>
 #include <numeric>
+#include <set>
 
 #include "relay/runtime/thread_choice.h"
 
@@ -31,10 +33,42 @@ TEST(ThreadPool, EveryTaskRunsOnce) {
 
 TEST(ThreadPool, TheSplitDependsOnTasksAndThreadsOnly) {
   ThreadPool pool(3);
-  std::vector<std::pair<int64_t, int64_t>> ranges(3);
   for (int turn = 0; turn < 100; ++turn) {
-    pool.parallel(10, 3, [&](int64_t begin, int64_t end, int worker) { ranges[worker] = {begin, end}; });
-    EXPECT_EQ(ranges, (std::vector<std::pair<int64_t, int64_t>>{{0, 4}, {4, 7}, {7, 10}}));
+    std::mutex mutex;
+    std::set<std::pair<int64_t, int64_t>> pieces;
+    pool.parallel(40, 3, [&](int64_t begin, int64_t end, int) {
+      std::lock_guard<std::mutex> lock(mutex);
+      pieces.insert({begin, end});
+    });
+    // Ranges of 14, 13 and 13 tasks, of eight pieces each.
+    const std::set<std::pair<int64_t, int64_t>> expected{{0, 1},   {1, 3},   {3, 5},   {5, 7},   {7, 8},   {8, 10},
+                                                         {10, 12}, {12, 14}, {14, 15}, {15, 17}, {17, 18}, {18, 20},
+                                                         {20, 22}, {22, 23}, {23, 25}, {25, 27}, {27, 28}, {28, 30},
+                                                         {30, 31}, {31, 33}, {33, 35}, {35, 36}, {36, 38}, {38, 40}};
+    EXPECT_EQ(pieces, expected);
+  }
+}
+
+TEST(ThreadPool, AnIdleThreadTakesOverPieces) {
+  ThreadPool pool(2);
+  for (int slow : {0, 1}) {
+    // The first piece that thread `slow` runs does not end before all others have: 15 of 16.
+    std::atomic<int> ended{0}, held{0};
+    std::atomic<bool> in_time{true};
+    const auto begun = std::chrono::steady_clock::now();
+    while (held == 0 && std::chrono::steady_clock::now() - begun < std::chrono::seconds(20)) {
+      ended = 0;
+      pool.parallel(16, 2, [&](int64_t begin, int64_t end, int worker) {
+        const auto since = std::chrono::steady_clock::now();
+        if (worker == slow && held++ == 0)
+          while (ended < 15 && in_time)
+            if (std::chrono::steady_clock::now() - since > std::chrono::seconds(20)) in_time = false;
+        ended += static_cast<int>(end - begin);
+      });
+    }
+    EXPECT_GT(held, 0) << "thread " << slow << " never came";
+    EXPECT_TRUE(in_time) << "nobody took the pieces of thread " << slow;
+    EXPECT_EQ(ended, 16);
   }
 }
 
@@ -141,9 +175,11 @@ TEST(ThreadChoice, ShortCallsUseWhatIsFasterAndAreMeasuredAgain) {
   choice.measure_again();
   EXPECT_EQ(measure(choice, 3, 4), 6);
   EXPECT_EQ(choice.limit(), 0);
+  EXPECT_EQ(choice.pieces(), 1) << "pieces would cost more than they save";
   choice.measure_again();
   EXPECT_EQ(measure(choice, 40, 4), 3) << "a longer call is not tried on one thread";
   EXPECT_EQ(choice.limit(), 0);
+  EXPECT_EQ(choice.pieces(), max_pieces);
 }
 
 }  // namespace
