@@ -11,7 +11,7 @@
 
 namespace relay::lower {
 
-// --- sizes that are known at run time only, as guesses -----------------------------------------------------------------
+// --- sizes that are known at run time only, as guesses ---------------------------------------------------------------
 inline constexpr int64_t usual_rows = 64;       // of a result, along any axis: places of an image, a batch
 inline constexpr int64_t usual_features = 256;  // channels, columns, keys, terms of a product's sum
 inline constexpr int64_t usual_row = 1024;      // elements that lie in a row
@@ -23,8 +23,8 @@ inline int64_t float_lanes(const TargetDesc& t) { return std::max(1, t.vector_by
 inline double multiply_adds_ns(const TargetDesc& t, double count) {
   return count / (static_cast<double>(float_lanes(t)) * t.fma_per_cycle * t.ghz);
 }
-// The share of that speed that register tiles reach with what stands around their loops: in convolutions, in products of
-// Winograd's form, in matrix products, in Strassen's form. Medians over the layers of ResNet-50, VGG-16 and BERT, Zen 4.
+// The share of that speed that register tiles reach with what stands around their loops: in convolutions, in products
+// of Winograd's form, in matrix products, in Strassen's form. Medians over layers of ResNet-50, VGG-16 and BERT, Zen 4.
 inline constexpr double convolution_share = 0.85, winograd_share = 0.8, product_share = 0.93, strassen_share = 0.91;
 
 // An estimate tells two ways apart that differ by more than this; the nearer they are, the more stays as it was.
