@@ -7,7 +7,8 @@
 
 Each network (`relay bench --random-net SEED`, its batch symbolic in the model) is profiled at one thread, in two rounds
 over all, and of each kernel the faster time counts. Large ones take 100 us or more, and a twentieth of their network's
-run. Exit status 1 if one is below 60 % of its ceiling. The networks are kept in build/benchmarks/random/.
+run. Exit status 1 if one is below 60 % of its ceiling. Beside them: how well the machine's description orders all
+kernels. The networks are kept in build/benchmarks/random/.
 """
 
 import argparse
@@ -23,9 +24,8 @@ RELAY = ROOT / "build" / "release" / "bin" / "relay"
 DRAW = ROOT / "python" / "relay" / "random_net.py"
 FOLDER = ROOT / "build" / "benchmarks" / "random"
 LEAST_US, LEAST_PART, BELOW = 100, 0.05, 0.6
-sys.path.insert(0, str(DRAW.parent))
 
-import random_net  # noqa: E402
+from relay import random_net  # noqa: E402
 
 
 def network(seed):
@@ -73,6 +73,22 @@ def far_below(kernels, least=LEAST_US, part=LEAST_PART, below=BELOW):
     return sorted(found, key=lambda f: f[1]["us"] * (f[1]["share"] - 1)), len(large)
 
 
+def rank_correlation(kernels):
+    """Spearman's, of what the machine's description says of each kernel and what it took; 1: the same order."""
+    import numpy as np
+
+    def ranks(values):
+        values, order = np.asarray(values), np.argsort(values)
+        out = np.empty(len(values))
+        out[order] = np.arange(len(values))
+        for value in np.unique(values):  # equal ones share their mean rank
+            out[values == value] = out[values == value].mean()
+        return out
+
+    each = [(k["estimate_us"] / k["calls"], k["us"] / k["calls"]) for k in kernels.values()]
+    return float(np.corrcoef(ranks([e for e, _ in each]), ranks([t for _, t in each]))[0, 1])
+
+
 def main():
     parser = argparse.ArgumentParser(description="Lists kernels of random networks that are far below their ceiling.")
     parser.add_argument("--seeds", default="1-40", metavar="A-B")
@@ -102,6 +118,7 @@ def main():
         f"{len(found)} of {large} kernels of {arguments.least:g} us or more, and {100 * arguments.part:g} % of their run, in the "
         f"networks {first} to {last} are below {100 * arguments.below:g} % of their ceiling"
     )
+    print(f"rank correlation of estimate and time over {len(kernels)} kernels: {rank_correlation(kernels):.3f}")
     return 1 if found else 0
 
 
