@@ -4,8 +4,8 @@
 //   RELAY_ASSIGN(LoweredProgram lowered, lower_program(optimised, entry, {.how = how, .passes = program_passes()}));
 //
 // A module that is kernel calls on tensors and nothing else is one segment. Any other goes through `passes`, which form
-// segments; work that is ready earlier becomes a segment of its own (split_segments.h); then it is decided which of them
-// take many calls at once (batch_calls.h).
+// segments; work that is ready earlier becomes a segment of its own (split_segments.h); then it is decided which of
+// them take many calls at once (batch_calls.h).
 #pragma once
 
 #include <functional>
