@@ -20,11 +20,11 @@
 
 #include "libraries.h"
 #include "relay/driver/compile.h"
-#include "relay/driver/contest.h"
-#include "relay/driver/measure.h"
-#include "relay/driver/profile.h"
 #include "relay/driver/targets.h"
 #include "relay/eval/examples.h"
+#include "relay/measure/contest.h"
+#include "relay/measure/measure.h"
+#include "relay/measure/profile.h"
 
 using namespace relay;
 
@@ -190,18 +190,18 @@ double processor_seconds() {
 
 // The times of one run after the other, in microseconds. Asking for the time costs some 0.2, so that short runs are
 // timed many at once.
-driver::Contender contender(const std::string& name, const std::function<Status()>& run) {
+measure::Contender contender(const std::string& name, const std::function<Status()>& run) {
   return {name, [run](double seconds) -> Result<std::vector<double>> {
             std::vector<double> us;
             int64_t many = 1;
-            for (double end = driver::now() + seconds;;) {
+            for (double end = measure::now() + seconds;;) {
               double begin = processor_seconds();
               for (int64_t i = 0; i < many; ++i) RELAY_RETURN_IF_ERROR(run());
               double all = (processor_seconds() - begin) * 1e6;
               bool enough = all >= 50;
               if (enough) us.push_back(all / static_cast<double>(many));
               if (!enough) many *= 2;
-              if (!us.empty() && driver::now() >= end) return us;
+              if (!us.empty() && measure::now() >= end) return us;
             }
           }};
 }
@@ -210,11 +210,11 @@ driver::Contender contender(const std::string& name, const std::function<Status(
 Result<double> part_of_copies(const Entry& entry) {
   std::vector<runtime::Value> inputs;
   for (const Tensor& t : entry.inputs) inputs.push_back(runtime::Value::tensor(t));
-  RELAY_ASSIGN(driver::Profile profile,
-               driver::measure_profile(*entry.compiled.executable, inputs, {.threads = 1, .seconds = 0.1}));
-  driver::describe(profile, entry.compiled);
+  RELAY_ASSIGN(measure::Profile profile,
+               measure::measure_profile(*entry.compiled.executable, inputs, {.threads = 1, .seconds = 0.1}));
+  measure::describe(profile, entry.compiled.lowered, entry.compiled.built.lowered_steps);
   double copies = 0;
-  for (const driver::KernelProfile& kernel : profile.kernels)
+  for (const measure::KernelProfile& kernel : profile.kernels)
     if (kernel.flops == 0) copies += kernel.us;
   return copies / profile.kernels_us;
 }
@@ -223,11 +223,11 @@ Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
   RELAY_RETURN_IF_ERROR(compile(entry, target));
   Row row;
   row.entry = &entry;
-  std::vector<driver::Contender> engines = {
+  std::vector<measure::Contender> engines = {
       contender("relay", [&] { return entry.compiled.executable->run_into(entry.inputs, entry.outputs); })};
   for (const bench::LibraryCall& call : bench::library_calls(entry.call)) {
     call.run();
-    double off = driver::difference({call.result()}, entry.outputs).largest;
+    double off = measure::difference({call.result()}, entry.outputs).largest;
     if (off <= 1e-4) {
       engines.push_back(contender(call.name, [run = call.run] {
         run();
@@ -237,18 +237,18 @@ Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
       row.wrong.push_back(format("{} is off by {:.1e} of the largest value", call.name, off));
     }
   }
-  RELAY_RETURN_IF_ERROR(driver::contest(engines, seconds));
-  row.us = driver::median(engines[0].us);
-  row.ceiling = driver::measure_fma_gflops(target.vector_bytes);
+  RELAY_RETURN_IF_ERROR(measure::contest(engines, seconds));
+  row.us = measure::median(engines[0].us);
+  row.ceiling = measure::measure_fma_gflops(target.vector_bytes);
   if (is_heavy(entry.structure)) row.ceiling *= products_at_once(entry.call, target);
   if (is_heavy(entry.structure)) {
     RELAY_ASSIGN(double part, part_of_copies(entry));
     row.copies_us = row.us * part;
   }
   for (size_t i = 1; i < engines.size(); ++i) {
-    double ratio = driver::time_ratio(engines[i], engines[0]).median;
+    double ratio = measure::time_ratio(engines[i], engines[0]).median;
     if (i > 1 && ratio >= row.ratio) continue;
-    row.library = engines[i].name, row.library_us = driver::median(engines[i].us), row.ratio = ratio;
+    row.library = engines[i].name, row.library_us = measure::median(engines[i].us), row.ratio = ratio;
   }
   return row;
 }

@@ -2,15 +2,15 @@
 #include "core.h"
 #include "interruptible.h"
 #include "relay/base/interrupt.h"
-#include "relay/driver/cache.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
-#include "relay/driver/files.h"
-#include "relay/driver/inputs.h"
 #include "relay/driver/load.h"
+#include "relay/driver/ready.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
-#include "relay/driver/values.h"
+#include "relay/input/files.h"
+#include "relay/input/inputs.h"
+#include "relay/input/values.h"
 #include "relay/runtime/artifact.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
@@ -59,7 +59,7 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.verify = verify;
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
-  if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
+  if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
   options.schedules = schedules;
   options.output_names = m.output_names;
   options.trace = [](const transform::PassTrace&) { check_interrupt(); };
@@ -81,7 +81,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   options.threads = threads, options.numerics = numerics, options.opt_level = opt_level;
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict;
-  if (!batch_calls) options.batch_calls = driver::BatchCalls::Never;
+  if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
   options.schedules = schedules;
   options.trace = [](const transform::PassTrace&) { check_interrupt(); };
   struct Made {
@@ -90,7 +90,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
   run_interruptibly([made, path, load, options] {
-    Result<std::unique_ptr<driver::Cache>> cache = driver::open_default_cache();
+    Result<std::unique_ptr<cache::Cache>> cache = cache::open_default_cache();
     if (!cache) made->notes.push_back(cache.errors()[0].message);
     Diagnostics warnings;
     made->ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
@@ -161,7 +161,7 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
                                    {},
                                    {},
                                    "the forms are: artifact, so, obj"}});
-  take(driver::check_output(path, self.files));
+  take(input::check_output(path, self.files));
   if (self.artifact && form == "artifact") {
     take(runtime::save_artifact(*self.artifact, path));
     return;
@@ -203,7 +203,7 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
                                    {},
                                    "the precisions are: native, float64"}});
   driver::EvalPrecision how = precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64;
-  return take(driver::to_runtime(take(driver::evaluate_main(m.module, inputs, how)), m.module));
+  return take(input::to_runtime(take(driver::evaluate_main(m.module, inputs, how)), m.module));
 }
 
 void add_compiled(nb::module_& m) {
@@ -280,7 +280,7 @@ void add_compiled(nb::module_& m) {
       [](const PyModule& m) {
         ir::Module typed = take(typing::infer(m.module));
         std::vector<std::pair<std::string, std::string>> out;
-        for (const driver::Port& p : take(driver::input_ports(typed)))
+        for (const input::Port& p : take(input::input_ports(typed)))
           out.emplace_back(p.name, p.is_tensor ? p.dtype.str() : "");
         return out;
       },

@@ -1,8 +1,8 @@
 // Modules: reading, printing, changing, passes.
 #include "convert.h"
-#include "relay/driver/files.h"
 #include "relay/driver/load.h"
 #include "relay/driver/pipeline.h"
+#include "relay/input/files.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -348,13 +348,13 @@ void add_modules(nb::module_& m) {
   add_contents(module);
   m.def("parse", parse_module, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
   m.def("parse_expr", parse_expr, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
-  m.def("is_pipe", driver::is_pipe, nb::arg("path"));
+  m.def("is_pipe", input::is_pipe, nb::arg("path"));
   m.def(
       "read_pipe",
       [](const std::string& path) {
         std::string bytes = [&] {
           nb::gil_scoped_release released;
-          return take(driver::read_file(path));
+          return take(input::read_file(path));
         }();
         return nb::bytes(bytes.data(), bytes.size());
       },

@@ -1,6 +1,6 @@
 // Values of programs: tensors, tuples, data, functions, references. python/relay/values.py makes Python objects of
 // them.
-#include "relay/driver/values.h"
+#include "relay/input/values.h"
 
 #include <unordered_map>
 
@@ -15,7 +15,7 @@ using runtime::Value;
 
 DataTypes data_types(const ir::Module& module) {
   DataTypes out;
-  for (const auto& [name, definition] : module.types) out.types[name] = driver::intern(definition);
+  for (const auto& [name, definition] : module.types) out.types[name] = input::intern(definition);
   return out;
 }
 

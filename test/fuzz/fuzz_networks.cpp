@@ -202,7 +202,7 @@ std::string check(const Network& network, const std::vector<TargetDesc>& targets
   std::string wrong;
   for (const TargetDesc& target : targets) {
     options.target = target;
-    Result<driver::LoweredProgram> lowered = driver::lower_program(*optimised, {}, options);
+    Result<build::LoweredProgram> lowered = driver::lower_program(*optimised, {}, options);
     if (!lowered) wrong += format("{}: {}", target.name, render(lowered.errors()));
   }
   return wrong;

@@ -16,8 +16,8 @@
 #include "random_relay.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
-#include "relay/driver/values.h"
 #include "relay/eval/eval.h"
+#include "relay/input/values.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/reverse_mode.h"
 #include "relay/typing/typing.h"
@@ -56,7 +56,7 @@ Result<eval::Value> partially_evaluated(const ir::Module& module, const eval::Va
 int64_t batched_calls = 0, batches = 0;  // of all runs
 
 Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
-                             driver::BatchCalls batch = driver::BatchCalls::WhereItPays) {
+                             build::BatchCalls batch = build::BatchCalls::WhereItPays) {
   static const Result<TargetDesc> target = driver::find_target("native");
   driver::CompileOptions options;
   RELAY_ASSIGN(options.target, target);
@@ -65,13 +65,13 @@ Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args,
   RELAY_ASSIGN(driver::Compiled program, driver::compile(module, options));
   std::vector<runtime::Value> inputs;
   for (const eval::Value& arg : args) {
-    RELAY_ASSIGN(runtime::Value input, driver::to_runtime(arg, module));
+    RELAY_ASSIGN(runtime::Value input, input::to_runtime(arg, module));
     inputs.push_back(std::move(input));
   }
   runtime::Report report;
   RELAY_ASSIGN(runtime::Value result, program.executable->call(inputs, {.report = &report}));
   batched_calls += report.batched_calls, batches += report.batches;
-  return driver::to_eval(result, module);
+  return input::to_eval(result, module);
 }
 
 Result<eval::Value> on_the_vm(const ir::Module& module, const eval::Values& args) {
@@ -81,10 +81,10 @@ Result<eval::Value> as_machine_code(const ir::Module& module, const eval::Values
   return compiled(module, args, runtime::Executor::Aot);
 }
 Result<eval::Value> batched_on_the_vm(const ir::Module& module, const eval::Values& args) {
-  return compiled(module, args, runtime::Executor::Vm, driver::BatchCalls::WhereverLegal);
+  return compiled(module, args, runtime::Executor::Vm, build::BatchCalls::WhereverLegal);
 }
 Result<eval::Value> batched_as_machine_code(const ir::Module& module, const eval::Values& args) {
-  return compiled(module, args, runtime::Executor::Aot, driver::BatchCalls::WhereverLegal);
+  return compiled(module, args, runtime::Executor::Aot, build::BatchCalls::WhereverLegal);
 }
 
 const Executor executors[] = {{"eval", evaluated},

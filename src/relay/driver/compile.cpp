@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "relay/build/batch_calls.h"
+#include "relay/build/split_segments.h"
 #include "relay/codegen/c/c_source.h"
 #include "relay/codegen/llvm/llvm.h"
-#include "relay/driver/batch_calls.h"
-#include "relay/driver/files.h"
-#include "relay/driver/measure.h"
-#include "relay/driver/split_segments.h"
 #include "relay/driver/targets.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
+#include "relay/input/files.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/measure/measure.h"
 #include "relay/runtime/artifact.h"
 #include "relay/runtime/thread_pool.h"
 #include "relay/runtime/topology.h"
@@ -70,13 +70,13 @@ Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& opti
     if (report) report->passes.push_back({trace.pass.name, trace.seconds * 1e3});
     if (options.trace) options.trace(trace);
   };
-  double begin = now();
+  double begin = measure::now();
   RELAY_ASSIGN(ir::Module better, transform::run_passes(module, passes.passes, context));
   if (!options.more_passes.empty()) {
     RELAY_ASSIGN(better, transform::run_these(better, options.more_passes, context));
   }
   if (!report) return better;
-  report->passes_ms = (now() - begin) * 1e3;
+  report->passes_ms = (measure::now() - begin) * 1e3;
   for (const Diagnostic& warning : context.warnings.all()) report->notes.push_back(warning.message);
   return better;
 }
@@ -88,198 +88,27 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
-// Results are named as the model names them; without names "output", or "output0" and on.
-static void name_outputs(lower::LoweredFunction& lowered, const std::vector<std::string>& names) {
-  int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(),
-                                [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
-  for (lower::Array& array : lowered.arrays) {
-    if (array.kind != lower::Array::Kind::Output || array.index < 0) continue;
-    size_t index = static_cast<size_t>(array.index);
-    array.name = index < names.size() && !names[index].empty() ? names[index]
-                 : count == 1                                  ? "output"
-                                                               : format("output{}", index);
-  }
-}
-
-// Tensors of known sizes, or a tuple of such.
-static bool is_known(const ir::Type& type) {
-  if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
-    return std::all_of(t->fields.begin(), t->fields.end(), is_known);
-  const ir::TensorType* t = ir::as<ir::TensorType>(type);
-  return t && std::none_of(t->shape.begin(), t->shape.end(), scalar::is_any);
-}
-
-// What a graph can give: a tensor or several. (A tuple of one, and tuples in tuples, are made by code over values.)
-static bool is_graph_result(const ir::Type& type) {
-  const ir::TupleType* t = ir::as<ir::TupleType>(type);
-  return is_known(type) &&
-         (!t || (t->fields.size() > 1 && std::all_of(t->fields.begin(), t->fields.end(), [](const ir::Type& f) {
-                   return ir::as<ir::TensorType>(f) != nullptr;
-                 })));
-}
-
-// Kernel calls on tensors, and nothing else: one segment that the graph runner can run.
-static bool is_graph(const ir::FunctionRef& main) {
-  if (!is_graph_result(main->body->type)) return false;
-  for (const ir::VarRef& p : main->params)
-    if (!ir::as<ir::TensorType>(p->type) || !is_known(p->type)) return false;
-  bool graph = true;
-  transform::Dataflow flow(main->body);
-  for (const ir::Expr& e : flow.nodes) {
-    switch (e->kind) {
-      case ir::ExprKind::Op: continue;
-      case ir::ExprKind::Function: graph = graph && transform::is_closed(e); continue;
-      case ir::ExprKind::Call: {
-        const ir::Expr& callee = ir::as<ir::Call>(e)->callee;
-        graph = graph && (callee->kind == ir::ExprKind::Op || callee->kind == ir::ExprKind::Function);
-        break;
-      }
-      case ir::ExprKind::Constant:
-      case ir::ExprKind::Var:
-      case ir::ExprKind::Tuple:
-      case ir::ExprKind::TupleGetItem: break;
-      default: return false;
-    }
-    graph = graph && is_known(e->type);
-  }
-  return graph;
-}
-
-// @main as the one segment that it calls with its parameters; null when it does anything else.
-static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
-  const ir::Call* call = ir::as<ir::Call>(main->body);
-  const ir::Function* segment = call ? ir::as<ir::Function>(call->callee) : nullptr;
-  if (!segment || segment->attrs.count("Segment") == 0 || !is_graph_result(segment->body->type)) return nullptr;
-  std::vector<ir::VarRef> params;
-  size_t used = 0;
-  for (const ir::VarRef& p : main->params) {
-    size_t i = 0;
-    while (i < call->args.size() && call->args[i] != p) ++i;
-    ir::VarRef inside = i < call->args.size() ? segment->params[i] : p;
-    used += i < call->args.size();
-    if (!is_known(inside->type)) return nullptr;
-    params.push_back(ir::var(p->name, inside->type, p->span));
-    params.back()->type = inside->type;
-  }
-  if (used != call->args.size()) return nullptr;
-  ir::VarMap values;
-  for (size_t i = 0; i < call->args.size(); ++i)
-    for (size_t k = 0; k < params.size(); ++k)
-      if (call->args[i] == main->params[k]) values[segment->params[i].get()] = params[k];
-  return ir::function(std::move(params), ir::substitute(segment->body, values), segment->result_type, {}, {},
-                      main->span);
-}
-
-static lower::LowerOptions lower_options(const CompileOptions& options, lower::Numerics numerics,
-                                         lower::LowerNames* names) {
+static lower::LowerOptions lower_options(const CompileOptions& options, lower::Numerics numerics) {
   TargetDesc machine = options.target;
   if (options.codegen_registers > 0) machine.vector_registers = options.codegen_registers;
   return {.target = options.target,
           .numerics = numerics,
           .schedules = options.schedules,
-          .names = names,
           .check_code = [machine](const loop::Kernel& kernel) { return codegen::check(kernel, machine); },
           .strict = options.strict,
           .refused = options.refused_rules};
 }
 
-Entry entry_of(const ir::Module& module) {
-  Entry out;
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
-  if (main == module.functions.end()) return out;
-  for (const ir::VarRef& p : main->second->params) out.params.push_back(p->type);
-  out.conditions = op::conditions_of(main->second->body);
-  return out;
-}
-
-Result<runtime::Signature> entry_signature(const ir::Module& module) {
-  std::vector<runtime::DataType> types;
-  for (const auto& [name, def] : module.types) types.push_back({name, {}});
-  const ir::FunctionRef& main = module.functions.at("main");
-  return exec::signature(main, {}, types, op::conditions_of(main->body));
-}
-
-// The conditions over the variables of `main`, which are those of other nodes after the passes.
-static std::vector<op::Condition> conditions_at(const Entry& entry, const ir::Function& main) {
-  std::vector<ir::Dims> before, after;
-  auto shape = [](const ir::Type& type) {
-    const ir::TensorType* t = ir::as<ir::TensorType>(type);
-    return t ? t->shape : ir::Dims{};
-  };
-  for (const ir::Type& t : entry.params) before.push_back(shape(t));
-  for (const ir::VarRef& p : main.params) after.push_back(shape(p->type));
-  std::vector<op::Condition> out;
-  for (const op::Condition& c : entry.conditions) {
-    std::vector<scalar::Binding> bindings;
-    bool known = before.size() == after.size();
-    for (const ir::Dim& v : scalar::free_vars(c.a - c.b)) {
-      std::optional<runtime::VariableBinding> b = exec::find_binding(v, before);
-      known = known && b && b->dim < after[b->input].size() && !scalar::is_any(after[b->input][b->dim]);
-      if (known) bindings.push_back({v, scalar::simplify(floordiv(after[b->input][b->dim] - b->offset, b->factor))});
-    }
-    if (known) out.push_back(op::substitute({c}, bindings)[0]);
-  }
-  return out;
-}
-
-static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
-                                          const Entry& entry, const CompileOptions& options) {
-  LoweredProgram out;
+Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
+                                            const CompileOptions& options) {
   RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
-  lower::LowerOptions how = lower_options(options, numerics, nullptr);
-  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", how));
-  name_outputs(lowered, output_names);
-  op::Conditions all;
-  all.add(conditions_at(entry, *main));
-  all.add(lowered.conditions);
-  lowered.conditions = all.list();
-  out.segments.push_back({main, std::move(lowered)});
-  return out;
-}
-
-Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const CompileOptions& options) {
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
-  if (main == module.functions.end())
-    return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
-                      "name the function to compile @main"};
-  std::vector<std::string> output_names = names_of_outputs(module, options);
-  if (is_graph(main->second)) return lower_graph(main->second, output_names, entry, options);
-
-  LoweredProgram out;
-  transform::PassContext context;
-  context.verify = options.verify;
-  context.trace = options.trace;
-  RELAY_ASSIGN(out.module, transform::run_passes(module, program_passes(), context));
-  if (ir::FunctionRef one = as_segment(out.module.functions.at("main")))
-    return lower_graph(one, output_names, entry, options);
-  out.graph = false;
-  out.entry = conditions_at(entry, *out.module.functions.at("main"));
-  lower::LowerNames names;
-  RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
-  lower::LowerOptions how = lower_options(options, numerics, &names);
-  RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, how));
-  std::vector<ir::FunctionRef> segments;
-  ir::NodeSet seen;
-  auto collect = [&](const ir::FunctionRef& f) {
-    ir::visit(f, [&](const ir::Expr& e) {
-      const ir::Function* s = ir::as<ir::Function>(e);
-      if (s && s->attrs.count("Segment") && seen.insert(s)) segments.push_back(ir::FunctionRef(s));
-    });
-  };
-  collect(out.module.functions.at("main"));
-  for (const auto& [name, f] : out.module.functions) collect(f);
-  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, how));
-  std::vector<lower::LoweredFunction> all;
-  for (size_t i = 0; i < segments.size(); ++i) {
-    std::string name = format("segment {}", i);
-    how.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
-    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, how));
-    all.push_back(lowered);
-    out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
-    out.batching.push_back({name, choices[i].batching, choices[i].why});
-  }
-  RELAY_RETURN_IF_ERROR(lower::check_schedules(options.schedules, all));
-  return out;
+  return build::lower_program(module, entry,
+                              {.how = lower_options(options, numerics),
+                               .batch_calls = options.batch_calls,
+                               .passes = program_passes(),
+                               .output_names = names_of_outputs(module, options),
+                               .verify = options.verify,
+                               .trace = options.trace});
 }
 
 static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
@@ -289,7 +118,7 @@ static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
 // Which kernels a run calls, and how often.
 static void count_calls(const runtime::Program& program, std::span<const lower::LoweredFunction> lowered,
                         CompileReport& report) {
-  std::unordered_map<std::string, std::vector<std::string>> nodes = nodes_by_kernel(lowered);
+  std::unordered_map<std::string, std::vector<std::string>> nodes = build::nodes_by_kernel(lowered);
   for (const runtime::KernelEntry& kernel : program.kernels)
     report.kernels.push_back({kernel.name, 0, std::move(nodes[kernel.name])});
   for (const runtime::Segment& segment : program.segments)
@@ -311,7 +140,7 @@ static Result<exec::BuildOptions> build_options(const CompileOptions& options) {
   return build;
 }
 
-Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
+Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options) {
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
@@ -343,8 +172,8 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Relay to Relay.
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  const Entry entry = entry_of(typed);
-  Provenance nodes(typed);
+  const build::Entry entry = build::entry_of(typed);
+  build::Provenance nodes(typed);
   CompileOptions traced = options;
   traced.trace = [&](const transform::PassTrace& trace) {
     nodes.see(trace.pass.name, trace.after);
@@ -353,9 +182,9 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   RELAY_ASSIGN(out.module, optimise(typed, traced, &report));
 
   // Groups to loops.
-  double begin = now();
-  RELAY_ASSIGN(LoweredProgram lowered, lower_program(out.module, entry, traced));
-  report.lower_ms = (now() - begin) * 1e3;
+  double begin = measure::now();
+  RELAY_ASSIGN(build::LoweredProgram lowered, lower_program(out.module, entry, traced));
+  report.lower_ms = (measure::now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::Group& group : s.lowered.groups)
       report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0,
@@ -383,10 +212,10 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
 // Loops to machine code.
 Status make_executable(Compiled& compiled, const CompileOptions& options) {
-  double begin = now();
+  double begin = measure::now();
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
-  compiled.report.codegen_ms = (now() - begin) * 1e3;
+  compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   compiled.report.executor = compiled.executable->executor();
   return ok();
 }

@@ -6,16 +6,14 @@
 #pragma once
 
 #include "relay/base/target_desc.h"
+#include "relay/build/lower_program.h"
+#include "relay/build/provenance.h"
 #include "relay/driver/pipeline.h"
-#include "relay/driver/provenance.h"
 #include "relay/exec/build.h"
 #include "relay/lower/lower.h"
 #include "relay/runtime/executable.h"
 
 namespace relay::driver {
-
-// Whether calls of segments wait, to be run together (batch_calls.h).
-enum class BatchCalls : uint8_t { Never, WhereItPays, WhereverLegal };
 
 struct CompileOptions {
   TargetDesc target;
@@ -24,7 +22,7 @@ struct CompileOptions {
   int opt_level = default_opt_level;
   std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
   int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
-  BatchCalls batch_calls = BatchCalls::WhereItPays;
+  build::BatchCalls batch_calls = build::BatchCalls::WhereItPays;
   bool run_here = true;                            // make the executable; without: only what a file needs
   bool strict = false;                             // a schedule rule that fails is an error, not a slower kernel
   lower::RuleSet refused_rules{};                  // for tests: LowerOptions::refused
@@ -57,12 +55,6 @@ struct GroupReport {
   int64_t added_bytes = 0;  // of constants that are stored in another form too
 };
 
-struct SegmentReport {
-  std::string name;
-  runtime::Batching batching;
-  std::string why;  // for people
-};
-
 struct CompileReport {
   TargetDesc target;
   int threads = 1;
@@ -71,8 +63,8 @@ struct CompileReport {
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
-  std::vector<NodeReport> nodes;        // of the model, in its order
-  std::vector<SegmentReport> batching;  // of a program with functions, by segment
+  std::vector<build::NodeReport> nodes;        // of the model, in its order
+  std::vector<build::SegmentReport> batching;  // of a program with functions, by segment
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
   double constant_ms = 0;               // compiling and running the work on constants
   int64_t constant_steps = 0;           // kernel calls on weights that were done once
@@ -101,30 +93,13 @@ Status check_options(const CompileOptions& options);
 
 // The passes of the level, on a module typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
-// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so
-// that every executor asks for the same.
-struct Entry {
-  ir::Types params;
-  std::vector<op::Condition> conditions;
-};
-// Of a typed module.
-Entry entry_of(const ir::Module& module);
-// The signature of @main, which checks them; of data types only the names.
-Result<runtime::Signature> entry_signature(const ir::Module& module);
-
 // Groups and kernels of a module after the passes.
-struct LoweredProgram {
-  bool graph = true;                 // @main is one segment and nothing else
-  ir::Module module;                 // else: after the passes of program_passes()
-  std::vector<op::Condition> entry;  // of that module's @main
-  std::vector<exec::LoweredSegment> segments;
-  std::vector<SegmentReport> batching;
-};
 // `entry`: of the module before the passes.
-Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const CompileOptions& options);
+Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
+                                            const CompileOptions& options);
 // The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what
 // was lowered.
-Result<exec::Built> build_program(const LoweredProgram& lowered, const ir::Module& module,
+Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
 // What compile() does at its end if `run_here`: machine code in this process.

@@ -1,8 +1,8 @@
 #include "relay/driver/debug.h"
 
 #include "relay/driver/compile.h"
-#include "relay/driver/inputs.h"
-#include "relay/driver/values.h"
+#include "relay/input/inputs.h"
+#include "relay/input/values.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
@@ -10,7 +10,7 @@ namespace relay::driver {
 Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<runtime::Value>& inputs,
                                   EvalPrecision precision) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  RELAY_ASSIGN(std::vector<Port> ports, input_ports(typed));
+  RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(typed));
   if (ports.size() != inputs.size())
     return Diagnostic{
         DiagnosticKind::wrong_input,
@@ -33,7 +33,7 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
           format("give {}", ports[i].is_tensor ? "an array" : "a value of this type, such as a tuple or relay.Data")};
     shapes.push_back(ports[i].is_tensor ? inputs[i].tensor().shape() : Shape{});
     if (!ports[i].is_tensor) {
-      RELAY_ASSIGN(eval::Value value, to_eval(inputs[i], typed));
+      RELAY_ASSIGN(eval::Value value, input::to_eval(inputs[i], typed));
       arguments.push_back(std::move(value));
       continue;
     }
@@ -49,7 +49,7 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
           format("convert it: array.astype('{}')", ports[i].dtype.str())};
     arguments.emplace_back(tensor, ports[i].dtype);
   }
-  RELAY_ASSIGN(runtime::Signature signature, entry_signature(typed));
+  RELAY_ASSIGN(runtime::Signature signature, build::entry_signature(typed));
   RELAY_RETURN_IF_ERROR(runtime::bind_variables(signature, shapes));
   return eval::run(typed, "main", arguments, {.float64 = precision == EvalPrecision::Float64, .threads = 1});
 }

@@ -6,12 +6,12 @@
 #include <fstream>
 
 #include "relay/driver/compile.h"
-#include "relay/driver/files.h"
-#include "relay/driver/foreign_files.h"
-#include "relay/driver/measure.h"
 #include "relay/frontend/onnx/import.h"
+#include "relay/input/files.h"
+#include "relay/input/foreign_files.h"
 #include "relay/ir/rewrite.h"
 #include "relay/ir/substitute_dims.h"
+#include "relay/measure/measure.h"
 #include "relay/runtime/artifact.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
@@ -52,7 +52,7 @@ Result<ModelForm> form_of(const std::string& path) {
   file.read(bytes, sizeof bytes);
   std::string_view head(bytes, static_cast<size_t>(file.gcount()));
   if (!file && file.gcount() == 0) {
-    RELAY_ASSIGN(std::string content, read_file(path));
+    RELAY_ASSIGN(std::string content, input::read_file(path));
     if (content.empty())
       return Diagnostic{DiagnosticKind::corrupt_file,      format("{} is empty", path), {}, {}, {},
                         "write or download the file again"};
@@ -63,7 +63,7 @@ Result<ModelForm> form_of(const std::string& path) {
   std::string extension = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
   const bool is_relay = extension == ".relay" || extension == ".rly" || extension == ".txt";
   if (is_relay || starts_with(trim(head), "#[version")) return ModelForm::Relay;
-  if (std::optional<ForeignFile> foreign = foreign_file(head, extension == ".onnx" ? "" : extension))
+  if (std::optional<input::ForeignFile> foreign = input::foreign_file(head, extension == ".onnx" ? "" : extension))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("{} is not a model that can be read: it is {}", path, foreign->what),
                       {},
@@ -233,11 +233,11 @@ static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
 }
 
 Result<Model> load_model(const std::string& path, const LoadOptions& options) {
-  if (is_pipe(path)) {
-    RELAY_ASSIGN(std::string bytes, read_file(path));
+  if (input::is_pipe(path)) {
+    RELAY_ASSIGN(std::string bytes, input::read_file(path));
     return load_model(path, bytes, options);
   }
-  double begin = now();
+  double begin = measure::now();
   Model model;
   model.path = path;
   model.files.push_back(path);
@@ -250,7 +250,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
       break;
     }
   }
-  model.ms = (now() - begin) * 1e3;
+  model.ms = (measure::now() - begin) * 1e3;
   return model;
 }
 
@@ -265,7 +265,7 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
     if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
   // The fields of an ONNX model that files begin with: ir_version, producer_name, graph, opset_import.
   if (std::string_view("\x08\x12\x3a\x42").find(bytes[0]) != std::string_view::npos) return ModelForm::Onnx;
-  const std::optional<ForeignFile> foreign = foreign_file(bytes.substr(0, 64));
+  const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
   return Diagnostic{DiagnosticKind::bad_option,
                     format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
                     {},
@@ -290,7 +290,7 @@ static Diagnostics no_artifact(Diagnostics problems, const std::string& from, co
 }
 
 Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options) {
-  double begin = now();
+  double begin = measure::now();
   Model model;
   model.path = name;
   RELAY_ASSIGN(model.form, form_of(name, bytes));
@@ -298,7 +298,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
     std::shared_ptr<const Source> source = std::make_shared<const Source>(Source{name, std::string(bytes)});
     RELAY_RETURN_IF_ERROR(read_program(model, text::parse(source), options));
   } else {
-    MemoryFile file(bytes);
+    input::MemoryFile file(bytes);
     if (!file.whole())
       return Diagnostic{DiagnosticKind::out_of_memory,
                         format("{} cannot be held in memory: {}", name, std::strerror(errno)),
@@ -313,7 +313,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
       if (!loaded) return no_artifact(loaded.errors(), file.path(), name);
     }
   }
-  model.ms = (now() - begin) * 1e3;
+  model.ms = (measure::now() - begin) * 1e3;
   return model;
 }
 

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "relay/driver/inputs.h"
+#include "relay/input/inputs.h"
 #include "relay/ir/expr.h"
 #include "relay/runtime/artifact.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "relay/driver/debug.h"
-#include "relay/driver/values.h"
+#include "relay/input/values.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
@@ -69,7 +69,7 @@ std::optional<Part> part_of(const Part& whole, const Expr& target, const NodeSet
     if (!typed) return std::nullopt;
     const Result<eval::Value> found = evaluate_main(*typed, whole.inputs, EvalPrecision::Native);
     if (!found) return std::nullopt;
-    const Result<runtime::Value> all = to_runtime(*found, *typed);
+    const Result<runtime::Value> all = input::to_runtime(*found, *typed);
     if (!all) return std::nullopt;
     for (size_t i = 0; i < all->size(); ++i) out.inputs.push_back(all->field(i));
   }

@@ -76,13 +76,13 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
       CompileOptions options = options_for("zen4", {rule});
       Result<ir::Module> module = optimise(module_of(c), options);
       ASSERT_TRUE(module) << render(module.errors());
-      Result<LoweredProgram> lowered = lower_program(*module, {}, options);
+      Result<build::LoweredProgram> lowered = lower_program(*module, {}, options);
       ASSERT_TRUE(lowered) << render(lowered.errors());
       bool here = false;
       for (const exec::LoweredSegment& s : lowered->segments)
         for (const lower::Refusal& refusal : s.lowered.refusals) here |= refusal.without.count(rule) > 0;
       options.strict = true;
-      Result<LoweredProgram> strict = lower_program(*module, {}, options);
+      Result<build::LoweredProgram> strict = lower_program(*module, {}, options);
       EXPECT_EQ(static_cast<bool>(strict), !here) << c.name;
       if (!strict)
         EXPECT_NE(render(strict.errors()).find("a mistake in Relay, not in your program"), std::string::npos);

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "relay/driver/calibration.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/version.h"
+#include "relay/measure/calibration.h"
 
 namespace relay::driver {
 
@@ -17,7 +17,7 @@ std::string json(const CompileReport& report, bool times) {
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
   for (const KernelReport& kernel : report.kernels)
     kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
-  for (const NodeReport& node : report.nodes)
+  for (const build::NodeReport& node : report.nodes)
     if (node.kernels.empty())
       without_kernel.push_back(
           {{"node", node.node}, {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)}});
@@ -31,7 +31,7 @@ std::string json(const CompileReport& report, bool times) {
     groups.back()["saved_ms"] = group.saved_ms;
     groups.back()["added_bytes"] = group.added_bytes;
   }
-  for (const SegmentReport& s : report.batching)
+  for (const build::SegmentReport& s : report.batching)
     batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
   const TargetDesc& target = report.target;
   Json out = {
@@ -42,7 +42,7 @@ std::string json(const CompileReport& report, bool times) {
         {"triple", target.triple},
         {"features", target.features},
         {"vector_bytes", target.vector_bytes},
-        {"calibrated", is_calibrated(target)},
+        {"calibrated", measure::is_calibrated(target)},
         {"ghz", target.ghz},
         {"l2_gbps", target.l2_gbps},
         {"l3_gbps", target.l3_gbps},

@@ -29,7 +29,7 @@ std::string schedules_of(const Network& network, const TargetDesc& target) {
   options.strict = true;
   Result<ir::Module> module = optimise(module_of(network), options);
   RELAY_CHECK(module, "{}", render(module.errors()));
-  Result<LoweredProgram> lowered = lower_program(*module, {}, options);
+  Result<build::LoweredProgram> lowered = lower_program(*module, {}, options);
   RELAY_CHECK(lowered, "{}", render(lowered.errors()));
   std::string out;
   for (const exec::LoweredSegment& segment : lowered->segments)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "relay/driver/calibration.h"
+#include "relay/measure/calibration.h"
 #include "relay/target/aarch64/aarch64.h"
 #include "relay/target/riscv/riscv.h"
 #include "relay/target/x86/x86.h"
@@ -62,7 +62,7 @@ Result<TargetDesc> find_target(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = trim(split(colon == std::string_view::npos ? text : text.substr(colon + 1), ',')[0]);
   if (target && name == "native")
-    if (const std::optional<Calibration> found = saved_calibration()) apply(*found, *target);
+    if (const std::optional<measure::Calibration> found = measure::saved_calibration()) apply(*found, *target);
   return target;
 }
 

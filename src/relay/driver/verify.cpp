@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "relay/driver/debug.h"
-#include "relay/driver/values.h"
+#include "relay/input/values.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
@@ -72,7 +72,7 @@ Differences compare(const runtime::Value& got, const runtime::Value& reference, 
 static Result<runtime::Value> evaluated(const ir::Module& module, const std::vector<runtime::Value>& inputs,
                                         EvalPrecision precision) {
   RELAY_ASSIGN(eval::Value value, evaluate_main(module, inputs, precision));
-  return to_runtime(value, module);
+  return input::to_runtime(value, module);
 }
 
 Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inputs, double tolerance) {

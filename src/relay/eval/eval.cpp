@@ -261,22 +261,26 @@ class Machine {
       case ExprKind::Match: {
         const ir::Match& match = get<ir::Match>(e);
         if (first) return ask({match.data.get()}), ok();
-        Value v = take(match.data.get());
-        for (const ir::Clause& clause : match.clauses) {
-          if (!matches(clause.pattern, v)) continue;
-          bind_pattern(clause.pattern, v);
-          return become(clause.body.get()), ok();
-        }
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("no clause matches {}", str(v)),
-                          e->span,
-                          {},
-                          {},
-                          "add a clause that does, or give inputs for which this value does not arise"};
+        return choose_clause(match);
       }
       case ExprKind::Call: return call(get<ir::Call>(e), first);
     }
     return ok();
+  }
+
+  Status choose_clause(const ir::Match& match) {
+    Value v = take(match.data.get());
+    for (const ir::Clause& clause : match.clauses) {
+      if (!matches(clause.pattern, v)) continue;
+      bind_pattern(clause.pattern, v);
+      return become(clause.body.get()), ok();
+    }
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("no clause matches {}", str(v)),
+                      match.span,
+                      {},
+                      {},
+                      "add a clause that does, or give inputs for which this value does not arise"};
   }
 
   static std::vector<const ExprNode*> pointers(const ir::Exprs& list) {

@@ -115,6 +115,30 @@ Result<ExampleCase> example_case(const op::OpDef& def, size_t i) {
   return c;
 }
 
+// Adds what follows for variables of sizes such as `2 * c`, as programs have them.
+static Status solve(ExampleCase& c, const TensorType& symbolic, const TensorType& value) {
+  for (size_t d = 0; d < symbolic.shape.size(); ++d) {
+    const int64_t size = value.shape[d]->ivalue;
+    auto at = [&](const ShapeValues& known) {
+      std::vector<scalar::Binding> bindings;
+      for (const auto& [var, number] : known) bindings.push_back({var, scalar::imm(number)});
+      return scalar::simplify(scalar::substitute(symbolic.shape[d], bindings));
+    };
+    const std::vector<ir::Dim> open = scalar::free_vars(at(c.shape));
+    if (open.empty()) continue;
+    bool found = false;
+    for (int64_t number = 0; number <= size && !found && open.size() == 1; ++number) {
+      ShapeValues tried = c.shape;
+      tried.emplace_back(open[0], number);
+      if ((found = scalar::is_int(at(tried), size))) c.shape = std::move(tried);
+    }
+    if (!found)
+      return wrong_definition(c.name, format("the size {} cannot be {}", scalar::str(symbolic.shape[d]), size),
+                              "give .inputs a size that .symbolic can have");
+  }
+  return ok();
+}
+
 Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
   const op::Example& example = def.examples[i];
   if (example.symbolic.empty())
@@ -138,6 +162,8 @@ Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i) {
     for (size_t d = 0; d < dims.size(); ++d)
       if (scalar::is_var(dims[d])) c.shape.emplace_back(dims[d], sizes[d]->ivalue);
   }
+  for (size_t k = 0; k < symbolic.size(); ++k)
+    RELAY_RETURN_IF_ERROR(solve(c, *as<TensorType>(symbolic[k]), *as<TensorType>(values[k])));
   return c;
 }
 

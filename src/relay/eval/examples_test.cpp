@@ -75,6 +75,7 @@ std::string told(op::Example example, bool symbolic) {
 
 TEST(Examples, WhatIsWrongWithThemIsTold) {
   EXPECT_EQ(told({.inputs = {"(3, 10)"}, .symbolic = {"(n, 10)"}}, true), "nothing");
+  EXPECT_EQ(told({.inputs = {"(6, 10)"}, .symbolic = {"(2 * n, m + 3)"}}, true), "nothing");
   const std::tuple<op::Example, bool, const char*> wrong[] = {
       {{.inputs = {"(3, 10) floaat32"}}, false, "nn.relu/0: "},
       {{.inputs = {"(3, 10"}}, false, "nn.relu/0: "},
@@ -83,6 +84,7 @@ TEST(Examples, WhatIsWrongWithThemIsTold) {
       {{.inputs = {"[(1, 2), (3, 4)]"}}, false, "must be a tensor"},
       {{.inputs = {"(3, 10)"}, .ranges = {{0, 1}, {0, 1}}}, false, "nn.relu/0: there are 1 tensors, but 2 ranges"},
       {{.inputs = {"(3, 10)"}}, true, "nn.relu/0: the example has no symbolic form"},
+      {{.inputs = {"(3, 10)"}, .symbolic = {"(2 * n, 10)"}}, true, "the size 2 * n cannot be 3"},
       {{.inputs = {"(3, 10)"}, .symbolic = {"(n)"}}, true, "input 0 has another rank than in the static form"},
   };
   for (const auto& [example, symbolic, message] : wrong) {

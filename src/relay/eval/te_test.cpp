@@ -246,6 +246,14 @@ TEST(EvalTe, ShapeVariablesAndEmptyExtents) {
   EXPECT_FALSE(evaluate({sum}, {{x, Tensor::empty({0, 3}, DType::float32())}}));
 }
 
+bool same(const Tensor& a, const Tensor& b) {
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    if (!a.dtype().is_float() && a.int_at(i) != b.int_at(i)) return false;
+    if (a.dtype().is_float() && a.at(i) != b.at(i) && !(std::isnan(a.at(i)) && std::isnan(b.at(i)))) return false;
+  }
+  return true;
+}
+
 // Random bodies over every kind of node: all instructions against scalar::eval.
 TEST(EvalTeProperty, RandomBodies) {
   std::mt19937_64 random(11);
@@ -305,13 +313,6 @@ TEST(EvalTeProperty, RandomBodies) {
                              BinaryOp::FloorMod, BinaryOp::TruncDiv, BinaryOp::Min, BinaryOp::Max,
                              BinaryOp::BitAnd,   BinaryOp::Shl,      BinaryOp::Shr};
     return scalar::binary(t.is_float() ? floats[pick(8)] : ints[pick(11)], make(t, depth - 1), make(t, depth - 1));
-  };
-  auto same = [](const Tensor& a, const Tensor& b) {
-    for (int64_t i = 0; i < a.elements(); ++i) {
-      if (!a.dtype().is_float() && a.int_at(i) != b.int_at(i)) return false;
-      if (a.dtype().is_float() && a.at(i) != b.at(i) && !(std::isnan(a.at(i)) && std::isnan(b.at(i)))) return false;
-    }
-    return true;
   };
   for (int round = 0; round < 600; ++round) {
     DType t = types[pick(9)];

@@ -151,12 +151,12 @@ TEST(Build, SavesAndLoads) {
 }
 
 // fn main(list) { (map(list), fn(list) { map(list) }) }; fn map(list) { match (list) { Nil => Nil, Cons(x, rest) =>
-// Cons(x + (w + w), map(rest)) } }, from a file, through the C interface.
-TEST(Build, ProgramsOverValuesThroughTheCInterface) {
+// Cons(x + (w + w), map(rest)) } }
+Result<Built> mapping() {
   using runtime::last;
   using runtime::use;
   Result<Built> built = build_program(folded(), {.target = here()});
-  ASSERT_TRUE(built) << render(built.errors());
+  if (!built) return built;
   runtime::Program program = *built->program;
   program.types = {{"List", {{"Nil", 0}, {"Cons", 2}}}};
   program.signature.inputs = {{"list", "List[Tensor[(4,), float32]]", false, {}, {}, runtime::ObjectKind::Data, 0}};
@@ -177,6 +177,13 @@ TEST(Build, ProgramsOverValuesThroughTheCInterface) {
   map.ret(last(map.data(0, 1, {last(sums[0]), last(tail)})));
   program.functions = {main.finish(), map.finish()};
   built->program = std::make_shared<const runtime::Program>(std::move(program));
+  return built;
+}
+
+// From a file, through the C interface.
+TEST(Build, ProgramsOverValuesThroughTheCInterface) {
+  Result<Built> built = mapping();
+  ASSERT_TRUE(built) << render(built.errors());
   std::string path = testing::TempDir() + "mapped.rly";
   Status saved = save(*built, {.target = here()}, {}, path);
   ASSERT_TRUE(saved) << render(saved.errors());

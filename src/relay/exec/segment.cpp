@@ -294,8 +294,8 @@ class SegmentWriter {
     }
     const std::vector<int64_t> sizes = known_sizes(step);
     std::atomic<bool> failed = false;
-    runtime::call_kernel(session, fn, params.data(), sizes.data(), known_tasks(step), codegen::scratch_bytes(kernel), {},
-                         failed);
+    runtime::call_kernel(session, fn, params.data(), sizes.data(), known_tasks(step), codegen::scratch_bytes(kernel),
+                         {}, failed);
     if (failed) return runtime::out_of_scratch();
     return ok();
   }

@@ -189,14 +189,15 @@ class Lowering {
     return n ? format("{}_{}", name, n) : name;
   }
 
+  void add_check(const PlannedGroup& g) {
+    Step step;
+    step.args = g.params, step.reads = {stored_in(out_.arrays, g.params[0])};
+    step.check = g.check;
+    out_.steps.push_back(std::move(step));
+  }
+
   Status lower_group(const PlannedGroup& g) {
-    if (g.check) {
-      Step step;
-      step.args = g.params, step.reads = {stored_in(out_.arrays, g.params[0])};
-      step.check = g.check;
-      out_.steps.push_back(std::move(step));
-      return ok();
-    }
+    if (g.check) return add_check(g), ok();
     GroupPlan plan;
     plan.target = &options_.target;
     plan.outputs = g.te.outputs;

@@ -3,8 +3,9 @@
 // mistake in a rule costs speed, which is said, and never a compilation.
 #pragma once
 
-#include "relay/lower/lower.h"
 #include "relay/lower/nest/nest.h"
+#include "relay/lower/plan/function.h"
+#include "relay/lower/plan/options.h"
 #include "relay/lower/rules/rules.h"
 
 namespace relay::lower {

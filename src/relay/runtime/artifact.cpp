@@ -227,15 +227,8 @@ class Reader {
 
 }  // namespace
 
-Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const void> storage, const std::string& name) {
-  auto corrupt = [&](std::string_view why) {
-    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why), {}, {}, {},
-                      "compile the model again"};
-  };
-  Header h;
-  if (bytes.size() < sizeof(h))
-    return corrupt(format("it has {}, fewer than the header", plural(bytes.size(), "byte", "bytes")));
-  std::memcpy(&h, bytes.data(), sizeof(h));
+static Status check_header(const Header& h, uint64_t bytes, function_ref<Diagnostic(std::string_view)> corrupt,
+                           const std::string& name) {
   if (std::memcmp(h.magic, magic, sizeof(magic)) != 0) return corrupt("it does not begin as an artifact does");
   if (h.version != format_version)
     return Diagnostic{
@@ -246,9 +239,22 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
         {},
         "compile the model again with this version of Relay, or run it with the version that made it"};
   if (h.header_bytes != sizeof(Header)) return corrupt("its header has another size");
-  if (h.file_bytes != bytes.size())
-    return corrupt(format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes,
-                          bytes.size()));
+  if (h.file_bytes != bytes)
+    return corrupt(
+        format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes, bytes));
+  return ok();
+}
+
+Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const void> storage, const std::string& name) {
+  auto corrupt = [&](std::string_view why) {
+    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why), {}, {}, {},
+                      "compile the model again"};
+  };
+  Header h;
+  if (bytes.size() < sizeof(h))
+    return corrupt(format("it has {}, fewer than the header", plural(bytes.size(), "byte", "bytes")));
+  std::memcpy(&h, bytes.data(), sizeof(h));
+  RELAY_RETURN_IF_ERROR(check_header(h, bytes.size(), corrupt, name));
   auto inside = [&](uint64_t offset, uint64_t count) {
     return offset <= bytes.size() && count <= bytes.size() - offset;
   };

@@ -1,10 +1,10 @@
 // What a thread of the pool knows about the core that it runs on: which one it is, and whether another program has a
 // share of it.
 //
-// A thread whose core is contested is taken off it again and again. If that happens in the middle of a piece of work, all
-// others wait for it, for as long as the other program may run: two threads are then no faster than one. So a thread
-// that finds its core contested offers it between two pieces, before it is taken away. The other program gets the same
-// share of the core; what is left of the work is done by the threads that run.
+// A thread whose core is contested is taken off it again and again. If that happens in the middle of a piece of work,
+// all others wait for it, for as long as the other program may run: two threads are then no faster than one. So a
+// thread that finds its core contested offers it between two pieces, before it is taken away. The other program gets
+// the same share of the core; what is left of the work is done by the threads that run.
 #pragma once
 
 #include <cstdint>

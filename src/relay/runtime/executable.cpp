@@ -279,6 +279,30 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   return runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options);
 }
 
+// Results that no kernel wrote: shared where we may (`owned` says so), copied into an array that was given.
+static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program>& program,
+                           std::span<const Tensor> inputs, std::span<void* const> written, std::span<Tensor> outputs,
+                           std::vector<bool>* owned) {
+  const Segment& f = program->graph();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (written[i]) continue;
+    if (owned && !outputs[i]) (*owned)[i] = false;
+    const Array& a = f.arrays[f.outputs[i]];
+    Tensor from;
+    if (a.kind == Array::Kind::Input) from = inputs[a.index];
+    if (a.kind == Array::Kind::Constant) {
+      const Tensor& c = program->constants[a.index];
+      from = Tensor::view(const_cast<void*>(c.data()), plan.shapes[f.outputs[i]], a.dtype, program);
+    }
+    for (size_t j = 0; j < i && !from; ++j)
+      if (f.outputs[j] == f.outputs[i]) from = outputs[j];
+    if (!outputs[i])
+      outputs[i] = from;
+    else if (from.bytes() > 0)
+      std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
+  }
+}
+
 Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
   Clock::time_point start = Clock::now();
   bool planned = false;
@@ -348,24 +372,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
   }
   if (!status) return status;
 
-  // Results that no kernel wrote: shared where we may, copied into an array that was given.
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (output_data[i]) continue;
-    if (options.owned && !outputs[i]) (*options.owned)[i] = false;
-    const Array& a = f.arrays[f.outputs[i]];
-    Tensor from;
-    if (a.kind == Array::Kind::Input) from = inputs[a.index];
-    if (a.kind == Array::Kind::Constant) {
-      const Tensor& c = linked_.program->constants[a.index];
-      from = Tensor::view(const_cast<void*>(c.data()), plan.shapes[f.outputs[i]], a.dtype, linked_.program);
-    }
-    for (size_t j = 0; j < i && !from; ++j)
-      if (f.outputs[j] == f.outputs[i]) from = outputs[j];
-    if (!outputs[i])
-      outputs[i] = from;
-    else if (from.bytes() > 0)
-      std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
-  }
+  give_unwritten(plan, linked_.program, inputs, output_data, outputs, options.owned);
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   return ok();
 }

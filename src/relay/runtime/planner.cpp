@@ -108,6 +108,47 @@ std::string too_many_tasks(int64_t tasks, int64_t most) {
   return format("a kernel has {} tasks, but its arrays account for {} at most", tasks, most);
 }
 
+// What the steps need of the arrays' sizes. Finds the scratch memory of the kernels.
+static Status check_steps(const Program& program, const Segment& f, Plan& p) {
+  for (const Step& in : f.steps) {
+    if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen) {
+      p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
+      int64_t most = 1;
+      for (uint32_t i = 0; i < in.args.count; ++i) {
+        const uint32_t array = f.operands[in.args.begin + i];
+        most = add_tasks(most, p.shapes[array], f.arrays[array].dtype, p.bytes[array]);
+      }
+      if (p.sizes[in.tasks] > most)
+        return Diagnostic{DiagnosticKind::corrupt_file,
+                          format("segment `{}`: {}", f.name, too_many_tasks(p.sizes[in.tasks], most)),
+                          {},
+                          {},
+                          {},
+                          "compile the model again"};
+    }
+    if (in.kind == Step::Kind::CheckIndices) {
+      const uint32_t indices = f.operands[in.args.begin];
+      if (p.bytes[indices] != *element_count(p.shapes[indices]) * f.arrays[indices].dtype.bytes())
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("segment `{}`: the indices `{}` are not dense", f.name, f.arrays[indices].name),
+                          {},
+                          {},
+                          {},
+                          "compile the model again"};
+    }
+    if (in.kind != Step::Kind::Copy) continue;
+    uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
+    if (p.bytes[from] != p.bytes[to])
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("segment `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to]),
+                        {},
+                        {},
+                        {},
+                        "compile the model again"};
+  }
+  return ok();
+}
+
 Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t> variables) {
   Plan p;
   p.variables = std::move(variables);
@@ -149,43 +190,7 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
     if (!value) return no_value(e, "size");
     p.sizes.push_back(*value);
   }
-  for (const Step& in : f.steps) {
-    if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen)
-      p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
-    if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen) {
-      int64_t most = 1;
-      for (uint32_t i = 0; i < in.args.count; ++i) {
-        const uint32_t array = f.operands[in.args.begin + i];
-        most = add_tasks(most, p.shapes[array], f.arrays[array].dtype, p.bytes[array]);
-      }
-      if (p.sizes[in.tasks] > most)
-        return Diagnostic{DiagnosticKind::corrupt_file,
-                          format("segment `{}`: {}", f.name, too_many_tasks(p.sizes[in.tasks], most)),
-                          {},
-                          {},
-                          {},
-                          "compile the model again"};
-    }
-    if (in.kind == Step::Kind::CheckIndices) {
-      const uint32_t indices = f.operands[in.args.begin];
-      if (p.bytes[indices] != *element_count(p.shapes[indices]) * f.arrays[indices].dtype.bytes())
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("segment `{}`: the indices `{}` are not dense", f.name, f.arrays[indices].name),
-                          {},
-                          {},
-                          {},
-                          "compile the model again"};
-    }
-    if (in.kind != Step::Kind::Copy) continue;
-    uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];
-    if (p.bytes[from] != p.bytes[to])
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        format("segment `{}`: a copy of {} bytes into {}", f.name, p.bytes[from], p.bytes[to]),
-                        {},
-                        {},
-                        {},
-                        "compile the model again"};
-  }
+  RELAY_RETURN_IF_ERROR(check_steps(program, f, p));
   std::vector<Lifetime> lives = lifetimes(f, p.bytes);
   int64_t total = 0;
   for (const Lifetime& life : lives)

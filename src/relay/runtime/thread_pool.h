@@ -3,10 +3,10 @@
 //   ThreadPool::Session session(ThreadPool::global(), 2);  // one inference: its workers spin between kernels ...
 //   session.parallel(tasks, [&](int64_t begin, int64_t end, int worker) { ... });
 //                                                                 // ... and sleep when it has ended
-// A region is split into contiguous ranges, one a thread, and these into pieces, which depend on the number of tasks and
-// threads only. A thread runs the pieces of its own range and then those that are left of others', so a region waits
-// neither for a thread to wake up nor for one that shares its core with another program (core_watch.h): such a thread
-// offers the core between pieces. Threads that meet on one core part. An empty region costs a fraction of a microsecond.
+// A region is split into contiguous ranges, one a thread, and these into pieces, by the number of tasks and threads
+// only. A thread runs the pieces of its own range and then those that are left of others', so a region waits neither
+// for a thread to wake up nor for one that shares its core with another program (core_watch.h): such a thread offers
+// the core between pieces. Threads that meet on one core part. An empty region costs a fraction of a microsecond.
 //
 // One session has the workers at a time. A session opened while another has them, or inside a region, runs its regions
 // on its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock. After fork()

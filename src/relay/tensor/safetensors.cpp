@@ -180,12 +180,7 @@ bool read_metadata(Header& in) {
 
 }  // namespace
 
-Result<NamedTensors> read_safetensors(const std::string& path) {
-  auto corrupt = [&](std::string what) {
-    return Diagnostic{
-        DiagnosticKind::corrupt_file,      format("{} is not a whole safetensors file: {}", path, what), {}, {}, {},
-        "write or download the file again"};
-  };
+static Result<std::shared_ptr<Mapping>> map_file(const std::string& path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status{};
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -199,11 +194,11 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
                       "check the path: the file with weights stands beside the program"};
   }
   size_t size = static_cast<size_t>(status.st_size);
-  if (size < 8) {
-    close(file);
-    return corrupt(format("it has {} bytes", size));
-  }
   std::shared_ptr<Mapping> mapping = std::make_shared<Mapping>();
+  if (size == 0) {
+    close(file);
+    return mapping;
+  }
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   close(file);
   if (data == MAP_FAILED)
@@ -214,6 +209,18 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
                       {},
                       "see whether the file may be read and enough memory is free"};
   mapping->data = static_cast<char*>(data), mapping->size = size;
+  return mapping;
+}
+
+Result<NamedTensors> read_safetensors(const std::string& path) {
+  auto corrupt = [&](std::string what) {
+    return Diagnostic{
+        DiagnosticKind::corrupt_file,      format("{} is not a whole safetensors file: {}", path, what), {}, {}, {},
+        "write or download the file again"};
+  };
+  RELAY_ASSIGN(std::shared_ptr<Mapping> mapping, map_file(path));
+  const size_t size = mapping->size;
+  if (size < 8) return corrupt(format("it has {} bytes", size));
 
   uint64_t header_size = 0;
   for (int i = 7; i >= 0; --i) header_size = header_size << 8 | static_cast<unsigned char>(mapping->data[i]);

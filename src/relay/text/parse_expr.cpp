@@ -341,6 +341,88 @@ Parser::Step Parser::finish_function() {
   return head.global.empty() ? Step::After : Step::Done;
 }
 
+Parser::Step Parser::close_graph(Entry& top) {
+  if (!expect(Tok::Semicolon, "after the value of a graph variable", "it is written: %0 = value; ..."))
+    return Step::Failed;
+  Expr& bound = graphs_[top.number];
+  if (bound) hidden_graphs_.emplace_back(top.number, bound);
+  bound = std::move(operands_.back().expr);
+  operands_.pop_back();
+  open_.pop_back();
+  return Step::Item;
+}
+
+Parser::Step Parser::close_paren(Entry& top, bool comma) {
+  if (comma) {
+    take();
+    top.comma = true;
+    if (!at(Tok::RParen)) return Step::Item;
+  }
+  if (!expect(Tok::RParen, "after an expression in parentheses",
+              "close it with ')', or put ',' between the fields of a tuple"))
+    return Step::Failed;
+  Entry entry = top;
+  open_.pop_back();
+  if (entry.comma) {
+    Exprs elements;
+    for (size_t i = entry.base; i < operands_.size(); ++i) elements.push_back(std::move(operands_[i].expr));
+    operands_.resize(entry.base);
+    push_operand(make_expr<Tuple>(span_from(entry.begin), std::move(elements)), entry.begin);
+  }
+  operands_.back().begin = entry.begin;
+  return Step::After;
+}
+
+Parser::Step Parser::close_if(Entry& top) {
+  if (!expect(Tok::RBrace, "after the second branch of an if", two_expressions)) return Step::Failed;
+  Entry entry = top;
+  open_.pop_back();
+  leave_scopes(entry);
+  Exprs three;
+  for (size_t i = entry.base; i < operands_.size(); ++i) three.push_back(std::move(operands_[i].expr));
+  operands_.resize(entry.base);
+  return push_operand(if_(three[0], three[1], three[2], span_from(entry.begin)), entry.begin);
+}
+
+Parser::Step Parser::close_ref(Entry& top) {
+  if (!expect(Tok::RParen, "after the operand", "ref and ref_read take one operand: ref(%x), ref_read(%r)"))
+    return Step::Failed;
+  Entry entry = top;
+  open_.pop_back();
+  Operand& value = operands_.back();
+  Expr made = entry.open == Open::RefCreate ? make_expr<RefCreate>(span_from(entry.begin), value.expr)
+                                            : make_expr<RefRead>(span_from(entry.begin), value.expr);
+  value = {std::move(made), entry.begin};
+  return Step::After;
+}
+
+Parser::Step Parser::close_write(Entry& top) {
+  if (operands_.size() - top.base == 1)
+    return expect(Tok::Comma, "between a reference and what is written to it", write_form) ? Step::Item : Step::Failed;
+  if (!expect(Tok::RParen, "after the operands of ref_write", write_form)) return Step::Failed;
+  Entry entry = top;
+  open_.pop_back();
+  Expr value = std::move(operands_.back().expr);
+  operands_.pop_back();
+  Operand& ref = operands_.back();
+  ref = {make_expr<RefWrite>(span_from(entry.begin), ref.expr, std::move(value)), entry.begin};
+  return Step::After;
+}
+
+Parser::Step Parser::close_arm(Entry& top) {
+  OpenMatch& match = matches_.back();
+  match.clauses.push_back({std::move(match.pattern), std::move(operands_.back().expr)});
+  operands_.pop_back();
+  leave_scopes(top);
+  if (accept(Tok::Comma) && !at(Tok::RBrace)) return begin_arm();
+  if (!expect(Tok::RBrace, "after the clauses of a match", match_form)) return Step::Failed;
+  Entry entry = top;
+  open_.pop_back();
+  Expr made = make_expr<Match>(span_from(entry.begin), std::move(match.data), std::move(match.clauses), match.complete);
+  matches_.pop_back();
+  return push_operand(std::move(made), entry.begin);
+}
+
 Parser::Step Parser::close(const Token& next) {
   Entry& top = open_.back();
   bool semicolon = next.kind == Tok::Semicolon, comma = next.kind == Tok::Comma;
@@ -351,16 +433,7 @@ Parser::Step Parser::close(const Token& next) {
       declare(lets_.back());
       top.open = Open::LetBody;
       return Step::Item;
-    case Open::Graph: {
-      if (!expect(Tok::Semicolon, "after the value of a graph variable", "it is written: %0 = value; ..."))
-        return Step::Failed;
-      Expr& bound = graphs_[top.number];
-      if (bound) hidden_graphs_.emplace_back(top.number, bound);
-      bound = std::move(operands_.back().expr);
-      operands_.pop_back();
-      open_.pop_back();
-      return Step::Item;
-    }
+    case Open::Graph: return close_graph(top);
     default: break;
   }
   if (semicolon && top.open != Open::MatchData) {  // e1; e2
@@ -373,26 +446,7 @@ Parser::Step Parser::close(const Token& next) {
   }
   switch (top.open) {
     case Open::Root: return Step::Done;
-    case Open::Paren: {
-      if (comma) {
-        take();
-        top.comma = true;
-        if (!at(Tok::RParen)) return Step::Item;
-      }
-      if (!expect(Tok::RParen, "after an expression in parentheses",
-                  "close it with ')', or put ',' between the fields of a tuple"))
-        return Step::Failed;
-      Entry entry = top;
-      open_.pop_back();
-      if (entry.comma) {
-        Exprs elements;
-        for (size_t i = entry.base; i < operands_.size(); ++i) elements.push_back(std::move(operands_[i].expr));
-        operands_.resize(entry.base);
-        push_operand(make_expr<Tuple>(span_from(entry.begin), std::move(elements)), entry.begin);
-      }
-      operands_.back().begin = entry.begin;
-      return Step::After;
-    }
+    case Open::Paren: return close_paren(top, comma);
     case Open::Args:
       if (comma) {
         take();
@@ -421,61 +475,17 @@ Parser::Step Parser::close(const Token& next) {
       if (!at_word("else")) return unexpected("'else'", if_form), Step::Failed;
       take();
       return begin_block(Open::IfElse, top.begin, "before the second branch of an if", if_form);
-    case Open::IfElse: {
-      if (!expect(Tok::RBrace, "after the second branch of an if", two_expressions)) return Step::Failed;
-      Entry entry = top;
-      open_.pop_back();
-      leave_scopes(entry);
-      Exprs three;
-      for (size_t i = entry.base; i < operands_.size(); ++i) three.push_back(std::move(operands_[i].expr));
-      operands_.resize(entry.base);
-      return push_operand(if_(three[0], three[1], three[2], span_from(entry.begin)), entry.begin);
-    }
+    case Open::IfElse: return close_if(top);
     case Open::RefCreate:
-    case Open::RefRead: {
-      if (!expect(Tok::RParen, "after the operand", "ref and ref_read take one operand: ref(%x), ref_read(%r)"))
-        return Step::Failed;
-      Entry entry = top;
-      open_.pop_back();
-      Operand& value = operands_.back();
-      Expr made = entry.open == Open::RefCreate ? make_expr<RefCreate>(span_from(entry.begin), value.expr)
-                                                : make_expr<RefRead>(span_from(entry.begin), value.expr);
-      value = {std::move(made), entry.begin};
-      return Step::After;
-    }
-    case Open::RefWrite: {
-      if (operands_.size() - top.base == 1)
-        return expect(Tok::Comma, "between a reference and what is written to it", write_form) ? Step::Item
-                                                                                               : Step::Failed;
-      if (!expect(Tok::RParen, "after the operands of ref_write", write_form)) return Step::Failed;
-      Entry entry = top;
-      open_.pop_back();
-      Expr value = std::move(operands_.back().expr);
-      operands_.pop_back();
-      Operand& ref = operands_.back();
-      ref = {make_expr<RefWrite>(span_from(entry.begin), ref.expr, std::move(value)), entry.begin};
-      return Step::After;
-    }
+    case Open::RefRead: return close_ref(top);
+    case Open::RefWrite: return close_write(top);
     case Open::MatchData:
       matches_.back().data = std::move(operands_.back().expr);
       operands_.pop_back();
       if (begin_block(Open::MatchArm, top.begin, "before the clauses of a match", match_form) == Step::Failed)
         return Step::Failed;
       return begin_arm();
-    case Open::MatchArm: {
-      OpenMatch& match = matches_.back();
-      match.clauses.push_back({std::move(match.pattern), std::move(operands_.back().expr)});
-      operands_.pop_back();
-      leave_scopes(top);
-      if (accept(Tok::Comma) && !at(Tok::RBrace)) return begin_arm();
-      if (!expect(Tok::RBrace, "after the clauses of a match", match_form)) return Step::Failed;
-      Entry entry = top;
-      open_.pop_back();
-      Expr made =
-          make_expr<Match>(span_from(entry.begin), std::move(match.data), std::move(match.clauses), match.complete);
-      matches_.pop_back();
-      return push_operand(std::move(made), entry.begin);
-    }
+    case Open::MatchArm: return close_arm(top);
     default: break;
   }
   RELAY_CHECK(false, "an open construct was not closed");

@@ -120,6 +120,13 @@ class Parser {
   Step word_operand();
   Step after();
   Step close(const Token& next);  // `next` ends the operand on top: give it to the innermost open construct
+  // What close() does for `top`, the innermost.
+  Step close_graph(Entry& top);
+  Step close_paren(Entry& top, bool comma);
+  Step close_if(Entry& top);
+  Step close_ref(Entry& top);
+  Step close_write(Entry& top);
+  Step close_arm(Entry& top);
   Step finish_call();
   Step finish_function();
   Step begin_let();

@@ -315,25 +315,7 @@ class Scope {
       out_.emplace_back(used[0].first, made);
       return ok();
     }
-    VarRef all = var("s", nullptr, f->span);
-    all->type = result;
-    out_.emplace_back(all, made);
-    for (const auto& [outside, value] : used) {
-      auto element = [&](const Expr& tensor) { return typed(get(all, results.number(tensor), f->span), tensor->type); };
-      const TupleType* fields = as<TupleType>(value->type);
-      if (!fields) {
-        out_.emplace_back(outside, element(value));
-        continue;
-      }
-      Exprs elements;
-      for (size_t i = 0; i < fields->fields.size(); ++i) {
-        VarRef v = var(outside->name, nullptr, f->span);
-        v->type = fields->fields[i];
-        out_.emplace_back(v, element(results.field(value, i)));
-        elements.push_back(v);
-      }
-      out_.emplace_back(outside, typed(tuple(std::move(elements), f->span), value->type));
-    }
+    give_fields(used, results, f, made);
     return ok();
   }
 
@@ -360,6 +342,30 @@ class Scope {
     }
     int64_t number(const Expr& tensor) const { return std::find(keys.begin(), keys.end(), key(tensor)) - keys.begin(); }
   };
+
+  // The result of a segment, of which the variables used outside are fields, or tuples of fields.
+  void give_fields(const std::vector<std::pair<VarRef, Expr>>& used, const Outputs& results, const FunctionRef& f,
+                   const Expr& made) {
+    VarRef all = var("s", nullptr, f->span);
+    all->type = made->type;
+    out_.emplace_back(all, made);
+    for (const auto& [outside, value] : used) {
+      auto element = [&](const Expr& tensor) { return typed(get(all, results.number(tensor), f->span), tensor->type); };
+      const TupleType* fields = as<TupleType>(value->type);
+      if (!fields) {
+        out_.emplace_back(outside, element(value));
+        continue;
+      }
+      Exprs elements;
+      for (size_t i = 0; i < fields->fields.size(); ++i) {
+        VarRef v = var(outside->name, nullptr, f->span);
+        v->type = fields->fields[i];
+        out_.emplace_back(v, element(results.field(value, i)));
+        elements.push_back(v);
+      }
+      out_.emplace_back(outside, typed(tuple(std::move(elements), f->span), value->type));
+    }
+  }
 
   // Shape variables that the segment's types mention and its inputs do not give: a tensor in scope that has one as a
   // size becomes an input of which only the shape is read.

@@ -18,11 +18,11 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
-#include "relay/driver/contest.h"
 #include "relay/driver/debug.h"
-#include "relay/driver/measure.h"
-#include "relay/driver/peer.h"
-#include "relay/driver/values.h"
+#include "relay/input/values.h"
+#include "relay/measure/contest.h"
+#include "relay/measure/measure.h"
+#include "relay/measure/peer.h"
 #include "relay/runtime/thread_pool.h"
 
 namespace relay::cli {
@@ -53,17 +53,17 @@ struct Subject {
 // Of one engine with one number of threads.
 struct Row {
   std::string name, version;
-  driver::Contender times;
+  measure::Contender times;
   double ready_ms = 0;
   int64_t peak_bytes = 0;
-  std::optional<driver::Difference> error{};  // from the exact results
-  driver::Difference from_ours{};
+  std::optional<measure::Difference> error{};  // from the exact results
+  measure::Difference from_ours{};
 };
 
 struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
-  driver::Rounds rounds;
+  measure::Rounds rounds;
   // The machine's own: 99th percentile over median of a plain loop that is as long as a run of ours and reads the
   // weights' bytes.
   double jitter = 1;
@@ -77,18 +77,18 @@ static Result<std::vector<Tensor>> tensors_of_result(const runtime::Value& value
     values.clear();
     for (size_t i = 0; i < value.size(); ++i) values.push_back(value.field(i));
   }
-  return driver::tensors_of(values);
+  return input::tensors_of(values);
 }
 
 // The evaluator does some ten million operations a second; longer than a few seconds nobody waits for it.
 static constexpr double most_evaluated_flops = 5e7;
 
 static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptions& options, const driver::Model& model,
-                                                                double flops, const driver::Inputs& inputs,
+                                                                double flops, const input::Inputs& inputs,
                                                                 const std::vector<Tensor>& tensors) {
-  if (std::filesystem::exists(driver::torch_program(options.model))) {
-    Result<driver::Peer> torch = driver::Peer::start(
-        {driver::float64_engine, options.model, runtime::ThreadPool::global().size(), options.program}, tensors);
+  if (std::filesystem::exists(measure::torch_program(options.model))) {
+    Result<measure::Peer> torch = measure::Peer::start(
+        {measure::float64_engine, options.model, runtime::ThreadPool::global().size(), options.program}, tensors);
     if (torch) return std::optional(torch->outputs());
     say(format("errors are not measured: {}", torch.errors()[0].message));
     return std::optional<std::vector<Tensor>>();
@@ -100,7 +100,7 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
     return std::optional<std::vector<Tensor>>();
   }
   RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Float64));
-  RELAY_ASSIGN(runtime::Value value, driver::to_runtime(result, model.module));
+  RELAY_ASSIGN(runtime::Value value, input::to_runtime(result, model.module));
   RELAY_ASSIGN(std::vector<Tensor> exact, tensors_of_result(value));
   return std::optional(std::move(exact));
 }
@@ -108,14 +108,14 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
 static Result<std::vector<double>> burst(const Subject& subject, int threads, double seconds) {
   runtime::Executable& executable = *subject.executable;
   std::vector<double> us;
-  for (double end = driver::now() + seconds;;) {
-    double begin = driver::now();
+  for (double end = measure::now() + seconds;;) {
+    double begin = measure::now();
     if (executable.runs_as_graph()) {
       RELAY_RETURN_IF_ERROR(executable.run(subject.inputs, {.threads = threads}));
     } else {
       RELAY_RETURN_IF_ERROR(executable.call(subject.values, {.threads = threads}));
     }
-    double stop = driver::now();
+    double stop = measure::now();
     us.push_back((stop - begin) * 1e6);
     if (stop >= end) return us;
   }
@@ -125,11 +125,11 @@ static constexpr int widest_bytes = 64;
 static int cores_of(int threads) { return std::min(threads, runtime::ThreadPool::global().size()); }
 // Its multiply-adds with the same number of threads. Together, cores are slower than one alone for their shared clock
 // and power, but not by a fifth.
-static driver::MachineSpeed machine_speed(int threads) {
+static measure::MachineSpeed machine_speed(int threads) {
   constexpr double shared = 0.8;
   const int cores = cores_of(threads);
-  return {.now = [cores] { return driver::measure_fma_gflops_now(widest_bytes, cores); },
-          .expected = shared * driver::measure_fma_gflops(widest_bytes) * cores};
+  return {.now = [cores] { return measure::measure_fma_gflops_now(widest_bytes, cores); },
+          .expected = shared * measure::measure_fma_gflops(widest_bytes) * cores};
 }
 
 // Memory that nobody used for a while is handed out slowly where the machine is a virtual one (compiling BERT-base took
@@ -154,8 +154,8 @@ static void touch_memory(const std::string& model) {
 static Result<Measured> measure(const BenchOptions& options, const Subject& subject, int threads) {
   Measured out{.threads = threads, .rows = {}, .rounds = {}};
   auto add = [&](Row row, const std::vector<Tensor>& outputs) {
-    if (subject.exact) row.error = driver::difference(outputs, *subject.exact);
-    row.from_ours = driver::difference(outputs, subject.outputs);
+    if (subject.exact) row.error = measure::difference(outputs, *subject.exact);
+    row.from_ours = measure::difference(outputs, subject.outputs);
     out.rows.push_back(std::move(row));
   };
   add({.name = "relay",
@@ -164,11 +164,11 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
        .ready_ms = subject.ready_ms,
        .peak_bytes = subject.peak_bytes},
       subject.outputs);
-  std::vector<driver::Peer> peers;
+  std::vector<measure::Peer> peers;
   for (const std::string& engine : options.vs) {
     touch_memory(options.model);
-    RELAY_ASSIGN(driver::Peer peer,
-                 driver::Peer::start({engine, options.model, threads, options.program}, subject.inputs));
+    RELAY_ASSIGN(measure::Peer peer,
+                 measure::Peer::start({engine, options.model, threads, options.program}, subject.inputs));
     add({.name = engine,
          .version = peer.version(),
          .times = {},
@@ -177,19 +177,19 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
         peer.outputs());
     peers.push_back(std::move(peer));
   }
-  std::vector<driver::Contender> contenders;
+  std::vector<measure::Contender> contenders;
   contenders.push_back({"relay", [&](double seconds) { return burst(subject, threads, seconds); }});
-  for (driver::Peer& peer : peers)
+  for (measure::Peer& peer : peers)
     contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
   RELAY_ASSIGN(const std::vector<double> first, burst(subject, threads, 0.05));
   int64_t bytes = 0;
   for (const Tensor& c : subject.executable->program().constants) bytes += static_cast<int64_t>(c.bytes());
   contenders.push_back(
-      {"machine", [us = driver::median(first), bytes, threads](double seconds) -> Result<std::vector<double>> {
-         return driver::measure_machine_runs(widest_bytes, cores_of(threads), us, bytes, seconds);
+      {"machine", [us = measure::median(first), bytes, threads](double seconds) -> Result<std::vector<double>> {
+         return measure::measure_machine_runs(widest_bytes, cores_of(threads), us, bytes, seconds);
        }});
-  RELAY_ASSIGN(out.rounds, driver::contest(contenders, options.seconds, machine_speed(threads)));
-  out.jitter = driver::quantile(contenders.back().us, 0.99) / driver::median(contenders.back().us);
+  RELAY_ASSIGN(out.rounds, measure::contest(contenders, options.seconds, machine_speed(threads)));
+  out.jitter = measure::quantile(contenders.back().us, 0.99) / measure::median(contenders.back().us);
   for (size_t i = 0; i < out.rows.size(); ++i) out.rows[i].times = std::move(contenders[i]);
   return out;
 }
@@ -201,15 +201,15 @@ static Json as_json(const Row& row, const Row& ours) {
   const std::vector<double>& us = row.times.us;
   Json out = {{"version", row.version},
               {"runs", us.size()},
-              {"median_us", driver::median(us)},
-              {"p99_us", driver::quantile(us, 0.99)},
+              {"median_us", measure::median(us)},
+              {"p99_us", measure::quantile(us, 0.99)},
               {"min_us", *std::min_element(us.begin(), us.end())},
               {"ready_ms", row.ready_ms},
               {"peak_bytes", row.peak_bytes},
               {"rms_error", row.error ? number(row.error->rms) : Json()},
               {"largest_error", row.error ? number(row.error->largest) : Json()}};
   if (&row == &ours) return out;
-  driver::Ratio ratio = driver::time_ratio(row.times, ours.times);
+  measure::Ratio ratio = measure::time_ratio(row.times, ours.times);
   out["engine"] = row.name;
   out["rounds"] = row.times.rounds.size();
   out["ratio"] = ratio.median;
@@ -244,7 +244,7 @@ static void say_rounds(const Measured& m) {
         threads));
   else if (m.rounds.left_out > 0)
     say(format("{}: {} of {} rounds are left out: the machine was slower by more than {:.0f} % (others run on it)",
-               threads, m.rounds.left_out, m.rounds.left_out + m.rounds.counted, 100 * (1 - driver::quiet_share)));
+               threads, m.rounds.left_out, m.rounds.left_out + m.rounds.counted, 100 * (1 - measure::quiet_share)));
 }
 
 static void print(const std::vector<Measured>& all) {
@@ -255,11 +255,11 @@ static void print(const std::vector<Measured>& all) {
   for (const Measured& m : all) {
     for (const Row& row : m.rows) {
       std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>9.0f} {:>9.0f}", row.version, m.threads,
-                          row.times.us.size(), driver::median(row.times.us), driver::quantile(row.times.us, 0.99),
+                          row.times.us.size(), measure::median(row.times.us), measure::quantile(row.times.us, 0.99),
                           row.ready_ms, static_cast<double>(row.peak_bytes) / (1 << 20));
       if (peers) std::cout << (row.error ? format(" {:>9.1e}", row.error->rms) : format(" {:>9}", "-"));
       if (&row != &m.rows[0]) {
-        driver::Ratio ratio = driver::time_ratio(row.times, m.rows[0].times);
+        measure::Ratio ratio = measure::time_ratio(row.times, m.rows[0].times);
         std::cout << format("  {:.2f}", ratio.median);
         if (ratio.interval) std::cout << format(" ({:.2f} to {:.2f})", ratio.interval->low, ratio.interval->high);
       }
@@ -298,15 +298,15 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
     report = std::move(compiled.report);
     say_notes(report);
   }
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(*subject.executable),
-                                                          {options.inputs, input_shapes}, model.types()));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(*subject.executable),
+                                                        {options.inputs, input_shapes}, model.types()));
   for (const std::string& note : inputs.notes) say(note);
   subject.values = inputs.values;
   bool graph = subject.executable->runs_as_graph();
   if (graph || !options.vs.empty()) {
-    RELAY_ASSIGN(subject.inputs, driver::tensors_of(inputs.values));
+    RELAY_ASSIGN(subject.inputs, input::tensors_of(inputs.values));
   }
-  double begin = driver::now();
+  double begin = measure::now();
   if (graph) {
     RELAY_ASSIGN(subject.outputs, subject.executable->run(subject.inputs));
   } else {
@@ -315,8 +315,8 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
       RELAY_ASSIGN(subject.outputs, tensors_of_result(result));
     }
   }
-  subject.ready_ms += report.total_ms() + (driver::now() - begin) * 1e3;
-  subject.peak_bytes = driver::peak_memory_bytes();
+  subject.ready_ms += report.total_ms() + (measure::now() - begin) * 1e3;
+  subject.peak_bytes = measure::peak_memory_bytes();
   if (!options.vs.empty()) {
     double flops = 0;
     for (const driver::GroupReport& group : report.groups) flops += group.flops;
@@ -352,7 +352,7 @@ static void read_once(const std::string& path) {
 
 static Status bench(const BenchOptions& options) {
   read_once(options.model);
-  if (!options.vs.empty()) read_once(driver::torch_program(options.model));
+  if (!options.vs.empty()) read_once(measure::torch_program(options.model));
   touch_memory(options.model);
   RELAY_ASSIGN(driver::Model model, load(options));
   return bench(options, model, options.shapes);
@@ -378,8 +378,8 @@ static Status bench_random_net(BenchOptions options) {
                       {},
                       "see whether /tmp is full or may not be written to"};
   Scratch scratch{folder};
-  RELAY_ASSIGN(std::string said, driver::run_package_file(options.program, "random_net.py",
-                                                          {std::to_string(*options.random_net), scratch.path}));
+  RELAY_ASSIGN(std::string said, measure::run_package_file(options.program, "random_net.py",
+                                                           {std::to_string(*options.random_net), scratch.path}));
   Json net = Json::parse(said, nullptr, false);
   if (!net.is_object() || !net.contains("shape") || !net.contains("text"))
     return Diagnostic{DiagnosticKind::bad_option,
@@ -410,9 +410,9 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   verb->add_option("--threads", options->thread_counts, "Thread counts to measure, as 1,2; 0: all cores")
       ->delimiter(',')
       ->check(CLI::Range(0, 1024));
-  verb->add_option("--vs", options->vs, format("Peers to measure beside: {}", join(driver::peer_engines, ", ")))
+  verb->add_option("--vs", options->vs, format("Peers to measure beside: {}", join(measure::peer_engines, ", ")))
       ->delimiter(',')
-      ->check(CLI::IsMember(driver::peer_engines));
+      ->check(CLI::IsMember(measure::peer_engines));
   verb->add_option("--time", options->seconds, "Seconds to measure, for each thread count")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));

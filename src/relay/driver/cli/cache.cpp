@@ -1,5 +1,5 @@
 // relay cache: what the cache of compiled models holds, and removing from it.
-#include "relay/driver/cache.h"
+#include "relay/cache/cache.h"
 
 #include <chrono>
 #include <filesystem>
@@ -22,8 +22,8 @@ struct CacheOptions {
 };
 }  // namespace
 
-static Result<std::unique_ptr<driver::Cache>> open_cache() {
-  RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, driver::open_default_cache());
+static Result<std::unique_ptr<cache::Cache>> open_cache() {
+  RELAY_ASSIGN(std::unique_ptr<cache::Cache> cache, cache::open_default_cache());
   if (!cache)
     return Diagnostic{DiagnosticKind::bad_option, "the cache is off", {}, {}, {}, "RELAY_CACHE names its folder"};
   return cache;
@@ -39,12 +39,12 @@ static std::string ago(double time) {
 }
 
 static Status list(const CacheOptions& options) {
-  RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, open_cache());
-  RELAY_ASSIGN(std::vector<driver::CachedModel> models, cache->list());
-  RELAY_ASSIGN(std::vector<driver::Cache::Stray> strays, cache->strays());
+  RELAY_ASSIGN(std::unique_ptr<cache::Cache> cache, open_cache());
+  RELAY_ASSIGN(std::vector<cache::CachedModel> models, cache->list());
+  RELAY_ASSIGN(std::vector<cache::Cache::Stray> strays, cache->strays());
   int64_t bytes = 0;
   Json json = Json::array();
-  for (const driver::CachedModel& m : models) {
+  for (const cache::CachedModel& m : models) {
     bytes += m.bytes;
     if (options.json)
       json.push_back({{"key", m.key},
@@ -60,7 +60,7 @@ static Status list(const CacheOptions& options) {
                           bytes_text(m.bytes), milliseconds(m.compile_ms), ago(m.used), printable_line(m.model),
                           printable_line(m.how));
   }
-  for (const driver::Cache::Stray& stray : strays) {
+  for (const cache::Cache::Stray& stray : strays) {
     bytes += stray.bytes;
     if (!options.json)
       std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", bytes_text(stray.bytes),
@@ -68,18 +68,18 @@ static Status list(const CacheOptions& options) {
                           printable_line(stray.path));
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  RELAY_ASSIGN(int64_t most, driver::default_cache_bytes());
+  RELAY_ASSIGN(int64_t most, cache::default_cache_bytes());
   say(format("{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
-             *driver::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
+             *cache::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
   return ok();
 }
 
 static Status prune(const CacheOptions& options) {
-  RELAY_ASSIGN(std::unique_ptr<driver::Cache> cache, open_cache());
+  RELAY_ASSIGN(std::unique_ptr<cache::Cache> cache, open_cache());
   RELAY_ASSIGN(int64_t most,
-               options.max_size.empty() ? driver::default_cache_bytes() : driver::parse_bytes(options.max_size));
+               options.max_size.empty() ? cache::default_cache_bytes() : cache::parse_bytes(options.max_size));
   double unused = options.unused_days < 0 ? 1e18 : options.unused_days * 86400;
-  RELAY_ASSIGN(driver::Cache::Pruned removed, cache->prune(most, unused));
+  RELAY_ASSIGN(cache::Cache::Pruned removed, cache->prune(most, unused));
   say(format("removed {}, {}", plural(removed.models, "file", "files"), bytes_text(removed.bytes)));
   return ok();
 }

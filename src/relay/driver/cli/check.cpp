@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
-#include "relay/driver/files.h"
 #include "relay/driver/report.h"
 #include "relay/driver/targets.h"
 #include "relay/frontend/onnx/import.h"
+#include "relay/input/files.h"
 
 namespace relay::cli {
 
@@ -59,10 +59,10 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   Findings out;
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const std::string& text : options.shapes) {
-    RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
+    RELAY_ASSIGN(input::NamedShape shape, input::parse_named_shape(text));
     shapes[shape.name] = shape.shape;
   }
-  std::optional<driver::MemoryFile> content;
+  std::optional<input::MemoryFile> content;
   if (piped) content.emplace(*piped);
   out.stage = "import";
   Result<driver::Model> model = driver::Model();
@@ -139,8 +139,8 @@ static void print_table(const Findings& found) {
 
 static Status check(const CheckOptions& options, int& failure) {
   std::optional<std::string> piped;
-  if (driver::is_pipe(options.model)) {
-    RELAY_ASSIGN(piped, driver::read_file(options.model));
+  if (input::is_pipe(options.model)) {
+    RELAY_ASSIGN(piped, input::read_file(options.model));
   }
   RELAY_ASSIGN(driver::ModelForm form, piped ? driver::form_of(options.model, *piped) : driver::form_of(options.model));
   std::optional<Progress> progress(std::in_place, format("checking {}", options.model));

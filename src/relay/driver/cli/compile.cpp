@@ -6,8 +6,8 @@
 #include "relay/base/bytes.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
-#include "relay/driver/files.h"
-#include "relay/driver/measure.h"
+#include "relay/input/files.h"
+#include "relay/measure/measure.h"
 
 namespace relay::cli {
 
@@ -33,7 +33,7 @@ static Status compile_to_file(const CompileVerbOptions& options) {
                       "give the model it was made from"};
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   how.run_here = false;
-  RELAY_RETURN_IF_ERROR(driver::check_output(options.output, model.files));
+  RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--emit {} writes the kernels alone, and --aot is about functions", options.emit),
@@ -49,11 +49,11 @@ static Status compile_to_file(const CompileVerbOptions& options) {
                           : options.emit == "obj" ? driver::FileForm::Object
                           : options.emit == "c"   ? driver::FileForm::CSource
                                                   : driver::FileForm::Artifact;
-  double begin = driver::now();
+  double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
   progress.reset();
-  compiled.report.codegen_ms = (driver::now() - begin) * 1e3;
+  compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
   if (form != driver::FileForm::Artifact)
     say("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");

@@ -7,12 +7,12 @@
 #include <thread>
 
 #include "relay/base/bytes.h"
-#include "relay/driver/calibration.h"
 #include "relay/driver/cli/cli.h"
-#include "relay/driver/measure.h"
-#include "relay/driver/profile.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/version.h"
+#include "relay/measure/calibration.h"
+#include "relay/measure/measure.h"
+#include "relay/measure/profile.h"
 #include "relay/op/registry.h"
 #include "relay/runtime/thread_pool.h"
 #include "relay/transform/pass.h"
@@ -42,9 +42,9 @@ static int compare(const char* what, const char* unit, double measured, double d
 
 static Status calibrate() {
   RELAY_ASSIGN(const TargetDesc native, driver::find_target("native"));
-  const driver::Calibrated found = driver::calibrate(native);
-  const driver::Calibration& c = found.figures;
-  RELAY_RETURN_IF_ERROR(driver::save(c));
+  const measure::Calibrated found = measure::calibrate(native);
+  const measure::Calibration& c = found.figures;
+  RELAY_RETURN_IF_ERROR(measure::save(c));
   row("processor", c.processor);
   row("multiply-add", format("{:8.2f} GHz", c.ghz));
   row("L2 read", format("{:8.1f} GB/s", c.l2_gbps));
@@ -55,7 +55,7 @@ static Status calibrate() {
   if (found.busy_cores > 0.3 || found.spread > 0.1)
     say("the machine was busy: calibrate again when it is quiet, or the figures are those of a slower one");
   say(format("kept in {}: native means these from now on; remove the file to go back to the described figures",
-             *driver::calibration_file()));
+             *measure::calibration_file()));
   return ok();
 }
 
@@ -64,7 +64,7 @@ static Status doctor(const DoctorOptions& options) {
   RELAY_ASSIGN(TargetDesc target, driver::find_target(options.target));
   row("relay", format("{}, {} operators, {} passes", version, op::all().size(), transform::all_passes().size()));
   row("built with", __VERSION__);
-  row("processor", driver::processor_name());
+  row("processor", measure::processor_name());
   row("cores", format("{} usable (affinity, cgroup quota, RELAY_THREADS), {} online", runtime::usable_cores(),
                       std::thread::hardware_concurrency()));
   row("memory", format("{:.1f} GiB", static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
@@ -76,18 +76,18 @@ static Status doctor(const DoctorOptions& options) {
   row("  caches", format("L1 {}, L2 {}, L3 {}", bytes_text(target.l1_bytes), bytes_text(target.l2_bytes),
                          bytes_text(target.l3_bytes)));
   row("  features", format("{}", join(target.features, " ")));
-  if (driver::is_calibrated(target))
-    row("  calibrated", format("{}: speed and bandwidths are measured ({})", driver::saved_calibration()->date,
-                               *driver::calibration_file()));
-  else if (const auto file = driver::calibration_file(); file && access(file->c_str(), F_OK) == 0)
-    if (!driver::saved_calibration())
+  if (measure::is_calibrated(target))
+    row("  calibrated", format("{}: speed and bandwidths are measured ({})", measure::saved_calibration()->date,
+                               *measure::calibration_file()));
+  else if (const auto file = measure::calibration_file(); file && access(file->c_str(), F_OK) == 0)
+    if (!measure::saved_calibration())
       row("  calibrated", format("no: {} cannot be read, or is of another processor", *file));
   if (options.quick) {
     say("nothing was measured (--quick)");
     return ok();
   }
   std::cout << "\nmeasured on one core\n" << std::flush;
-  driver::Ceilings measured = driver::measure_ceilings(target);
+  measure::Ceilings measured = measure::measure_ceilings(target);
   int off = compare("multiply-add", "GFLOP/s", measured.fma_gflops,
                     target.fma_per_cycle * target.ghz * target.vector_bytes / 4 * 2);
   off += compare("L2 read", "GB/s", measured.l2_gbps, target.l2_gbps);
@@ -95,7 +95,7 @@ static Status doctor(const DoctorOptions& options) {
   off += compare("memory read", "GB/s", measured.memory_gbps, target.dram_gbps);
   const int threads = runtime::ThreadPool::global().size();
   if (threads > 1) {
-    const double us = driver::measure_region_us();
+    const double us = measure::measure_region_us();
     row("threads", std::isfinite(us) ? format("{:8.2f} us       an empty parallel region of {} threads", us, threads)
                                      : "not measured: the machine is busy");
   }

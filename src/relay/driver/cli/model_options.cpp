@@ -1,7 +1,7 @@
 #include "relay/driver/cli/model_options.h"
 
-#include "relay/driver/files.h"
 #include "relay/driver/targets.h"
+#include "relay/input/files.h"
 
 namespace relay::cli {
 
@@ -42,7 +42,7 @@ std::vector<std::string> given_compile_options(const CLI::App& verb) {
 
 Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given,
                            std::optional<driver::ModelForm> form) {
-  if (given.empty() || (!form && driver::is_pipe(model))) return ok();
+  if (given.empty() || (!form && input::is_pipe(model))) return ok();
   if (!form) {
     RELAY_ASSIGN(form, driver::form_of(model));
   }
@@ -58,7 +58,7 @@ Status refuse_for_artifact(const std::string& model, const std::vector<std::stri
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor) {
   driver::LoadOptions load;
   for (const std::string& text : options.shapes) {
-    RELAY_ASSIGN(driver::NamedShape shape, driver::parse_named_shape(text));
+    RELAY_ASSIGN(input::NamedShape shape, input::parse_named_shape(text));
     if (!load.shapes.emplace(shape.name, shape.shape).second)
       return Diagnostic{
           DiagnosticKind::bad_option,        format("the shape of input `{}` is given twice", shape.name), {}, {}, {},
@@ -84,7 +84,7 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
   out.opt_level = options.opt_level;
   out.output_names = output_names;
   out.strict = options.strict;
-  if (options.no_batch_calls) out.batch_calls = driver::BatchCalls::Never;
+  if (options.no_batch_calls) out.batch_calls = build::BatchCalls::Never;
   for (const std::string& text : options.schedules) {
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -94,7 +94,7 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
                         {},
                         {},
                         "write --schedule GROUP=FILE; `relay opt MODEL --emit schedule` lists the groups"};
-    RELAY_ASSIGN(out.schedules[text.substr(0, equals)], driver::read_file(text.substr(equals + 1)));
+    RELAY_ASSIGN(out.schedules[text.substr(0, equals)], input::read_file(text.substr(equals + 1)));
   }
   return out;
 }

@@ -10,8 +10,8 @@
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/cli/pass_log.h"
-#include "relay/driver/files.h"
 #include "relay/driver/stages.h"
+#include "relay/input/files.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
 
@@ -118,13 +118,13 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
 }
 
 // The program form of runtime/program.h, or the machine code of its functions.
-static Result<std::string> program_text(const OptOptions& options, const driver::LoweredProgram& lowered,
+static Result<std::string> program_text(const OptOptions& options, const build::LoweredProgram& lowered,
                                         const ir::Module& module, driver::CompileOptions how) {
   how.run_here = false;
   RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, how));
   if (options.emit == "program") {
     std::string text = runtime::str(*built.program);
-    for (const driver::SegmentReport& s : lowered.batching)
+    for (const build::SegmentReport& s : lowered.batching)
       text +=
           format("# {}: {}: {}\n", s.name, s.batching == runtime::Batching::None ? "not batched" : "batched", s.why);
     return text;
@@ -136,9 +136,9 @@ static Result<std::string> program_text(const OptOptions& options, const driver:
                                 : codegen::assembly_text(*built.program, how.target);
 }
 
-static std::string nodes_text(const std::vector<driver::NodeReport>& nodes) {
+static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
   std::string out;
-  for (const driver::NodeReport& n : nodes) {
+  for (const build::NodeReport& n : nodes) {
     std::string where = format("{}", join(n.kernels, ", "));
     if (where.empty())
       where = n.constant             ? "computed once, when the program is built"
@@ -174,16 +174,16 @@ static Status opt(const OptOptions& options) {
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
   if (!options.output.empty() && options.output != "-") {
-    RELAY_RETURN_IF_ERROR(driver::check_output(options.output, model.files));
+    RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
     if (options.emit == "relay" && !options.inline_weights)
-      RELAY_RETURN_IF_ERROR(driver::check_output(
+      RELAY_RETURN_IF_ERROR(input::check_output(
           std::filesystem::path(options.output).replace_extension(".safetensors").string(), model.files));
   }
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
   PassLog log({options.trace, options.diff, options.each},
               [&](const ir::Module& m) { return logged_text(m, options); });
   if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.begin(model.module));
-  driver::Provenance nodes(model.module);
+  build::Provenance nodes(model.module);
   auto see_nodes = [&](const transform::PassTrace& trace) { nodes.see(trace.pass.name, trace.after); };
   how.trace = [&](const transform::PassTrace& trace) {
     if (options.shows_passes()) log.add(trace);
@@ -212,8 +212,8 @@ static Status opt(const OptOptions& options) {
     return ok();
   }
   RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
-  const driver::Entry entry = driver::entry_of(typed);
-  RELAY_ASSIGN(driver::LoweredProgram program, driver::lower_program(module, entry, how));
+  const build::Entry entry = build::entry_of(typed);
+  RELAY_ASSIGN(build::LoweredProgram program, driver::lower_program(module, entry, how));
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {

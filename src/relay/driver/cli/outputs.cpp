@@ -79,7 +79,7 @@ Status check_outputs(const std::string& path) {
 }
 
 // All values, the last axis a line.
-static std::string as_text(const driver::NamedArrays& outputs) {
+static std::string as_text(const input::NamedArrays& outputs) {
   std::string out;
   for (const auto& [name, value] : outputs) {
     out += format("{}: {}[{}]\n", name, value.dtype().str(), join(value.shape(), ", "));
@@ -92,10 +92,10 @@ static std::string as_text(const driver::NamedArrays& outputs) {
   return out;
 }
 
-Status write_outputs(const std::string& path, const driver::NamedArrays& outputs) {
-  if (path.ends_with(".npz")) return driver::write_npz(path, outputs);
+Status write_outputs(const std::string& path, const input::NamedArrays& outputs) {
+  if (path.ends_with(".npz")) return input::write_npz(path, outputs);
   if (path.ends_with(".npy")) {
-    if (outputs.size() == 1) return driver::write_npy(path, outputs[0].second);
+    if (outputs.size() == 1) return input::write_npy(path, outputs[0].second);
     return Diagnostic{
         DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
         "give a file .npz or a folder"};
@@ -109,7 +109,7 @@ Status write_outputs(const std::string& path, const driver::NamedArrays& outputs
         file.begin(), file.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '-' && c != '.'; },
         '_');
     if (file.empty() || file[0] == '.') file = "_" + file;
-    RELAY_RETURN_IF_ERROR(driver::write_npy(format("{}/{}.npy", path, file), value));
+    RELAY_RETURN_IF_ERROR(input::write_npy(format("{}/{}.npy", path, file), value));
   }
   return ok();
 }

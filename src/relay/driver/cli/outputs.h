@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "relay/driver/npy.h"
+#include "relay/input/npy.h"
 
 namespace relay::cli {
 
@@ -15,6 +15,6 @@ Status make_folder(const std::string& path);
 
 // Of `relay run --output`: a file .npz, .npy or .txt, or a folder of .npy (no extension, or a / at the end).
 Status check_outputs(const std::string& path);
-Status write_outputs(const std::string& path, const driver::NamedArrays& outputs);
+Status write_outputs(const std::string& path, const input::NamedArrays& outputs);
 
 }  // namespace relay::cli

@@ -1,5 +1,5 @@
 // relay profile: where the time of a run goes, by kernel, beside what the machine could do at most (driver/profile.h).
-#include "relay/driver/profile.h"
+#include "relay/measure/profile.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
-#include "relay/driver/files.h"
 #include "relay/driver/targets.h"
+#include "relay/input/files.h"
 
 namespace relay::cli {
 
@@ -21,8 +21,8 @@ struct ProfileOptions : ModelOptions {
 };
 }  // namespace
 
-static double gflops(const driver::KernelProfile& k) { return k.flops / k.us * 1e-3; }
-static double gbps(const driver::KernelProfile& k) { return static_cast<double>(k.bytes) / k.us * 1e-3; }
+static double gflops(const measure::KernelProfile& k) { return k.flops / k.us * 1e-3; }
+static double gbps(const measure::KernelProfile& k) { return static_cast<double>(k.bytes) / k.us * 1e-3; }
 
 // More than all is possible: caches keep what was written, and a lookup reads little of its table.
 static std::string percent(double share) { return share > 1.5 ? ">150" : format("{:.0f}", 100 * share); }
@@ -35,37 +35,37 @@ static std::string of_nodes(const std::vector<std::string>& nodes) {
   return format("; of {}{}", join(first, ", "), nodes.size() > most ? format(" and {} more", nodes.size() - most) : "");
 }
 
-static void print(const driver::Profile& profile, const driver::Ceilings& c) {
+static void print(const measure::Profile& profile, const measure::Ceilings& c) {
   std::cout << format("{:>10} {:>6} {:>6} {:>8} {:>9} {:>8} {:>14}  kernel: rule\n", "us", "%", "calls", "threads",
                       "GFLOP/s", "GB/s", "% of ceiling");
-  for (const driver::KernelProfile& k : profile.kernels)
+  for (const measure::KernelProfile& k : profile.kernels)
     cli::print(format("{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}{}", k.us,
                       100 * k.us / profile.kernels_us, k.calls, k.threads,
                       k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
-                      format("{} {:<6}", percent(k.share()), driver::name(k.bound)), k.name, k.rule.empty() ? "" : ": ",
-                      k.rule, of_nodes(k.nodes)));
+                      format("{} {:<6}", percent(k.share()), measure::name(k.bound)), k.name,
+                      k.rule.empty() ? "" : ": ", k.rule, of_nodes(k.nodes)));
   double least = 0;
-  for (const driver::KernelProfile& k : profile.kernels) least += k.least_us;
+  for (const measure::KernelProfile& k : profile.kernels) least += k.least_us;
   std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",
                       profile.kernels_us, profile.us, least);
   std::cout << format("ceilings of one core: {:.1f} GFLOP/s; reading L2 {:.1f}, L3 {:.1f}", c.fma_gflops, c.l2_gbps,
                       c.l3_gbps);
-  for (const driver::Ceilings::Aged& aged : c.l3_after)
+  for (const measure::Ceilings::Aged& aged : c.l3_after)
     std::cout << format(" ({:.1f} after {:.0f} ms)", aged.gbps, aged.us * 1e-3);
   std::cout << format(", memory {:.1f} GB/s\n", c.memory_gbps);
   double estimate = 0;
-  for (const driver::KernelProfile& k : profile.kernels) estimate += k.estimate_us;
+  for (const measure::KernelProfile& k : profile.kernels) estimate += k.estimate_us;
   std::cout << format("estimated by the target's description: {:.1f} us", estimate);
-  if (std::optional<double> rank = driver::estimate_rank_correlation(profile))
+  if (std::optional<double> rank = measure::estimate_rank_correlation(profile))
     std::cout << format("; rank correlation with what {} took: {:.2f}",
                         plural(static_cast<int64_t>(profile.kernels.size()), "kernel", "kernels"), *rank);
   std::cout << "\n";
 }
 
-static void print_json(const driver::Profile& profile, const driver::Ceilings& c) {
+static void print_json(const measure::Profile& profile, const measure::Ceilings& c) {
   using Json = nlohmann::ordered_json;
   Json kernels = Json::array();
-  for (const driver::KernelProfile& k : profile.kernels)
+  for (const measure::KernelProfile& k : profile.kernels)
     kernels.push_back({{"name", k.name},
                        {"rule", k.rule},
                        {"nodes", k.nodes},
@@ -76,10 +76,10 @@ static void print_json(const driver::Profile& profile, const driver::Ceilings& c
                        {"bytes", k.bytes},
                        {"gflops", gflops(k)},
                        {"gbps", gbps(k)},
-                       {"bound", driver::name(k.bound)},
+                       {"bound", measure::name(k.bound)},
                        {"share", k.share()},
                        {"estimate_us", k.estimate_us}});
-  std::optional<double> rank = driver::estimate_rank_correlation(profile);
+  std::optional<double> rank = measure::estimate_rank_correlation(profile);
   Json out = {
       {"us", profile.us},
       {"kernels_us", profile.kernels_us},
@@ -102,19 +102,19 @@ static Status profile(const ProfileOptions& options) {
     executable = compiled.executable;
     say_notes(compiled.report);
   }
-  RELAY_ASSIGN(driver::Inputs inputs,
-               driver::make_inputs(driver::input_ports(*executable), {options.inputs, options.shapes}, model.types()));
+  RELAY_ASSIGN(input::Inputs inputs,
+               input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes}, model.types()));
   for (const std::string& note : inputs.notes) say(note);
   RELAY_ASSIGN(
-      driver::Profile profile,
-      driver::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
-  if (compiled.executable) driver::describe(profile, compiled);
-  driver::Ceilings ceilings = driver::measure_ceilings(how.target);
-  driver::measure_ageing(ceilings);
-  driver::find_ceilings(profile, ceilings, driver::described_ceilings(how.target));
+      measure::Profile profile,
+      measure::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
+  if (compiled.executable) measure::describe(profile, compiled.lowered, compiled.built.lowered_steps);
+  measure::Ceilings ceilings = measure::measure_ceilings(how.target);
+  measure::measure_ageing(ceilings);
+  measure::find_ceilings(profile, ceilings, measure::described_ceilings(how.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
-    RELAY_RETURN_IF_ERROR(write_file(options.trace, driver::chrome_trace(profile)));
+    RELAY_RETURN_IF_ERROR(write_file(options.trace, measure::chrome_trace(profile)));
     say(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
   }
   say(format("{}, {}: medians of {}",

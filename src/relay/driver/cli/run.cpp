@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/base/printable.h"
-#include "relay/driver/cache.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/debug.h"
-#include "relay/driver/files.h"
-#include "relay/driver/measure.h"
-#include "relay/driver/values.h"
+#include "relay/driver/ready.h"
+#include "relay/input/files.h"
+#include "relay/input/values.h"
+#include "relay/measure/measure.h"
 
 namespace relay::cli {
 
@@ -93,7 +93,7 @@ static std::vector<runtime::Value> spread(const runtime::Value& result) {
 
 static Status finish(const RunOptions& options, const std::vector<std::string>& names,
                      const std::vector<runtime::Value>& values, Json about) {
-  driver::NamedArrays outputs;
+  input::NamedArrays outputs;
   Json results = Json::array();
   for (size_t i = 0; i < values.size(); ++i) {
     if (options.json) results.push_back(json_output(names[i], values[i]));
@@ -127,13 +127,13 @@ static Status run_debug(const RunOptions& options) {
                       {},
                       {},
                       "give the model it was made from"};
-  RELAY_ASSIGN(std::vector<driver::Port> ports, driver::input_ports(model.module));
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}, model.module));
+  RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
-  double begin = driver::now();
+  double begin = measure::now();
   RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
-  double ms = (driver::now() - begin) * 1e3;
-  if (Result<runtime::Value> value = driver::to_runtime(result, model.module)) {
+  double ms = (measure::now() - begin) * 1e3;
+  if (Result<runtime::Value> value = input::to_runtime(result, model.module)) {
     std::vector<runtime::Value> values = spread(*value);
     Json about = {{"model", options.model}, {"executor", "debug"}, {"read_ms", model.ms}, {"run_ms", ms}};
     RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values, about));
@@ -150,7 +150,7 @@ static Status run_debug(const RunOptions& options) {
 static Status check_output(const RunOptions& options) {
   std::vector<std::string> read = {options.model};
   for (const std::string& input : options.inputs) read.push_back(input.substr(input.find('=') + 1));
-  return driver::check_output(options.output, read);
+  return input::check_output(options.output, read);
 }
 
 static Status run(const RunOptions& options) {
@@ -166,7 +166,7 @@ static Status run(const RunOptions& options) {
   RELAY_ASSIGN(driver::CompileOptions how, compile_options(options));
   how.executor = executor;
   if (!options.memory_limit.empty()) {
-    RELAY_ASSIGN(how.memory_limit, driver::parse_bytes(options.memory_limit));
+    RELAY_ASSIGN(how.memory_limit, cache::parse_bytes(options.memory_limit));
     if (how.memory_limit == 0)
       return Diagnostic{DiagnosticKind::bad_option,
                         "--memory-limit 0 leaves no memory to run in",
@@ -176,9 +176,9 @@ static Status run(const RunOptions& options) {
                         "give a size, as in --memory-limit 500M, or leave it out"};
     load.run.memory_limit = how.memory_limit;
   }
-  std::unique_ptr<driver::Cache> cache;
+  std::unique_ptr<cache::Cache> cache;
   if (!options.no_cache) {
-    Result<std::unique_ptr<driver::Cache>> opened = driver::open_default_cache();
+    Result<std::unique_ptr<cache::Cache>> opened = cache::open_default_cache();
     if (opened)
       cache = std::move(*opened);
     else
@@ -191,7 +191,7 @@ static Status run(const RunOptions& options) {
   show(warnings);
   if (!made) return made.errors();
   driver::Ready& ready = *made;
-  if (driver::is_pipe(options.model))  // of which nothing was known before
+  if (input::is_pipe(options.model))  // of which nothing was known before
     RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
   for (const std::string& note : ready.notes) say(note);
   if (ready.compiled) say_notes(ready.compiled->report);
@@ -199,13 +199,13 @@ static Status run(const RunOptions& options) {
     for (const std::string& note : ready.cached->notes) say(note);
 
   runtime::Executable& executable = *ready.executable;
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(driver::input_ports(executable),
-                                                          {options.inputs, options.shapes}, ready.model.types()));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
+                                                        {options.inputs, options.shapes}, ready.model.types()));
   for (const std::string& note : inputs.notes) say(note);
   runtime::Report what;
-  double begin = driver::now();
+  double begin = measure::now();
   RELAY_ASSIGN(runtime::Value result, executable.call(inputs.values, {.threads = options.threads, .report = &what}));
-  double ms = (driver::now() - begin) * 1e3;
+  double ms = (measure::now() - begin) * 1e3;
   std::vector<std::string> names;
   for (const runtime::PortInfo& port : executable.outputs()) names.push_back(port.name);
   std::vector<runtime::Value> values = spread(result);

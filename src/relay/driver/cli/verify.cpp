@@ -10,7 +10,7 @@
 #include "relay/base/printable.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
-#include "relay/driver/inputs.h"
+#include "relay/input/inputs.h"
 #include "relay/text/text.h"
 
 namespace relay::cli {
@@ -63,8 +63,8 @@ static Result<driver::Case> make_case(const VerifyOptions& options, driver::Comp
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
   RELAY_ASSIGN(how, compile_options(options, model.output_names));
-  RELAY_ASSIGN(std::vector<driver::Port> ports, driver::input_ports(model.module));
-  RELAY_ASSIGN(driver::Inputs inputs, driver::make_inputs(ports, {options.inputs, options.shapes}, model.module));
+  RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
   const Progress progress(format("evaluating {} in double precision", options.model));
   return driver::make_case(model.module, std::move(inputs.values), options.tolerance);
@@ -111,7 +111,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   for (size_t i = 0; i < params.size(); ++i) {
     if (!blame.smallest.inputs[i].is_tensor()) continue;
     const std::string file = format("input{}.npy", i);
-    RELAY_RETURN_IF_ERROR(driver::write_npy(folder + "/" + file, blame.smallest.inputs[i].tensor()));
+    RELAY_RETURN_IF_ERROR(input::write_npy(folder + "/" + file, blame.smallest.inputs[i].tensor()));
     command += format(" --input {}={}", params[i]->name, file);
   }
   RELAY_RETURN_IF_ERROR(write_file(folder + "/command.txt", command + "\n"));

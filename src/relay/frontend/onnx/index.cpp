@@ -48,6 +48,17 @@ Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
   return r;
 }
 
+// A slice of elements that are known; null if they or the bounds are not.
+KnownRef slice_known(KnownRef known, const Dims& starts, const Dims& ends, const Ints& axes, const Ints& steps) {
+  for (size_t i = 0; known && i < starts.size(); ++i) {
+    if (!is_int(starts[i]) || !is_int(ends[i]) || steps[i] == 0) return nullptr;
+    const size_t axis = static_cast<size_t>(axes[i]);
+    const Bounds r = clamped(starts[i]->ivalue, ends[i]->ivalue, steps[i], known->shape[axis]);
+    known = sliced(*known, axis, r.begin, r.end, r.step);
+  }
+  return known;
+}
+
 }  // namespace
 
 // Bounds are attributes before opset 10 and inputs since.
@@ -82,16 +93,7 @@ Values Slice(Convert& c) {
   if (ends->size() != n || axes->size() != n || steps->size() != n)
     return c.bad("starts, ends, axes and steps have {}, {}, {} and {} elements", n, ends->size(), axes->size(),
                  steps->size());
-  for (size_t i = 0; known && i < n; ++i) {
-    const Dim &start = (*starts)[i], &end = (*ends)[i];
-    const size_t axis = static_cast<size_t>((*axes)[i]);
-    if (!is_int(start) || !is_int(end) || (*steps)[i] == 0) {
-      known = nullptr;
-      break;
-    }
-    const Bounds r = clamped(start->ivalue, end->ivalue, (*steps)[i], known->shape[axis]);
-    known = sliced(*known, axis, r.begin, r.end, r.step);
-  }
+  known = slice_known(known, *starts, *ends, *axes, *steps);
   if (known) return {known};
   if (!x) x = c.input(0);
   Ints begin, end, strides, used;

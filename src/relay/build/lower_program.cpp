@@ -1,0 +1,198 @@
+#include "relay/build/lower_program.h"
+
+#include <algorithm>
+
+#include "relay/build/split_segments.h"
+#include "relay/exec/signature.h"
+#include "relay/exec/sizes.h"
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
+#include "relay/transform/dataflow.h"
+
+namespace relay::build {
+
+// Results are named as the model names them; without names "output", or "output0" and on.
+static void name_outputs(lower::LoweredFunction& lowered, const std::vector<std::string>& names) {
+  int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(),
+                                [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
+  for (lower::Array& array : lowered.arrays) {
+    if (array.kind != lower::Array::Kind::Output || array.index < 0) continue;
+    size_t index = static_cast<size_t>(array.index);
+    array.name = index < names.size() && !names[index].empty() ? names[index]
+                 : count == 1                                  ? "output"
+                                                               : format("output{}", index);
+  }
+}
+
+// Tensors of known sizes, or a tuple of such.
+static bool is_known(const ir::Type& type) {
+  if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
+    return std::all_of(t->fields.begin(), t->fields.end(), is_known);
+  const ir::TensorType* t = ir::as<ir::TensorType>(type);
+  return t && std::none_of(t->shape.begin(), t->shape.end(), scalar::is_any);
+}
+
+// What a graph can give: a tensor or several. (A tuple of one, and tuples in tuples, are made by code over values.)
+static bool is_graph_result(const ir::Type& type) {
+  const ir::TupleType* t = ir::as<ir::TupleType>(type);
+  return is_known(type) &&
+         (!t || (t->fields.size() > 1 && std::all_of(t->fields.begin(), t->fields.end(), [](const ir::Type& f) {
+                   return ir::as<ir::TensorType>(f) != nullptr;
+                 })));
+}
+
+// Kernel calls on tensors, and nothing else: one segment that the graph runner can run.
+static bool is_graph(const ir::FunctionRef& main) {
+  if (!is_graph_result(main->body->type)) return false;
+  for (const ir::VarRef& p : main->params)
+    if (!ir::as<ir::TensorType>(p->type) || !is_known(p->type)) return false;
+  bool graph = true;
+  transform::Dataflow flow(main->body);
+  for (const ir::Expr& e : flow.nodes) {
+    switch (e->kind) {
+      case ir::ExprKind::Op: continue;
+      case ir::ExprKind::Function: graph = graph && transform::is_closed(e); continue;
+      case ir::ExprKind::Call: {
+        const ir::Expr& callee = ir::as<ir::Call>(e)->callee;
+        graph = graph && (callee->kind == ir::ExprKind::Op || callee->kind == ir::ExprKind::Function);
+        break;
+      }
+      case ir::ExprKind::Constant:
+      case ir::ExprKind::Var:
+      case ir::ExprKind::Tuple:
+      case ir::ExprKind::TupleGetItem: break;
+      default: return false;
+    }
+    graph = graph && is_known(e->type);
+  }
+  return graph;
+}
+
+// @main as the one segment that it calls with its parameters; null when it does anything else.
+static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
+  const ir::Call* call = ir::as<ir::Call>(main->body);
+  const ir::Function* segment = call ? ir::as<ir::Function>(call->callee) : nullptr;
+  if (!segment || segment->attrs.count("Segment") == 0 || !is_graph_result(segment->body->type)) return nullptr;
+  std::vector<ir::VarRef> params;
+  size_t used = 0;
+  for (const ir::VarRef& p : main->params) {
+    size_t i = 0;
+    while (i < call->args.size() && call->args[i] != p) ++i;
+    ir::VarRef inside = i < call->args.size() ? segment->params[i] : p;
+    used += i < call->args.size();
+    if (!is_known(inside->type)) return nullptr;
+    params.push_back(ir::var(p->name, inside->type, p->span));
+    params.back()->type = inside->type;
+  }
+  if (used != call->args.size()) return nullptr;
+  ir::VarMap values;
+  for (size_t i = 0; i < call->args.size(); ++i)
+    for (size_t k = 0; k < params.size(); ++k)
+      if (call->args[i] == main->params[k]) values[segment->params[i].get()] = params[k];
+  return ir::function(std::move(params), ir::substitute(segment->body, values), segment->result_type, {}, {},
+                      main->span);
+}
+
+Entry entry_of(const ir::Module& module) {
+  Entry out;
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  if (main == module.functions.end()) return out;
+  for (const ir::VarRef& p : main->second->params) out.params.push_back(p->type);
+  out.conditions = op::conditions_of(main->second->body);
+  return out;
+}
+
+Result<runtime::Signature> entry_signature(const ir::Module& module) {
+  std::vector<runtime::DataType> types;
+  for (const auto& [name, def] : module.types) types.push_back({name, {}});
+  const ir::FunctionRef& main = module.functions.at("main");
+  return exec::signature(main, {}, types, op::conditions_of(main->body));
+}
+
+// The conditions over the variables of `main`, which are those of other nodes after the passes.
+static std::vector<op::Condition> conditions_at(const Entry& entry, const ir::Function& main) {
+  std::vector<ir::Dims> before, after;
+  auto shape = [](const ir::Type& type) {
+    const ir::TensorType* t = ir::as<ir::TensorType>(type);
+    return t ? t->shape : ir::Dims{};
+  };
+  for (const ir::Type& t : entry.params) before.push_back(shape(t));
+  for (const ir::VarRef& p : main.params) after.push_back(shape(p->type));
+  std::vector<op::Condition> out;
+  for (const op::Condition& c : entry.conditions) {
+    std::vector<scalar::Binding> bindings;
+    bool known = before.size() == after.size();
+    for (const ir::Dim& v : scalar::free_vars(c.a - c.b)) {
+      std::optional<runtime::VariableBinding> b = exec::find_binding(v, before);
+      known = known && b && b->dim < after[b->input].size() && !scalar::is_any(after[b->input][b->dim]);
+      if (known) bindings.push_back({v, scalar::simplify(floordiv(after[b->input][b->dim] - b->offset, b->factor))});
+    }
+    if (known) out.push_back(op::substitute({c}, bindings)[0]);
+  }
+  return out;
+}
+
+// The first of them are @main's.
+static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
+  std::vector<ir::FunctionRef> segments;
+  ir::NodeSet seen;
+  auto collect = [&](const ir::FunctionRef& f) {
+    ir::visit(f, [&](const ir::Expr& e) {
+      const ir::Function* s = ir::as<ir::Function>(e);
+      if (s && s->attrs.count("Segment") && seen.insert(s)) segments.push_back(ir::FunctionRef(s));
+    });
+  };
+  collect(module.functions.at("main"));
+  for (const auto& [name, f] : module.functions) collect(f);
+  return segments;
+}
+
+static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
+                                          const Entry& entry, const lower::LowerOptions& how) {
+  LoweredProgram out;
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", how));
+  name_outputs(lowered, output_names);
+  op::Conditions all;
+  all.add(conditions_at(entry, *main));
+  all.add(lowered.conditions);
+  lowered.conditions = all.list();
+  out.segments.push_back({main, std::move(lowered)});
+  return out;
+}
+
+Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const ProgramOptions& options) {
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  if (main == module.functions.end())
+    return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
+                      "name the function to compile @main"};
+  if (is_graph(main->second)) return lower_graph(main->second, options.output_names, entry, options.how);
+
+  LoweredProgram out;
+  transform::PassContext context;
+  context.verify = options.verify;
+  context.trace = options.trace;
+  RELAY_ASSIGN(out.module, transform::run_passes(module, options.passes, context));
+  if (ir::FunctionRef one = as_segment(out.module.functions.at("main")))
+    return lower_graph(one, options.output_names, entry, options.how);
+  out.graph = false;
+  out.entry = conditions_at(entry, *out.module.functions.at("main"));
+  lower::LowerNames names;
+  lower::LowerOptions how = options.how;
+  how.names = &names;
+  RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, how));
+  const std::vector<ir::FunctionRef> segments = segments_of(out.module);
+  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, how));
+  std::vector<lower::LoweredFunction> all;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    std::string name = format("segment {}", i);
+    how.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
+    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, how));
+    all.push_back(lowered);
+    out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
+    out.batching.push_back({name, choices[i].batching, choices[i].why});
+  }
+  RELAY_RETURN_IF_ERROR(lower::check_schedules(how.schedules, all));
+  return out;
+}
+
+}  // namespace relay::build

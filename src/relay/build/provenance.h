@@ -1,0 +1,61 @@
+// Where the nodes of a model went: which kernels compute each of them, and which pass removed those that none computes.
+//
+//   Provenance nodes(typed);                              the model as it was given
+//   nodes.see("backward_fold_scale_axis", better);                 after each pass
+//   for (const NodeReport& node : nodes.report(lowered))
+//     "BatchNormalization 'bn1'", removed_by "backward_fold_scale_axis"
+//
+// A node is a place in the model: a node of a foreign file, or a call in a text. Calls of operators carry their place
+// through all passes (ir::ExprNode::span); a node is there as long as a call of its place is.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "relay/ir/expr.h"
+#include "relay/lower/lower.h"
+
+namespace relay::build {
+
+struct NodeReport {
+  std::string node;                    // "Conv 'conv_17'", "model.relay:3:14"
+  std::vector<std::string> kernels{};  // that compute it, in the order of their first call; none: ...
+  std::string removed_by{};            // ... the pass behind which no call is of this place; empty: ...
+  bool constant = false;               // ... computed once, when the program is built; else stored by its operands
+};
+
+class Provenance {
+ public:
+  explicit Provenance(const ir::Module& model);
+  void see(const std::string& pass, const ir::Module& module);
+  // In the order of the model.
+  std::vector<NodeReport> report(std::span<const lower::LoweredFunction> segments) const;
+
+ private:
+  struct Key {
+    const void* where;  // the source, or the foreign node's name
+    uint32_t begin, end;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& k) const { return std::hash<const void*>()(k.where) * 31 + k.begin * 7919 + k.end; }
+  };
+  struct Node {
+    Span place;
+    std::string removed_by{};
+    size_t seen = 0;  // the last pass behind which it was there, by number
+  };
+  static Key key(const Span& place);
+
+  std::vector<Node> nodes_;
+  std::unordered_map<Key, size_t, Hash> index_;  // of nodes
+  size_t passes_ = 0;
+};
+
+// The places of the steps that call each kernel, by the kernel's name.
+std::unordered_map<std::string, std::vector<std::string>> nodes_by_kernel(
+    std::span<const lower::LoweredFunction> segments);
+
+}  // namespace relay::build

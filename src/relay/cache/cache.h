@@ -1,0 +1,96 @@
+// Cache: compiled models on disk, so that a machine compiles a model once.
+//
+//   std::unique_ptr<Cache> cache = ...Cache::open(*default_cache_folder())
+//   if (std::optional<CachedModel> found = cache->find("net.onnx", request)) load_executable(found->artifact);
+//   else compile ..., cache->store(...)
+//
+// A folder with artifacts and index.db, which says what they are (SQLite: any number of processes may use it at once).
+// The name of an artifact is a hash of the contents of the model's files, of what compile() was asked for, and of this
+// build of the compiler. The hash of a file's contents is kept with the file's identity (device, inode, size, time of
+// change) and computed again only when that is another. An index that is damaged is begun anew; the artifacts check
+// themselves.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relay/base/diagnostics.h"
+
+struct sqlite3;
+
+namespace relay::cache {
+
+// RELAY_CACHE names a folder, or is "off"; else relay/ in XDG_CACHE_HOME or ~/.cache. None: there is to be no cache.
+std::optional<std::string> default_cache_folder();
+// RELAY_CACHE_SIZE, as "2G"; 8 GiB without.
+Result<int64_t> default_cache_bytes();
+// The bytes of "500M", "2G", "0".
+Result<int64_t> parse_bytes(std::string_view text);
+
+struct CachedModel {
+  std::string key, artifact;       // the path of the file
+  std::string model;               // the path it was made from
+  std::string how;                 // for people: "zen4, fp32, O2, 2 threads"
+  std::vector<std::string> notes;  // what was said when it was compiled
+  int64_t bytes = 0;
+  double compile_ms = 0;
+  double made = 0, used = 0;  // seconds since 1970
+};
+
+// What is to be kept.
+struct NewModel {
+  std::string model;               // the path it was made from
+  std::vector<std::string> files;  // that were read: the path, and those with weights
+  double read_since = 0;           // not before (seconds since 1970)
+  std::string how;
+  std::vector<std::string> notes;
+  double compile_ms = 0;
+  int64_t weight_bytes = 0;  // of the artifact
+  std::function<Status(const std::string& path)> write_artifact;
+};
+
+class Cache {
+ public:
+  static Result<std::unique_ptr<Cache>> open(const std::string& folder, int64_t most_bytes);
+  ~Cache();
+  Cache(const Cache&) = delete;
+
+  Result<std::optional<CachedModel>> find(const std::string& model, const std::string& request);
+  // Writes the artifact, and says what is there now; a diagnostic when it cannot be kept: files that changed since they
+  // were read, weights larger than the cache may be. Then removes what was not used for longest, until all take at most
+  // most_bytes. `request`: the same text for the same options of reading and compiling.
+  Result<CachedModel> store(const NewModel& model, const std::string& request);
+  Result<std::vector<CachedModel>> list();  // the last used first
+  // Files of the cache that its index does not know: what processes write now, and what those left that were killed.
+  struct Stray {
+    std::string path;
+    int64_t bytes = 0;
+    bool in_use = false;
+  };
+  Result<std::vector<Stray>> strays();
+  struct Pruned {
+    int64_t models = 0, bytes = 0;
+  };
+  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `most_bytes`, and
+  // strays that are not in use.
+  Result<Pruned> prune(int64_t most_bytes, double unused_for);
+  Status remove(const CachedModel& model);  // one that cannot be loaded
+
+ private:
+  Cache(std::string folder, int64_t most_bytes, sqlite3* index);
+  Result<std::string> key_of(const std::vector<std::string>& files, const std::string& request);
+  std::string folder_;
+  int64_t most_bytes_;
+  sqlite3* index_;
+};
+
+// The one that the environment names; null if there is to be none.
+Result<std::unique_ptr<Cache>> open_default_cache();
+
+// Seconds since 1970.
+double clock_now();
+
+}  // namespace relay::cache

@@ -1,0 +1,158 @@
+#include "relay/driver/ready.h"
+
+#include <nlohmann/json.hpp>
+
+#include "relay/input/files.h"
+#include "relay/measure/measure.h"
+
+namespace relay::driver {
+
+using Json = nlohmann::ordered_json;
+
+// Each list below names every field of its struct: with a new one it does not compile before it is decided whether the
+// field is part of the key.
+
+static Json key_of(const TargetDesc& target) {
+  const auto& [name, triple, cpu, features, vector_bytes, vector_registers, has_fma, has_masks, line_bytes, l1_ways,
+               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, int8_dots_per_cycle, bfloat16_dots_per_cycle, ghz, l2_gbps, l3_gbps, dram_gbps,
+               prefetch_weights, cores] = target;
+  return {name,
+          triple,
+          cpu,
+          features,
+          vector_bytes,
+          vector_registers,
+          has_fma,
+          has_masks,
+          line_bytes,
+          l1_ways,
+          l1_bytes,
+          l2_bytes,
+          l3_bytes,
+          fma_per_cycle,
+          fma_latency,
+          int8_dots_per_cycle,
+          bfloat16_dots_per_cycle,
+          ghz,
+          l2_gbps,
+          l3_gbps,
+          dram_gbps,
+          prefetch_weights,
+          cores};
+}
+
+static Json key_of(const CompileOptions& options) {
+  const auto& [target, threads, numerics, opt_level, executor, memory_limit, batch_calls, run_here, strict,
+               refused_rules, more_passes, codegen_registers, verify, is_optimised, schedules, output_names, trace] =
+      options;
+  // These decide how a model is compiled or run, and nothing in its artifact. With `more_passes` there is no key.
+  (void)memory_limit, (void)run_here, (void)verify, (void)trace, (void)more_passes;
+  return {{"target", key_of(target)},
+          {"threads", threads},
+          {"numerics", numerics},
+          {"opt_level", opt_level},
+          {"executor", executor ? runtime::name(*executor) : ""},
+          {"batch_calls", static_cast<int>(batch_calls)},
+          {"strict", strict},
+          {"refused_rules", lower::names(refused_rules)},
+          {"codegen_registers", codegen_registers},
+          {"is_optimised", is_optimised},
+          {"schedules", schedules},
+          {"output_names", output_names}};
+}
+
+static Json key_of(const LoadOptions& options) {
+  const auto& [shapes, run, dtypes, opset, freeze_params] = options;
+  (void)run;  // of an artifact
+  Json types = Json::object();
+  for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
+  return {{"shapes", shapes}, {"dtypes", types}, {"opset", opset.value_or(0)}, {"freeze_params", freeze_params}};
+}
+
+std::string cache_request(const LoadOptions& load, const CompileOptions& options) {
+  return Json{key_of(load), key_of(options)}.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+static std::string for_people(const CompileOptions& options) {
+  return format("{}, {}, O{}{}", options.target.name, options.numerics, options.opt_level,
+                options.threads > 0 ? ", " + plural(options.threads, "thread", "threads") : "");
+}
+
+static const std::string& message(const Diagnostics& errors) { return errors[0].message; }
+
+static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options, double since) {
+  const CompileReport& report = ready.compiled->report;
+  std::vector<std::string> notes = report.notes;
+  for (const Diagnostic& warning : ready.model.warnings) notes.push_back(warning.message);
+  return {.model = ready.model.path,
+          .files = ready.model.files,
+          .read_since = since,
+          .how = for_people(options),
+          .notes = std::move(notes),
+          .compile_ms = report.total_ms(),
+          .weight_bytes = report.constant_bytes,
+          .write_artifact = [&](const std::string& path) { return save(*ready.compiled, FileForm::Artifact, path); }};
+}
+
+Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
+                            cache::Cache* cache, Diagnostics& warnings) {
+  Ready out;
+  if (input::is_pipe(path) || !options.more_passes.empty()) {  // passes have no text that says what they do
+    cache = nullptr;
+  } else {
+    RELAY_ASSIGN(ModelForm form, form_of(path));
+    if (form == ModelForm::Artifact) cache = nullptr;
+  }
+  std::string request = cache_request(load, options);
+  double begin = measure::now(), since = cache::clock_now();
+  if (cache) {
+    Result<std::optional<cache::CachedModel>> found = cache->find(path, request);
+    if (!found) {
+      out.notes.push_back(format("the cache is not used: {}", message(found.errors())));
+      cache = nullptr;
+    } else if (*found) {
+      Status loaded = load_artifact(out.model, (*found)->artifact, load.run);
+      if (loaded) {
+        out.executable = out.model.executable;
+        out.model.path = path, out.model.files = {path};
+        out.model.ms = (measure::now() - begin) * 1e3;
+        out.cached = *std::move(*found);
+        return out;
+      }
+      out.model = {};
+      out.notes.push_back(format("what the cache has cannot be loaded: {}", message(loaded.errors())));
+      RELAY_RETURN_IF_ERROR(cache->remove(**found));
+    }
+  }
+  Result<Model> model = load_model(path, load);
+  if (!model) return model.errors();
+  out.model = *std::move(model);
+  warnings = out.model.warnings;
+  out.executable = out.model.executable;
+  if (out.executable) return out;
+  options.output_names = out.model.output_names;
+  if (!cache) {
+    RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
+    out.executable = out.compiled->executable;
+    return out;
+  }
+  // Compiled to a file, which is then loaded: code is generated once.
+  RELAY_RETURN_IF_ERROR(check_runs_here(options.target));
+  options.run_here = false;
+  RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
+  begin = measure::now();
+  Result<cache::CachedModel> kept = cache->store(to_keep(out, options, since), request);
+  Result<std::shared_ptr<runtime::Executable>> loaded =
+      kept ? runtime::load_executable(kept->artifact, load.run) : kept.errors();
+  if (loaded) {
+    out.executable = out.compiled->executable = *loaded;
+    out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
+    return out;
+  }
+  out.notes.push_back(format("not kept in the cache: {}", message(loaded.errors())));
+  RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
+  out.executable = out.compiled->executable;
+  return out;
+}
+
+}  // namespace relay::driver

@@ -1,0 +1,28 @@
+// A model ready to run: compiled, or from the cache.
+//
+//   RELAY_ASSIGN(std::unique_ptr<cache::Cache> cache, cache::open_default_cache());
+//   RELAY_ASSIGN(Ready ready, prepare_model("net.onnx", load, options, cache.get(), warnings));
+#pragma once
+
+#include "relay/cache/cache.h"
+#include "relay/driver/compile.h"
+#include "relay/driver/load.h"
+
+namespace relay::driver {
+
+// What an artifact is made of besides the model's files: the same text for the same options, another for others.
+std::string cache_request(const LoadOptions& load, const CompileOptions& options);
+
+// A model ready to run: from the cache, or read, compiled and put there.
+struct Ready {
+  Model model;  // its executable is set where it was an artifact or came from the cache
+  std::shared_ptr<runtime::Executable> executable;
+  std::optional<Compiled> compiled;  // none: an artifact, or `cached`
+  std::optional<cache::CachedModel> cached;
+  std::vector<std::string> notes;  // about the cache
+};
+// `cache` may be null. `warnings` of reading the model are filled in even if that, or compiling, fails.
+Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
+                            cache::Cache* cache, Diagnostics& warnings);
+
+}  // namespace relay::driver

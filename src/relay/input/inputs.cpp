@@ -1,0 +1,368 @@
+#include "relay/input/inputs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+
+#include "relay/base/printable.h"
+#include "relay/input/npy.h"
+#include "relay/input/random_value.h"
+#include "relay/input/values.h"
+#include "relay/scalar/simplify.h"
+#include "relay/text/text.h"
+
+namespace relay::input {
+
+static Diagnostic wrong_input(std::string message, std::string help) {
+  return Diagnostic{DiagnosticKind::wrong_input, std::move(message), {}, {}, {}, std::move(help)};
+}
+
+std::string Port::str() const { return is_tensor ? format("{}[{}]", dtype.str(), join(dims, ", ")) : type; }
+
+// --- ports -----------------------------------------------------------------------------------------------------------
+std::vector<Port> input_ports(const runtime::Executable& executable) {
+  const runtime::Program& program = executable.program();
+  const runtime::Signature signature = program.is_graph() ? runtime::graph_signature(program) : program.signature;
+  std::vector<Port> ports;
+  for (const runtime::Port& input : signature.inputs) {
+    std::vector<std::string> dims;
+    for (const runtime::SizeExpr& e : input.shape) dims.push_back(runtime::str(e, signature.variables));
+    auto shape = [variables = signature.variables,
+                  sizes = input.shape](const DimValues& given) -> std::optional<Shape> {
+      std::vector<int64_t> values;
+      for (const std::string& name : variables) {
+        DimValues::const_iterator it = given.find(name);
+        values.push_back(it == given.end() ? -1 : it->second);
+      }
+      Shape out;
+      for (const runtime::SizeExpr& e : sizes) {
+        std::optional<int64_t> size = runtime::evaluate(e, values);
+        if (!size || *size < 0) return std::nullopt;
+        out.push_back(*size);
+      }
+      return out;
+    };
+    ports.push_back({input.name, input.dtype, std::move(dims), shape, input.is_tensor, input.type});
+  }
+  return ports;
+}
+
+Result<std::vector<Port>> input_ports(const ir::Module& module) {
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  if (main == module.functions.end())
+    return Diagnostic{DiagnosticKind::unknown_global,  "the module has no @main to run", {}, {}, {},
+                      "name the function to run @main"};
+  std::vector<Port> ports;
+  for (const ir::VarRef& param : main->second->params) {
+    ir::Type type = param->type ? param->type : param->annotation;
+    const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
+    if (!tensor) {
+      ports.push_back({param->name, {}, {}, nullptr, false, ir::str(type)});
+      continue;
+    }
+    std::vector<std::string> dims;
+    for (const ir::Dim& d : tensor->shape) dims.push_back(scalar::str(d));
+    auto shape = [dims = tensor->shape](const DimValues& values) -> std::optional<Shape> {
+      Shape out;
+      for (const ir::Dim& dim : dims) {
+        std::vector<scalar::Binding> bindings;
+        for (const scalar::Expr& v : scalar::free_vars(dim)) {
+          DimValues::const_iterator it = values.find(v->name);
+          if (it != values.end()) bindings.push_back({v, scalar::imm(it->second)});
+        }
+        scalar::Expr size = scalar::simplify(scalar::substitute(dim, bindings));
+        if (!scalar::is_int(size) || size->ivalue < 0) return std::nullopt;
+        out.push_back(size->ivalue);
+      }
+      return out;
+    };
+    ports.push_back({param->name, tensor->dtype, std::move(dims), shape});
+  }
+  return ports;
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+// splitmix64: every call gives the next 64 bits.
+static uint64_t next(uint64_t& state) {
+  uint64_t z = state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return z ^ z >> 31;
+}
+
+Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed, uint64_t most) {
+  Tensor tensor = Tensor::empty(shape, dtype);
+  uint64_t state = seed * 0xD1342543DE82EF95u + 1;
+  int64_t count = tensor.elements();
+  if (dtype == DType::float32()) {
+    for (float& x : tensor.mutable_span<float>())
+      x = static_cast<float>(static_cast<int64_t>(next(state) >> 40)) * 0x1p-23f - 1.0f;
+    return tensor;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t bits = next(state);
+    if (dtype.is_float())
+      tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
+    else
+      tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % (most + 1)));
+  }
+  return tensor;
+}
+
+static std::optional<int64_t> parse_int(std::string_view text) {
+  int64_t value = 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && stop == text.data() + text.size() && !text.empty() ? std::optional(value)
+                                                                                    : std::nullopt;
+}
+
+Result<NamedShape> parse_named_shape(const std::string& text) {
+  Diagnostic bad{
+      DiagnosticKind::bad_option,      format("'{}' is not the shape of an input", shortened(text)), {}, {}, {},
+      "write --shape NAME=1,3,224,224"};
+  size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) return bad;
+  NamedShape out{text.substr(0, equals), {}};
+  std::string_view list = std::string_view(text).substr(equals + 1);
+  if (list.empty()) return out;  // a scalar
+  char separator = list.find(',') == std::string_view::npos ? 'x' : ',';
+  for (std::string_view part : split(list, separator)) {
+    std::optional<int64_t> extent = parse_int(trim(part));
+    if (!extent || *extent < -1) return bad;
+    out.shape.push_back(*extent);
+  }
+  return out;
+}
+
+// What is to become of one input.
+struct InputSource {
+  enum class Kind : uint8_t { Random, Number, Tensor, Value } kind = Kind::Random;
+  uint64_t seed = 0;
+  double number = 0;
+  relay::Tensor tensor{};
+  runtime::Value value{};
+  bool asked = true;
+};
+
+// An expression, evaluated.
+static Result<runtime::Value> parse_value(const std::string& text, const ir::Module& types) {
+  RELAY_ASSIGN(ir::Expr e, text::parse_expr(std::make_shared<const Source>(Source{"--input", text}),
+                                            {.find_tensor = nullptr, .definitions = &types}));
+  ir::Module module = types;
+  module.functions["main"] = ir::function({}, std::move(e));
+  RELAY_ASSIGN(eval::Value value, eval::run(module, "main", {}));
+  return to_runtime(value, module);
+}
+
+static Result<InputSource> parse_source(const std::string& text, const ir::Module& types) {
+  using Kind = InputSource::Kind;
+  if (text == "zeros") return InputSource{.kind = Kind::Number, .number = 0};
+  if (text == "ones") return InputSource{.kind = Kind::Number, .number = 1};
+  if (text == "random") return InputSource{.kind = Kind::Random};
+  if (starts_with(text, "expr:")) {
+    RELAY_ASSIGN(runtime::Value value, parse_value(text.substr(5), types));
+    if (value.is_tensor()) return InputSource{.kind = Kind::Tensor, .tensor = value.tensor()};
+    return InputSource{.kind = Kind::Value, .value = std::move(value)};
+  }
+  if (text.empty())
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--input says nothing behind its '='",
+                      {},
+                      {},
+                      {},
+                      "write NAME=FILE.npy, NAME=zeros, NAME=3 or NAME=random:7"};
+  double number = 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!text.empty() && error == std::errc() && stop == text.data() + text.size())
+    return InputSource{.kind = Kind::Number, .number = number};
+  if (starts_with(text, "random:")) {
+    std::optional<int64_t> seed = parse_int(std::string_view(text).substr(7));
+    if (!seed)
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("the seed of '{}' is not a number", shortened(text)),
+                        {},
+                        {},
+                        {},
+                        "write random:7"};
+    return InputSource{.kind = Kind::Random, .seed = static_cast<uint64_t>(*seed)};
+  }
+  RELAY_ASSIGN(Tensor value, read_npy(text));
+  return InputSource{.kind = Kind::Tensor, .tensor = std::move(value)};
+}
+
+static Result<size_t> find_port(const std::vector<Port>& ports, const std::string& name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].name == name) return i;
+    names.push_back(ports[i].name);
+  }
+  std::optional<std::string> near = nearest(name, names);
+  return wrong_input(format("the model has no input `{}`", name),
+                     near ? format("did you mean `{}`? The inputs are: {}", *near, join(names, ", "))
+                          : format("the inputs are: {}", join(names, ", ")));
+}
+
+static Diagnostic given_twice(const Port& port) {
+  return wrong_input(format("input `{}` is given twice", port.name), "leave out one of the two --input");
+}
+
+static bool is_name(const std::string& text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+// Takes the values of shape variables from a concrete shape.
+static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimValues& values, const char* who) {
+  if (shape.size() != port.dims.size())
+    return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who,
+                              plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")),
+                       format("give {}", plural(static_cast<int64_t>(port.dims.size()), "dimension", "dimensions")));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0) continue;
+    std::optional<int64_t> fixed = parse_int(port.dims[d]);
+    if (fixed && *fixed != shape[d])
+      return wrong_input(format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d),
+                         format("dimension {} must be {}: only sizes with a name can be chosen", d, *fixed));
+    if (!is_name(port.dims[d])) continue;
+    auto [known, added] = values.emplace(port.dims[d], shape[d]);
+    if (!added && known->second != shape[d])
+      return wrong_input(format("dimension `{}` is {} in one input and {} in `{}` ({})", port.dims[d], known->second,
+                                shape[d], port.name, port.str()),
+                         "one name is one size, in all inputs");
+  }
+  return ok();
+}
+
+static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSource& source, const DimValues& values) {
+  if (source.kind == InputSource::Kind::Tensor) return source.tensor;
+  std::optional<Shape> shape = port.shape(values);
+  if (!shape)
+    return wrong_input(format("the shape of input `{}`, {}, cannot be worked out", port.name, port.str()),
+                       format("give it: --shape {}=...", port.name));
+  std::optional<int64_t> count = element_count(*shape);
+  if (!count || *count > (int64_t{1} << 36))
+    return wrong_input(
+        format("input `{}` would have shape ({}), more than 2^36 elements", port.name, join(*shape, ", ")),
+        "give smaller sizes: --shape");
+  if (source.kind == InputSource::Kind::Number) return Tensor::full(*shape, port.dtype, source.number);
+  // A model's integers are often indices, of words or of their kinds: 0 and 1 are nearly always in range.
+  return random_tensor(*shape, port.dtype, source.seed * 1000003 + index, 1);
+}
+
+Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values) {
+  std::vector<Tensor> out;
+  for (const runtime::Value& v : values) {
+    if (!v.is_tensor())
+      return wrong_input("this works with tensors only, and the program takes other values",
+                         "use `relay run`, which takes any value");
+    out.push_back(v.tensor());
+  }
+  return out;
+}
+
+// A value for an input that is not a tensor and not given; nothing where its type is not known or has none.
+static Result<runtime::Value> random_input(const ir::Module& types, size_t index, uint64_t seed) {
+  std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find("main");
+  if (main == types.functions.end()) return runtime::Value();
+  const ir::VarRef& param = main->second->params[index];
+  std::optional<eval::Value> value =
+      random_value(param->type ? param->type : param->annotation, types, seed * 1000003 + index);
+  return value ? to_runtime(*value, types) : runtime::Value();
+}
+
+// A port that is not a tensor: the value of an expression.
+static Status check_value(const Port& port, const InputSource& source) {
+  using Kind = InputSource::Kind;
+  bool is_value = source.kind == Kind::Value, has_tensor = source.kind == Kind::Tensor && port.is_tensor;
+  if (port.is_tensor ? !is_value : is_value) return ok();
+  if (port.is_tensor || has_tensor)
+    return wrong_input(format("input `{}` is {}, not {}", port.name, port.str(), runtime::str(source.value, 20)),
+                       "give an expression of this type");
+  return wrong_input(format("input `{}` is of type {}: it must be given", port.name, port.str()),
+                     format("as an expression of the language: --input '{}=expr:...'", port.name));
+}
+
+// A thousand inputs that are not given are not a thousand lines.
+static void keep_first_notes(std::vector<std::string>& notes) {
+  constexpr size_t shown = 20;
+  if (notes.size() <= shown + 1) return;
+  std::string rest = format("and {} more", notes.size() - shown);
+  notes.resize(shown);
+  notes.push_back(std::move(rest));
+}
+
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
+  std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
+  std::set<size_t> given;
+  for (const std::string& text : request.inputs) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos && text.ends_with(".npz")) {
+      RELAY_ASSIGN(NamedArrays arrays, read_npz(text));
+      for (auto& [name, value] : arrays) {
+        RELAY_ASSIGN(size_t index, find_port(ports, name));
+        if (!given.insert(index).second) return given_twice(ports[index]);
+        sources[index] = {.kind = InputSource::Kind::Tensor, .tensor = std::move(value)};
+      }
+      continue;
+    }
+    size_t index = 0;
+    if (equals == std::string::npos) {
+      if (ports.size() != 1)
+        return Diagnostic{DiagnosticKind::bad_option,
+                          format("--input {} does not say which input it is for", shortened(text)),
+                          {},
+                          {},
+                          {},
+                          "write --input NAME=FILE.npy"};
+    } else {
+      RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
+    }
+    if (!given.insert(index).second) return given_twice(ports[index]);
+    RELAY_ASSIGN(sources[index], parse_source(equals == std::string::npos ? text : text.substr(equals + 1), types));
+  }
+
+  DimValues values;
+  for (const std::string& text : request.shapes) {
+    RELAY_ASSIGN(NamedShape named, parse_named_shape(text));
+    RELAY_ASSIGN(size_t index, find_port(ports, named.name));
+    RELAY_RETURN_IF_ERROR(bind_dims(ports[index], named.shape, values, "the shape given for it"));
+  }
+  Inputs out;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!ports[i].is_tensor && sources[i].kind == InputSource::Kind::Random) {
+      RELAY_ASSIGN(runtime::Value value, random_input(types, i, sources[i].seed));
+      if (value && !sources[i].asked)
+        out.notes.push_back(format("input `{}` is not given: random (seed 0), {}", ports[i].name, ports[i].str()));
+      if (value) sources[i] = {.kind = InputSource::Kind::Value, .value = std::move(value)};
+    }
+    RELAY_RETURN_IF_ERROR(check_value(ports[i], sources[i]));
+    if (sources[i].kind != InputSource::Kind::Tensor) continue;
+    if (sources[i].tensor.dtype() != ports[i].dtype)
+      return wrong_input(format("input `{}` is {}, the array given is {}", ports[i].name, ports[i].str(),
+                                sources[i].tensor.dtype().str()),
+                         format("convert it: array.astype('{}')", ports[i].dtype.str()));
+    RELAY_RETURN_IF_ERROR(bind_dims(ports[i], sources[i].tensor.shape(), values, "the array given"));
+  }
+
+  for (const Port& port : ports)
+    for (const std::string& dim : port.dims)
+      if (is_name(dim) && values.emplace(dim, 1).second)
+        out.notes.push_back(format("dimension `{}` is not given: 1", dim));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!ports[i].is_tensor) {
+      out.values.push_back(sources[i].value);
+      continue;
+    }
+    RELAY_ASSIGN(Tensor value, make_tensor(ports[i], i, sources[i], values));
+    if (!sources[i].asked)
+      out.notes.push_back(format("input `{}` is not given: random {} (seed 0){}", ports[i].name,
+                                 ports[i].dtype.is_float() ? "in [-1, 1)" : "0 and 1",
+                                 format(", {}[{}]", ports[i].dtype.str(), join(value.shape(), ", "))));
+    out.values.push_back(runtime::Value::tensor(value));
+  }
+  keep_first_notes(out.notes);
+  return out;
+}
+
+}  // namespace relay::input

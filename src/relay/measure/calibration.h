@@ -1,0 +1,37 @@
+// What `relay doctor --calibrate` measured, kept for this machine beside the cache of compiled models: "native" then
+// has these figures in place of the described ones.
+#pragma once
+
+#include "relay/base/diagnostics.h"
+#include "relay/base/target_desc.h"
+
+namespace relay::measure {
+
+struct Calibration {
+  std::string processor, cpu;                      // whose figures these are: the system's name of it, and LLVM's
+  std::string date;                                // "2026-11-23"
+  double ghz = 0;                                  // at which multiply-adds are done
+  double l2_gbps = 0, l3_gbps = 0, dram_gbps = 0;  // read by one core
+};
+
+struct Calibrated {
+  Calibration figures;
+  double busy_cores = 0;  // that others kept busy meanwhile
+  double spread = 0;      // the most by which a figure's median was below its best sample, in parts of it
+};
+// Some seconds. The best of several samples each, since machines are shared.
+Calibrated calibrate(const TargetDesc& native);
+
+// None: there is to be no cache folder.
+std::optional<std::string> calibration_file();
+Status save(const Calibration& calibration);
+// Of this machine. None: not calibrated, another processor, a file that cannot be read.
+std::optional<Calibration> saved_calibration();
+
+void apply(const Calibration& calibration, TargetDesc& target);
+bool is_calibrated(const TargetDesc& target);
+
+// As /proc/cpuinfo has it: "AMD EPYC".
+std::string processor_name();
+
+}  // namespace relay::measure

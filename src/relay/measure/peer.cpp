@@ -1,0 +1,198 @@
+#include "relay/measure/peer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace relay::measure {
+
+using Json = nlohmann::json;
+
+// Runs a file of the package `relay` without importing the package.
+static const char* const bootstrap =
+    "import importlib.util, pathlib, runpy, sys\n"
+    "spec = importlib.util.find_spec('relay')\n"
+    "if spec is None or not spec.submodule_search_locations: sys.exit('the Python package relay is not installed for ' "
+    "+ sys.executable)\n"
+    "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / sys.argv.pop(1)), "
+    "run_name='__main__')\n";
+
+// RELAY_PYTHON, the interpreter beside our program (a virtual environment), that of the source tree, or python3 of the
+// path.
+static std::string find_python(const std::string& program) {
+  namespace fs = std::filesystem;
+  if (const char* given = std::getenv("RELAY_PYTHON"); given && *given) return given;
+  std::error_code error;
+  std::vector<fs::path> candidates;
+  if (program.find('/') != std::string::npos) candidates.push_back(fs::path(program).parent_path() / "python");
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    candidates.push_back(self.parent_path() / "python");
+    candidates.push_back(self.parent_path() / "../../../.venv/bin/python");
+  }
+  for (const fs::path& candidate : candidates)
+    if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
+  return "python3";
+}
+
+static Diagnostic failure(const std::string& what) {
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      what,
+      {},
+      {},
+      {},
+      "it runs in Python: set RELAY_PYTHON to an interpreter that has the packages relay, onnxruntime and "
+      "what else is to be measured"};
+}
+
+struct PythonProcess {
+  pid_t pid = -1;
+  int in = -1, out = -1;  // its stdin, its stdout
+};
+
+static Result<PythonProcess> start_python(const std::string& program, const std::string& file,
+                                          const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{find_python(program), "-c", bootstrap, file};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int to[2], from[2];
+  if (pipe2(to, O_CLOEXEC) != 0) return failure(std::strerror(errno));
+  if (pipe2(from, O_CLOEXEC) != 0) {
+    close(to[0]), close(to[1]);
+    return failure(std::strerror(errno));
+  }
+  pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // stopped, it would outlive us
+    dup2(to[0], 0);
+    dup2(from[1], 1);
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  close(to[0]), close(from[1]);
+  if (pid < 0) {
+    close(to[1]), close(from[0]);
+    return failure(std::strerror(errno));
+  }
+  signal(SIGPIPE, SIG_IGN);  // a process that has ended is a diagnostic
+  return PythonProcess{pid, to[1], from[0]};
+}
+
+Result<std::string> run_package_file(const std::string& program, const std::string& file,
+                                     const std::vector<std::string>& arguments) {
+  RELAY_ASSIGN(PythonProcess process, start_python(program, file, arguments));
+  close(process.in);
+  std::string printed;
+  char buffer[65536];
+  for (ssize_t count; (count = read(process.out, buffer, sizeof buffer)) > 0;)
+    printed.append(buffer, static_cast<size_t>(count));
+  close(process.out);
+  int status = 0;
+  waitpid(process.pid, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return failure(format("{} failed; its own message is above", file));
+  return printed;
+}
+
+std::string torch_program(const std::string& model) {
+  return std::filesystem::path(model).replace_extension(".pt2").string();
+}
+
+Peer::Peer(Peer&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      in_(std::exchange(other.in_, -1)),
+      out_(std::exchange(other.out_, -1)),
+      pending_(std::move(other.pending_)),
+      engine_(std::move(other.engine_)),
+      version_(std::move(other.version_)),
+      folder_(std::exchange(other.folder_, {})),
+      outputs_(std::move(other.outputs_)),
+      ready_ms_(other.ready_ms_),
+      peak_bytes_(other.peak_bytes_) {}
+
+Peer::~Peer() {
+  if (in_ >= 0) close(in_);
+  if (out_ >= 0) close(out_);
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);  // a stopped process takes no other signal
+    waitpid(pid_, nullptr, 0);
+  }
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+Diagnostic Peer::failed(const std::string& what) const {
+  return failure(format("the peer {} cannot be measured: {}", engine_, what));
+}
+
+// One line of its stdout; none in this time is a failure.
+Result<std::string> Peer::read_line(int seconds) {
+  while (pending_.find('\n') == std::string::npos) {
+    struct pollfd ready{out_, POLLIN, 0};
+    if (poll(&ready, 1, seconds * 1000) <= 0) return failed("it does not answer");
+    char buffer[65536];
+    ssize_t count = read(out_, buffer, sizeof buffer);
+    if (count <= 0) return failed("it ended; its own message is above");
+    pending_.append(buffer, static_cast<size_t>(count));
+  }
+  size_t end = pending_.find('\n');
+  std::string line = pending_.substr(0, end);
+  pending_.erase(0, end + 1);
+  return line;
+}
+
+Result<Peer> Peer::start(const PeerOptions& options, const std::vector<Tensor>& inputs) {
+  Peer peer;
+  peer.engine_ = options.engine;
+  char folder[] = "/tmp/relay-bench-XXXXXX";
+  if (!mkdtemp(folder)) return peer.failed(format("{}: {}", folder, std::strerror(errno)));
+  peer.folder_ = folder;
+  input::NamedArrays named;
+  for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(std::to_string(i), inputs[i]);
+  std::string inputs_file = peer.folder_ + "/inputs.npz", outputs_file = peer.folder_ + "/outputs.npz";
+  RELAY_RETURN_IF_ERROR(input::write_npz(inputs_file, named));
+  RELAY_ASSIGN(PythonProcess process, start_python(options.program, "bench.py",
+                                                   {options.engine, options.model, std::to_string(options.threads),
+                                                    inputs_file, outputs_file}));
+  peer.pid_ = process.pid, peer.in_ = process.in, peer.out_ = process.out;
+  RELAY_ASSIGN(std::string line, peer.read_line(1200));  // some compile for minutes
+  Json ready = Json::parse(line, nullptr, false);
+  if (!ready.is_object() || !ready.contains("version"))
+    return peer.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string()
+                           ? ready["error"].get<std::string>()
+                           : line);
+  kill(peer.pid_, SIGSTOP);
+  peer.version_ = ready["version"].get<std::string>();
+  peer.ready_ms_ = ready.value("ready_ms", 0.0), peer.peak_bytes_ = ready.value("peak_bytes", int64_t{0});
+  RELAY_ASSIGN(input::NamedArrays outputs, input::read_npz(outputs_file));
+  for (auto& [name, value] : outputs) peer.outputs_.push_back(std::move(value));
+  return peer;
+}
+
+Result<std::vector<double>> Peer::run(double seconds) {
+  kill(pid_, SIGCONT);
+  std::string request = format("{:.6f}\n", seconds);
+  if (write(in_, request.data(), request.size()) != static_cast<ssize_t>(request.size())) return failed("it has ended");
+  RELAY_ASSIGN(std::string line, read_line(120 + static_cast<int>(seconds)));
+  kill(pid_, SIGSTOP);
+  Json times = Json::parse(line, nullptr, false);
+  if (!times.is_array()) return failed(line);
+  std::vector<double> out;
+  for (const Json& us : times)
+    if (us.is_number()) out.push_back(us.get<double>());
+  return out;
+}
+
+}  // namespace relay::measure

@@ -1,0 +1,165 @@
+#include "relay/measure/profile.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "relay/build/provenance.h"
+#include "relay/measure/measure.h"
+#include "relay/measure/statistics.h"
+#include "relay/scalar/simplify.h"
+
+namespace relay::measure {
+
+using Json = nlohmann::ordered_json;
+
+const char* name(Bound bound) {
+  switch (bound) {
+    case Bound::Unknown: return "";
+    case Bound::Arithmetic: return "fma";
+    case Bound::L2: return "L2";
+    case Bound::L3: return "L3";
+    case Bound::Memory: return "memory";
+  }
+  return "";
+}
+
+Result<Profile> measure_profile(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
+                                const ProfileOptions& options) {
+  for (int i = 0; i < 10; ++i) RELAY_RETURN_IF_ERROR(executable.call(inputs, {.threads = options.threads}));
+  Profile out;
+  std::vector<double> whole, kernels;
+  std::map<std::string, std::vector<double>> us;  // by kernel, of each run
+  for (double end = now() + options.seconds; out.runs < 3 || now() < end; ++out.runs) {
+    runtime::Report report;
+    report.time_steps = true;
+    double begin = now();
+    RELAY_RETURN_IF_ERROR(executable.call(inputs, {.threads = options.threads, .report = &report}));
+    whole.push_back((now() - begin) * 1e6);
+    std::map<std::string, double> sums;
+    double sum = 0;
+    for (const runtime::StepTime& step : report.steps) sums[step.kernel] += step.us, sum += step.us;
+    for (const auto& [kernel, time] : sums) us[kernel].push_back(time);
+    kernels.push_back(sum);
+    out.before = std::exchange(out.last, std::move(report.steps));
+  }
+  out.us = median(whole), out.kernels_us = median(kernels);
+  std::map<std::string, KernelProfile> rows;
+  for (const runtime::StepTime& step : out.last) {
+    KernelProfile& row = rows[step.kernel];
+    ++row.calls, row.bytes += step.bytes, row.threads = std::max(row.threads, step.threads);
+  }
+  for (auto& [kernel, row] : rows) {
+    row.name = kernel, row.us = median(us[kernel]);
+    out.kernels.push_back(row);
+  }
+  std::sort(out.kernels.begin(), out.kernels.end(),
+            [](const KernelProfile& a, const KernelProfile& b) { return a.us > b.us; });
+  return out;
+}
+
+void describe(Profile& profile, std::span<const lower::LoweredFunction> segments,
+              const std::vector<std::vector<int>>& lowered_steps) {
+  std::map<std::string, KernelProfile*> rows;
+  std::unordered_map<std::string, std::vector<std::string>> nodes = build::nodes_by_kernel(segments);
+  for (KernelProfile& row : profile.kernels) rows[row.name] = &row, row.nodes = nodes[row.name];
+  for (const runtime::StepTime& step : profile.last) {
+    const std::vector<int>& lowered = lowered_steps[step.segment];
+    if (step.step >= lowered.size()) continue;  // a copy
+    const lower::LoweredFunction& function = segments[step.segment];
+    const lower::Step& what = function.steps[static_cast<size_t>(lowered[step.step])];
+    KernelProfile& row = *rows.at(step.kernel);
+    row.flops += what.flops;
+    std::vector<scalar::Binding> sizes;
+    for (size_t i = 0; i < what.shape_values.size(); ++i)
+      sizes.push_back({what.shape_values[i], scalar::imm(step.sizes[i])});
+    for (const lower::SymbolicFlops& more : what.symbolic_flops) {
+      const scalar::Expr times = scalar::simplify(scalar::substitute(more.times, sizes));
+      if (scalar::is_int(times)) row.flops += more.each * static_cast<double>(times->ivalue);
+    }
+    if (what.check) continue;
+    row.rule = function.groups[static_cast<size_t>(what.group)].rule;
+  }
+}
+
+// The time in microseconds that moving an array takes at least, and what binds it.
+static std::pair<double, Bound> moving(const Residency& array, const Ceilings& c, double cores) {
+  double gbps = c.memory_gbps;
+  Bound bound = Bound::Memory;
+  if (array.level == Level::L2) gbps = c.l2_gbps * cores, bound = Bound::L2;
+  if (array.level == Level::L3) {
+    gbps = c.l3_gbps * cores, bound = Bound::L3;
+    double fastest = c.l3_gbps;
+    for (const Ceilings::Aged& aged : c.l3_after)
+      if (aged.us <= array.age_us) fastest = std::max(c.memory_gbps, std::min(fastest, aged.gbps));
+    if (fastest < 0.5 * (c.l3_gbps + c.memory_gbps)) bound = Bound::Memory, cores = 1;
+    gbps = fastest * cores;
+  }
+  return {static_cast<double>(array.bytes) / gbps * 1e-3, bound};
+}
+
+void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& described) {
+  const std::vector<std::vector<Residency>> arrays =
+      residencies(profile.before, profile.last, {measured.l2_bytes, measured.l3_bytes});
+  struct Moved {
+    double least_us = 0, estimate_us = 0;
+    std::map<Bound, double> by_bound{};
+  };
+  std::map<std::string, Moved> moved;
+  std::map<std::string, double> cores;
+  for (const KernelProfile& row : profile.kernels) cores[row.name] = row.threads;
+  for (size_t i = 0; i < profile.last.size(); ++i) {
+    const std::string& kernel = profile.last[i].kernel;
+    for (const Residency& array : arrays[i]) {
+      const auto [us, bound] = moving(array, measured, cores[kernel]);
+      moved[kernel].least_us += us, moved[kernel].by_bound[bound] += us;
+      moved[kernel].estimate_us += moving(array, described, cores[kernel]).first;
+    }
+  }
+  for (KernelProfile& row : profile.kernels) {
+    const Moved& m = moved[row.name];
+    const double operations = row.flops / row.threads * 1e-3;
+    row.least_us = std::max(operations / measured.fma_gflops, m.least_us);
+    row.estimate_us = std::max(operations / described.fma_gflops, m.estimate_us);
+    row.bound = Bound::Arithmetic;
+    double most = 0;
+    if (row.least_us == m.least_us)
+      for (const auto& [bound, us] : m.by_bound)
+        if (us > most) most = us, row.bound = bound;
+  }
+}
+
+std::optional<double> estimate_rank_correlation(const Profile& profile) {
+  std::vector<double> estimated, took;
+  for (const KernelProfile& row : profile.kernels) {
+    estimated.push_back(row.estimate_us / static_cast<double>(row.calls));
+    took.push_back(row.us / static_cast<double>(row.calls));
+  }
+  return rank_correlation(estimated, took);
+}
+
+std::string chrome_trace(const Profile& profile) {
+  std::map<std::string, const KernelProfile*> rows;
+  for (const KernelProfile& row : profile.kernels) rows[row.name] = &row;
+  Json events = Json::array();
+  for (const runtime::StepTime& step : profile.last)
+    events.push_back({{"name", step.kernel},
+                      {"cat", "kernel"},
+                      {"ph", "X"},
+                      {"ts", step.begin_us - profile.last[0].begin_us},
+                      {"dur", step.us},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args",
+                       {{"segment", step.segment},
+                        {"step", step.step},
+                        {"threads", step.threads},
+                        {"tasks", step.tasks},
+                        {"bytes", step.bytes},
+                        {"rule", rows.at(step.kernel)->rule},
+                        {"nodes", rows.at(step.kernel)->nodes}}}});
+  return events.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace relay::measure

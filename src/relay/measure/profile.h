@@ -1,0 +1,64 @@
+// Where the time of a run goes: by kernel, beside what the machine could do at most.
+//
+//   RELAY_ASSIGN(Profile profile, measure_profile(*compiled.executable, inputs, {.seconds = 1}));
+//   describe(profile, compiled.lowered, compiled.built.lowered_steps);    operations and rules, which only a compiled
+//                                                                         model has
+//   find_ceilings(profile, measure_ceilings(target));          the share of what is possible
+//
+// A kernel needs at least the time of its operations at the speed of multiply-adds, and at least the time of reading
+// and writing each of its arrays once at the speed of the memory where it lies when the kernel begins (the roofline
+// model; residency.h). The larger of both, in parts of the time that it takes, is its share. Winograd's form counts the
+// operations that it does, and a lookup counts the whole table.
+#pragma once
+
+#include <span>
+
+#include "relay/lower/lower.h"
+#include "relay/measure/ceilings.h"
+#include "relay/measure/residency.h"
+#include "relay/runtime/executable.h"
+
+namespace relay::measure {
+
+enum class Bound : uint8_t { Unknown, Arithmetic, L2, L3, Memory };
+const char* name(Bound bound);
+
+struct KernelProfile {
+  std::string name, rule;            // rule: what made its schedule, and why
+  std::vector<std::string> nodes{};  // of the model, that it computes
+  int64_t calls = 0;                 // a run
+  int threads = 1;                   // at most
+  double us = 0;                     // of all calls of a run: the median over runs
+  double flops = 0;                  // of all calls; 0: not known
+  int64_t bytes = 0;                 // of all calls
+  double least_us = 0;               // of all calls at the ceiling
+  double estimate_us = 0;  // the same by the target's description; arrays lie where they lay in the measured run
+  Bound bound = Bound::Unknown;
+  double share() const { return us > 0 ? least_us / us : 0; }
+};
+
+struct Profile {
+  std::vector<KernelProfile> kernels;  // the slowest first
+  double us = 0;                       // the median run, and ...
+  double kernels_us = 0;               // ... the sum of the kernels'
+  int64_t runs = 0;
+  std::vector<runtime::StepTime> last, before;  // the steps of the last run, and of the one before
+};
+
+struct ProfileOptions {
+  int threads = 0;
+  double seconds = 1;  // of runs, three at least; those that plan and choose numbers of threads come before
+};
+Result<Profile> measure_profile(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
+                                const ProfileOptions& options);
+// `lowered_steps`: of exec::Built.
+void describe(Profile& profile, std::span<const lower::LoweredFunction> segments,
+              const std::vector<std::vector<int>>& lowered_steps);
+void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& described);
+// Of the kernels' estimated times with their measured ones; none with fewer than three kernels.
+std::optional<double> estimate_rank_correlation(const Profile& profile);
+
+// The last run for chrome://tracing and ui.perfetto.dev: a JSON list of events with times in microseconds.
+std::string chrome_trace(const Profile& profile);
+
+}  // namespace relay::measure
