@@ -37,6 +37,16 @@ def sparse_conv2d(data, values, indices, pointers, layout, size):
     return out.permute(0, 2, 3, 1) if layout == "NHWC" else out
 
 
+def fill_empty_rows(indices, values, shape, default):
+    rows = int(shape[0])
+    entries = [(tuple(map(int, i)), v) for i, v in zip(indices, values, strict=True) if 0 <= int(i[0]) < rows]
+    taken = {i[0] for i, _ in entries}
+    entries += [((r, *[0] * (len(shape) - 1)), default) for r in range(rows) if r not in taken]
+    entries.sort(key=lambda entry: entry[0][0])
+    places = np.array([i for i, _ in entries], indices.numpy().dtype).reshape(-1, len(shape))
+    return places, np.array([v.item() for _, v in entries]), np.array([r not in taken for r in range(rows)])
+
+
 def sparse_reshape(indices, before, after):
     before, after = before.tolist(), after.tolist()
     if -1 in after:
@@ -221,3 +231,68 @@ def blocked_conv2d(data, weight, strides, padding, dilation, groups):
     plain = F.pad(plain, (full[1], full[3], full[0], full[2]))
     out = F.conv2d(plain, kernel, stride=tuple(strides), dilation=tuple(dilation), groups=groups)
     return out.unflatten(1, (-1, weight.shape[5])).permute(0, 1, 3, 4, 2)
+
+
+def toom_cook(m, r):
+    """The matrices of a tile of m outputs and r taps, for the weight, the data and the outputs: from what polynomials
+    are at points, whose inverse gives the data's."""
+    n = m + r - 1
+    at = np.array([0, 1, -1, 2, -2, 1 / 2, -1 / 2, 3, -3, 1 / 3, -1 / 3][: n - 1])
+    values = np.vstack([np.vander(at, n, increasing=True), np.eye(n)[-1]])
+    scale = np.append([np.prod(np.delete(at[i] - at, i)) for i in range(n - 1)], 1)[:, None]
+
+    def evaluation(terms):
+        return np.vstack([np.vander(at, terms, increasing=True), np.eye(terms)[-1]])
+
+    return evaluation(r) / scale, np.linalg.inv(values).T * scale, evaluation(m).T
+
+
+def winograd_weight(weight, m):
+    axes = range(2, weight.ndim)
+    plain = weight.ndim == 5 and not 2 < weight.shape[2] < 8
+    out = weight.numpy()
+    for d in axes[1:] if plain else axes:
+        out = np.moveaxis(np.tensordot(toom_cook(m, weight.shape[d])[0], out, (1, d)), 0, d)
+    order = [3, 4, 2, 0, 1] if plain else [*axes, 0, 1]
+    return torch.as_tensor(out.transpose(order))
+
+
+def winograd_conv(data, weight, m, padding, kernel):
+    axes = data.ndim - 2
+    plain = axes == 3 and not 2 < kernel[0] < 8
+    taps = list(kernel) if kernel else [n - m + 1 for n in weight.shape[:axes]]
+    # With the transformed axes in front of the plain one, as in the weight: (O, C, n.., KD).
+    factors = weight.permute(axes, axes + 1, *range(axes)).numpy()
+    factors = np.moveaxis(factors, -1, 2) if plain else factors
+    sides = padding * axes if len(padding) == 1 else padding
+    sides = sides * 2 if len(sides) == axes else sides
+    edges = [(0, 0), (0, 0), *zip(sides[:axes], sides[axes:], strict=True)]
+    images = np.pad(data.numpy(), [(a, b + m * (k > 1)) for k, (a, b) in enumerate(edges)])
+    extents = [data.shape[2 + d] + sum(edges[2 + d]) - taps[d] + 1 for d in range(axes)]
+    out = np.zeros((data.shape[0], weight.shape[axes], *[n + m for n in extents]))
+    steps = [1 if plain and d == 0 else m for d in range(axes)]
+    for corner in np.ndindex(*[-(-n // step) for n, step in zip(extents, steps, strict=True)]):
+        begin = [c * step for c, step in zip(corner, steps, strict=True)]
+        tile = images[(..., *[slice(b, b + s + k - 1) for b, s, k in zip(begin, steps, taps, strict=True)])]
+        for d in range(plain, axes):
+            tile = np.moveaxis(np.tensordot(toom_cook(m, taps[d])[1], tile, (1, 2 + d)), 0, 2 + d)
+        product = (tile[:, None] * factors).sum(2)
+        product = product.sum(2, keepdims=True) if plain else product
+        for d in range(plain, axes):
+            product = np.moveaxis(np.tensordot(toom_cook(m, taps[d])[2], product, (1, 2 + d)), 0, 2 + d)
+        out[(..., *[slice(b, b + s) for b, s in zip(begin, steps, strict=True)])] = product
+    return out[(..., *[slice(n) for n in extents])]
+
+
+def gemm_weight(weight, tile_n, tile_k):
+    matrix = weight.reshape(-1, weight.shape[3])
+    matrix = F.pad(matrix, (0, -matrix.shape[1] % tile_n, 0, -matrix.shape[0] % tile_k))
+    return matrix.reshape(matrix.shape[0] // tile_k, tile_k, -1, tile_n).permute(2, 0, 3, 1)
+
+
+def gemm_conv(data, tiles, channels, kernel, strides, padding, dilation):
+    matrix = tiles.permute(1, 3, 0, 2).reshape(tiles.shape[1] * tiles.shape[3], -1)
+    weight = matrix[: kernel[0] * kernel[1] * data.shape[3], :channels].reshape(*kernel, data.shape[3], channels)
+    images = F.pad(data.permute(0, 3, 1, 2), (padding[1], padding[1], padding[0], padding[0]))
+    out = F.conv2d(images.double(), weight.permute(3, 2, 0, 1).double(), stride=strides, dilation=dilation)
+    return out.permute(0, 2, 3, 1)

@@ -30,6 +30,7 @@ Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i);
 Result<ir::Type> infer_reject(const op::OpDef& def, size_t i);
 
 // The tensors of the inputs of the static form, tuples spread out; drawn from the example's range, the same every time.
+// Those of inputs named .._indptr ascend.
 std::vector<Tensor> example_inputs(const ExampleCase& c);
 
 // The tensor expressions of the call, with a placeholder for each flat input.

@@ -89,16 +89,13 @@ static void flatten(const Value& v, Values* out) {
   }
 }
 
-Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const ir::Type& type,
-                            const te::Tensors& inputs, const TensorBindings& bindings, const ShapeValues& shape,
-                            const EvalOptions& options) {
-  const ir::TensorType* t = ir::as<ir::TensorType>(type);
-  if (!def.shape || !t || std::none_of(t->shape.begin(), t->shape.end(), scalar::is_any)) return type;
-  RELAY_ASSIGN(std::vector<Tensor> found, evaluate({def.shape(attrs, inputs)}, bindings, shape, options));
-  ir::Dims dims = t->shape;
+// The type of a result with the sizes that `found` says from place `first` on.
+static Result<ir::Type> with_sizes(const op::OpDef& def, const ir::TensorType& type, const Tensor& found,
+                                   size_t first) {
+  ir::Dims dims = type.shape;
   Shape all;
   for (size_t d = 0; d < dims.size(); ++d) {
-    int64_t size = found[0].int_at(static_cast<int64_t>(d));
+    int64_t size = found.int_at(static_cast<int64_t>(first + d));
     if (size < 0)
       return Diagnostic{DiagnosticKind::wrong_input,
                         size == -1 ? format("{}: the shape that the inputs say does not fit", def.name)
@@ -118,7 +115,28 @@ Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const 
                       {},
                       {},
                       "give inputs that ask for a smaller result"};
-  return ir::tensor_type(std::move(dims), t->dtype);
+  return ir::tensor_type(std::move(dims), type.dtype);
+}
+
+Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const ir::Type& type,
+                            const te::Tensors& inputs, const TensorBindings& bindings, const ShapeValues& shape,
+                            const EvalOptions& options) {
+  const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
+  ir::Types results = tuple ? tuple->fields : ir::Types{type};
+  auto is_open = [](const ir::Type& t) {
+    const ir::Dims& dims = ir::as<ir::TensorType>(t)->shape;
+    return std::any_of(dims.begin(), dims.end(), scalar::is_any);
+  };
+  if (!def.shape || std::none_of(results.begin(), results.end(), is_open)) return type;
+  RELAY_ASSIGN(std::vector<Tensor> found, evaluate({def.shape(attrs, inputs)}, bindings, shape, options));
+  size_t first = 0;
+  for (ir::Type& result : results) {
+    const ir::TensorType& open = *ir::as<ir::TensorType>(result);
+    const size_t rank = open.shape.size();
+    RELAY_ASSIGN(result, with_sizes(def, open, found[0], first));
+    first += rank;
+  }
+  return tuple ? ir::tuple_type(std::move(results)) : results[0];
 }
 
 Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Types& types,

@@ -26,6 +26,12 @@ const char* name(Fusion fusion) {
 }
 
 namespace {
+// The types of the results.
+Types results(const Type& type) {
+  const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
+  return tuple ? tuple->fields : Types{type};
+}
+
 // The definitions and their expression nodes. Never destroyed: calls point to them for as long as the process lives.
 struct Table {
   std::vector<const OpDef*> sorted;
@@ -39,8 +45,8 @@ struct Table {
     if (!def->part_of) sorted.push_back(def);
   }
 
-  // NAME.shape(inputs): what def.shape computes. NAME.shaped(like, inputs): the operator, where its type has a `?` the
-  // result is as large as `like`.
+  // NAME.shape(inputs): what def.shape computes. NAME.shaped(like, inputs): the operator; where its type has a `?`, the
+  // results are as large as the tensors of the tuple `like`.
   void add_parts(const OpDef& whole) {
     const OpDef* def = &whole;
     OpDef shape;
@@ -48,30 +54,37 @@ struct Table {
     shape.part_of = def, shape.inputs = def->inputs, shape.attrs_type = def->attrs_type;
     shape.infer = [def](const Attrs& a, const Types& in) -> Result<Type> {
       RELAY_ASSIGN(Type type, def->infer(a, in));
-      return ir::tensor_type({scalar::imm(static_cast<int64_t>(ir::as<ir::TensorType>(type)->shape.size()))},
-                             DType::int64());
+      int64_t sizes = 0;
+      for (const Type& t : results(type)) sizes += static_cast<int64_t>(ir::as<ir::TensorType>(t)->shape.size());
+      return ir::tensor_type({scalar::imm(sizes)}, DType::int64());
     };
     shape.compute = [def](const Attrs& a, const te::Tensors& in, const Type&) {
       return te::Tensors{def->shape(a, in)};
     };
     OpDef shaped;
-    shaped.name = def->name + ".shaped", shaped.doc = format("{} with a result as large as a tensor.", def->name);
+    shaped.name = def->name + ".shaped", shaped.doc = format("{} with results as large as other tensors.", def->name);
     shaped.part_of = def, shaped.inputs = def->inputs, shaped.attrs_type = def->attrs_type;
-    shaped.inputs.insert(shaped.inputs.begin(), {.name = "like", .doc = "the result's shape"});
+    shaped.inputs.insert(shaped.inputs.begin(), {.name = "like", .doc = "the results' shapes", .is_tuple = true});
     shaped.fusion = def->fusion;
     shaped.infer = [def](const Attrs& a, const Types& in) -> Result<Type> {
       RELAY_ASSIGN(Type type, def->infer(a, Types(in.begin() + 1, in.end())));
-      const ir::TensorType* out = ir::as<ir::TensorType>(type);
-      const ir::TensorType* like = ir::as<ir::TensorType>(in[0]);
-      if (!like || like->shape.size() != out->shape.size())
-        return constraint("C1", "like must have as many axes as the result, {}", out->shape.size());
-      ir::Dims dims = out->shape;
-      for (size_t d = 0; d < dims.size(); ++d)
-        if (scalar::is_any(dims[d])) dims[d] = like->shape[d];
-      return ir::tensor_type(std::move(dims), out->dtype);
+      const Types &like = ir::as<ir::TupleType>(in[0])->fields, own = results(type);
+      if (like.size() != own.size()) return constraint("C1", "like must have {} tensors", own.size());
+      Types out;
+      for (size_t k = 0; k < own.size(); ++k) {
+        const ir::TensorType* result = ir::as<ir::TensorType>(own[k]);
+        const ir::Dims& sizes = ir::as<ir::TensorType>(like[k])->shape;
+        ir::Dims dims = result->shape;
+        if (sizes.size() != dims.size())
+          return constraint("C1", "like must have as many axes as the result, {}", dims.size());
+        for (size_t d = 0; d < dims.size(); ++d)
+          if (scalar::is_any(dims[d])) dims[d] = sizes[d];
+        out.push_back(ir::tensor_type(std::move(dims), result->dtype));
+      }
+      return ir::as<ir::TupleType>(type) ? ir::tuple_type(std::move(out)) : out[0];
     };
     shaped.compute = [def](const Attrs& a, const te::Tensors& in, const Type& out) {
-      return def->compute(a, te::Tensors(in.begin() + 1, in.end()), out);
+      return def->compute(a, te::Tensors(in.begin() + static_cast<std::ptrdiff_t>(results(out).size()), in.end()), out);
     };
     add(std::move(shape));
     add(std::move(shaped));

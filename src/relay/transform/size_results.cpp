@@ -3,8 +3,9 @@
 //
 //   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: a kernel like any other
 //                                      %1 = tensor_of_shape(%0);           # (?, ?): the executor makes it
-//                                      argwhere.shaped(%1, %x)             # (?, 2): its sizes are those of an input
+//                                      argwhere.shaped((%1,), %x)          # (?, 2): its sizes are those of an input
 //
+// Of several results the shapes are computed as one list, and there is a tensor as large as each.
 // After it the only sizes that no input has are those of tensor_of_shape. Works on operators with OpDef::shape.
 #include <algorithm>
 
@@ -19,6 +20,8 @@ using namespace ir;
 namespace {
 
 bool has_unknown_size(const Type& type) {
+  if (const TupleType* tuple = as<TupleType>(type))
+    return std::any_of(tuple->fields.begin(), tuple->fields.end(), has_unknown_size);
   const TensorType* t = as<TensorType>(type);
   return t && std::any_of(t->shape.begin(), t->shape.end(), scalar::is_any);
 }
@@ -32,8 +35,18 @@ Result<Module> size_results(const Module& module, PassContext&) {
       const Op* op = call ? as<Op>(call->callee) : nullptr;
       if (!op || !op->def->shape || op->def->by_executor || !has_unknown_size(before->type)) return now;
       auto part = [&](const char* name) { return op::node(*op::find(format("{}.{}", op->name, name))); };
-      Expr shape = ir::call(part("shape"), call->args, call->attrs, now->span);
-      Exprs args{op::make("tensor_of_shape", {shape}, {}, now->span)};
+      const Expr sizes = ir::call(part("shape"), call->args, call->attrs, now->span);
+      Exprs like;
+      int64_t at = 0;
+      const TupleType* results = as<TupleType>(before->type);
+      for (const Type& result : results ? results->fields : Types{before->type}) {
+        const int64_t begin = at, end = at += static_cast<int64_t>(as<TensorType>(result)->shape.size());
+        const Expr shape =
+            results ? op::make("strided_slice", {sizes}, {{"begin", Ints{begin}}, {"end", Ints{end}}}, now->span)
+                    : sizes;
+        like.push_back(op::make("tensor_of_shape", {shape}, {}, now->span));
+      }
+      Exprs args{ir::tuple(std::move(like), now->span)};
       args.insert(args.end(), call->args.begin(), call->args.end());
       return ir::call(part("shaped"), std::move(args), call->attrs, now->span);
     });

@@ -2,6 +2,7 @@
 // between devices and the choice of one have no effect.
 //
 // vm.shape_of: the extents of data, int64. vm.reshape_tensor: the same elements under another shape.
+#include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -53,6 +54,7 @@ OpDef identity(const char* name, const char* doc, const char* input, const char*
                     .compute = [](const A&, const te::Tensors& in, const Type&) -> te::Tensors {
                       return {elementwise("identity", in[0], [&](const Exprs& i) { return (*in[0])(i); })};
                     },
+                    .gradient = [](const A&, const Adjoint& of) -> ir::Exprs { return {of.gradient}; },
                     .oracle = input,
                     .examples = {{.inputs = {"(3, 5)"}, .attrs = attrs, .symbolic = {"(n, 5)"}, .ulps = 0},
                                  {.inputs = {"(4,) int32"}, .low = -9, .high = 9, .ulps = 0}}},
@@ -109,6 +111,9 @@ OpDef vm_reshape_tensor() {
        },
        .compute = [](const ReshapeTensorAttrs& a, const te::Tensors& in,
                      const Type&) { return te::Tensors{shape::reshaped("reshape", in[0], a.newshape)}; },
+       .gradient = [](const ReshapeTensorAttrs&, const Adjoint& of) -> ir::Exprs {
+         return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr};
+       },
        .oracle = "data.reshape(newshape)",
        .examples = {{.inputs = {"(2, 6)", "(3,) int64"},
                      .attrs = "newshape=[3, 2, 2]",

@@ -3,7 +3,7 @@
 // The bounds are inputs. Where they are constants they are attributes too, and the extent is known; else it is `?`.
 #include <cmath>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -56,6 +56,16 @@ te::Tensor shape(const ArangeAttrs&, const te::Tensors& in) {
   });
 }
 
+// start + i * step; where it stops says only how many there are.
+ir::Exprs gradient(const ArangeAttrs&, const Adjoint& of) {
+  if (!grad::tensor(of.output).dtype.is_float()) return {nullptr, nullptr, nullptr};
+  auto sum = [&](const ir::Expr& t, size_t k) {
+    return grad::converted_as(grad::call("sum", {t}), of.output, of.inputs[k]);
+  };
+  const ir::Expr places = grad::call("cast", {grad::places(of.output, 0)}, {{"dtype", grad::tensor(of.output).dtype}});
+  return {sum(of.gradient, 0), nullptr, sum(grad::times(of.gradient, places), 2)};
+}
+
 }  // namespace
 
 OpDef arange() {
@@ -69,6 +79,7 @@ OpDef arange() {
        .infer = infer,
        .compute = compute,
        .shape = shape,
+       .gradient = gradient,
        .oracle = "start + step * torch.arange(output_shape[0])",
        .examples = {{.inputs = {"()", "()", "()"}, .attrs = "start=1f, stop=4f, step=0.5f"},
                     {.inputs = {"() int32", "() int32", "() int32"},

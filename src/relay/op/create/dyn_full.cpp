@@ -1,5 +1,5 @@
 // dyn.full: out[i] = fill_value, of the shape that the values of `shape` say.  dyn.zeros, dyn.ones: 0, 1
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -69,6 +69,11 @@ OpDef dyn_full() {
                                          return cast(DType::int64(), (*in[1])(i));
                                        });
                                      },
+                                 .gradient = [](const DynInitOpAttrs&, const Adjoint& of) -> ir::Exprs {
+                                   if (!grad::tensor(of.output).dtype.is_float()) return {nullptr, nullptr};
+                                   const ir::Expr sum = grad::call("sum", {of.gradient});
+                                   return {grad::converted_as(sum, of.output, of.inputs[0]), nullptr};
+                                 },
                                  .oracle = "torch.full([int(n) for n in shape], float(fill_value))",
                                  .examples = {{.inputs = {"()", "(2,) int64"}, .low = 0, .high = 4, .ulps = 0},
                                               {.inputs = {"()", "(3,) int32"}, .low = 0, .high = 3, .ulps = 0}},

@@ -1,6 +1,6 @@
 // meshgrid: the coordinates of a grid of vectors: the k-th result is the k-th vector along axis k, repeated along the
 // others. With indexing "xy" the first two axes change places.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -40,6 +40,20 @@ te::Tensors compute(const MeshgridAttrs& a, const te::Tensors& in, const Type& o
   return grids;
 }
 
+// Of each vector the sums over the other axes.
+ir::Exprs gradient(const MeshgridAttrs& a, const Adjoint& of) {
+  const Types& vectors = as<TupleType>(of.inputs[0]->type)->fields;
+  ir::Exprs gradients;
+  for (size_t k = 0; k < vectors.size(); ++k) {
+    Ints others;
+    for (size_t d = 0; d < vectors.size(); ++d)
+      if (d != axis_of(a, k, vectors.size()) || shape_of(vectors[k]).empty()) others.push_back(static_cast<int64_t>(d));
+    const ir::Expr field = ir::get(of.gradient, static_cast<int64_t>(k));
+    gradients.push_back(others.empty() ? field : grad::call("sum", {field}, {{"axis", others}}));
+  }
+  return {ir::tuple(gradients)};
+}
+
 }  // namespace
 
 OpDef meshgrid() {
@@ -49,6 +63,7 @@ OpDef meshgrid() {
                                 .fusion = Fusion::Injective,
                                 .infer = infer,
                                 .compute = compute,
+                                .gradient = gradient,
                                 .oracle = "torch.meshgrid(*data, indexing=indexing)",
                                 .examples = {{.inputs = {"[(3,), (4,)]"}, .symbolic = {"[(n,), (m,)]"}},
                                              {.inputs = {"[(3,), (4,), (2,)]"}, .attrs = "indexing=\"xy\""},

@@ -50,6 +50,8 @@ Result<Type> infer(const DynResize2DAttrs& a, const Types& in) {
   if (sizes != 2 || rank(region) != 1 || !region->dtype.is_float())
     return constraint("C3", "size must be two integers and roi a vector of floats, but they are {} and {}",
                       ir::str(in[1]), ir::str(in[2]));
+  // (C4) There are pixels.
+  RELAY_RETURN_IF_ERROR(image::check_pixels("C4", a.layout, data));
   Dims out = data->shape;
   for (size_t axis : image::resized_axes(a.layout)) out[axis] = scalar::any_dim();
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
@@ -63,6 +65,20 @@ te::Tensor shape(const DynResize2DAttrs& a, const te::Tensors& in) {
     sizes[axis] = select(lt(size, dim(1)), dim(-1), size);
   }
   return shape_tensor(sizes);
+}
+
+ir::Exprs gradient(const DynResize2DAttrs& a, const Adjoint& of) {
+  return image::dynamic_resize_gradient(a.layout, of, [&](const ir::Expr& line, char axis) {
+    const int64_t k = axis == 'H' ? 0 : 1;
+    const ir::Expr one = grad::call("ones_like", {of.inputs[1]});
+    const ir::Expr mask = ir::constant(Tensor::from_ints({2}, DType::boolean(), Ints{k == 0, k == 1}));
+    return grad::call("dyn.image.resize2d", {line, grad::call("where", {mask, of.inputs[1], one}), of.inputs[2]},
+                      {{"method", a.method},
+                       {"coordinate_transformation_mode", a.coordinate_transformation_mode},
+                       {"rounding_method", a.rounding_method},
+                       {"cubic_alpha", a.cubic_alpha},
+                       {"cubic_exclude", a.cubic_exclude}});
+  });
 }
 
 }  // namespace
@@ -79,6 +95,7 @@ OpDef dyn_image_resize2d() {
        .compute = [](const DynResize2DAttrs& a, const te::Tensors& in,
                      const Type& out) { return te::Tensors{image::resized("resize2d", in[0], out, options(a))}; },
        .shape = shape,
+       .gradient = gradient,
        .oracle = "order(resize(order(data, layout, 'NCHW'), size.tolist(), method, coordinate_transformation_mode, "
                  "rounding_method, cubic_alpha, cubic_exclude), 'NCHW', layout)",
        .examples = {{.inputs = {"(1, 2, 4, 5)", "(2,) int64", "(4,)"}, .ranges = {{-1, 1}, {3, 8}, {0, 1}}},
@@ -92,6 +109,7 @@ OpDef dyn_image_resize2d() {
                      .ranges = {{-1, 1}, {3, 8}, {0, 1}},
                      .ulps = 16}},
        .rejects = {{{"(1, 2, 4)", "(2,) int64", "(4,)"}, "", "C1"},
+                   {{"(1, 2, 0, 4)", "(2,) int64", "(4,)"}, "", "C4"},
                    {{"(1, 2, 4, 4)", "(2,) int64", "(4,)"}, "method=\"area\"", "C2"},
                    {{"(1, 2, 4, 4)", "(2,) int64", "(4,)"},
                     "coordinate_transformation_mode=\"tf_crop_and_resize\"",

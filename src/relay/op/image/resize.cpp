@@ -14,14 +14,15 @@ bool one_of(const std::string& word, const std::vector<std::string>& words) {
 struct Place {
   Expr part, parts;  // numerator and denominator of the whole place
   Expr real;         // float; set for tf_crop_and_resize instead
+  DType weights = DType::float32();
 
   Expr floor() const {
     return real ? scalar::cast(DType::int64(), unary(UnaryOp::Floor, real)) : floordiv(part, parts);
   }
   Expr fraction() const {
     if (real) return real - unary(UnaryOp::Floor, real);
-    if (scalar::is_int(parts, 1)) return number(0, DType::float32());
-    return divide(scalar::cast(DType::float32(), floormod(part, parts)), scalar::cast(DType::float32(), parts));
+    if (scalar::is_int(parts, 1)) return number(0, weights);
+    return divide(scalar::cast(weights, floormod(part, parts)), scalar::cast(weights, parts));
   }
   // The nearest index as the rounding method says; halves go up with "round".
   Expr rounded(const std::string& rounding) const {
@@ -43,7 +44,8 @@ struct Place {
 bool divides(const Expr& a, const Expr& b) { return scalar::prove_equal(floormod(b, a), dim(0)) == true; }
 
 // begin, end: of the region of tf_crop_and_resize along this axis.
-Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end) {
+Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end,
+               DType f) {
   // Places in whole steps: in / out as a whole number, where it is one, makes affine indices.
   if (mode == "asymmetric") {
     if (divides(out, in)) return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
@@ -64,7 +66,6 @@ Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Exp
   if (mode == "pytorch_half_pixel")
     return {scalar::select(lt(dim(1), out), half_pixel.part, dim(0)), half_pixel.parts, {}};
   // tf_crop_and_resize
-  DType f = DType::float32();
   Expr last = scalar::cast(f, in - 1);
   if (scalar::prove(le(out, dim(1))) == true) return {{}, {}, last * number(0.5 * (begin + end), f)};
   Expr step = divide(last * number(end - begin, f), scalar::cast(f, out - 1));
@@ -136,6 +137,13 @@ Status check(const char* number, const Resize& r) {
   return ok();
 }
 
+Status check_pixels(const char* number, const std::string& layout, const TensorType* data) {
+  for (size_t axis : resized_axes(layout))
+    if (scalar::is_int(data->shape[axis], 0))
+      return constraint(number, "data {} has no pixels to take values from", text(data->shape));
+  return ok();
+}
+
 std::vector<size_t> resized_axes(const std::string& layout) {
   std::vector<size_t> axes;
   for (char letter : std::string("DHW"))
@@ -147,6 +155,7 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   Resize r = given;
   if (r.rounding.empty()) r.rounding = r.coordinates == "align_corners" ? "round" : "floor";
   const std::vector<size_t> axes = resized_axes(r.layout);
+  const DType wide = data->dtype == DType::float64() ? DType::float64() : DType::float32();
   return te::compute(name, shape_of(out), [&](const Exprs& i) {
     // The product of all axes' taps: where data is read, and the weight (null: all).
     struct Read {
@@ -159,13 +168,14 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
       const Expr& extent = data->shape[axes[d]];
       bool crop = r.coordinates == "tf_crop_and_resize";
       Place p = place_of(r.coordinates, i[axes[d]], extent, shape_of(out)[axes[d]], crop ? r.roi[d] : 0,
-                         crop ? r.roi[d + axes.size()] : 1);
+                         crop ? r.roi[d + axes.size()] : 1, wide);
+      p.weights = wide;
       std::vector<Tap> along = taps(r, p, extent);
       if (r.method == "nearest_neighbor")
         if (Expr plain = plain_nearest(r, i[axes[d]], extent, shape_of(out)[axes[d]])) along = {{plain, {}}};
       if (crop)
-        inside = logical_and(inside, logical_and(le(number(0, DType::float32()), p.real),
-                                                 le(p.real, scalar::cast(DType::float32(), extent - 1))));
+        inside =
+            logical_and(inside, logical_and(le(number(0, wide), p.real), le(p.real, scalar::cast(wide, extent - 1))));
       std::vector<Read> longer;
       for (const Read& read : reads)
         for (const Tap& tap : along) {
@@ -179,7 +189,7 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
     Expr value;
     for (const Read& read : reads) {
       Expr load = (*data)(read.at);
-      Expr term = read.weight ? scalar::cast(DType::float32(), load) * read.weight : load;
+      Expr term = read.weight ? scalar::cast(wide, load) * read.weight : load;
       value = value ? value + term : term;
     }
     DType dtype = dtype_of(out);
@@ -210,6 +220,26 @@ ir::Exprs resize_gradient(const Resize& r, const Adjoint& of) {
   return {dx};
 }
 
+ir::Exprs dynamic_resize_gradient(const std::string& layout, const Adjoint& of,
+                                  const std::function<ir::Expr(const ir::Expr& image, char axis)>& resized) {
+  const ir::Expr& data = of.inputs[0];
+  const std::vector<size_t> axes = resized_axes(layout);
+  ir::Expr dx = grad::converted_as(of.gradient, of.output, data);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const Dim& extent = grad::tensor(data).shape[axes[d]];
+    if (!scalar::is_int(extent)) return {};
+    // Row c of the unit matrix is the image of channel c: a line along the axis.
+    Ints shape = {1, extent->ivalue}, rows = {extent->ivalue, -1};
+    for (size_t k = 0; k < axes.size(); ++k) shape.push_back(k == d ? extent->ivalue : 1);
+    const ir::Expr unit = grad::call("reshape", {grad::unit_matrix(extent->ivalue, data)}, {{"newshape", shape}});
+    const ir::Expr matrix = grad::call("reshape", {resized(unit, layout[axes[d]])}, {{"newshape", rows}});
+    dx = grad::contracted(dx, grad::rank(data), static_cast<int64_t>(axes[d]), matrix);
+  }
+  ir::Exprs out(of.inputs.size());
+  out[0] = dx;
+  return out;
+}
+
 Result<Type> infer_resize(size_t axes, const ResizeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The layout is an order of NC and the axes that are resized, and data has an axis for each letter.
@@ -224,6 +254,8 @@ Result<Type> infer_resize(size_t axes, const ResizeAttrs& a, const Types& in) {
     if (!at_least(extent, dim(1))) return constraint("C3", "size must be positive, but is {}", text(a.size));
   Dims out = data->shape;
   const std::vector<size_t> resized = resized_axes(a.layout);
+  // (C4) There are pixels.
+  RELAY_RETURN_IF_ERROR(check_pixels("C4", a.layout, data));
   for (size_t d = 0; d < axes; ++d) out[resized[d]] = a.size[a.size.size() == 1 ? 0 : d];
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }

@@ -19,7 +19,8 @@ OpDef image_resize1d() {
                 "extrapolation_value=9f"}};
   spec.rejects = {{{"(1, 2, 4, 4)"}, "size=[8]", "C1"},
                   {{"(1, 2, 4)"}, "size=[8], method=\"area\"", "C2"},
-                  {{"(1, 2, 4)"}, "size=[8, 8]", "C3"}};
+                  {{"(1, 2, 4)"}, "size=[8, 8]", "C3"},
+                  {{"(1, 2, 0)"}, "size=[8]", "C4"}};
   return define<image::ResizeOf<1>>(std::move(spec), "Resize1DAttrs");
 }
 

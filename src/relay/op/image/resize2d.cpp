@@ -43,6 +43,7 @@ OpDef image_resize2d() {
   spec.rejects = {{{"(1, 2, 4)"}, "size=[8, 8]", "C1"},
                   {{"(1, 2, 4, 4)"}, "size=[8, 8], method=\"area\"", "C2"},
                   {{"(1, 2, 4, 4)"}, "size=[8, 8], coordinate_transformation_mode=\"tf_crop_and_resize\"", "C2"},
+                  {{"(1, 2, 0, 4)"}, "size=[8, 8]", "C4"},
                   {{"(1, 2, 4, 4)"}, "size=[8, 8, 8]", "C3"},
                   {{"(1, 2, 4, 4)"}, "size=[0, 8]", "C3"}};
   return define<image::ResizeOf<2>>(std::move(spec), "Resize2DAttrs");

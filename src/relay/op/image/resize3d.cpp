@@ -19,7 +19,8 @@ OpDef image_resize3d() {
                 "coordinate_transformation_mode=\"tf_crop_and_resize\""}};
   spec.rejects = {{{"(1, 2, 4, 4)"}, "size=[8]", "C1"},
                   {{"(1, 2, 4, 4, 4)"}, "size=[8], method=\"area\"", "C2"},
-                  {{"(1, 2, 4, 4, 4)"}, "size=[8, 8]", "C3"}};
+                  {{"(1, 2, 4, 4, 4)"}, "size=[8, 8]", "C3"},
+                  {{"(1, 2, 4, 0, 4)"}, "size=[8]", "C4"}};
   return define<image::ResizeOf<3>>(std::move(spec), "Resize3DAttrs");
 }
 

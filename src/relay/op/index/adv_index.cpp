@@ -1,6 +1,9 @@
 // adv_index: numpy's data[indices0, indices1, ..]: out[y.., x..] = data[indices0[y..], indices1[y..], .., x..]
 //
 // The indices broadcast. Those below zero count from the end; others are cut to data.
+#include <algorithm>
+
+#include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 
 namespace relay::ops {
@@ -20,6 +23,11 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
     RELAY_ASSIGN(out, broadcast_shape("C2", out, inputs[k]->shape));
   }
   const Dims& data = inputs[0]->shape;
+  // (C3) Where there are indices, there is something to pick.
+  const bool some =
+      std::all_of(out.begin(), out.end(), [](const Dim& d) { return scalar::is_int(d) && d->ivalue > 0; });
+  for (size_t k = 1; some && k < inputs.size(); ++k)
+    if (scalar::is_int(data[k - 1], 0)) return constraint("C3", "data {} has nothing to pick", text(data));
   out.insert(out.end(), data.begin() + static_cast<std::ptrdiff_t>(inputs.size()) - 1, data.end());
   return ir::tensor_type(std::move(out), inputs[0]->dtype);
 }
@@ -37,6 +45,21 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   })};
 }
 
+// The same picking of the elements' numbers says where each came from.
+ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
+  const size_t tensors = as<TupleType>(of.inputs[0]->type)->fields.size();
+  auto input = [&](size_t k) {
+    ir::Expr field = ir::get(of.inputs[0], static_cast<int64_t>(k));
+    field->type = as<TupleType>(of.inputs[0]->type)->fields[k];
+    return field;
+  };
+  ir::Exprs picked{grad::numbers(input(0))}, gradients;
+  for (size_t k = 1; k < tensors; ++k) picked.push_back(input(k));
+  gradients.push_back(grad::scattered(of.gradient, grad::call("adv_index", {ir::tuple(picked)}), input(0)));
+  for (size_t k = 1; k < tensors; ++k) gradients.push_back(grad::zeros_like(input(k)));
+  return {ir::tuple(gradients)};
+}
+
 }  // namespace
 
 OpDef adv_index() {
@@ -46,6 +69,7 @@ OpDef adv_index() {
                           .fusion = Fusion::Injective,
                           .infer = infer,
                           .compute = compute,
+                          .gradient = gradient,
                           .oracle = "inputs[0][tuple(k.long() for k in inputs[1:])]",
                           .examples = {{.inputs = {"[(4, 5, 3), (2, 6) int64, (6,) int64]"},
                                         .symbolic = {"[(4, 5, w), (m, n) int64, (n,) int64]"},
@@ -55,7 +79,8 @@ OpDef adv_index() {
                           .rejects = {{{"[(4, 5)]"}, "", "C1"},
                                       {{"[(4,), (2,) int32, (2,) int32]"}, "", "C1"},
                                       {{"[(4, 5), (2,)]"}, "", "C1"},
-                                      {{"[(4, 5), (2,) int32, (3,) int32]"}, "", "C2"}}});
+                                      {{"[(4, 5), (2,) int32, (3,) int32]"}, "", "C2"},
+                                      {{"[(0, 5), (2,) int32]"}, "", "C3"}}});
 }
 
 }  // namespace relay::ops

@@ -1,6 +1,6 @@
 // one_hot: out[.., k, ..] = indices[..] == k ? on_value : off_value, k along a new axis of extent depth
 // dyn.one_hot: the same, the depth a tensor
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -71,6 +71,34 @@ te::Tensor dynamic_shape(const DynOneHotAttrs& a, const te::Tensors& in) {
   return shape_tensor(sizes);
 }
 
+// `marks`: the same call with 1 and 0 for the values.
+ir::Exprs gradient(const Adjoint& of, const std::function<ir::Expr(const ir::Expr& on, const ir::Expr& off)>& marks) {
+  ir::Exprs gradients(of.inputs.size());
+  if (!grad::tensor(of.output).dtype.is_float() || !grad::tensor(of.inputs[1]).dtype.is_float()) return gradients;
+  const ir::Expr on = grad::call(
+      "sum", {grad::times(of.gradient, marks(grad::number(1, of.inputs[1]), grad::number(0, of.inputs[1])))});
+  const ir::Expr off = grad::minus(grad::call("sum", {of.gradient}), on);
+  gradients[1] = grad::converted_as(on, of.output, of.inputs[1]);
+  gradients[2] = grad::converted_as(off, of.output, of.inputs[2]);
+  return gradients;
+}
+
+ir::Exprs gradient_of_static(const OneHotAttrs& a, const Adjoint& of) {
+  return gradient(of, [&](const ir::Expr& on, const ir::Expr& off) {
+    AttrValues attrs = {{"depth", a.depth}, {"axis", a.axis}};
+    if (a.dtype) attrs.push_back({"dtype", *a.dtype});
+    return grad::call("one_hot", {of.inputs[0], on, off}, attrs);
+  });
+}
+
+ir::Exprs gradient_of_dynamic(const DynOneHotAttrs& a, const Adjoint& of) {
+  return gradient(of, [&](const ir::Expr& on, const ir::Expr& off) {
+    AttrValues attrs = {{"axis", a.axis}};
+    if (a.dtype) attrs.push_back({"dtype", *a.dtype});
+    return grad::call("dyn.one_hot", {of.inputs[0], on, off, of.inputs[3]}, attrs);
+  });
+}
+
 }  // namespace
 
 OpDef one_hot() {
@@ -82,6 +110,7 @@ OpDef one_hot() {
                               .fusion = Fusion::OutputFusable,
                               .infer = infer,
                               .compute = compute,
+                              .gradient = gradient_of_static,
                               .oracle = "one_hot(indices, on_value, off_value, depth, axis)",
                               .examples = {{.inputs = {"(5,) int64", "()", "()"},
                                             .attrs = "depth=4, dtype=\"float32\"",
@@ -116,6 +145,7 @@ OpDef dyn_one_hot() {
              return compute(fixed, in, out);
            },
        .shape = dynamic_shape,
+       .gradient = gradient_of_dynamic,
        .oracle = "one_hot(indices, on_value, off_value, int(depth), axis)",
        .examples = {{.inputs = {"(5,) int64", "()", "()", "() int32"}, .low = 0, .high = 5},
                     {.inputs = {"(2, 3) int32", "() int32", "() int32", "() int64"},

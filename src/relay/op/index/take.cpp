@@ -4,6 +4,7 @@
 // mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
 // outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside
 // of data.
+#include <algorithm>
 #include <array>
 
 #include "relay/op/gradient.h"
@@ -23,6 +24,15 @@ struct TakeAttrs {
                  field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\".")};
 };
 
+// (C5) Where there are indices, there is something to take.
+Status expect_some(const Dim& extent, const TensorType* data, const TensorType* indices) {
+  auto is_empty = [](const Dim& d) { return scalar::is_int(d, 0); };
+  const bool any = std::none_of(indices->shape.begin(), indices->shape.end(), is_empty);
+  const bool known = scalar::is_int(scalar::simplify(product(indices->shape)));
+  if (!is_empty(scalar::simplify(extent)) || !any || !known) return ok();
+  return constraint("C5", "data {} has nothing to take, but indices are {}", text(data->shape), text(indices->shape));
+}
+
 Result<Type> infer(const TakeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
@@ -31,7 +41,10 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
   // (C2) The mode is one of four.
   if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast" && a.mode != "checked")
     return constraint("C2", "mode must be \"clip\", \"wrap\", \"fast\" or \"checked\", but is \"{}\"", a.mode);
-  if (!a.axis) return ir::tensor_type(indices->shape, data->dtype);
+  if (!a.axis) {
+    RELAY_RETURN_IF_ERROR(expect_some(product(data->shape), data, indices));
+    return ir::tensor_type(indices->shape, data->dtype);
+  }
   // (C3) The axis exists and lies behind the shared ones.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", *a.axis, rank(data)));
   int64_t batch = a.batch_dims < 0 ? a.batch_dims + rank(indices) : a.batch_dims;
@@ -43,6 +56,7 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
     if (!agree(data->shape[static_cast<size_t>(d)], indices->shape[static_cast<size_t>(d)]))
       return constraint("C4", "data {} and indices {} differ in their first {} axes", text(data->shape),
                         text(indices->shape), batch);
+  RELAY_RETURN_IF_ERROR(expect_some(data->shape[static_cast<size_t>(axis)], data, indices));
   Dims out(data->shape.begin(), data->shape.begin() + axis);
   out.insert(out.end(), indices->shape.begin() + batch, indices->shape.end());
   out.insert(out.end(), data->shape.begin() + axis + 1, data->shape.end());
@@ -183,7 +197,8 @@ OpDef take() {
        .rejects = {{{"(2, 3)", "(2,)"}, "axis=0", "C1"},
                    {{"(2, 3)", "(2,) int32"}, "axis=0, mode=\"raise\"", "C2"},
                    {{"(2, 3)", "(2,) int32"}, "axis=2", "C3"},
-                   {{"(2, 3)", "(4,) int32"}, "axis=1, batch_dims=1", "C4"}}},
+                   {{"(2, 3)", "(4,) int32"}, "axis=1, batch_dims=1", "C4"},
+                   {{"(0, 3)", "(4,) int32"}, "axis=0", "C5"}}},
       "TakeAttrs");
 }
 

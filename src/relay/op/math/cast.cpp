@@ -57,6 +57,7 @@ OpDef cast() {
        .oracle = "data.to(getattr(torch, dtype))",
        .examples =
            {{.inputs = {"(3, 5)"}, .attrs = "dtype=\"int32\"", .symbolic = {"(n, m)"}, .low = -9, .high = 9, .ulps = 0},
+            {.inputs = {"(3, 5)"}, .attrs = "dtype=\"float64\"", .low = -9, .high = 9},
             {.inputs = {"(3, 5) int8"}, .attrs = "dtype=\"float32\"", .low = -9, .high = 9},
             {.inputs = {"(3, 5) int32"}, .attrs = "dtype=\"bool\"", .low = -1, .high = 1},
             {.inputs = {"(3, 5) bool"}, .attrs = "dtype=\"int64\"", .low = 0, .high = 1}}},

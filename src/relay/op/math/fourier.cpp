@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -65,6 +65,17 @@ te::Tensors compute(const DFTAttrs& a, const te::Tensors& in, const Type&) {
     });
   };
   return {part(true), part(false)};
+}
+
+// The transform is N times a unitary one, up to a root: its adjoint is the inverse without the division.
+ir::Exprs gradient(const DFTAttrs& a, const Adjoint& of) {
+  const ir::Expr back =
+      grad::call("dft", {ir::get(of.gradient, 0), ir::get(of.gradient, 1)}, {{"inverse", !a.inverse}});
+  const ir::Expr n = grad::count(of.inputs[0], {grad::rank(of.inputs[0]) - 1});
+  auto scaled = [&](int64_t k) {
+    return a.inverse ? grad::over(ir::get(back, k), n) : grad::times(ir::get(back, k), n);
+  };
+  return {scaled(0), scaled(1)};
 }
 
 Result<Type> infer_stft(const StftAttrs& a, const Types& in) {

@@ -17,7 +17,12 @@ Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const 
   const WindowAxes at(axes, a.layout, "", a.out_layout);
   Dims out(axes + 2);
   out[at.out_n] = data->shape[at.n], out[at.out_c] = data->shape[at.c];
-  for (size_t d = 0; d < axes; ++d) out[at.out_s[d]] = data->shape[at.s[d]];
+  for (size_t d = 0; d < axes; ++d) {
+    out[at.out_s[d]] = data->shape[at.s[d]];
+    // (C4) A place has elements.
+    if (scalar::is_int(data->shape[at.s[d]], 0))
+      return constraint("C4", "data {} has no elements to pool", text(data->shape));
+  }
   // (C3) The result has places.
   if (!a.output_size.empty()) {
     RELAY_ASSIGN(Ints size, per_axis("C3", "output_size", a.output_size, axes));

@@ -13,7 +13,8 @@ OpDef adaptive_pool(bool mean) {
                    {.inputs = {"(1, 2, 3, 4)"}}};
   spec.rejects = {{{"(1, 3, 8, 8)"}, "layout=\"NCW\"", "C1"},
                   {{"(3, 8, 8)"}, "", "C2"},
-                  {{"(1, 3, 8, 8)"}, "output_size=[0, 1]", "C3"}};
+                  {{"(1, 3, 8, 8)"}, "output_size=[0, 1]", "C3"},
+                  {{"(1, 3, 0, 8)"}, "", "C4"}};
   return define<nn::AdaptivePoolOf<2>>(std::move(spec), "AdaptivePool2DAttrs");
 }
 

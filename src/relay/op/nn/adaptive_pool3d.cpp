@@ -11,7 +11,8 @@ OpDef adaptive_pool(bool mean) {
                    {.inputs = {"(1, 5, 4, 5, 2)"}, .attrs = "output_size=[2, 3, 3], layout=\"NDHWC\""}};
   spec.rejects = {{{"(1, 3, 4, 8, 8)"}, "layout=\"NCHW\"", "C1"},
                   {{"(3, 4, 8, 8)"}, "", "C2"},
-                  {{"(1, 3, 4, 8, 8)"}, "output_size=[2, 1]", "C3"}};
+                  {{"(1, 3, 4, 8, 8)"}, "output_size=[2, 1]", "C3"},
+                  {{"(1, 3, 4, 0, 8)"}, "", "C4"}};
   return define<nn::AdaptivePoolOf<3>>(std::move(spec), "AdaptivePool3DAttrs");
 }
 

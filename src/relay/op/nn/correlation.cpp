@@ -4,7 +4,9 @@
 //
 // with f the product or the absolute difference, Y = y * stride1 + max_displacement in the padded data, and q numbering
 // the displacements from -max_displacement to max_displacement in steps of stride2, those along y first.
-#include "relay/op/common.h"
+#include <limits>
+
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -76,6 +78,35 @@ te::Tensors compute(const CorrelationAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
+// For each displacement the mean over channels of f of two parts of the padded data, and over windows of it.
+ir::Expr definition(const CorrelationAttrs& a, const ir::Exprs& in) {
+  const Ints pad = padding_sides(a.padding, 2);
+  const int64_t most = a.max_displacement, radius = most / a.stride2;
+  auto around = [&](const ir::Expr& t) {
+    const IntLists width = {{0, 0}, {0, 0}, {pad[0], pad[2]}, {pad[1], pad[3]}};
+    return grad::call("nn.pad", {t, grad::number(0, in[0])}, {{"pad_width", width}});
+  };
+  const ir::Expr first = around(in[0]), second = around(in[1]);
+  // What is left of `t` when the borders of the largest displacement are cut off, moved by dy, dx.
+  auto part = [&](const ir::Expr& t, int64_t dy, int64_t dx) {
+    auto end = [&](int64_t moved) { return moved == most ? std::numeric_limits<int32_t>::max() : moved - most; };
+    return grad::call("strided_slice", {t},
+                      {{"begin", Ints{most + dy, most + dx}}, {"end", Ints{end(dy), end(dx)}}, {"axes", Ints{2, 3}}});
+  };
+  const ir::Expr here = part(first, 0, 0);
+  ir::Exprs maps;
+  for (int64_t dy = -radius; dy <= radius; ++dy)
+    for (int64_t dx = -radius; dx <= radius; ++dx) {
+      const ir::Expr there = part(second, dy * a.stride2, dx * a.stride2);
+      const ir::Expr alike = a.is_multiply ? grad::times(here, there) : grad::call("abs", {grad::minus(here, there)});
+      const ir::Expr mean = grad::call("mean", {alike}, {{"axis", Ints{1}}, {"keepdims", true}});
+      maps.push_back(
+          grad::call("nn.avg_pool2d", {mean},
+                     {{"pool_size", Ints{a.kernel_size, a.kernel_size}}, {"strides", Ints{a.stride1, a.stride1}}}));
+    }
+  return grad::call("concatenate", {ir::tuple(maps)}, {{"axis", int64_t{1}}});
+}
+
 }  // namespace
 
 OpDef nn_correlation() {
@@ -86,6 +117,7 @@ OpDef nn_correlation() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "correlation(data1, data2, kernel_size, max_displacement, stride1, stride2, padding, is_multiply)",
        .examples = {{.inputs = {"(1, 3, 6, 7)", "(1, 3, 6, 7)"},
                      .attrs = "max_displacement=2",

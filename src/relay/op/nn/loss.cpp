@@ -88,6 +88,7 @@ Result<Type> infer_nll(const NLLLossAttrs& a, const Types& in) {
   Dims rest = predictions->shape;
   const size_t axis = rest.size() == 1 ? 0 : 1;
   const Dim classes = rest[axis];
+  if (scalar::is_int(classes, 0)) return constraint("C3", "predictions {} have no classes", text(rest));
   rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
   if (!agree(rest, targets->shape))
     return constraint("C3", "targets {} should be {}, as predictions are {}", text(targets->shape), text(rest),

@@ -89,6 +89,10 @@ Result<Type> infer_dynamic(const DynPadAttrs& a, const Types& in) {
   // (C3) The mode is one of three.
   if (a.pad_mode != "constant" && a.pad_mode != "edge" && a.pad_mode != "reflect")
     return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
+  // (C4) There are elements to repeat.
+  if (a.pad_mode != "constant")
+    for (const Dim& d : data->shape)
+      if (scalar::is_int(d, 0)) return constraint("C4", "data {} has no element to repeat", text(data->shape));
   return ir::tensor_type(Dims(data->shape.size(), scalar::any_dim()), data->dtype);
 }
 
@@ -198,7 +202,8 @@ OpDef dyn_nn_pad() {
        .rejects = {{{"(3, 4)", "(2,) int32", "()"}, "", "C1"},
                    {{"(3, 4)", "(2, 2)", "()"}, "", "C1"},
                    {{"(3, 4)", "(2, 2) int32", "() int32"}, "", "C2"},
-                   {{"(3, 4)", "(2, 2) int32", "()"}, "pad_mode=\"wrap\"", "C3"}}},
+                   {{"(3, 4)", "(2, 2) int32", "()"}, "pad_mode=\"wrap\"", "C3"},
+                   {{"(0, 4)", "(2, 2) int32", "()"}, "pad_mode=\"edge\"", "C4"}}},
       "DynPadAttrs");
 }
 

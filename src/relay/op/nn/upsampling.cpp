@@ -161,6 +161,23 @@ te::Tensor dynamic_shape(const A& a, const te::Tensors& in) {
   return shape_tensor(sizes);
 }
 
+AttrValues method_attrs(const DynUpSamplingAttrs& a) {
+  return {{"method", a.method}, {"align_corners", a.align_corners}};
+}
+AttrValues method_attrs(const DynUpSampling3DAttrs& a) {
+  return {{"method", a.method}, {"coordinate_transformation_mode", a.coordinate_transformation_mode}};
+}
+
+template <class A>
+ir::Exprs dynamic_gradient(const char* name, const A& a, const std::string& letters, const Adjoint& of) {
+  return image::dynamic_resize_gradient(a.layout, of, [&](const ir::Expr& line, char axis) {
+    ir::Exprs args = {line};
+    for (size_t k = 1; k < of.inputs.size(); ++k)
+      args.push_back(letters[1 + k] == axis ? of.inputs[k] : grad::number(1, of.inputs[k]));
+    return grad::call(name, args, method_attrs(a));
+  });
+}
+
 template <class A>
 OpSpec<A> dynamic_spec(const char* name, const char* doc, const std::string& letters) {
   OpSpec<A> spec;
@@ -174,6 +191,7 @@ OpSpec<A> dynamic_spec(const char* name, const char* doc, const std::string& let
     return te::Tensors{image::resized("upsampling", in[0], out, options(a))};
   };
   spec.shape = [](const A& a, const te::Tensors& in) { return dynamic_shape(a, in); };
+  spec.gradient = [name, letters](const A& a, const Adjoint& of) { return dynamic_gradient(name, a, letters, of); };
   return spec;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "relay/op/loops.h"
 #include "relay/op/random/threefry.h"
 
 namespace relay::ops {
@@ -114,15 +115,41 @@ te::Tensors compute_multinomial(const MultinomialAttrs&, const te::Tensors& in, 
     i.push_back(r[0]);
     return weight(i);
   });
-  te::Tensor running = te::reduce("running", probs->shape, {count}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Exprs row(i.begin(), i.end() - 1);
-    return select(le(r[0], i.back()), divide(weight(with(i, r[0])), (*total)(row)), number(0, dtype));
-  });
-  // None above: the first index.
-  te::Tensor found = te::reduce("found", shape_of(type), {count}, Combiner::Min, [&](const Exprs& i, const Exprs& r) {
-    Expr u = unit(drawn.bits, flat(i, shape_of(type)), dtype);
-    return select(lt(u, (*running)(with(i, r[0]))), r[0], count);
-  });
+  const size_t last = probs->shape.size() - 1;
+  const te::Tensor running = te::program("running", probs->shape, dtype, axes_but(last + 1, {last}),
+                                         [&](const Exprs& row, const BufferRef& r) {
+                                           auto at = [&](const Expr& k) {
+                                             Exprs i = row;
+                                             i.push_back(k);
+                                             return i;
+                                           };
+                                           return with_cell("sum", number(0, dtype), [&](const Cell& sum) {
+                                             return each("k", count, [&](const Expr& k) {
+                                               const Expr more = sum.get() + divide(weight(at(k)), (*total)(row));
+                                               return loop::block({sum.set(more), loop::store(r, at(k), sum.get())});
+                                             });
+                                           });
+                                         });
+  // The place of the first running sum above a number is in [low, low + length].
+  const te::Tensor found = te::program(
+      "found", shape_of(type), DType::int64(), axes_but(last + 1, {}), [&](const Exprs& i, const BufferRef& r) {
+        return with_cell("low", dim(0), [&](const Cell& low) {
+          return with_cell("length", count, [&](const Cell& length) {
+            const Stmt halve = each("step", dim(63), [&](const Expr&) {
+              return let("half", floordiv(length.get(), 2), [&](const Expr& half) {
+                const Expr behind =
+                    le((*running)(with(i, low.get() + half)), unit(drawn.bits, flat(i, shape_of(type)), dtype));
+                const Stmt move = let("behind", behind, [&](const Expr& b) {
+                  return loop::block({low.set(select(b, low.get() + half + 1, low.get())),
+                                      length.set(select(b, length.get() - half - 1, half))});
+                });
+                return loop::if_(lt(dim(0), length.get()), move);
+              });
+            });
+            return loop::block({halve, loop::store(r, i, low.get())});
+          });
+        });
+      });
   return {drawn.key, elementwise("multinomial", found, [&](const Exprs& i) {
             return cast(DType::int32(), select(lt((*found)(i), count), (*found)(i), dim(0)));
           })};

@@ -108,6 +108,7 @@ OpDef dyn_broadcast_to() {
        .infer = infer_dynamic,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
        .shape = dynamic_shape,
+       .gradient = gradient<NoAttrs>,
        .oracle = "data.expand([int(n) for n in shape])",
        .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 0, .high = 4, .ulps = 0},
                     {.inputs = {"()", "(2,) int32"}, .low = 0, .high = 4, .ulps = 0}},

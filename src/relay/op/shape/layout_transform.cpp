@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -116,6 +116,13 @@ te::Tensors compute(const LayoutTransformAttrs& a, const te::Tensors& in, const 
   })};
 }
 
+// The same movement of the elements' numbers says where each came from.
+ir::Exprs gradient(const LayoutTransformAttrs& a, const Adjoint& of) {
+  const ir::Expr sources = grad::call("layout_transform", {grad::numbers(of.inputs[0])},
+                                      {{"src_layout", a.src_layout}, {"dst_layout", a.dst_layout}});
+  return {grad::scattered(of.gradient, sources, of.inputs[0])};
+}
+
 }  // namespace
 
 OpDef layout_transform() {
@@ -126,6 +133,7 @@ OpDef layout_transform() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "layout_transform(data, src_layout, dst_layout)",
        .examples = {{.inputs = {"(2, 3, 4, 5)"},
                      .attrs = "src_layout=\"NCHW\", dst_layout=\"NHWC\"",

@@ -1,5 +1,5 @@
 // sort, argsort: the elements along an axis in order, and their places.  topk: the first k of them, greatest first.
-// dyn.topk: the same with k as an input, values or places.
+// dyn.topk: the same with k as an input.
 //
 // Places first (order.h), then the values are gathered. Equal elements keep their order; NaN counts as greater than
 // every number.
@@ -85,13 +85,49 @@ OpDef sorting(const char* name, const char* doc, const char* oracle, bool want_p
       "ArgsortAttrs");
 }
 
+struct DynTopKAttrs {
+  int64_t axis = -1;
+  std::string ret_type = "both";
+  bool is_ascend = false;
+  OptDType dtype;
+  static constexpr auto fields =
+      std::tuple{field("axis", &DynTopKAttrs::axis, "The axis that is sorted."),
+                 field("ret_type", &DynTopKAttrs::ret_type, "\"both\" (values, places), \"values\" or \"indices\"."),
+                 field("is_ascend", &DynTopKAttrs::is_ascend, "Whether the least comes first."),
+                 field("dtype", &DynTopKAttrs::dtype, "The element type of places; None: int32.")};
+};
+
+// Values and places of one shape, or one of them.
+template <class A>
+Type topk_type(const A& a, const Dims& shape, DType dtype) {
+  Type sorted = ir::tensor_type(shape, dtype), order = ir::tensor_type(shape, a.dtype.value_or(DType::int32()));
+  return a.ret_type == "both" ? ir::tuple_type({sorted, order}) : a.ret_type == "values" ? sorted : order;
+}
+
+template <class A>
+te::Tensors topk_results(const A& a, const te::Tensor& data, const Type& out) {
+  const size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
+  const TupleType* both = as<TupleType>(out);
+  const Dims& shape = shape_of(both ? both->fields[0] : out);
+  const Order order(data, axis, a.is_ascend);
+  if (a.ret_type == "values") return {values(order, shape)};
+  te::Tensor found = places(order, shape, a.dtype.value_or(DType::int32()));
+  if (a.ret_type == "indices") return {found};
+  return {values(order, shape), found};
+}
+
+template <class A>
+Status check_ret_type(const A& a) {
+  if (a.ret_type == "both" || a.ret_type == "values" || a.ret_type == "indices") return ok();
+  return constraint("C2", "ret_type must be \"both\", \"values\" or \"indices\", but is \"{}\"", a.ret_type);
+}
+
 Result<Type> infer_topk(const TopKAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
   // (C2) ret_type is one of three.
-  if (a.ret_type != "both" && a.ret_type != "values" && a.ret_type != "indices")
-    return constraint("C2", "ret_type must be \"both\", \"values\" or \"indices\", but is \"{}\"", a.ret_type);
+  RELAY_RETURN_IF_ERROR(check_ret_type(a));
   Dims shape = data->shape;
   Dim& extent = shape[static_cast<size_t>(axis)];
   // (C3) There are k elements.
@@ -100,50 +136,22 @@ Result<Type> infer_topk(const TopKAttrs& a, const Types& in) {
       return constraint("C3", "axis {} of data {} has fewer than {} elements", axis, text(data->shape), *a.k);
     extent = dim(*a.k);
   }
-  Type sorted = ir::tensor_type(shape, data->dtype), order = ir::tensor_type(shape, a.dtype.value_or(DType::int32()));
-  return a.ret_type == "both" ? ir::tuple_type({sorted, order}) : a.ret_type == "values" ? sorted : order;
+  return topk_type(a, shape, data->dtype);
 }
-
-te::Tensors compute_topk(const TopKAttrs& a, const te::Tensors& in, const Type& out) {
-  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
-  const TupleType* both = as<TupleType>(out);
-  const Type& first = both ? both->fields[0] : out;
-  const Order order(in[0], axis, a.is_ascend);
-  if (a.ret_type == "values") return {values(order, shape_of(first))};
-  te::Tensor found = places(order, shape_of(first), a.dtype.value_or(DType::int32()));
-  if (a.ret_type == "indices") return {found};
-  return {values(order, shape_of(first)), found};
-}
-
-struct DynTopKAttrs {
-  int64_t axis = -1;
-  std::string ret_type = "values";
-  bool is_ascend = false;
-  OptDType dtype;
-  static constexpr auto fields =
-      std::tuple{field("axis", &DynTopKAttrs::axis, "The axis that is sorted."),
-                 field("ret_type", &DynTopKAttrs::ret_type, "\"values\" or \"indices\"."),
-                 field("is_ascend", &DynTopKAttrs::is_ascend, "Whether the least comes first."),
-                 field("dtype", &DynTopKAttrs::dtype, "The element type of places; None: int32.")};
-};
 
 Result<Type> infer_dynamic(const DynTopKAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* k, tensor_input(in, 1, "k"));
   // (C1) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
-  // (C2) ret_type is one of two: only one result may have a size that is known when the program runs.
-  if (a.ret_type != "values" && a.ret_type != "indices") {
-    Diagnostic d = constraint("C2", "ret_type must be \"values\" or \"indices\", but is \"{}\"", a.ret_type);
-    d.help = "for both, call it twice";
-    return d;
-  }
+  // (C2) ret_type is one of three.
+  RELAY_RETURN_IF_ERROR(check_ret_type(a));
   // (C3) k is one integer.
   if (!k->dtype.is_int() || !(k->shape.empty() || agree(k->shape, Dims{dim(1)})))
     return constraint("C3", "k must be one integer, but is {}", ir::str(in[1]));
   Dims shape = data->shape;
   shape[static_cast<size_t>(axis)] = scalar::any_dim();
-  return ir::tensor_type(std::move(shape), a.ret_type == "values" ? data->dtype : a.dtype.value_or(DType::int32()));
+  return topk_type(a, shape, data->dtype);
 }
 
 // All where k is less than 1; more than there are: refused.
@@ -152,22 +160,33 @@ te::Tensor dynamic_shape(const DynTopKAttrs& a, const te::Tensors& in) {
   Expr& n = sizes[static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(sizes.size())))];
   Expr k = cast(DType::int64(), in[1]->shape.empty() ? (*in[1])({}) : (*in[1])({dim(0)}));
   n = select(lt(k, dim(1)), n, select(le(k, n), k, dim(-1)));
+  if (a.ret_type == "both") {
+    const Exprs once = sizes;
+    sizes.insert(sizes.end(), once.begin(), once.end());
+  }
   return shape_tensor(sizes);
 }
 
-te::Tensors compute_dynamic(const DynTopKAttrs& a, const te::Tensors& in, const Type& out) {
-  size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
-  const Order order(in[0], axis, a.is_ascend);
-  return {a.ret_type == "indices" ? places(order, shape_of(out), dtype_of(out)) : values(order, shape_of(out))};
+// `one` is the operator with ret_type "indices".
+template <class A>
+ir::Expr gradient_of_topk(const A& a, const Adjoint& of, const std::function<ir::Expr(const AttrValues&)>& one) {
+  const ir::Expr& data = of.inputs[0];
+  if (a.ret_type == "indices") return nullptr;
+  if (a.ret_type == "both") return scattered(data, ir::get(of.output, 1), ir::get(of.gradient, 0), a.axis);
+  const AttrValues attrs = {{"axis", a.axis}, {"is_ascend", a.is_ascend}, {"ret_type", "indices"}};
+  return scattered(data, one(attrs), of.gradient, a.axis);
 }
 
-ir::Exprs gradient_of_topk(const TopKAttrs& a, const Adjoint& of) {
-  const ir::Expr& data = of.inputs[0];
-  if (a.ret_type == "indices") return {nullptr};
-  if (a.ret_type == "both") return {scattered(data, ir::get(of.output, 1), ir::get(of.gradient, 0), a.axis)};
-  AttrValues attrs = {{"axis", a.axis}, {"is_ascend", a.is_ascend}, {"ret_type", "indices"}};
-  if (a.k) attrs.push_back({"k", *a.k});
-  return {scattered(data, grad::call("topk", {data}, attrs), of.gradient, a.axis)};
+ir::Exprs gradient_of_static_topk(const TopKAttrs& a, const Adjoint& of) {
+  return {gradient_of_topk(a, of, [&](AttrValues attrs) {
+    if (a.k) attrs.push_back({"k", *a.k});
+    return grad::call("topk", {of.inputs[0]}, attrs);
+  })};
+}
+
+ir::Exprs gradient_of_dynamic_topk(const DynTopKAttrs& a, const Adjoint& of) {
+  return {gradient_of_topk(a, of, [&](const AttrValues& attrs) { return grad::call("dyn.topk", of.inputs, attrs); }),
+          nullptr};
 }
 
 }  // namespace
@@ -175,20 +194,23 @@ ir::Exprs gradient_of_topk(const TopKAttrs& a, const Adjoint& of) {
 OpDef dyn_topk() {
   return define<DynTopKAttrs>(
       {.name = "dyn.topk",
-       .doc = "The greatest (least) k elements along an axis in order, or their places, where the program computes k.",
+       .doc = "The greatest (least) k elements along an axis in order, and their places, where the program computes k.",
        .inputs = {{"data", "any shape with at least one axis"}, {"k", "() or (1,), an integer; less than 1: all"}},
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
-       .compute = compute_dynamic,
+       .compute = [](const DynTopKAttrs& a, const te::Tensors& in,
+                     const Type& out) { return topk_results(a, in[0], out); },
        .shape = dynamic_shape,
+       .gradient = gradient_of_dynamic_topk,
        .oracle = "topk(data, int(k), axis, ret_type, is_ascend)",
-       .examples = {{.inputs = {"(3, 9)", "() int32"}, .ranges = {{-1, 1}, {4, 4}}},
+       .examples = {{.inputs = {"(3, 9)", "() int32"}, .symbolic = {"(n, m)", "() int32"}, .ranges = {{-1, 1}, {4, 4}}},
+                    {.inputs = {"(3, 9)", "() int32"}, .attrs = "ret_type=\"values\"", .ranges = {{-1, 1}, {4, 4}}},
                     {.inputs = {"(6, 5)", "(1,) int64"},
                      .attrs = "axis=0, is_ascend=True, ret_type=\"indices\", dtype=\"int64\"",
                      .ranges = {{-1, 1}, {2, 3}}},
                     {.inputs = {"(2, 7)", "() int32"}, .ranges = {{-1, 1}, {0, 0}}}},
        .rejects = {{{"(2, 3)", "() int32"}, "axis=2", "C1"},
-                   {{"(2, 3)", "() int32"}, "ret_type=\"both\"", "C2"},
+                   {{"(2, 3)", "() int32"}, "ret_type=\"all\"", "C2"},
                    {{"(2, 3)", "(2,) int32"}, "", "C3"},
                    {{"(2, 3)", "()"}, "", "C3"}}},
       "DynTopKAttrs");
@@ -211,8 +233,9 @@ OpDef topk() {
        .inputs = {{"data", "any shape with at least one axis"}},
        .fusion = Fusion::Opaque,
        .infer = infer_topk,
-       .compute = compute_topk,
-       .gradient = gradient_of_topk,
+       .compute = [](const TopKAttrs& a, const te::Tensors& in,
+                     const Type& out) { return topk_results(a, in[0], out); },
+       .gradient = gradient_of_static_topk,
        .oracle = "topk(data, k, axis, ret_type, is_ascend)",
        .examples = {{.inputs = {"(3, 9)"}, .attrs = "k=4", .symbolic = {"(n, 9)"}},
                     {.inputs = {"(6, 5)"}, .attrs = "k=2, axis=0, is_ascend=True, dtype=\"int64\""},

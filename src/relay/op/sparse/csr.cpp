@@ -7,10 +7,12 @@
 // nn.sparse_conv2d: a window of 1 x 1 (or the size given) over images with a sparse weight (O, KH * KW * C)
 // nn.sparse_transpose: the same matrix, square, in rows of the transposed
 //
-// Indices outside of the matrix are not used. Every element looks through all values.
+// Indices outside of the matrix are not used. Products and sums go through the values of a row once; the transpose
+// counts the values of each column and puts them in its place.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -54,13 +56,21 @@ struct Sparse {
     if (d->shape.size() == 3) block_rows = d->shape[1], block_columns = d->shape[2];
   }
   const Expr& values() const { return data->shape[0]; }
-  Expr pointer(const Expr& r) const { return cast(DType::int64(), (*pointers)({r})); }
   Expr column(const Expr& k) const { return cast(DType::int64(), (*indices)({k})); }
-  // Whether value k stands in the row of blocks r.
-  Expr in_row(const Expr& k, const Expr& r) const { return logical_and(le(pointer(r), k), lt(k, pointer(r + 1))); }
+  // The first value of row of blocks r, or of those behind it, among the values that there are.
+  Expr pointer(const Expr& r) const { return max(min(cast(DType::int64(), (*pointers)({r})), values()), dim(0)); }
   // The element (row, column) of value k.
   Expr value(const Expr& k, const Expr& row, const Expr& column) const {
     return data->shape.size() == 3 ? (*data)({k, row, column}) : (*data)({k});
+  }
+  // body(k) for each value of the row of blocks r.
+  template <class Body>
+  Stmt each_value(const Expr& r, Body&& body) const {
+    return let("first", pointer(r), [&](const Expr& first) {
+      return let("count", max(pointer(r + 1) - first, dim(0)), [&](const Expr& count) {
+        return each("value", count, [&](const Expr& k) { return body(first + k); });
+      });
+    });
   }
 };
 
@@ -69,15 +79,24 @@ Dim rows_of(const Types& in, size_t first) {
   return scalar::simplify((pointers->shape[0] - 1) * (data->shape.size() == 3 ? data->shape[1] : dim(1)));
 }
 
-// sum(k) S[row, k] * dense(k), where dense has `columns` columns.
-Expr product_term(const Sparse& s, const Expr& row, const Expr& columns, const Exprs& r, DType wide,
-                  const std::function<Expr(const Expr&)>& dense) {
-  Expr place = s.column(r[0]) * s.block_columns + r[1];
-  Expr good =
-      logical_and(s.in_row(r[0], floordiv(row, s.block_rows)), logical_and(le(dim(0), place), lt(place, columns)));
-  Expr value = cast(wide, s.value(r[0], floormod(row, s.block_rows), r[1]));
-  Expr inside = max(min(place, columns - 1), dim(0));
-  return select(good, value * cast(wide, dense(inside)), number(0, wide));
+// out[i] = sum(k) S[row(i), k] * dense(i, k), where dense has `columns` columns: one task for each element.
+te::Tensor product(const char* name, const Dims& shape, const Sparse& s, const Expr& columns, DType wide,
+                   const std::function<Expr(const Exprs& i)>& row,
+                   const std::function<Expr(const Exprs& i, const Expr& k)>& dense) {
+  return te::program(name, shape, wide, axes_but(shape.size(), {}), [&](const Exprs& i, const BufferRef& result) {
+    return with_cell("sum", number(0, wide), [&](const Cell& sum) {
+      const Expr block = floordiv(row(i), s.block_rows), inner = floormod(row(i), s.block_rows);
+      const Stmt add = s.each_value(block, [&](const Expr& k) {
+        return each("c", s.block_columns, [&](const Expr& c) {
+          return let("place", s.column(k) * s.block_columns + c, [&](const Expr& place) {
+            const Expr term = cast(wide, s.value(k, inner, c)) * cast(wide, dense(i, place));
+            return loop::if_(logical_and(le(dim(0), place), lt(place, columns)), sum.set(sum.get() + term));
+          });
+        });
+      });
+      return loop::block({add, loop::store(result, i, sum.get())});
+    });
+  });
 }
 
 Result<Type> infer_dense(const SparseDenseAttrs& a, const Types& in) {
@@ -94,12 +113,56 @@ Result<Type> infer_dense(const SparseDenseAttrs& a, const Types& in) {
 te::Tensors compute_dense(const SparseDenseAttrs& a, const te::Tensors& in, const Type& out) {
   const Sparse s(in[1], in[2], in[3]);
   const DType wide = accumulator(in[0]->dtype);
-  te::Tensor sum = te::reduce(
-      "sparse_dense", shape_of(out), {s.values(), s.block_columns}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-        const Expr &row = i[a.sparse_lhs ? 0 : 1], &m = i[a.sparse_lhs ? 1 : 0];
-        return product_term(s, row, in[0]->shape[1], r, wide, [&](const Expr& k) { return (*in[0])({m, k}); });
-      });
+  const te::Tensor sum = product(
+      "sparse_dense", shape_of(out), s, in[0]->shape[1], wide, [&](const Exprs& i) { return i[a.sparse_lhs ? 0 : 1]; },
+      [&](const Exprs& i, const Expr& k) { return (*in[0])({i[a.sparse_lhs ? 1 : 0], k}); });
   return {converted(sum, dtype_of(out))};
+}
+
+// Of values that stand in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
+//   d data[v] = sum(m) g[m, row(v)] * dense[m, column(v)],   d dense[m, c] = sum(column(v) = c) g[m, row(v)] * data[v]
+// over blocks: rows are (rows of blocks, rows of a block), columns likewise.
+ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
+  const ir::Expr &dense = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
+  const Dims& block = grad::tensor(data).shape;
+  const bool blocks = block.size() == 3;
+  if (blocks &&
+      !(scalar::is_int(block[1]) && scalar::is_int(block[2]) && divides(block[2], grad::tensor(dense).shape[1])))
+    return {};
+  const int64_t height = blocks ? block[1]->ivalue : 1, width = blocks ? block[2]->ivalue : 1;
+  auto shaped = [](const ir::Expr& t, const Ints& shape) { return grad::call("reshape", {t}, {{"newshape", shape}}); };
+  auto einsum = [](const char* equation, const ir::Expr& x, const ir::Expr& y) {
+    return grad::call("einsum", {ir::tuple({x, y})}, {{"equation", equation}});
+  };
+  auto ints = [](const ir::Expr& t) { return grad::call("cast", {t}, {{"dtype", DType::int64()}}); };
+  auto both = [](const ir::Expr& x, const ir::Expr& y) { return grad::call("logical_and", {x, y}); };
+  auto one = [](int64_t v) { return ir::constant(static_cast<double>(v), DType::int64()); };
+  const ir::Expr place = grad::places(data, 0), column = ints(indices);
+  const ir::Expr row = grad::minus(
+      grad::call("searchsorted", {ints(pointers), place}, {{"right", true}, {"dtype", DType::int64()}}), one(1));
+  const ir::Expr last_row = grad::call("max", {grad::places(pointers, 0)}),
+                 last_column = grad::call("max", {grad::places(dense, 1)});
+  const ir::Expr in_rows = both(grad::call("less_equal", {one(0), row}), grad::call("less", {row, last_row}));
+  const ir::Expr in_columns = both(grad::call("less_equal", {one(0), column}),
+                                   grad::call("less_equal", {grad::times(column, one(width)), last_column}));
+  const ir::Expr counts =
+      shaped(grad::call("cast", {both(in_rows, in_columns)}, {{"dtype", grad::tensor(data).dtype}}), {1, -1, 1});
+  const ir::Expr g = a.sparse_lhs ? grad::transposed(of.gradient, 2) : of.gradient;
+  const Ints rows = {0, -1, height}, columns = {0, -1, width};
+  auto taken = [](const ir::Expr& t, const ir::Expr& places) {
+    return grad::call("take", {t, places}, {{"axis", int64_t{1}}});
+  };
+  const ir::Expr of_value = grad::times(taken(shaped(g, rows), row), counts);  // (m, values, height)
+  const ir::Expr beside = taken(shaped(dense, columns), column);               // (m, values, width)
+  const ir::Expr d_data = grad::shaped_as(einsum("mvi,mvj->vij", of_value, beside), data);
+  const ir::Expr terms = einsum("mvi,vij->vmj", of_value, shaped(data, {-1, height, width}));
+  const ir::Expr zeros = grad::zeros_like(grad::call("transpose", {shaped(dense, columns)}, {{"axes", Ints{1, 0, 2}}}));
+  // A value outside of the matrix adds zero; to the first column.
+  const ir::Expr to = grad::call("where", {in_columns, column, one(0)});
+  const ir::Expr sums = grad::call(
+      "scatter_nd", {zeros, grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms}, {{"mode", "add"}});
+  const ir::Expr d_dense = grad::shaped_as(grad::call("transpose", {sums}, {{"axes", Ints{1, 0, 2}}}), dense);
+  return {d_dense, d_data, nullptr, nullptr};
 }
 
 Result<Type> infer_add(const NoAttrs&, const Types& in) {
@@ -118,12 +181,21 @@ Result<Type> infer_add(const NoAttrs&, const Types& in) {
 te::Tensors compute_add(const NoAttrs&, const te::Tensors& in, const Type&) {
   const Sparse s(in[1], in[2], in[3]);
   const DType wide = accumulator(in[0]->dtype);
-  te::Tensor sum = te::reduce("sparse", in[0]->shape, {s.values()}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Expr here = logical_and(s.in_row(r[0], i[0]), eq(s.column(r[0]), i[1]));
-    return select(here, cast(wide, (*in[1])({r[0]})), number(0, wide));
-  });
-  return {elementwise("sparse_add", in[0],
-                      [&](const Exprs& i) { return cast(in[0]->dtype, cast(wide, (*in[0])(i)) + (*sum)(i)); })};
+  const Expr& columns = in[0]->shape[1];
+  const te::Tensor sum =
+      te::program("sparse_add", in[0]->shape, wide, {0}, [&](const Exprs& i, const BufferRef& result) {
+        const Stmt copy = each("c", columns, [&](const Expr& c) {
+          return loop::store(result, {i[0], c}, cast(wide, (*in[0])({i[0], c})));
+        });
+        const Stmt add = s.each_value(i[0], [&](const Expr& k) {
+          return let("column", s.column(k), [&](const Expr& c) {
+            const Expr more = scalar::load(result, {i[0], c}) + cast(wide, (*in[1])({k}));
+            return loop::if_(logical_and(le(dim(0), c), lt(c, columns)), loop::store(result, {i[0], c}, more));
+          });
+        });
+        return loop::block({copy, add});
+      });
+  return {converted(sum, in[0]->dtype)};
 }
 
 Result<Type> infer_conv(const SparseConv2DAttrs& a, const Types& in) {
@@ -154,17 +226,16 @@ te::Tensors compute_conv(const SparseConv2DAttrs& a, const te::Tensors& in, cons
   const Ints k = per_axis(a.kernel_size, 2);
   const Expr& channels = in[0]->shape[c];
   // Columns of the weight: (ky, kx, channel).
-  te::Tensor sum = te::reduce("sparse_conv2d", shape_of(out), {s.values(), s.block_columns}, Combiner::Sum,
-                              [&](const Exprs& i, const Exprs& r) {
-                                return product_term(s, i[c], channels * (k[0] * k[1]), r, wide, [&](const Expr& tap) {
-                                  Exprs at = i;
-                                  Expr place = floordiv(tap, channels);
-                                  at[c] = floormod(tap, channels);
-                                  at[h] = i[h] + floordiv(place, k[1]);
-                                  at[w] = i[w] + floormod(place, k[1]);
-                                  return (*in[0])(at);
-                                });
-                              });
+  const te::Tensor sum = product(
+      "sparse_conv2d", shape_of(out), s, channels * (k[0] * k[1]), wide, [&](const Exprs& i) { return i[c]; },
+      [&](const Exprs& i, const Expr& tap) {
+        Exprs at = i;
+        const Expr place = floordiv(tap, channels);
+        at[c] = floormod(tap, channels);
+        at[h] = i[h] + floordiv(place, k[1]);
+        at[w] = i[w] + floormod(place, k[1]);
+        return (*in[0])(at);
+      });
   return {converted(sum, dtype_of(out))};
 }
 
@@ -173,27 +244,62 @@ Result<Type> infer_transpose(const NoAttrs&, const Types& in) {
   return ir::tuple_type({in[0], in[1], in[2]});
 }
 
-// Value k of the result is the one before which k others stand: in an earlier column, or in the same and before it.
+// Which value comes k-th when they stand by columns, those of one column in their order; what stands in no column comes
+// last, or first where its column is below zero. Behind the values: for each column a cell that counts.
+te::Tensor order_by_column(const Sparse& s, const Expr& columns) {
+  const Expr& n = s.values();
+  return te::program("order", {n + columns + 2}, DType::int64(), {}, [&](const Exprs&, const BufferRef& table) {
+    auto at = [&](const Expr& i) { return scalar::load(table, {i}); };
+    auto cell = [&](const Expr& k) { return n + 1 + max(min(s.column(k), columns), dim(-1)); };
+    const Stmt clear = each("i", n + columns + 2, [&](const Expr& i) { return loop::store(table, {i}, dim(0)); });
+    const Stmt count = each("k", n, [&](const Expr& k) {
+      return let("cell", cell(k), [&](const Expr& c) { return loop::store(table, {c}, at(c) + 1); });
+    });
+    const Stmt begin = with_cell("next", dim(0), [&](const Cell& next) {
+      return each("c", columns + 2, [&](const Expr& c) {
+        return let("values", at(n + c), [&](const Expr& values) {
+          return loop::block({loop::store(table, {n + c}, next.get()), next.set(next.get() + values)});
+        });
+      });
+    });
+    const Stmt put = each("k", n, [&](const Expr& k) {
+      return let("cell", cell(k), [&](const Expr& c) {
+        return let("to", max(min(at(c), n - 1), dim(0)), [&](const Expr& to) {
+          return loop::block({loop::store(table, {to}, k), loop::store(table, {c}, to + 1)});
+        });
+      });
+    });
+    return loop::block({clear, count, begin, put});
+  });
+}
+
 te::Tensors compute_transpose(const NoAttrs&, const te::Tensors& in, const Type&) {
   const Sparse s(in[0], in[1], in[2]);
-  const DType index = DType::int64();
-  te::Tensor rank = te::reduce("rank", {s.values()}, {s.values()}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    Expr own = s.column(i[0]), other = s.column(r[0]);
-    return cast(index, logical_or(lt(other, own), logical_and(eq(other, own), lt(r[0], i[0]))));
-  });
-  te::Tensor source =
-      te::reduce("source", {s.values()}, {s.values()}, Combiner::Sum,
-                 [&](const Exprs& i, const Exprs& r) { return select(eq((*rank)(r), i[0]), r[0], dim(0)); });
-  auto place = [&](const Exprs& i) { return max(min((*source)(i), s.values() - 1), dim(0)); };
-  te::Tensor data = te::compute("data", in[0]->shape, [&](const Exprs& i) { return (*in[0])({place(i)}); });
   // The row of a value: the rows that end at or before it.
   const Expr rows = in[2]->shape[0] - 1;
-  te::Tensor row = te::reduce("row", {s.values()}, {rows}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return cast(in[1]->dtype, le(s.pointer(r[0] + 1), place(i)));
-  });
-  te::Tensor pointers =
-      te::reduce("indptr", in[2]->shape, {s.values()}, Combiner::Sum,
-                 [&](const Exprs& i, const Exprs& r) { return cast(in[2]->dtype, lt(s.column(r[0]), i[0])); });
+  const te::Tensor source = order_by_column(s, rows);
+  auto place = [&](const Exprs& i) { return max(min((*source)(i), s.values() - 1), dim(0)); };
+  te::Tensor data = te::compute("data", in[0]->shape, [&](const Exprs& i) { return (*in[0])({place(i)}); });
+  const te::Tensor row_of =
+      te::program("row_of", {s.values()}, in[1]->dtype, {}, [&](const Exprs&, const BufferRef& r) {
+        const Stmt clear =
+            each("k", s.values(), [&](const Expr& k) { return loop::store(r, {k}, imm(0, in[1]->dtype)); });
+        const Stmt mark = each("row", rows, [&](const Expr& row) {
+          return let("end", max(cast(DType::int64(), (*in[2])({row + 1})), dim(0)), [&](const Expr& end) {
+            const Expr more = scalar::load(r, {end}) + imm(1, in[1]->dtype);
+            return loop::if_(lt(end, s.values()), loop::store(r, {end}, more));
+          });
+        });
+        const Stmt sum = each("k", s.values(), [&](const Expr& k) {
+          const Expr before = scalar::load(r, {max(k - 1, dim(0))});
+          return loop::if_(lt(dim(0), k), loop::store(r, {k}, scalar::load(r, {k}) + before));
+        });
+        return loop::block({clear, mark, sum});
+      });
+  te::Tensor row = te::compute("row", {s.values()}, [&](const Exprs& i) { return (*row_of)({place(i)}); });
+  // Where a column begins: the cell of the column before it, which has moved to its end.
+  te::Tensor pointers = te::compute("indptr", in[2]->shape,
+                                    [&](const Exprs& i) { return cast(in[2]->dtype, (*source)({s.values() + i[0]})); });
   return {data, row, pointers};
 }
 
@@ -202,7 +308,6 @@ const std::vector<Input> inputs = {{"dense_data", "(m, k)"},
                                    {"sparse_indices", "(values,) integers: the columns"},
                                    {"sparse_indptr", "(rows + 1,) integers: where rows begin"}};
 
-// Rows of sorted places would need ordered values: the oracle reads any.
 const std::vector<std::pair<double, double>> ranges = {{-1, 1}, {-1, 1}, {0, 4}, {0, 6}};
 
 std::vector<Reject> rejects(const char* dense) {
@@ -217,9 +322,10 @@ OpDef product(const char* name, const char* doc) {
       {.name = name,
        .doc = doc,
        .inputs = inputs,
-       .fusion = Fusion::OutputFusable,
+       .fusion = Fusion::Opaque,
        .infer = infer_dense,
        .compute = compute_dense,
+       .gradient = gradient_dense,
        .oracle = "(lambda s: s @ dense_data.T if sparse_lhs else dense_data @ s.T)(from_csr(sparse_data, "
                  "sparse_indices, sparse_indptr, dense_data.shape[1]))",
        .examples = {{.inputs = {"(3, 5)", "(6,)", "(6,) int32", "(5,) int32"},
@@ -269,7 +375,7 @@ OpDef nn_sparse_conv2d() {
       {.name = "nn.sparse_conv2d",
        .doc = "Two-dimensional convolution, without padding, with a sparse weight.",
        .inputs = {{"dense_data", "(N, H, W, C) or (N, C, H, W)"}, inputs[1], inputs[2], inputs[3]},
-       .fusion = Fusion::OutputFusable,
+       .fusion = Fusion::Opaque,
        .infer = infer_conv,
        .compute = compute_conv,
        .oracle = "sparse_conv2d(dense_data, sparse_data, sparse_indices, sparse_indptr, layout, kernel_size)",

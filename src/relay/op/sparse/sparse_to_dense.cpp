@@ -3,6 +3,7 @@
 //
 // One value may stand for all. Where several go to one place, the last is kept; those outside of the result are not
 // used.
+#include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -72,6 +73,31 @@ te::Tensors compute(const te::Tensors& in, const Type& out) {
   })};
 }
 
+// `placed`: the same call with the values' numbers, and 0 elsewhere: which value an element of the result is.
+ir::Exprs gradient(const Adjoint& of, const std::function<ir::Expr(const ir::Expr&, const ir::Expr&)>& placed) {
+  ir::Exprs gradients(of.inputs.size());
+  if (!grad::tensor(of.output).dtype.is_float()) return gradients;
+  const ir::Expr none = ir::constant(0, DType::int64()), values = of.inputs[1];
+  const ir::Expr sources = placed(grad::numbers(values), none);
+  gradients[1] = grad::scattered(of.gradient, sources, values);
+  const ir::Expr rest =
+      grad::call("where", {grad::call("equal", {sources, none}), of.gradient, grad::number(0, values)});
+  gradients[2] = grad::call("sum", {rest});
+  return gradients;
+}
+
+ir::Exprs gradient_of_static(const SparseToDenseAttrs& a, const Adjoint& of) {
+  return gradient(of, [&](const ir::Expr& values, const ir::Expr& other) {
+    return grad::call("sparse_to_dense", {of.inputs[0], values, other}, {{"output_shape", a.output_shape}});
+  });
+}
+
+ir::Exprs gradient_of_dynamic(const NoAttrs&, const Adjoint& of) {
+  return gradient(of, [&](const ir::Expr& values, const ir::Expr& other) {
+    return grad::call("dyn.sparse_to_dense", {of.inputs[0], values, other, of.inputs[3]});
+  });
+}
+
 }  // namespace
 
 OpDef sparse_to_dense() {
@@ -84,6 +110,7 @@ OpDef sparse_to_dense() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = [](const SparseToDenseAttrs&, const te::Tensors& in, const Type& out) { return compute(in, out); },
+       .gradient = gradient_of_static,
        .oracle = "sparse_to_dense(sparse_indices, sparse_values, default_value, output_shape)",
        .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()"},
                      .attrs = "output_shape=[4, 3]",
@@ -116,6 +143,7 @@ OpDef dyn_sparse_to_dense() {
              return te::compute("shape", in[3]->shape,
                                 [&](const Exprs& i) { return cast(DType::int64(), (*in[3])(i)); });
            },
+       .gradient = gradient_of_dynamic,
        .oracle = "sparse_to_dense(sparse_indices, sparse_values, default_value, [int(n) for n in output_shape])",
        .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()", "(2,) int64"}, .low = 0, .high = 4}},
        .rejects = {{{"(5, 2)", "(5,)", "()", "(2,) int32"}, "", "C1"},

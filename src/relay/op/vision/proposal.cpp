@@ -60,6 +60,8 @@ Result<Type> infer(const ProposalAttrs& a, const Types& in) {
   if (!scores->dtype.is_float() || scores->dtype != offsets->dtype || scores->dtype != info->dtype)
     return constraint("C2", "cls_prob, bbox_pred and im_info must be floats of one type, but are {}, {} and {}",
                       scores->dtype.str(), offsets->dtype.str(), info->dtype.str());
+  // (C3) There are pixels.
+  if (scalar::is_int(s[2], 0) || scalar::is_int(s[3], 0)) return constraint("C3", "cls_prob {} has no pixels", text(s));
   return ir::tensor_type({scalar::simplify(s[0] * a.rpn_post_nms_top_n), dim(5)}, scores->dtype);
 }
 
@@ -179,6 +181,7 @@ OpDef vision_proposal() {
             {.inputs = inputs, .attrs = anchors + ", rpn_pre_nms_top_n=20", .ranges = ranges, .ulps = 16},
             {.inputs = inputs, .attrs = anchors + ", rpn_pre_nms_top_n=5, iou_loss=True", .ranges = few, .ulps = 16}},
        .rejects = {{inputs, "scales=[]", "C1"},
+                   {{"(2, 12, 0, 4)", "(2, 24, 0, 4)", "(2, 3)"}, anchors, "C3"},
                    {inputs, anchors + ", feature_stride=0", "C1"},
                    {{"(2, 12, 3)", "(2, 24, 3, 4)", "(2, 3)"}, anchors, "C2"},
                    {{"(2, 12, 3, 4)", "(2, 12, 3, 4)", "(2, 3)"}, anchors, "C2"},

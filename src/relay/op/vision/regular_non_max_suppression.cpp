@@ -39,6 +39,8 @@ Result<Type> infer(const RegularNonMaximumSuppressionAttrs& a, const Types& in) 
                       a.max_detections_per_class, a.max_detections, a.num_classes);
   if (!at_least(scores->shape[2], dim(a.num_classes)))
     return constraint("C2", "scores {} are fewer than those of {} classes", text(scores->shape), a.num_classes);
+  // (C3) There are boxes.
+  if (scalar::is_int(boxes->shape[1], 0)) return constraint("C3", "boxes {} are none", text(boxes->shape));
   const Dim &batch = boxes->shape[0], most = dim(a.max_detections);
   const Type row = ir::tensor_type({batch, most}, boxes->dtype);
   return ir::tuple_type(
@@ -118,7 +120,8 @@ OpDef vision_regular_non_max_suppression() {
                      .attrs = "max_detections_per_class=2, max_detections=9, num_classes=2, " + thresholds,
                      .low = 0,
                      .high = 1}},
-       .rejects = {{{"(2, 8, 4)", "(2, 9, 4)"}, limits + thresholds, "C1"},
+       .rejects = {{{"(2, 0, 4)", "(2, 0, 4)"}, limits + thresholds, "C3"},
+                   {{"(2, 8, 4)", "(2, 9, 4)"}, limits + thresholds, "C1"},
                    {{"(2, 9, 4)", "(2, 9, 4) float64"}, limits + thresholds, "C1"},
                    {{"(2, 9, 4)", "(2, 9, 2)"}, limits + thresholds, "C2"},
                    {{"(2, 9, 4)", "(2, 9, 4)"},

@@ -34,6 +34,9 @@ Result<Type> infer(const ROIAlignAttrs& a, const Types& in) {
   if (a.pooled_size.size() != 2 || a.pooled_size[0] < 1 || a.pooled_size[1] < 1 || a.sample_ratio < 1)
     return constraint("C3", "pooled_size {} and sample_ratio {} should be positive numbers", text(a.pooled_size),
                       a.sample_ratio);
+  // (C5) There are images with pixels.
+  for (size_t d : {0, 2, 3})
+    if (scalar::is_int(data->shape[d], 0)) return constraint("C5", "data {} has no pixels", text(data->shape));
   // (C4) The mode is one of two.
   if (a.mode != "avg" && a.mode != "max")
     return constraint("C4", "mode must be \"avg\" or \"max\", but is \"{}\"", a.mode);
@@ -87,51 +90,117 @@ te::Tensors compute(const ROIAlignAttrs& a, const te::Tensors& in, const Type& o
                       [&](const Exprs& i) { return cast(data->dtype, divide((*found)(i), n(count))); })};
 }
 
-// The weights of a region's samples are those along H times those along W, which a matrix for each region holds: of
-// cell p and place h the mean over the samples of max(0, 1 - |sample - h|). Regions have no gradient.
-ir::Exprs gradient(const ROIAlignAttrs& a, const Adjoint& of) {
-  if (a.mode != "avg") return {};
+ir::Expr cast_to(const ir::Expr& t, DType to) { return grad::call("cast", {t}, {{"dtype", to}}); }
+ir::Expr with_axis(const ir::Expr& t, int64_t axis) { return grad::call("expand_dims", {t}, {{"axis", axis}}); }
+ir::Expr shaped(const ir::Expr& t, const Ints& shape) { return grad::call("reshape", {t}, {{"newshape", shape}}); }
+
+ir::Expr column(const ir::Expr& rois, int64_t k) {  // (R, 1)
+  return grad::call("strided_slice", {rois}, {{"begin", Ints{k}}, {"end", Ints{k + 1}}, {"axes", Ints{1}}});
+}
+
+// Which image each region is of, (R, 1), int64.
+ir::Expr image_of(const Adjoint& of) {
+  const ir::Expr given = cast_to(column(of.inputs[1], 0), DType::int64()),
+                 last = grad::call("max", {grad::places(of.inputs[0], 0)});
+  return grad::call("minimum", {grad::call("maximum", {given, ir::constant(0, DType::int64())}), last});
+}
+
+// The samples of all regions along an axis of data, (R, cells, samples): where each is, between the first and the last
+// pixel, and whether it is near enough.
+struct Samples {
+  ir::Expr held, inside, places, last;
+};
+
+// Columns `low` and low + 2 say where the regions lie along the axis.
+Samples samples_along(const ROIAlignAttrs& a, const Adjoint& of, int64_t low, int64_t cells, int64_t axis) {
   const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
   const DType dtype = grad::tensor(rois).dtype;
   auto n = [&](double value) { return grad::number(value, rois); };
-  auto cast = [](const ir::Expr& t, DType to) { return grad::call("cast", {t}, {{"dtype", to}}); };
-  auto column = [&](int64_t k) {  // (R, 1)
-    return grad::call("strided_slice", {rois}, {{"begin", Ints{k}}, {"end", Ints{k + 1}}, {"axes", Ints{1}}});
+  Tensor offsets = Tensor::full({cells, a.sample_ratio}, dtype, 0);  // of samples, in cells
+  for (int64_t k = 0; k < offsets.elements(); ++k)
+    offsets.set(k, (static_cast<double>(k) + 0.5) / static_cast<double>(a.sample_ratio));
+  auto corner = [&](int64_t k) {
+    return grad::minus(grad::times(column(rois, k), n(a.spatial_scale)), n(a.aligned ? 0.5 : 0));
   };
+  const ir::Expr begin = corner(low), given = grad::minus(corner(low + 2), begin);
+  const ir::Expr length = a.aligned ? given : grad::call("maximum", {given, n(1)});
+  const ir::Expr cell = grad::over(length, n(static_cast<double>(cells)));
+  const ir::Expr at =
+      grad::plus(with_axis(begin, 2), grad::times(ir::constant(offsets), with_axis(cell, 2)));
+  const ir::Expr places = cast_to(grad::places(data, axis), dtype), last = grad::call("max", {places});
+  const ir::Expr inside = grad::call(
+      "logical_and", {grad::call("less_equal", {n(-1), at}), grad::call("less_equal", {at, grad::plus(last, n(1))})});
+  return {grad::call("minimum", {grad::call("maximum", {at, n(0)}), last}), inside, places, last};
+}
+
+// The weights of a region's samples are those along H times those along W, which a matrix for each region holds: of
+// cell p and place h the mean over the samples of max(0, 1 - |sample - h|). Regions have no gradient.
+ir::Expr gradient_of_mean(const ROIAlignAttrs& a, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
+  auto n = [&](double value) { return grad::number(value, rois); };
   auto einsum = [](const char* equation, const ir::Expr& x, const ir::Expr& y) {
     return grad::call("einsum", {ir::tuple({x, y})}, {{"equation", equation}});
   };
-  // (R, cells, extent of the axis): columns `low` and low + 2 say where the regions lie along it.
-  auto weights = [&](int64_t low, int64_t cells, int64_t axis) {
-    Tensor offsets = Tensor::full({cells, a.sample_ratio}, dtype, 0);  // of samples, in cells
-    for (int64_t k = 0; k < offsets.elements(); ++k)
-      offsets.set(k, (static_cast<double>(k) + 0.5) / static_cast<double>(a.sample_ratio));
-    auto corner = [&](int64_t k) {
-      return grad::minus(grad::times(column(k), n(a.spatial_scale)), n(a.aligned ? 0.5 : 0));
-    };
-    const ir::Expr begin = corner(low), given = grad::minus(corner(low + 2), begin);
-    const ir::Expr length = a.aligned ? given : grad::call("maximum", {given, n(1)});
-    auto spread = [](const ir::Expr& t) { return grad::call("expand_dims", {t}, {{"axis", int64_t{2}}}); };
-    const ir::Expr cell = grad::over(length, n(static_cast<double>(cells)));
-    const ir::Expr at = grad::plus(spread(begin), grad::times(ir::constant(offsets), spread(cell)));
-    const ir::Expr places = cast(grad::places(data, axis), dtype), last = grad::call("max", {places});
-    const ir::Expr inside = grad::call(
-        "logical_and", {grad::call("less_equal", {n(-1), at}), grad::call("less_equal", {at, grad::plus(last, n(1))})});
-    const ir::Expr held = grad::call("minimum", {grad::call("maximum", {at, n(0)}), last});
-    auto beside = [](const ir::Expr& t) { return grad::call("expand_dims", {t}, {{"axis", int64_t{3}}}); };
-    const ir::Expr distance = grad::call("abs", {grad::minus(beside(held), places)});
+  auto weights = [&](int64_t low, int64_t cells, int64_t axis) {  // (R, cells, extent of the axis)
+    const Samples s = samples_along(a, of, low, cells, axis);
+    const ir::Expr distance = grad::call("abs", {grad::minus(with_axis(s.held, 3), s.places)});
     const ir::Expr near = grad::call("maximum", {grad::minus(n(1), distance), n(0)});
-    const ir::Expr mean = grad::call("mean", {grad::times(near, cast(beside(inside), dtype))}, {{"axis", Ints{2}}});
-    return grad::converted_as(mean, rois, data);
+    const ir::Expr inside = cast_to(with_axis(s.inside, 3), grad::tensor(rois).dtype);
+    return grad::converted_as(grad::call("mean", {grad::times(near, inside)}, {{"axis", Ints{2}}}), rois, data);
   };
-  const ir::Expr images = grad::places(data, 0);
-  const ir::Expr batch =
-      grad::call("minimum", {grad::call("maximum", {cast(column(0), DType::int64()), ir::constant(0, DType::int64())}),
-                             grad::call("max", {images})});
-  const ir::Expr is_of = cast(grad::call("equal", {batch, images}), grad::tensor(data).dtype);  // (R, N)
+  const ir::Expr is_of =
+      cast_to(grad::call("equal", {image_of(of), grad::places(data, 0)}), grad::tensor(data).dtype);  // (R, N)
   const ir::Expr rows = einsum("rcpq,rph->rchq", of.gradient, weights(2, a.pooled_size[0], 2));
   const ir::Expr columns = einsum("rqw,rn->rqnw", weights(1, a.pooled_size[1], 3), is_of);
-  return {einsum("rchq,rqnw->nchw", rows, columns), nullptr};
+  return einsum("rchq,rqnw->nchw", rows, columns);
+}
+
+// Each element of the result is one weighted pixel, the greatest of those around the samples of its cell: all are
+// weighed once more, and the gradient goes where the greatest lies.
+ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
+  const DType index = DType::int64();
+  const int64_t h = a.pooled_size[0], w = a.pooled_size[1], around = 2 * a.sample_ratio;
+  auto extent = [&](int64_t axis) {
+    return grad::plus(grad::call("max", {grad::places(data, axis)}), ir::constant(1, index));
+  };
+  struct Pixels {
+    ir::Expr places, weights;  // (R, cells, around)
+  };
+  auto pixels = [&](int64_t low, int64_t cells, int64_t axis) {
+    const Samples s = samples_along(a, of, low, cells, axis);
+    const ir::Expr first = grad::call("floor", {s.held}), part = grad::minus(s.held, first);
+    const ir::Expr second = grad::call("minimum", {grad::plus(first, grad::number(1, rois)), s.last});
+    const ir::Expr inside = cast_to(s.inside, grad::tensor(rois).dtype);
+    auto both = [&](const ir::Expr& x, const ir::Expr& y) {
+      return shaped(grad::call("stack", {ir::tuple({x, y})}, {{"axis", int64_t{3}}}), {0, cells, around});
+    };
+    return Pixels{cast_to(both(first, second), index),
+                  both(grad::times(grad::minus(grad::number(1, rois), part), inside), grad::times(part, inside))};
+  };
+  const Pixels y = pixels(2, h, 2), x = pixels(1, w, 3);
+  // Of (R, 1, h, w, around, around), then with the last two as one.
+  auto down = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, 1, around, 1}); };
+  auto across = [&](const ir::Expr& t) { return shaped(t, {-1, 1, 1, w, 1, around}); };
+  auto joined = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, w, around * around}); };
+  const ir::Expr places = joined(grad::plus(grad::times(down(y.places), extent(3)), across(x.places)));
+  const ir::Expr weights = grad::converted_as(joined(grad::times(down(y.weights), across(x.weights))), rois, data);
+  const ir::Expr channel = shaped(grad::places(data, 1), {-1, 1, 1, 1}),
+                 image = shaped(image_of(of), {-1, 1, 1, 1, 1});
+  const ir::Expr plane = grad::plus(grad::times(image, extent(1)), channel);
+  const ir::Expr element = grad::plus(grad::times(plane, grad::times(extent(2), extent(3))), places);
+  const ir::Expr values = grad::times(grad::call("take", {data, element}), weights);
+  const ir::Expr greatest = grad::call("argmax", {values}, {{"axis", Ints{4}}, {"keepdims", true}});
+  auto chosen = [&](const ir::Expr& t) {
+    const ir::Expr whole = grad::call("broadcast_to_like", {t, values});
+    return grad::call("squeeze", {grad::call("gather", {whole, greatest}, {{"axis", int64_t{4}}})}, {{"axis", Ints{4}}});
+  };
+  return grad::scattered(grad::times(of.gradient, chosen(weights)),
+                         grad::plus(chosen(element), ir::constant(1, index)), data);
+}
+
+ir::Exprs gradient(const ROIAlignAttrs& a, const Adjoint& of) {
+  return {a.mode == "avg" ? gradient_of_mean(a, of) : gradient_of_max(a, of), nullptr};
 }
 
 }  // namespace
@@ -163,7 +232,8 @@ OpDef vision_roi_align() {
                      .low = 0,
                      .high = 4,
                      .ulps = 16}},
-       .rejects = {{{"(1, 2, 6)", "(4, 5)"}, "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2", "C1"},
+       .rejects = {{{"(1, 2, 0, 7)", "(4, 5)"}, "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2", "C5"},
+                   {{"(1, 2, 6)", "(4, 5)"}, "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2", "C1"},
                    {{"(1, 2, 6, 7)", "(4, 4)"}, "pooled_size=[2, 2], spatial_scale=1f, sample_ratio=2", "C2"},
                    {{"(1, 2, 6, 7)", "(4, 5)"}, "pooled_size=[2, 2], spatial_scale=1f", "C3"},
                    {{"(1, 2, 6, 7)", "(4, 5)"},

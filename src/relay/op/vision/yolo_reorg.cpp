@@ -4,6 +4,7 @@
 //
 // where wide is the elements of data, in their order, under the shape (N, C / s^2, H * s, W * s); the result is those
 // of moved under (N, C * s^2, H / s, W / s).
+#include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
@@ -50,6 +51,12 @@ OpDef vision_yolo_reorg() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       // The same movement of the elements' numbers says where each came from.
+       .gradient = [](const YoloReorgAttrs& a, const Adjoint& of) -> ir::Exprs {
+         const ir::Expr sources =
+             grad::call("vision.yolo_reorg", {grad::numbers(of.inputs[0])}, {{"stride", a.stride.value_or(1)}});
+         return {grad::scattered(of.gradient, sources, of.inputs[0])};
+       },
        .oracle = "yolo_reorg(data, stride or 1)",
        .examples = {{.inputs = {"(2, 8, 4, 6)"}, .attrs = "stride=2", .symbolic = {"(n, 8, 4, 6)"}},
                     {.inputs = {"(1, 3, 2, 2)"}}},
