@@ -24,7 +24,7 @@ ONNX ?=
 TORCH ?=
 
 .PHONY: help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
+  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -111,6 +111,9 @@ bench-random-kernels: build ## List kernels of random networks that stay below 6
 
 bench-programs: build ## Measure models that are programs beside PyTorch
 	@$(PYTHON) bench/programs.py
+
+bench-passes: build ## Measure kernels, bytes moved and time of networks after each stage of the passes
+	@$(PYTHON) bench/passes.py
 
 bench-grad: build ## Measure values and gradients of models beside PyTorch and torch.compile
 	@$(PYTHON) bench/gradients.py

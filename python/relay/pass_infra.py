@@ -26,6 +26,7 @@ _NAMES = {
     "combine_parallel_conv2d": "CombineParallelConv2D",
     "dead_code": "DeadCodeElimination",
     "inline_calls": "Inline",
+    "to_cps": "ToCPS",
 }
 LEVELS = {
     "backward_fold_scale_axis": 3,
@@ -36,6 +37,8 @@ LEVELS = {
     "forward_fold_scale_axis": 3,
     "lambda_lift": 1,
     "to_a_normal_form": 1,
+    "to_basic_block_normal_form": 1,
+    "to_cps": 1,
     "to_graph_normal_form": 1,
 }
 

@@ -66,7 +66,7 @@ class LayerGenerator {
   ir::Expr step() {
     const ir::Expr x = any();
     const int64_t c = channels(x), rank = static_cast<int64_t>(type_of(x).shape.size());
-    switch (in(0, 30)) {
+    switch (in(0, 41)) {
       case 0:
       case 1:
       case 2: return convolution(x, c);
@@ -113,6 +113,28 @@ class LayerGenerator {
       case 27: return fake_quantised(x);
       case 28: return rank == 4 ? call("layout_transform", {x}, layouts()) : call("zeros_like", {x});
       case 29: return call("mean", {x}, {{"axis", ir::Ints{rank - 1}}, {"keepdims", true}});
+      case 30: return branches("nn.dense", x, [&] { return numbers({in(1, 4), c}); }, {});
+      case 31:
+        return branches("nn.conv2d", x, [&] { return numbers({in(1, 3), c, 1, 1}); },
+                        {{"kernel_layout", std::string("OIHW")}});
+      case 32: {
+        const ir::Expr batch = call("squeeze", {x}, {{"axis", ir::Ints{0}}});
+        if (!batch || type_of(batch).shape.size() != 3) return nullptr;
+        const int64_t inner = type_of(batch).shape.back()->ivalue;
+        return branches("nn.batch_matmul", batch, [&] { return numbers({c, in(1, 3), inner}); },
+                        {{"transpose_b", true}});
+      }
+      case 33: return call("nn.conv2d_transpose", {x, numbers({c, 3, 2, 2})}, {{"strides", ir::Ints{2, 2}}});
+      case 34: return atrous(x, c);
+      case 35: return call("reshape", {call("dyn.reshape", {x, sizes({1, -1})})}, {{"newshape", type_of(x).shape}});
+      case 36: return widened_twice(x);
+      case 37: return call("dyn.broadcast_to", {x, sizes({1, c, 6, 6})});
+      case 38: return padded(x, c);
+      case 39: {
+        ir::Expr conv = convolution(x, c);
+        return conv ? call("multiply", {conv, numbers({channels(conv), 1, 1}, 0.5, 2)}) : nullptr;
+      }
+      case 40: return rank == 4 ? convolution(call("multiply", {x, numbers({c, 1, 1}, 0.5, 2)}), c) : nullptr;
       default: return call("tanh", {x});
     }
   }
@@ -121,6 +143,47 @@ class LayerGenerator {
     const int64_t window = in(0, 1) ? 3 : 1, stride = in(1, 2);
     return call("nn.conv2d", {x, numbers({in(1, 4), c, window, window})},
                 {{"padding", ir::Ints{window / 2, window / 2}}, {"strides", ir::Ints{stride, stride}}});
+  }
+  // Several products of the same data, side by side.
+  ir::Expr branches(const char* op, const ir::Expr& x, function_ref<ir::Expr()> weight, const op::AttrValues& attrs) {
+    ir::Exprs parts;
+    for (int64_t count = in(2, 4); count > 0; --count) {
+      ir::Expr part = call(op, {x, weight()}, attrs);
+      if (!part) return nullptr;
+      parts.push_back(in(0, 1) ? part : call("nn.relu", {part}));
+    }
+    const int64_t last = static_cast<int64_t>(type_of(parts[0]).shape.size()) == 4 ? 1 : -1;
+    return call("concatenate", {transform::typed_tuple(std::move(parts), {})}, {{"axis", last}});
+  }
+  // A convolution of data that was spread over the batch.
+  ir::Expr atrous(const ir::Expr& x, int64_t c) {
+    const ir::IntLists pads = {{2, 2}, {2, 2}}, crops = {{0, 0}, {0, 0}};
+    const ir::Ints block = {2, 2};
+    if (type_of(x).shape.size() != 4) return nullptr;
+    const ir::Expr last = call("transpose", {x}, {{"axes", ir::Ints{0, 2, 3, 1}}});
+    ir::Expr spread = call("nn.space_to_batch_nd", {last}, {{"block_shape", block}, {"paddings", pads}});
+    const op::AttrValues layouts = {{"data_layout", std::string("NHWC")}, {"kernel_layout", std::string("HWIO")}};
+    ir::Expr conv = spread ? call("nn.conv2d", {spread, numbers({3, 3, c, 3})}, layouts) : nullptr;
+    ir::Expr back = conv ? call("nn.batch_to_space_nd", {conv}, {{"block_shape", block}, {"crops", crops}}) : nullptr;
+    return back ? call("transpose", {back}, {{"axes", ir::Ints{0, 3, 1, 2}}}) : nullptr;
+  }
+  // Zeros around a convolution's data.
+  ir::Expr padded(const ir::Expr& x, int64_t c) {
+    if (type_of(x).shape.size() != 4) return nullptr;
+    const ir::IntLists around = {{0, 0}, {0, 0}, {in(0, 2), 1}, {1, in(0, 2)}};
+    return convolution(call("nn.pad", {x, numbers({}, 0, 0)}, {{"pad_width", around}}), c);
+  }
+  ir::Expr widened_twice(const ir::Expr& x) {
+    const ir::Expr wide = call("cast", {x}, {{"dtype", DType::float64()}});
+    ir::Expr sum = call("add", {call("exp", {wide}), call("tanh", {wide})});
+    return call("cast", {sum}, {{"dtype", DType::float32()}});
+  }
+  static ir::Expr sizes(const std::vector<int64_t>& values) {
+    Tensor t = Tensor::empty({static_cast<int64_t>(values.size())}, DType::int64());
+    for (size_t i = 0; i < values.size(); ++i) t.set_int(static_cast<int64_t>(i), values[i]);
+    ir::Expr c = ir::constant(std::move(t));
+    c->type = ir::tensor_type({static_cast<int64_t>(values.size())}, DType::int64());
+    return c;
   }
   op::AttrValues layouts() {
     const char* names[] = {"NCHW", "NHWC", "CHWN"};

@@ -69,7 +69,7 @@ REPLACEMENTS = {
     "tvm.relay.op.reg": _KERNELS,
     "tvm.relay.op.strategy": _SCHEDULES,
     "tvm.relay.op.transform": "the operators are relay.op.*",
-    "tvm.relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
+    "tvm.relay.param_dict": "tvm.runtime.save_param_dict and load_param_dict",
     "tvm.relay.parser": "relay.parse(text)",
     "tvm.relay.qnn": "the operators are relay.op.qnn.*, inputs in the order of the text form; relay.transform.Legalize()",
     "tvm.relay.quantize": "the quantizer is not there",

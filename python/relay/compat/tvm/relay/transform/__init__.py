@@ -29,7 +29,6 @@ _INSTEAD = {
     "ManifestLifetimes": "the memory of a program is planned when it is built: relay.compile(...).report",
     "MarkCompilerFunctionsAsExtern": "functions for other compilers keep their bodies",
     "PlanDevices": "there is one device, the processor",
-    "ToCPS": "continuations are not written out: the executors have a stack of their own",
     "Defunctionalization": "closures are values of the executors; LambdaLift() makes functions of them",
     "RewriteAnnotatedOps": "there is one device, the processor",
     "LazyGradientInit": "gradients begin as zeros where control flow needs a reference to them, and nowhere else",
