@@ -10,6 +10,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "relay/base/fuzzing.h"
 #include "relay/base/output_file.h"
 namespace relay {
 
@@ -186,7 +187,7 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
         DiagnosticKind::corrupt_file,      format("{} is not a whole safetensors file: {}", path, what), {}, {}, {},
         "write or download the file again"};
   };
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe may have no writer
   struct stat status{};
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     std::string why = file < 0 ? std::strerror(errno) : "not a regular file";
@@ -252,7 +253,7 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
       int64_t bytes = 0, begin = entry.offsets[0], end = entry.offsets[1];
       if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes))
         return corrupt(format("'{}' has shape ({})", name, join(entry.shape, ", ")));
-      if (begin > end || static_cast<uint64_t>(end) > available || end - begin != bytes)
+      if (RELAY_REFUSES(begin > end || static_cast<uint64_t>(end) > available || end - begin != bytes))
         return corrupt(format("'{}' has {} bytes at [{}, {}) of {}", name, bytes, begin, end, available));
       char* where = base + begin;
       if (reinterpret_cast<uintptr_t>(where) % static_cast<uintptr_t>(dtype->bytes()) == 0) {
