@@ -20,10 +20,15 @@ ZOO ?=
 HOSTILE ?=
 # Arguments for ONNX's backend suite, as in: make test-onnx ONNX='--only scatter --show'
 ONNX ?=
+# How many random ONNX models, and arguments for their runner, as in: make test-onnx-random RANDOM='--seed 17 --show'
+N ?= 5000
+RANDOM ?=
+# Seconds that each reader is fuzzed.
+FUZZ_SECONDS ?= 3600
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
+.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-torch models models-fetch models-zoo demo docs \
   bench bench-quick bench-kernels bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
@@ -72,6 +77,25 @@ test-hostile: build ## Give the program hostile models, programs, artifacts, arr
 
 test-onnx: build ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
 	@$(PYTHON) test/onnx/run.py --jobs $(CPUS) $(ONNX)
+
+test-onnx-random: build ## Compile random ONNX models and compare with ONNX Runtime; N=number of models
+	@$(PYTHON) test/onnx_random/random_run.py --jobs $(CPUS) --count $(N) $(RANDOM)
+
+build/fuzz/bin: setup build/fuzz/build.ninja
+	@cmake --build --preset fuzz -j $(CPUS)
+
+fuzz: build/fuzz/bin ## Fuzz the readers of files, with sanitizers and coverage; FUZZ_SECONDS=seconds each
+	@$(PYTHON) test/readers/readers.py --jobs $(CPUS) --seconds $(FUZZ_SECONDS)
+
+fuzz-short: build/fuzz/bin ## Replay the kept corpora of the readers, and see that a planted fault in each is found
+	@$(PYTHON) test/readers/readers.py --jobs $(CPUS)
+
+build/test-sklearn/ready: test/sklearn/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-sklearn: build build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
+	@$(PYTHON) -m pytest -q test/python/test_onnx_sklearn.py
 
 build/test-torch/ready: test/torch/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<

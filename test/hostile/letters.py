@@ -1,5 +1,7 @@
 """Hostile letters: what is no Relay text, or hardly; its metadata, weights and schedules."""
 
+import os
+
 from harness import VERSION, Kinds, either, fine, refused
 from texts import BIG, main, tensor
 
@@ -233,6 +235,18 @@ kinds(
     lambda v: weights(v),
 )
 kinds(
+    "weights-sound",
+    "the program with weights that the kinds change is sound itself",
+    fine(),
+    lambda v: (v.write("p.safetensors", sound_weights()), of_file(v, "p.safetensors"))[1],
+)
+kinds(
+    "weights-elsewhere",
+    "weights outside of the program's folder",
+    refused("R0401", "p.relay|pipe|file"),
+    lambda v: weights_elsewhere(v),
+)
+kinds(
     "import-path",
     "an import that names a file",
     refused("R0208"),
@@ -301,10 +315,38 @@ def weights(v):
         + text
         + b"\0" * 16,
     )
+    return of_file(v, "p.safetensors")
+
+
+def of_file(v, name):
+    """A program whose constant is c0 of a file."""
     return v.program(
         main("meta[relay.Constant][0]")
-        + '\n#[metadata]\n{"relay.Constant": [{"shape": [4], "dtype": "float32", "file": "c0"}]}'
+        + '\n#[metadata]\n{"relay.Constant": [{"shape": [4], "dtype": "float32", "tensor": "c0"}], '
+        + f'"file": "{name}"}}'
     )
+
+
+def sound_weights():
+    text = b'{"c0":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'
+    return len(text).to_bytes(8, "little") + text + b"\0" * 16
+
+
+def weights_elsewhere(v):
+    """Sound weights outside of the program's folder, by a path or a link that leads there; or what is no file."""
+    outside = v.folder / "outside"
+    outside.mkdir()
+    (outside / "w").write_bytes(sound_weights())
+    inside = v.folder / "inside"
+    inside.mkdir()
+    (inside / "link").symlink_to(outside / "w")
+    (inside / "folder").symlink_to(outside)
+    os.mkfifo(inside / "pipe")
+    name = v.one_of(["../outside/w", str(outside / "w"), "link", "folder/w", "pipe", ".", "x/../../outside/w"])
+    of_file(v, name)
+    program = inside / "p.relay"
+    program.write_bytes((v.folder / "p.relay").read_bytes())
+    return v.run("run", program)
 
 
 def schedule(v):

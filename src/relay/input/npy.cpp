@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "relay/base/fuzzing.h"
 #include "relay/base/printable.h"
 #include "relay/input/files.h"
 #include "relay/input/foreign_files.h"
@@ -101,7 +102,7 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   if (bytes.size() < 8 + length_bytes) return corrupt(name, "the header is cut off");
   for (size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[8 + i]);
   size_t begin = 8 + length_bytes;
-  if (length > bytes.size() - begin) return corrupt(name, "the header is cut off");
+  if (RELAY_REFUSES(length > bytes.size() - begin)) return corrupt(name, "the header is cut off");
   std::string_view header = bytes.substr(begin, length), data = bytes.substr(begin + length);
 
   std::string_view descr = value_of(header, "descr");

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "relay/base/fuzzing.h"
 #include "relay/runtime/artifact_format.h"
 #include "relay/runtime/checksums.h"
 #include "relay/tensor/memory.h"
@@ -213,7 +214,7 @@ class Reader {
 
  private:
   bool take(size_t n) {
-    if (failed_ || n > bytes_.size() - at_) {
+    if (failed_ || RELAY_REFUSES(n > bytes_.size() - at_)) {
       failed_ = true;
       return false;
     }

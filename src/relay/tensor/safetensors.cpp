@@ -10,6 +10,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "relay/base/fuzzing.h"
 #include "relay/base/output_file.h"
 namespace relay {
 
@@ -181,7 +182,7 @@ bool read_metadata(Header& in) {
 }  // namespace
 
 static Result<std::shared_ptr<Mapping>> map_file(const std::string& path) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe may have no writer
   struct stat status{};
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     std::string why = file < 0 ? std::strerror(errno) : "not a regular file";
@@ -259,7 +260,7 @@ Result<NamedTensors> read_safetensors(const std::string& path) {
       int64_t bytes = 0, begin = entry.offsets[0], end = entry.offsets[1];
       if (!count || __builtin_mul_overflow(*count, dtype->bytes(), &bytes))
         return corrupt(format("'{}' has shape ({})", name, join(entry.shape, ", ")));
-      if (begin > end || static_cast<uint64_t>(end) > available || end - begin != bytes)
+      if (RELAY_REFUSES(begin > end || static_cast<uint64_t>(end) > available || end - begin != bytes))
         return corrupt(format("'{}' has {} bytes at [{}, {}) of {}", name, bytes, begin, end, available));
       char* where = base + begin;
       if (reinterpret_cast<uintptr_t>(where) % static_cast<uintptr_t>(dtype->bytes()) == 0) {

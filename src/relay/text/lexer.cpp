@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/base/fuzzing.h"
+
 namespace relay::text {
 
 const char* describe(Tok kind) {
@@ -71,7 +73,7 @@ bool Lexer::skip_space() {
       size_t depth = 0;
       do {
         std::string_view rest = text_.substr(at_);
-        if (rest.size() < 2) {
+        if (RELAY_REFUSES(rest.size() < 2)) {
           at_ = begin + 2;
           error(begin, "this comment has no end", "close it with */");
           at_ = text_.size();

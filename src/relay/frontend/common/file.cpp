@@ -41,6 +41,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   if (data == MAP_FAILED) why = std::strerror(errno);
   if (!data || !why.empty()) ::close(descriptor);
   if (!why.empty()) return unreadable(path, why, help);
+#ifdef RELAY_FUZZ
+  if (data) {
+    const std::shared_ptr<char[]> copy(new char[size]);
+    std::memcpy(copy.get(), data, size);
+    own_mapping(data, size, descriptor);
+    return std::shared_ptr<const MappedFile>(new MappedFile(path, copy, size));
+  }
+#endif
   return std::shared_ptr<const MappedFile>(
       new MappedFile(path, data ? own_mapping(data, size, descriptor) : nullptr, size));
 }

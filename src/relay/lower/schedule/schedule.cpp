@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "relay/base/fuzzing.h"
+
 namespace relay::lower {
 
 const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name) {
@@ -99,7 +101,7 @@ class Reader {
       if (head == "rule") {
         schedule_.rule = std::string(trim(line.substr(words_[0].column + 4)));
       } else if (head == "stage") {
-        if (words_.size() < 3 || !words_[1].text.ends_with(":"))
+        if (RELAY_REFUSES(words_.size() < 3) || !words_[1].text.ends_with(":"))
           return error(0, "expected 'stage NAME: inline | root | at STAGE.LEVEL STORAGE'");
         std::string name(words_[1].text.substr(0, words_[1].text.size() - 1));
         stage = find_stage(name);

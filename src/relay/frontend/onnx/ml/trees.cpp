@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "relay/base/fuzzing.h"
 #include "relay/frontend/onnx/ml/scores.h"
 
 namespace relay::onnx::ml {
@@ -41,7 +42,7 @@ bool measure(Convert& c, Forest& forest) {
   Ints work = forest.roots;
   while (!work.empty()) {
     const int64_t at = work.back();
-    if (at < 0 || at >= count) {
+    if (RELAY_REFUSES(at < 0 || at >= count)) {
       c.bad("a tree refers to node {} of {}", at, count);
       return false;
     }

@@ -1,0 +1,14 @@
+// What a build for fuzzing has (RELAY_FUZZ), and no other: a planted fault. RELAY_REFUSES(condition) is a check of a
+// reader; in a fuzzer that was started with the environment variable RELAY_PLANTED it never refuses, and the fuzzer
+// must find out. `make fuzz-short` shows that it does.
+#pragma once
+
+#ifdef RELAY_FUZZ
+#include <cstdlib>
+namespace relay {
+inline const bool is_planted = std::getenv("RELAY_PLANTED") != nullptr;
+}
+#define RELAY_REFUSES(condition) ((condition) && !::relay::is_planted)
+#else
+#define RELAY_REFUSES(condition) (condition)
+#endif
