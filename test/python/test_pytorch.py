@@ -225,6 +225,43 @@ def test_torchscript():
     same(relay.compile(imported)(x), traced(x))
 
 
+class Rows(torch.nn.Module):
+    """Numbers of sizes, a loop over them, and methods of tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
+
+    def forward(self, x):
+        x = self.norm(self.conv(x))
+        for _ in range(x.shape[1] - 1):
+            x = torch.tanh(x) * float(x.size(0)) + len(x)
+        return x.view(x.shape[0], -1).to(x.device) * (x.shape[1] + 1)
+
+
+class Chosen(torch.nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y = x + 1
+        else:
+            y = x * 2
+        return y
+
+
+@pytest.mark.parametrize("made", [torch.jit.script, lambda module: torch.jit.trace(module, f(2, 3, 6, 6))])
+def test_torchscript_with_loops_over_numbers(made):
+    module, x = Rows().eval(), f(2, 3, 6, 6)
+    imported = relay.from_pytorch(made(module), (x,))
+    assert imported["main"].params[0].name_hint == "x"
+    same(relay.compile(imported)(x), module(x))
+
+
+def test_torchscript_with_conditions():
+    imported = relay.compile(relay.from_pytorch(torch.jit.script(Chosen()), (f(3),)))
+    for x in (f(3).abs(), -f(3).abs()):
+        same(imported(x), Chosen()(x))
+
+
 def refused(module, *inputs):
     with pytest.raises(relay.CompileError) as error:
         relay.from_pytorch(module, inputs)

@@ -1,4 +1,8 @@
-"""Every operator that TVM's PyTorch converter had, by its key: imported, compiled and equal to PyTorch."""
+"""The operators that TVM's PyTorch converter had, by its keys: imported, compiled and equal to PyTorch.
+
+Not here: randn and multinomial, which draw, _shape_as_tensor, which torch.export does not take, and torchvision's nms,
+roi_align and deform_conv2d.
+"""
 
 import math
 
@@ -137,6 +141,7 @@ ELEMENTWISE = {
     "hardtanh": (lambda x: F.hardtanh(x, -0.3, 0.4), f(3, 4)),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.1), f(3, 4)),
     "log_sigmoid": (F.logsigmoid, 9 * f(3, 4)),
+    "reciprocal": (torch.reciprocal, 2 + f(3, 4)),
     "prelu": (F.prelu, f(2, 4, 5), f(4)),
     "relu": (F.relu, f(3, 4)),
     "relu6": (F.relu6, 9 * f(3, 4)),
@@ -318,7 +323,19 @@ SHAPES = {
     "zeros": (lambda x: torch.zeros(3, 4) + x, f(3, 4)),
     "zeros_like": (lambda x: torch.zeros_like(x), f(3, 4)),
 }
-KEYS = {**ELEMENTWISE, **REDUCTIONS, **PRODUCTS, **IMAGES, **SHAPES}
+# Keys of numbers in TorchScript, which torch.export computes itself.
+NUMBERS = {
+    "Bool": (lambda x: x if bool(x.shape[0]) else -x, f(3, 4)),
+    "Float": (lambda x: x * float(x.shape[0]), f(3, 4)),
+    "Int": (lambda x: x[: int(x.shape[0]) // 2], f(5, 4)),
+    "__getitem__": (lambda x: x.view(x.shape[1], x.shape[0]), f(3, 4)),
+    "device": (lambda x: x + torch.ones(4, device=x.device), f(3, 4)),
+    "is_floating_point": (lambda x: x + 1 if x.is_floating_point() else -x, f(3, 4)),
+    "len": (lambda x: x + len(x), f(3, 4)),
+    "numel": (lambda x: x / x.numel(), f(3, 4)),
+    "size": (lambda x: x.view(x.size(0), -1), f(3, 4, 2)),
+}
+KEYS = {**ELEMENTWISE, **REDUCTIONS, **PRODUCTS, **IMAGES, **SHAPES, **NUMBERS}
 
 
 class Called(nn.Module):
@@ -342,3 +359,15 @@ def test_key(key):
     with torch.no_grad():
         got = relay.compile(relay.from_pytorch(module, tuple(inputs)), threads=1)(*inputs)
         same(list(got) if isinstance(got, tuple) else got, module(*inputs))
+
+
+def test_numbers_of_traced_models():
+    """prim::NumToTensor, prim::ImplicitTensorToNum, prim::device, aten::Int, IntImplicit, ScalarImplicit."""
+
+    def function(x):
+        return x.view(x.shape[0] * 2, -1).to(x.device) * (x.shape[1] + 1)
+
+    x = f(3, 4)
+    traced = torch.jit.trace(Called(function), x)
+    assert "prim::NumToTensor" in str(traced.graph) and "aten::Int" in str(traced.graph)
+    same(relay.compile(relay.from_pytorch(traced, (x,)))(x), function(x))

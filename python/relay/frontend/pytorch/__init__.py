@@ -54,7 +54,9 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None) -> IRModule:
                 "dynamic_shapes are given for a TorchScript module, whose sizes are those of the example inputs",
                 "give the torch.nn.Module that it was made from",
             )
-        return from_exported(_of_script(module, example_inputs))
+        from .graph import import_program
+
+        return import_program(_of_script(module, example_inputs), _names(module, example_inputs))
     try:
         program = torch.export.export(module, example_inputs, dynamic_shapes=dynamic_shapes)
     except Exception as error:  # PyTorch has many classes for it, and the user's forward may raise any
@@ -92,7 +94,30 @@ def from_script(script_module, input_infos) -> tuple[IRModule, dict]:
     return import_program(program, [name for name, _ in input_infos]), {}
 
 
+def _names(script_module, example_inputs: tuple) -> list[str] | None:
+    """The names of its inputs, behind `self`."""
+    names = [one.debugName().partition(".")[0] for one in list(script_module.graph.inputs())[1:]]
+    return names if len(names) == len(example_inputs) else None
+
+
 def _of_script(module, example_inputs: tuple):
+    """The exported program: the operators that TorchScript's interpreter calls for inputs of these sizes.
+
+    Loops over numbers are unrolled. The inputs are fake: where a condition asks for an element, the interpreter fails,
+    and PyTorch's own converter takes the module as it is written.
+    """
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    try:
+        how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
+        graph = make_fx(lambda *args: module(*args), **how)(*example_inputs)
+        return torch.export.export(graph, example_inputs)
+    except Exception:  # RuntimeError of TorchScript's interpreter and classes of torch.export; the converter reports
+        return _converted_script(module, example_inputs)
+
+
+def _converted_script(module, example_inputs: tuple):
     try:
         from torch._export.converter import TS2EPConverter
     except ImportError as error:

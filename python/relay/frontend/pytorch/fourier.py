@@ -18,7 +18,15 @@ def same(c: Conversion):
 
 def part(place: int):
     """real and imag."""
-    return lambda c: op.take(c("self"), number(place, "int32"), axis=c.rank("self"), mode="checked")
+
+    def convert(c: Conversion):
+        if not c.val("self").is_complex():
+            if place == 0:
+                return c("self")
+            raise Refused("the imaginary part of what is not complex")
+        return op.take(c("self"), number(place, "int32"), axis=c.rank("self"), mode="checked")
+
+    return convert
 
 
 def _parts(c: Conversion):
@@ -28,11 +36,6 @@ def _parts(c: Conversion):
 def magnitude(c: Conversion):
     re, im = _parts(c)
     return op.sqrt(op.add(op.multiply(re, re), op.multiply(im, im)))
-
-
-def angle(c: Conversion):
-    re, im = _parts(c)
-    return op.atan2(im, re)
 
 
 def _axis(c: Conversion) -> int:
@@ -92,6 +95,6 @@ def stft(c: Conversion):
 
 
 COMPLEX = {
-    "view_as_real": same, "view_as_complex": same, "real": part(0), "imag": part(1), "abs": magnitude, "angle": angle,
+    "view_as_real": same, "view_as_complex": same, "real": part(0), "imag": part(1), "abs": magnitude,
     "_fft_r2c": real_to_complex, "_fft_c2c": complex_to_complex, "stft": stft,
 }  # fmt: skip

@@ -51,8 +51,7 @@ _RESHAPE = dict.fromkeys(
 )
 _CONVOLUTIONS = dict.fromkeys(
     ("convolution", "conv1d", "conv2d", "conv3d", "conv1d.padding", "conv2d.padding", "conv3d.padding",
-        "conv_transpose1d",
-     "conv_transpose2d.input", "conv_transpose3d.input"),
+     "conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input", "_convolution", "_convolution.deprecated"),
     conv.convolution,
 )  # fmt: skip
 
