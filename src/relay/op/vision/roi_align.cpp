@@ -125,8 +125,7 @@ Samples samples_along(const ROIAlignAttrs& a, const Adjoint& of, int64_t low, in
   const ir::Expr begin = corner(low), given = grad::minus(corner(low + 2), begin);
   const ir::Expr length = a.aligned ? given : grad::call("maximum", {given, n(1)});
   const ir::Expr cell = grad::over(length, n(static_cast<double>(cells)));
-  const ir::Expr at =
-      grad::plus(with_axis(begin, 2), grad::times(ir::constant(offsets), with_axis(cell, 2)));
+  const ir::Expr at = grad::plus(with_axis(begin, 2), grad::times(ir::constant(offsets), with_axis(cell, 2)));
   const ir::Expr places = cast_to(grad::places(data, axis), dtype), last = grad::call("max", {places});
   const ir::Expr inside = grad::call(
       "logical_and", {grad::call("less_equal", {n(-1), at}), grad::call("less_equal", {at, grad::plus(last, n(1))})});
@@ -185,18 +184,18 @@ ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
   auto joined = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, w, around * around}); };
   const ir::Expr places = joined(grad::plus(grad::times(down(y.places), extent(3)), across(x.places)));
   const ir::Expr weights = grad::converted_as(joined(grad::times(down(y.weights), across(x.weights))), rois, data);
-  const ir::Expr channel = shaped(grad::places(data, 1), {-1, 1, 1, 1}),
-                 image = shaped(image_of(of), {-1, 1, 1, 1, 1});
+  const ir::Expr channel = shaped(grad::places(data, 1), {-1, 1, 1, 1}), image = shaped(image_of(of), {-1, 1, 1, 1, 1});
   const ir::Expr plane = grad::plus(grad::times(image, extent(1)), channel);
   const ir::Expr element = grad::plus(grad::times(plane, grad::times(extent(2), extent(3))), places);
   const ir::Expr values = grad::times(grad::call("take", {data, element}), weights);
   const ir::Expr greatest = grad::call("argmax", {values}, {{"axis", Ints{4}}, {"keepdims", true}});
   auto chosen = [&](const ir::Expr& t) {
     const ir::Expr whole = grad::call("broadcast_to_like", {t, values});
-    return grad::call("squeeze", {grad::call("gather", {whole, greatest}, {{"axis", int64_t{4}}})}, {{"axis", Ints{4}}});
+    return grad::call("squeeze", {grad::call("gather", {whole, greatest}, {{"axis", int64_t{4}}})},
+                      {{"axis", Ints{4}}});
   };
-  return grad::scattered(grad::times(of.gradient, chosen(weights)),
-                         grad::plus(chosen(element), ir::constant(1, index)), data);
+  return grad::scattered(grad::times(of.gradient, chosen(weights)), grad::plus(chosen(element), ir::constant(1, index)),
+                         data);
 }
 
 ir::Exprs gradient(const ROIAlignAttrs& a, const Adjoint& of) {
