@@ -75,14 +75,14 @@ class Continuations {
     return var(format("{}{}", name, count_++), continuation_type(result));
   }
 
+  // With its type written out: it may become the parameter of a continuation.
   const Expr& variable(const VarRef& v) {
     Expr& known = variables_[v.get()];
-    if (!known) {
-      const Type& type = v->annotation ? v->annotation : v->type;
-      const Type changed = converted(type);
-      known = type && !equal(changed, type) ? Expr(var(v->name, changed, v->span)) : Expr(v);
-    }
-    return known;
+    if (known) return known;
+    const Type changed = converted(v->annotation ? v->annotation : v->type);
+    RELAY_CHECK(changed, "%{} has no type", v->name);
+    const bool same = v->annotation && equal(changed, v->annotation);
+    return known = same ? Expr(v) : Expr(var(v->name, changed, v->span));
   }
 
   size_t open_function(const Function& f) {
@@ -149,17 +149,15 @@ class Continuations {
     const VarRef v = as_var(variable(l.var));
     if (branches(l.value)) {
       const VarRef join = bodies_[inner_.at({at, l.value.get()})].k;
-      return let(join, after(v, l.value, std::move(rest)), branched(at, l.value), l.value->span);
+      return let(join, after(v, l.value->span, std::move(rest)), branched(at, l.value), l.value->span);
     }
-    if (is_call(l.value)) return called(*as<Call>(l.value), after(v, l.value, std::move(rest)));
+    if (is_call(l.value)) return called(*as<Call>(l.value), after(v, l.value->span, std::move(rest)));
     return let(v, plain(at, l.value), std::move(rest), l.value->span);
   }
 
   // fn (%v) { rest }
-  Expr after(const VarRef& v, const Expr& value, Expr rest) {
-    if (v->annotation) return function({v}, std::move(rest), answer_, {}, {}, value->span);
-    const VarRef param = var(v->name, converted(value->type), v->span);
-    return function({param}, substitute(rest, {{v.get(), param}}), answer_, {}, {}, value->span);
+  Expr after(const VarRef& v, const Span& span, Expr rest) {
+    return function({v}, std::move(rest), answer_, {}, {}, span);
   }
 
   // Of a function that takes a continuation: not an operator's, a constructor's or a primitive one's.
