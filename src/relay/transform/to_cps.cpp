@@ -32,7 +32,7 @@ constexpr const char* converted_main = "main_cps";
 
 class Continuations {
  public:
-  Continuations(Type answer, bool has_main) : answer_(std::move(answer)), has_main_(has_main) {}
+  explicit Continuations(Type answer) : answer_(std::move(answer)) {}
 
   // The converted function: in the form of to_a_normal_form before.
   FunctionRef convert(const FunctionRef& f) {
@@ -174,7 +174,8 @@ class Continuations {
   Expr operand(const Expr& e) {
     if (e->kind == ExprKind::Var) return variable(as_var(e));
     const GlobalVar* g = as<GlobalVar>(e);
-    return g && has_main_ && g->name == "main" ? global(converted_main, e->span) : e;
+    // A new node: that of the program before keeps its type.
+    return g ? global(g->name == "main" ? converted_main : g->name, e->span) : e;
   }
 
   // A value that no function computes, with its operands.
@@ -215,7 +216,6 @@ class Continuations {
   }
 
   Type answer_;
-  bool has_main_;
   std::vector<Body> bodies_;
   std::map<std::pair<size_t, const ExprNode*>, size_t> inner_;  // the first body that a value of a body opens
   NodeMap<Expr> variables_;
@@ -258,7 +258,7 @@ Result<Module> to_cps(const Module& module, PassContext&) {
   RELAY_RETURN_IF_ERROR(check_definitions(module));
   RELAY_ASSIGN(Module named, for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); }));
   RELAY_ASSIGN(named, typing::infer(named));
-  Continuations continuations(answer, true);
+  Continuations continuations(answer);
   Module out = named;
   out.functions.clear();
   for (const auto& [name, f] : named.functions)
