@@ -22,6 +22,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
+#include "relay/transform/attributes.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
@@ -404,12 +405,26 @@ class Fuser {
 
 }  // namespace
 
+// annotation.stop_fusion has kept its neighbours apart: as a group of its own, which is its argument.
+static FunctionRef without_barriers(const FunctionRef& f) {
+  bool some = false;
+  visit(f, [&](const Expr& e) { some = some || call_of(e, "annotation.stop_fusion"); });
+  if (!some) return f;
+  const Expr result = rewrite(f, [](const Expr& now) -> Expr {
+    const Call* call = as<Call>(now);
+    const Function* group = call ? as<Function>(call->callee) : nullptr;
+    return group && group->is_primitive() && call_of(group->body, "annotation.stop_fusion") ? call->args[0] : now;
+  });
+  return FunctionRef(as<Function>(result));
+}
+
 Result<Module> fuse_ops(const Module& module, PassContext& context) {
   RELAY_ASSIGN(Module typed, typing::infer(module));
   int max_group = static_cast<int>(std::clamp<int64_t>(context.count("fuse_ops.max_group"), 1, 1 << 20));
   bool reduce_epilogue = context.flag("fuse_ops.reduce_epilogue");
-  return for_each_function(
-      typed, [&](const FunctionRef& f) { return is_closed(f) ? f : Fuser(f, max_group, reduce_epilogue).run(); });
+  return for_each_function(typed, [&](const FunctionRef& f) {
+    return is_closed(f) ? f : without_barriers(Fuser(f, max_group, reduce_epilogue).run());
+  });
 }
 
 }  // namespace relay::transform

@@ -268,11 +268,17 @@ class Normaliser {
     }
     VarRef name = hint;
     if (!name) {
-      name = var(format("v{}", fresh_++), is_repeated(e.get()) ? value->type : nullptr, e->span);
+      name = var(format("v{}", fresh_++), is_repeated(e.get()) || is_bare(value) ? value->type : nullptr, e->span);
       name->type = value->type;
     }
     open_.back().bindings.emplace_back(name, std::move(value));
     give_name(e.get(), name);
+  }
+
+  // Nil, of which nothing but its use says the type; another let, perhaps, that has the same value and comes later.
+  static bool is_bare(const Expr& value) {
+    const Call* call = as<Call>(value);
+    return call && call->args.empty() && as<Constructor>(call->callee) && as<TypeCall>(value->type);
   }
 
   static Expr copy_of(const Expr& e) {

@@ -32,7 +32,7 @@ constexpr const char* converted_main = "main_cps";
 
 class Continuations {
  public:
-  Continuations(Type answer, bool has_main) : answer_(std::move(answer)), has_main_(has_main) {}
+  explicit Continuations(Type answer) : answer_(std::move(answer)) {}
 
   // The converted function: in the form of to_a_normal_form before.
   FunctionRef convert(const FunctionRef& f) {
@@ -75,14 +75,14 @@ class Continuations {
     return var(format("{}{}", name, count_++), continuation_type(result));
   }
 
+  // With its type written out: it may become the parameter of a continuation.
   const Expr& variable(const VarRef& v) {
     Expr& known = variables_[v.get()];
-    if (!known) {
-      const Type& type = v->annotation ? v->annotation : v->type;
-      const Type changed = converted(type);
-      known = type && !equal(changed, type) ? Expr(var(v->name, changed, v->span)) : Expr(v);
-    }
-    return known;
+    if (known) return known;
+    const Type changed = converted(v->annotation ? v->annotation : v->type);
+    RELAY_CHECK(changed, "%{} has no type", v->name);
+    const bool same = v->annotation && equal(changed, v->annotation);
+    return known = same ? Expr(v) : Expr(var(v->name, changed, v->span));
   }
 
   size_t open_function(const Function& f) {
@@ -149,17 +149,15 @@ class Continuations {
     const VarRef v = as_var(variable(l.var));
     if (branches(l.value)) {
       const VarRef join = bodies_[inner_.at({at, l.value.get()})].k;
-      return let(join, after(v, l.value, std::move(rest)), branched(at, l.value), l.value->span);
+      return let(join, after(v, l.value->span, std::move(rest)), branched(at, l.value), l.value->span);
     }
-    if (is_call(l.value)) return called(*as<Call>(l.value), after(v, l.value, std::move(rest)));
+    if (is_call(l.value)) return called(*as<Call>(l.value), after(v, l.value->span, std::move(rest)));
     return let(v, plain(at, l.value), std::move(rest), l.value->span);
   }
 
   // fn (%v) { rest }
-  Expr after(const VarRef& v, const Expr& value, Expr rest) {
-    if (v->annotation) return function({v}, std::move(rest), answer_, {}, {}, value->span);
-    const VarRef param = var(v->name, converted(value->type), v->span);
-    return function({param}, substitute(rest, {{v.get(), param}}), answer_, {}, {}, value->span);
+  Expr after(const VarRef& v, const Span& span, Expr rest) {
+    return function({v}, std::move(rest), answer_, {}, {}, span);
   }
 
   // Of a function that takes a continuation: not an operator's, a constructor's or a primitive one's.
@@ -176,7 +174,8 @@ class Continuations {
   Expr operand(const Expr& e) {
     if (e->kind == ExprKind::Var) return variable(as_var(e));
     const GlobalVar* g = as<GlobalVar>(e);
-    return g && has_main_ && g->name == "main" ? global(converted_main, e->span) : e;
+    // A new node: that of the program before keeps its type.
+    return g ? global(g->name == "main" ? converted_main : g->name, e->span) : e;
   }
 
   // A value that no function computes, with its operands.
@@ -217,7 +216,6 @@ class Continuations {
   }
 
   Type answer_;
-  bool has_main_;
   std::vector<Body> bodies_;
   std::map<std::pair<size_t, const ExprNode*>, size_t> inner_;  // the first body that a value of a body opens
   NodeMap<Expr> variables_;
@@ -260,7 +258,7 @@ Result<Module> to_cps(const Module& module, PassContext&) {
   RELAY_RETURN_IF_ERROR(check_definitions(module));
   RELAY_ASSIGN(Module named, for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); }));
   RELAY_ASSIGN(named, typing::infer(named));
-  Continuations continuations(answer, true);
+  Continuations continuations(answer);
   Module out = named;
   out.functions.clear();
   for (const auto& [name, f] : named.functions)
