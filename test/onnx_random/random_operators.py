@@ -475,6 +475,10 @@ def pool(d):
         more["pads"] = [d.integer(0, k - 1) for k in more["kernel_shape"] * 2]
     if d.chance(0.3):
         more["ceil_mode"] = 1
+    pads = more.get("pads", [0] * (2 * spatial))
+    sizes = zip(x.array.shape[2:], more["kernel_shape"], pads[:spatial], pads[spatial:], strict=True)
+    if any(n + before + after < k for n, k, before, after in sizes):
+        return  # ONNX has no result for it, and ONNX Runtime one
     if op == "AveragePool":
         more["count_include_pad"] = d.integer(0, 1)
     d.node(op, [x], exact=op == "MaxPool", **more)
@@ -488,7 +492,10 @@ def resize(d):
     mode = d.one_of("nearest", "linear", "cubic")
     how = d.one_of("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
     scales = np.array([1, 1, d.one_of(0.5, 1, 2, 3), d.one_of(0.5, 1, 2)], np.float32)
-    if how == "align_corners":  # a size that is not whole ONNX Runtime rounds first, and ONNX does not
+    if how in (
+        "align_corners",
+        "pytorch_half_pixel",
+    ):  # a size that is not whole ONNX Runtime rounds first, and ONNX not
         scales = np.where(np.array(x.array.shape) * scales % 1 == 0, scales, 1).astype(np.float32)
     more = {"nearest_mode": d.one_of("floor", "ceil", "round_prefer_floor")} if mode == "nearest" else {}
     d.node("Resize", [x, None, d.add(scales, constant=True)], mode=mode, coordinate_transformation_mode=how, **more)

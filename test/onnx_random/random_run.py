@@ -40,7 +40,9 @@ def verdict(seed):
 
 
 def shown(seed, kind, words, folder):
-    small, outputs = minimise(generate(seed), kind)
+    model = generate(seed)
+    plain = dataclasses.replace(model, named={})
+    small, outputs = minimise(plain if fault(plain) else model, kind)
     found = fault(small, outputs)
     path = folder / f"random-{seed}.onnx"
     path.write_bytes(small.proto(outputs).SerializeToString())

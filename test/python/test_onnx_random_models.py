@@ -3,6 +3,7 @@
 import pathlib
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
@@ -31,3 +32,25 @@ def test_what_fails_is_made_small(monkeypatch):
     monkeypatch.setattr(random_compare, "fault", fault)
     small, _ = random_compare.minimise(model, "wrong")
     assert [node.op_type for node in small.nodes] == ["MatMul"]
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "constants", "attributes"),
+    [
+        ("ReduceLogSumExp", (3, 1, 8, 9), [], {"keepdims": 0}),
+        ("LpPool", (2, 2, 11, 11), [], {"ceil_mode": 1, "kernel_shape": [2, 3], "strides": [3, 3]}),
+        ("Resize", (2, 4, 13, 12), [None, [1, 1, 0.5, 0.5]], {"mode": "nearest"}),
+        ("BatchNormalization", (3, 2, 4, 5), [[1, 2], [0.5, 1], [0, 1], [1, 2]], {}),
+    ],
+)
+def test_what_random_models_found(op, shape, constants, attributes):
+    """Each with an operator behind it that needs to know the shape."""
+    draw = random_model.Draw(1)
+    x = draw.input(shape)
+    if op == "BatchNormalization":
+        x = draw.node("Cast", [x], to=10)
+    more = [None if c is None else draw.add(np.array(c, np.float32), constant=True) for c in constants]
+    y = draw.node(op, [x, *more], **attributes)
+    draw.node("Reshape", [y, draw.ints(-1)])
+    assert len(draw.model.nodes) == 2 + (op == "BatchNormalization")
+    assert random_compare.fault(draw.model) is None

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_set>
 
@@ -33,7 +34,11 @@ struct Mapping {
   char* data = nullptr;
   size_t size = 0;
   ~Mapping() {
+#ifdef RELAY_FUZZ
+    std::free(data);
+#else
     if (data) munmap(data, size);
+#endif
   }
 };
 
@@ -210,6 +215,11 @@ static Result<std::shared_ptr<Mapping>> map_file(const std::string& path) {
                       {},
                       "see whether the file may be read and enough memory is free"};
   mapping->data = static_cast<char*>(data), mapping->size = size;
+#ifdef RELAY_FUZZ  // in memory of exactly its size, so that the sanitizer sees what is read beyond its end
+  mapping->data = static_cast<char*>(std::malloc(size));
+  std::memcpy(mapping->data, data, size);
+  munmap(data, size);
+#endif
   return mapping;
 }
 

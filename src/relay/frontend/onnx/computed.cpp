@@ -10,6 +10,13 @@ Expr element(Convert& c, const Expr& list, int64_t i) {
 }
 
 Expr numbers_to(Convert& c, const Expr& end) {
+  if (const ir::Constant* known = end ? ir::as<ir::Constant>(end) : nullptr; known && known->value.elements() == 1) {
+    const int64_t count = std::max<int64_t>(known->value.int_at(0), 0);
+    if (!c.may_make(count, DType::int64())) return nullptr;
+    Tensor all = Tensor::empty({count}, DType::int64());
+    for (int64_t i = 0; i < count; ++i) all.set_int(i, i);
+    return c.constant(std::move(all));
+  }
   return c.emit("arange", {c.integer_scalar(0), end, c.integer_scalar(1)}, {{"dtype", DType::int64()}});
 }
 

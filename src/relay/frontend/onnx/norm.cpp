@@ -49,9 +49,15 @@ static Values training_batch_norm(Convert& c) {
 Values BatchNormalization(Convert& c) {
   if (c.integer("training_mode", 0)) return training_batch_norm(c);
   if (c.opset < 9 && !c.integer("spatial", 1)) return c.unsupported("spatial is 0: one mean for every element");
-  Expr all = c.emit("nn.batch_norm", {c.input(0), c.input(1), c.input(2), c.input(3), c.input(4)},
-                    {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}});
-  return {c.get(all, 0)};
+  ir::Exprs inputs = c.all_inputs();
+  // Data, scale and statistics may have types of their own: the widest of them computes.
+  const DType dtype = c.dtype(c.input(0));
+  DType widest = dtype;
+  for (const Expr& e : inputs)
+    if (c.dtype(e).bits > widest.bits) widest = c.dtype(e);
+  for (Expr& e : inputs) e = c.cast(e, widest);
+  Expr all = c.emit("nn.batch_norm", inputs, {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}});
+  return {c.cast(c.get(all, 0), dtype)};
 }
 
 Values InstanceNormalization(Convert& c) {

@@ -10,9 +10,11 @@ namespace relay::onnx {
 using ir::Expr;
 using ir::Ints;
 
+static bool rounds_up(Convert& c) { return c.integer("ceil_mode", 0) != 0; }
+
 // One axis is pooled as a picture of one line.
 static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* three_dimensional, bool average,
-                   bool count_padding) {
+                   bool count_padding, bool ceil) {
   Ints kernel = c.ints("kernel_shape");
   if (kernel.empty()) return c.bad("kernel_shape is missing");
   if (kernel.size() > 3) return c.unsupported("the window has {} axes; 1 to 3 can be imported", kernel.size());
@@ -29,7 +31,7 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
                   {"strides", w->strides},
                   {"dilation", w->dilations},
                   {"padding", w->pads},
-                  {"ceil_mode", c.integer("ceil_mode", 0) != 0}};
+                  {"ceil_mode", ceil}};
   if (average) attrs.push_back({"count_include_pad", count_padding});
   Expr result = c.emit(kernel.size() == 3 ? three_dimensional : two_dimensional, {x}, attrs);
   if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});
@@ -37,7 +39,7 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
 }
 
 Values average_pool(Convert& c, const Expr& x) {
-  return pool(c, x, "nn.avg_pool2d", "nn.avg_pool3d", true, c.integer("count_include_pad", 0) != 0);
+  return pool(c, x, "nn.avg_pool2d", "nn.avg_pool3d", true, c.integer("count_include_pad", 0) != 0, rounds_up(c));
 }
 
 namespace convert {
@@ -112,7 +114,7 @@ static Values max_pool_places(Convert& c, const Expr& x) {
 
 Values MaxPool(Convert& c) {
   if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) return max_pool_places(c, c.input(0));
-  return pool(c, c.input(0), "nn.max_pool2d", "nn.max_pool3d", false, false);
+  return pool(c, c.input(0), "nn.max_pool2d", "nn.max_pool3d", false, false, rounds_up(c));
 }
 Values AveragePool(Convert& c) { return average_pool(c, c.input(0)); }
 
@@ -141,6 +143,25 @@ Expr root(Convert& c, const Expr& x, double p) {
   return p == 2 ? c.emit("sqrt", {x}) : c.emit("power", {x, c.scalar(1 / p, c.dtype(x))});
 }
 
+// x with zeros behind it, so that the windows that ceil_mode adds are whole.
+Expr with_last_windows(Convert& c, Expr x) {
+  const Ints kernel = c.ints("kernel_shape");
+  std::optional<Window> w = read_window(c, x, kernel);
+  if (!w) return nullptr;
+  ir::IntLists width(2, Ints{0, 0});
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
+    if (!extent) return c.unsupported("ceil_mode of {}; sizes must be fixed (--shape)", ir::str(x->type));
+    const int64_t padded = *extent + w->pads[i] + w->pads[kernel.size() + i], stride = w->strides[i],
+                  reach = (kernel[i] - 1) * w->dilations[i] + 1;
+    const int64_t rest = padded >= reach ? (padded - reach) % stride : 0;
+    // A window that would begin behind the data and the padding in front of it is none.
+    const bool begins = (padded - reach) / stride * stride + stride < *extent + w->pads[i];
+    width.push_back({0, rest && begins ? stride - rest : 0});
+  }
+  return c.pad(x, width, c.scalar(0, c.dtype(x)), "constant");
+}
+
 double exponent(Convert& c) { return c.opset < 2 ? c.real("p", 2) : static_cast<double>(c.integer("p", 2)); }
 
 }  // namespace
@@ -152,7 +173,10 @@ Values LpPool(Convert& c) {
   if (!(p > 0)) return c.bad("p is {}", p);
   double count = 1;
   for (int64_t k : c.ints("kernel_shape")) count *= static_cast<double>(k);
-  Values mean = pool(c, power(c, x, p), "nn.avg_pool2d", "nn.avg_pool3d", true, true);
+  Expr powers = power(c, x, p);
+  if (rounds_up(c)) powers = with_last_windows(c, powers);
+  if (!powers) return {};
+  Values mean = pool(c, powers, "nn.avg_pool2d", "nn.avg_pool3d", true, true, false);
   return mean.empty() ? mean : Values{root(c, c.multiply(mean[0].expr, count), p)};
 }
 

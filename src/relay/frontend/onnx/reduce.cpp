@@ -131,7 +131,8 @@ static Expr log_sum_exp(Convert& c, const Expr& x, const Ints& axes, bool keepdi
   const Expr shift = c.emit("where", {infinite, c.scalar(0, dtype), largest});
   const Expr sum = c.add(c.emit("log", {c.reduce("sum", c.emit("exp", {c.subtract(x, shift)}), axes, true)}), shift);
   Ints dropped = axes;
-  for (int64_t i = 0; dropped.empty() && i < c.rank(x); ++i) dropped.push_back(i);
+  if (axes.empty())
+    for (int64_t i = 0; i < c.rank(x); ++i) dropped.push_back(i);
   return keepdims || dropped.empty() ? sum : c.emit("squeeze", {sum}, {{"axis", dropped}});
 }
 

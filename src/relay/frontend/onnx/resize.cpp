@@ -189,6 +189,10 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
       to.size = c.cast(c.emit("floor", {c.multiply(to.scale, real(extent(i)))}), DType::int64());
       if (known) to.known_scale = known->at(i);
     }
+    if (known && before && !common)  // the result's size is known with the list
+      to.size =
+          c.integer_scalar(f.by_sizes ? known->int_at(i)
+                                      : static_cast<int64_t>(std::floor(known->at(i) * static_cast<double>(*before))));
     if (roi) to.start = element(c, roi, i), to.end = element(c, roi, n + i);
     axes.push_back(to);
   }
