@@ -20,11 +20,13 @@ ZOO ?=
 HOSTILE ?=
 # Arguments for ONNX's backend suite, as in: make test-onnx ONNX='--only scatter --show'
 ONNX ?=
+# Arguments for the proofs of operators, as in: make test-ops OPS='--only nn.conv2d'
+OPS ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx test-torch models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
+.PHONY: help setup build lint format test test-cpus test-long test-fuzz-power test-hostile test-onnx test-ops test-torch models models-fetch models-zoo demo docs \
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -69,6 +71,9 @@ test-hostile: build ## Give the program hostile models, programs, artifacts, arr
 test-onnx: build ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
 	@$(PYTHON) test/onnx/run.py --jobs $(CPUS) $(ONNX)
 
+test-ops: build ## Prove of every operator what columns.def lists, and print the table; write test/ops/proofs.json
+	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
+
 build/test-torch/ready: test/torch/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
 	@touch $@
@@ -101,6 +106,9 @@ bench-quick: build ## The same in a few minutes
 
 bench-kernels: build ## Measure single kernels beside the machine's ceilings and those of oneDNN and OpenBLAS
 	@$(PYTHON) bench/run.py --kernels
+
+bench-ops: build ## Measure single operators beside PyTorch and the machine's ceilings, in the L2 cache and beyond
+	@$(PYTHON) bench/op_times.py
 
 bench-random-kernels: build ## List kernels of random networks that stay below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py

@@ -389,13 +389,13 @@ class dyn:
         data: any shape
         reps: integers, aligned at the last axis"""
     @staticmethod
-    def topk(data: Expr | TupleWrapper, k: Expr | TupleWrapper, axis: int = -1, ret_type: str = 'values', is_ascend: bool = False, dtype: str | None = None) -> Expr:
-        """The greatest (least) k elements along an axis in order, or their places, where the program computes k.
+    def topk(data: Expr | TupleWrapper, k: Expr | TupleWrapper, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = None) -> Expr:
+        """The greatest (least) k elements along an axis in order, and their places, where the program computes k.
 
         data: any shape with at least one axis
         k: () or (1,), an integer; less than 1: all
         axis (int): The axis that is sorted.
-        ret_type (string): "values" or "indices".
+        ret_type (string): "both" (values, places), "values" or "indices".
         is_ascend (bool): Whether the least comes first.
         dtype (dtype or None): The element type of places; None: int32."""
     @staticmethod
@@ -932,6 +932,82 @@ class nn:
 
         data: (N, C / c, H, W, c)
         weight: (O / o, C / c, KH, KW, c, o)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def contrib_conv2d_gemm_weight_transform(weights: Expr | TupleWrapper, tile_N: int, tile_K: int) -> Expr:
+        """The weight of a convolution as a matrix in tiles.
+
+        weights: (KH, KW, C, O)
+        tile_N (int, required): Columns of a tile: output channels.
+        tile_K (int, required): Rows of a tile: taps and input channels."""
+    @staticmethod
+    def contrib_conv2d_gemm_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NHWC', kernel_layout: str = 'HWIO', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional convolution with a weight in tiles.
+
+        data: (N, H, W, C)
+        weight: (tiles of O, tiles of KH * KW * C, tile_N, tile_K)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def contrib_conv2d_winograd_nnpack_weight_transform(weight: Expr | TupleWrapper, convolution_algorithm: int, out_dtype: str | None = None) -> Expr:
+        """The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.
+
+        weight: (O, C, 3, 3)
+        convolution_algorithm (int, required): A number of NNPACK's; all have one meaning.
+        out_dtype (dtype or None): Element type of the result; None: of the weight."""
+    @staticmethod
+    def contrib_conv2d_winograd_weight_transform(weight: Expr | TupleWrapper, tile_size: int) -> Expr:
+        """The weight of a convolution in Winograd's form.
+
+        weight: (O, C, KH, KW)
+        tile_size (int, required): How many outputs along an axis a tile has."""
+    @staticmethod
+    def contrib_conv2d_winograd_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, tile_size: int, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """A convolution in Winograd's form, with a weight that is transformed already.
+
+        data: (N, C, H, W)
+        weight: (n, n, O, C)
+        tile_size (int, required): How many outputs along an axis a tile has.
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        groups (int): Number of independent groups that the channels fall into.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): Order of the data's axes.
+        kernel_layout (string): Order of the weight's axes.
+        out_layout (string): Order of the result's axes; empty: data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def contrib_conv3d_winograd_weight_transform(weight: Expr | TupleWrapper, tile_size: int) -> Expr:
+        """The weight of a convolution in Winograd's form.
+
+        weight: (O, C, KD, KH, KW)
+        tile_size (int, required): How many outputs along an axis a tile has."""
+    @staticmethod
+    def contrib_conv3d_winograd_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, tile_size: int, strides: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCDHW', kernel_layout: str = 'OIDHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """A convolution in Winograd's form, with a weight that is transformed already.
+
+        data: (N, C, D, H, W)
+        weight: (n, n, n, O, C), or (n, n, KD, O, C)
+        tile_size (int, required): How many outputs along an axis a tile has.
         strides (list of ints): Step of the window along each axis.
         padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
         dilation (list of ints): Distance between two taps of the window along each axis.
@@ -1979,6 +2055,13 @@ def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> A
     axis (int): The axis that is sorted.
     is_ascend (bool): Whether the least comes first.
     dtype (dtype or None): The element type of places; None: int32."""
+def sparse_fill_empty_rows(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, dense_shape: Expr | TupleWrapper, default_value: Expr | TupleWrapper) -> Expr:
+    """A sparse tensor with a value in each row: a given one where there was none.
+
+    sparse_indices: (values, rank) integers
+    sparse_values: (values,)
+    dense_shape: (rank,) integers: of the tensor
+    default_value: what empty rows get"""
 def sparse_reshape(sparse_indices: Expr | TupleWrapper, prev_shape: Expr | TupleWrapper, new_shape: Expr | TupleWrapper) -> Any:
     """The places of a sparse tensor's values under another shape.
 

@@ -10,9 +10,10 @@ OpDef adaptive_pool(bool mean) {
                    {.inputs = {"(2, 3, 9)"}, .attrs = "output_size=[1]", .symbolic = {"(n, 3, w)"}},
                    {.inputs = {"(1, 10, 2)"}, .attrs = "output_size=[4], layout=\"NWC\"", .symbolic = {"(n, w, 2)"}},
                    {.inputs = {"(1, 2, 3)"}}};
-  spec.rejects = {
-      {{"(1, 3, 8)"}, "layout=\"NCHW\"", "C1"}, {{"(3, 8)"}, "", "C2"}, {{"(1, 3, 8)"}, "output_size=[2, 1]", "C3"},
-      {{"(1, 3, 0)"}, "", "C4"}};
+  spec.rejects = {{{"(1, 3, 8)"}, "layout=\"NCHW\"", "C1"},
+                  {{"(3, 8)"}, "", "C2"},
+                  {{"(1, 3, 8)"}, "output_size=[2, 1]", "C3"},
+                  {{"(1, 3, 0)"}, "", "C4"}};
   return define<nn::AdaptivePoolOf<1>>(std::move(spec), "AdaptivePool1DAttrs");
 }
 

@@ -3,8 +3,8 @@
 //   along one axis, of m outputs from n = m + r - 1 inputs:   out = A [(G g) * (B d)]
 //
 // where g are the r taps and d the inputs. The matrices are those of Toom and Cook for the points p: row i of G is
-// p[i]^k / product(l != i)(p[i] - p[l]), of A^T p[i]^j, and of B the coefficients of product(l != i)(x - p[l]); the last
-// row stands for infinity: the highest coefficients, and in B those of product(l)(x - p[l]).
+// p[i]^k / product(l != i)(p[i] - p[l]), of A^T p[i]^j, and of B the coefficients of product(l != i)(x - p[l]);
+// the last row stands for infinity: the highest coefficients, and in B those of product(l)(x - p[l]).
 // (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015; Blahut, Fast Algorithms for Signal
 // Processing.)
 //
