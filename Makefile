@@ -25,11 +25,13 @@ N ?= 5000
 RANDOM ?=
 # Seconds that each reader is fuzzed.
 FUZZ_SECONDS ?= 3600
+# Arguments for the proofs of operators, as in: make test-ops OPS='--only nn.conv2d'
+OPS ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-torch models models-fetch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
+.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-zoo demo docs \
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -97,6 +99,9 @@ build/test-sklearn/ready: test/sklearn/requirements.txt
 test-sklearn: build build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
 	@$(PYTHON) -m pytest -q test/python/test_onnx_sklearn.py
 
+test-ops: build ## Prove of every operator what columns.def lists, and print the table; write test/ops/proofs.json
+	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
+
 build/test-torch/ready: test/torch/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
 	@touch $@
@@ -129,6 +134,9 @@ bench-quick: build ## The same in a few minutes
 
 bench-kernels: build ## Measure single kernels beside the machine's ceilings and those of oneDNN and OpenBLAS
 	@$(PYTHON) bench/run.py --kernels
+
+bench-ops: build ## Measure single operators beside PyTorch and the machine's ceilings, in the L2 cache and beyond
+	@$(PYTHON) bench/op_times.py
 
 bench-random-kernels: build ## List kernels of random networks that stay below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py

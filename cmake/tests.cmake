@@ -57,6 +57,17 @@ if(TARGET relay_operators) # beside the kernels of libraries
   target_link_libraries(relay_operators PRIVATE ${RELAY_DNNL} ${RELAY_OPENBLAS})
 endif()
 
+# What is proven of each operator (make test-ops), and the cases for their oracles.
+add_executable(relay_op_proofs test/ops/prove.cpp test/ops/checks.cpp test/ops/variants.cpp)
+add_executable(relay_op_cases test/ops/cases.cpp test/ops/variants.cpp)
+target_link_libraries(relay_op_proofs PRIVATE relay_all)
+target_link_libraries(relay_op_cases PRIVATE relay_all)
+foreach(shard 1 2)
+  add_test(NAME op_proofs.${shard}of2 COMMAND relay_op_proofs --short --fail --shard ${shard}/2
+           WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(op_proofs.${shard}of2 PROPERTIES TIMEOUT 900)
+endforeach()
+
 # A tool in C that has the runtime without the virtual machine.
 add_executable(relay_without_vm test/tools/without_vm.c)
 target_link_libraries(relay_without_vm PRIVATE relay_runtime_aot)

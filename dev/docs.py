@@ -5,6 +5,7 @@
 Everything comes from the compiler itself, through the Python package and the program's --help.
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -44,6 +45,32 @@ def escape(text):
     return str(text).replace("|", "\\|")
 
 
+def proofs():
+    """The table of test/ops/proofs.json, which make test-ops writes."""
+    sys.path.insert(0, str(ROOT / "test/ops"))
+    import run
+
+    stored, (reasons, _) = json.loads(run.PROOFS.read_text()), run.listed_reasons()
+    letters = {reason: chr(ord("a") + i) for i, reason in enumerate(reasons)}
+    titles = run.columns()
+    out = [
+        "## What is proven of each\n",
+        "`make test-ops` runs these proofs and prints the table. A number says how often a thing is proven, over the "
+        "operator's examples; a letter why it cannot be asked; a blank that it is missing.\n",
+        "| column | a proof is that |\n| --- | --- |",
+        *(f"| {title} | {escape(doc)} |" for title, doc in titles.values()),
+        "\n| letter | cells | because |\n| --- | ---: | --- |",
+    ]
+    cells = [cell for row in stored.values() for cell in row.values()]
+    out += [f"| {letter} | {cells.count(reason)} | {reasons[reason]} |" for reason, letter in letters.items()]
+    out.append(f"\n| operator | {' | '.join(title for title, _ in titles.values())} |")
+    out.append(f"| --- |{' ---: |' * len(titles)}")
+    for name, row in stored.items():
+        shown = [str(row[column] or "") for column in titles]
+        out.append(f"| {name} | {' | '.join(letters.get(cell, cell) for cell in shown)} |")
+    return "\n".join([*out, ""])
+
+
 def operators():
     import relay
 
@@ -72,6 +99,7 @@ def operators():
             out.append(
                 f"Example: inputs {', '.join(f'`{i}`' for i in inputs)}{f', `{attributes}`' if attributes else ''}\n"
             )
+    out.append(proofs())
     return "\n".join(out)
 
 

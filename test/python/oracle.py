@@ -517,10 +517,51 @@ def sparse_to_dense(indices, values, default, shape):
     return out
 
 
-def evaluate(oracle, inputs, attrs, output_shape):
-    """The value of an oracle."""
+def compiled(oracle, inputs, attrs, output_shape):
+    """A function of no arguments that evaluates an oracle."""
     modules = {"np": np, "quantized": quantized, "scipy": scipy, "threefry": threefry, "torch": torch, "F": F}
     names = vars(oracle_arrays) | globals() | modules | {"output_shape": output_shape}
     names.update(attrs)
     names.update(inputs)
-    return eval(" ".join(oracle.split()), names)
+    code = compile(" ".join(oracle.split()), "oracle", "eval")
+    return lambda: eval(code, names)
+
+
+def evaluate(oracle, inputs, attrs, output_shape):
+    """The value of an oracle."""
+    return compiled(oracle, inputs, attrs, output_shape)()
+
+
+def problem(case, tensors):
+    """What is wrong with the evaluator's results of a case of relay_op_cases; "" if nothing."""
+
+    def read(names):
+        if isinstance(names, list):
+            return [read(name) for name in names]
+        tensor = torch.from_numpy(tensors[names])
+        # Integers are multiplied in the type of the result, where that is wider.
+        result = getattr(torch, case["attrs"].get("out_dtype") or "bool")
+        wider = not result.is_floating_point and result.itemsize > tensor.dtype.itemsize
+        return tensor.to(result) if wider and not tensor.dtype.is_floating_point else tensor
+
+    if case["problem"]:
+        return f"the evaluator says: {case['problem']}"
+    inputs = {name: read(names) for name, names in case["inputs"].items()}
+    expected = evaluate(case["oracle"], inputs, case["attrs"], case["output_shape"])
+    expected = expected if case["is_tuple"] else (expected,)
+    if len(expected) != len(case["outputs"]):
+        return f"{len(case['outputs'])} results, not {len(expected)}"
+    for want, name in zip(expected, case["outputs"], strict=True):
+        got, want = tensors[name], np.asarray(want)
+        if got.shape != want.shape:
+            return f"{name} is {got.shape}, not {want.shape}"
+        # Of floats an oracle computes with integers too, or gives whole numbers.
+        if got.dtype.kind in "iub":
+            if not np.array_equal(got, want):
+                return f"{name} is {got.tolist()}, not {want.tolist()}"
+            continue
+        finite = np.abs(want[np.isfinite(want)]) if want.dtype.kind == "f" else np.abs(want)
+        scale = max(1e-30, float(finite.max(initial=0)))
+        if not np.allclose(got, want, rtol=1e-6, atol=1e-6 * scale, equal_nan=True):
+            return f"{name} is {got.tolist()}, not {want.tolist()}"
+    return ""

@@ -13,6 +13,8 @@ inline Status check_regions(const Types& in, const std::string& layout) {
   if (rank(data) != 4 || !data->dtype.is_float() || layout != "NCHW")
     return constraint("C1", "data should be images (N, C, H, W) of floats, in layout \"NCHW\", but is {} in \"{}\"",
                       ir::str(in[0]), layout);
+  for (size_t d : {0, 2, 3})
+    if (scalar::is_int(data->shape[d], 0)) return constraint("C1", "data {} has no pixels", text(data->shape));
   if (rank(rois) != 2 || !agree(rois->shape[1], dim(5)) || rois->dtype != data->dtype)
     return constraint("C2", "rois should be (regions, 5) of {}, but is {}", data->dtype.str(), ir::str(in[1]));
   return ok();

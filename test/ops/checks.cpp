@@ -1,0 +1,238 @@
+#include "checks.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "relay/codegen/c/c_source.h"
+#include "relay/eval/eval.h"
+#include "relay/ir/rewrite.h"
+#include "relay/runtime/artifact.h"
+#include "relay/transform/pass.h"
+#include "relay/typing/typing.h"
+
+namespace relay::proofs {
+
+using ir::as;
+
+namespace {
+
+// One unit in the last place of the largest finite value.
+double unit(const Tensor& t) {
+  double largest = 0;
+  for (int64_t i = 0; i < t.elements(); ++i)
+    if (std::isfinite(t.at(i))) largest = std::max(largest, std::abs(t.at(i)));
+  const DType type = t.dtype();
+  const int bits = type == DType::float64() ? 52 : type == DType::float32() ? 23 : type == DType::float16() ? 10 : 7;
+  return largest > 0 ? std::ldexp(1, std::ilogb(largest) - bits) : 0;
+}
+
+// `least`: a unit that is allowed whatever the results are.
+Problem difference(const Tensor& got, const Tensor& want, double ulps, bool signs, double least = 0) {
+  if (got.shape() != want.shape() || got.dtype() != want.dtype())
+    return format("({}) {} for ({}) {}", join(got.shape(), ", "), got.dtype().str(), join(want.shape(), ", "),
+                  want.dtype().str());
+  const double allowed = want.dtype().is_float() ? ulps * std::max(unit(want), least) : 0;
+  for (int64_t i = 0; i < want.elements(); ++i) {
+    if (!want.dtype().is_float()) {
+      if (got.int_at(i) != want.int_at(i)) return format("at {}: {} for {}", i, got.int_at(i), want.int_at(i));
+      continue;
+    }
+    const double a = got.at(i), b = want.at(i);
+    if (signs && a == 0 && b == 0 && std::signbit(a) != std::signbit(b)) return format("at {}: {} for {}", i, a, b);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!(std::abs(a - b) <= allowed))
+      return format("at {}: {} for {}, {:.1f} units of the largest", i, a, b, std::abs(a - b) / unit(want));
+  }
+  return {};
+}
+
+std::string file_text(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+std::string temporary() {
+  return (std::filesystem::temp_directory_path() / format("relay_op_proofs_{}", getpid())).string();
+}
+
+class CLibrary : public runtime::KernelLibrary {
+ public:
+  explicit CLibrary(void* handle) : handle_(handle) {}
+  ~CLibrary() override { dlclose(handle_); }
+  runtime::KernelFn find(const std::string& name) const override {
+    return reinterpret_cast<runtime::KernelFn>(dlsym(handle_, codegen::c_name(name).c_str()));
+  }
+
+ private:
+  void* handle_;
+};
+
+ir::Module module_of(const ir::FunctionRef& function) {
+  ir::Module module;
+  module.functions["main"] = function;
+  return module;
+}
+
+}  // namespace
+
+Result<exec::Built> build_call(const ExampleCase& c, const TargetDesc& target) {
+  RELAY_ASSIGN(ir::Module typed, typing::infer(module_of(eval::function(c))));
+  if (c.def->shape) {  // sizes that depend on values: no single kernel
+    driver::CompileOptions options;
+    options.target = target, options.opt_level = 0;
+    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(typed, options));
+    return compiled.built;
+  }
+  lower::LowerOptions options;
+  options.target = target;
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(typed.functions.at("main"), "main", options));
+  return exec::build_program(lowered, {.target = target});
+}
+
+Result<Tensors> evaluated(const ir::FunctionRef& function, const Tensors& inputs) {
+  RELAY_ASSIGN(const ir::Module typed, typing::infer(module_of(function)));
+  eval::Values args;
+  for (const Tensor& t : inputs) args.emplace_back(t);
+  RELAY_ASSIGN(const eval::Value result, eval::run(typed, "main", args));
+  Tensors out;
+  if (const eval::TupleValue* tuple = eval::as_tuple(result))
+    for (const eval::Value& field : tuple->fields) out.push_back(field.tensor);
+  else
+    out.push_back(result.tensor);
+  return out;
+}
+
+Problem difference(const Tensors& got, const Tensors& want, double ulps, bool signs) {
+  if (got.size() != want.size()) return format("{} results for {}", got.size(), want.size());
+  for (size_t k = 0; k < want.size(); ++k)
+    if (Problem p = difference(got[k], want[k], ulps, signs); !p.empty()) return format("result {}: {}", k, p);
+  return {};
+}
+
+Problem difference(const Result<Tensors>& got, const Result<Tensors>& want, double ulps, bool signs) {
+  if (got && want) return difference(*got, *want, ulps, signs);
+  if (got) return format("runs, but the evaluator says: {}", want.errors()[0].message);
+  return want ? format("is refused: {}", got.errors()[0].message) : Problem();
+}
+
+Problem edge_difference(const Result<Tensors>& got, const Result<Tensors>& want, const Tensors& inputs, double ulps,
+                        bool signs) {
+  if (!got || !want || got->size() != want->size()) return difference(got, want, ulps, signs);
+  double least = 0;
+  for (const Tensor& t : inputs)
+    if (t.dtype().is_float()) least = std::max(least, unit(t));
+  for (size_t k = 0; k < want->size(); ++k)
+    if (Problem p = difference((*got)[k], (*want)[k], 2 * ulps, signs, least); !p.empty())
+      return format("result {}: {}", k, p);
+  return {};
+}
+
+Problem check_c(const exec::Built& built, const char* compiler, const Tensors& inputs, const Tensors& want,
+                double ulps) {
+  const std::string base = temporary();
+  std::ofstream(base + ".c") << codegen::c_source(built.kernels);
+  // Without optimisation: what is asked is whether the source is right, and that takes a third of the time.
+  const std::string command = format(
+      "{0} -std=c99 -Wall -Wextra -Werror -pedantic -O0 -shared -fPIC {1}.c -o {1}.so -lm 2> {1}.txt", compiler, base);
+  void* handle = std::system(command.c_str()) == 0 ? dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  const std::string said = file_text(base + ".txt");
+  for (const char* end : {".c", ".so", ".txt"}) std::filesystem::remove(base + end);
+  if (!handle) return format("{} refuses the source: {}", compiler, said);
+  Result<Executable> executable =
+      runtime::Executable::create(built.program, std::make_shared<CLibrary>(handle), {.threads = 1});
+  if (!executable) return render(executable.errors());
+  Result<Tensors> got = (*executable)->run(inputs);
+  // The C library's exp and its kind are off by a unit more than ours are.
+  return got ? difference(*got, want, ulps + 1) : render(got.errors());
+}
+
+Problem check_artifact(const exec::Built& built, const TargetDesc& target, const Tensors& inputs, const Tensors& want) {
+  const std::string path = temporary() + ".rart";
+  Status saved = exec::save(built, {.target = target}, {}, path);
+  if (!saved) return render(saved.errors());
+  Result<Executable> loaded = runtime::load_executable(path);
+  std::filesystem::remove(path);
+  if (!loaded) return render(loaded.errors());
+  Result<Tensors> got = (*loaded)->run(inputs);
+  if (!got) return render(got.errors());
+  for (size_t k = 0; k < want.size(); ++k)
+    if (!equal((*got)[k], want[k])) return format("result {} from a file has other bits", k);
+  return {};
+}
+
+namespace {
+
+// An operator that keeps a value, in front of an input.
+ir::Expr kept(const ir::Expr& value, DType dtype) {
+  if (dtype == DType::boolean()) return op::make("logical_or", {value, ir::constant(0, dtype)}, {});
+  if (dtype.is_float()) return op::make("clip", {value}, {{"a_min", -60000.0}, {"a_max", 60000.0}});
+  return op::make("bitwise_or", {value, ir::constant(0, dtype)}, {});
+}
+
+// One that changes it, behind a result.
+ir::Expr changed(const ir::Expr& value, DType dtype) {
+  if (dtype == DType::boolean()) return op::make("logical_not", {value}, {});
+  if (dtype.is_float()) return op::make("negative", {value}, {});
+  return op::make("bitwise_not", {value}, {});
+}
+
+}  // namespace
+
+std::optional<ir::FunctionRef> with_neighbours(const ExampleCase& c, Side side) {
+  const ir::FunctionRef plain = eval::function(c);
+  if (side == Side::After) {
+    const ir::TupleType* tuple = as<ir::TupleType>(c.output);
+    if (!tuple) return ir::function(plain->params, changed(plain->body, as<ir::TensorType>(c.output)->dtype), nullptr);
+    ir::Exprs fields;
+    for (size_t k = 0; k < tuple->fields.size(); ++k)
+      fields.push_back(
+          changed(ir::get(plain->body, static_cast<int64_t>(k)), as<ir::TensorType>(tuple->fields[k])->dtype));
+    return ir::function(plain->params, ir::tuple(fields), nullptr);
+  }
+  if (plain->params.empty()) return {};
+  const ir::Types types = flat(c.inputs);
+  size_t next = 0;
+  const ir::Call* call = as<ir::Call>(plain->body);
+  ir::Exprs args;
+  for (const ir::Expr& arg : call->args) {
+    if (const ir::Tuple* tuple = as<ir::Tuple>(arg)) {
+      ir::Exprs fields;
+      for (const ir::Expr& field : tuple->elements)
+        fields.push_back(kept(field, as<ir::TensorType>(types[next++])->dtype));
+      args.push_back(ir::tuple(fields));
+    } else {
+      args.push_back(kept(arg, as<ir::TensorType>(types[next++])->dtype));
+    }
+  }
+  return ir::function(plain->params, ir::call(call->callee, args, call->attrs), nullptr);
+}
+
+bool shares_kernel(const ir::Module& module) {
+  static const std::set<std::string> neighbours = {"logical_or",  "clip",     "bitwise_or",
+                                                   "logical_not", "negative", "bitwise_not"};
+  bool shared = false;
+  for (const auto& [name, function] : module.functions)
+    ir::visit(function, [&](const ir::Expr& e) {
+      const ir::Function* primitive = as<ir::Function>(e);
+      if (!primitive || !primitive->is_primitive()) return;
+      size_t calls = 0, known = 0;
+      ir::visit(primitive->body, [&](const ir::Expr& inner) {
+        const ir::Call* call = as<ir::Call>(inner);
+        const ir::Op* op = call ? as<ir::Op>(call->callee) : nullptr;
+        calls += op != nullptr, known += op && neighbours.count(op->name);
+      });
+      shared |= known > 0 && calls > 1;
+    });
+  return shared;
+}
+
+}  // namespace relay::proofs

@@ -1,0 +1,405 @@
+// relay_op_proofs: what is proven of each operator, one JSON object a line:
+//
+//   relay_op_proofs                        all that is in columns.def but the oracle and the benchmark
+//   relay_op_proofs --short                one example of each operator, without C and other sizes
+//   relay_op_proofs --only 'nn.conv.*'     operators whose names the regular expression matches
+//   relay_op_proofs --shard 1/2            every second one
+//   relay_op_proofs --fail                 prints failures for people, and exits with 1 where one is not known
+//
+// {"op": "nn.relu", "fusion": "elementwise", "by_executor": false, "cells": {"compiled": {"proved": 3, "failures": [],
+//  "reason": ""}, ..}}: how many times it was proven; what failed; why it cannot be asked (reasons of reasons.txt).
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "checks.h"
+#include "relay/driver/targets.h"
+#include "relay/scalar/simplify.h"
+#include "relay/transform/test_gradients.h"
+#include "relay/typing/typing.h"
+
+namespace relay::proofs {
+namespace {
+
+using nlohmann::json;
+
+struct Settings {
+  bool is_short = false;
+  std::string only = ".*";
+  size_t shard = 0, shards = 1;
+  bool fail = false;
+};
+
+struct Cell {
+  int64_t proved = 0;
+  std::string reason;
+  std::vector<std::string> failures;
+};
+
+const TargetDesc& target(const char* name) {
+  static std::map<std::string, TargetDesc> all;
+  auto it = all.find(name);
+  if (it == all.end()) {
+    Result<TargetDesc> found = driver::find_target(name);
+    RELAY_CHECK(found, "{}", render(found.errors()));
+    it = all.emplace(name, *found).first;
+  }
+  return it->second;
+}
+
+Result<Tensors> run(const Result<Executable>& executable, const Tensors& inputs, int threads = 1) {
+  if (!executable) return executable.errors();
+  return (*executable)->run(inputs, {.threads = threads});
+}
+
+Result<Executable> executable_of(const Result<exec::Built>& built, const char* name) {
+  if (!built) return built.errors();
+  return exec::build(*built, {.target = target(name), .threads = 2});
+}
+
+// The tensor expressions have the types that the relation gives.
+Problem typed(const ExampleCase& c) {
+  const ir::Types types = flat({c.output});
+  const te::Tensors outputs = eval::expressions(c).outputs;
+  if (outputs.size() != types.size()) return format("{} tensors of {} types", outputs.size(), types.size());
+  for (size_t k = 0; k < types.size(); ++k) {
+    const ir::TensorType& type = *ir::as<ir::TensorType>(types[k]);
+    if (outputs[k]->is_placeholder()) return "a result is an input, not a stage";
+    if (outputs[k]->dtype != type.dtype || outputs[k]->shape.size() != type.shape.size())
+      return format("result {} is not a {}", k, ir::str(types[k]));
+    for (size_t d = 0; d < type.shape.size(); ++d)
+      if (scalar::prove_equal(outputs[k]->shape[d], type.shape[d]) != true)
+        return format("size {} of result {} is not that of {}", d, k, ir::str(types[k]));
+  }
+  return {};
+}
+
+// Which of two zeros is the greater is not defined, so that maxima and minima may give either.
+bool signs_of_zeros(const ExampleCase& c) {
+  const std::string formula = te::str(te::topological(eval::expressions(c).outputs));
+  return formula.find("max(") == std::string::npos && formula.find("min(") == std::string::npos;
+}
+
+// Proofs that fail today, by operator and column: the table shows them as failures, --fail prints them and goes on.
+// Kernels reduce large arguments of sine and cosine, and quotients of 2^24 and more, in float32, which loses all digits.
+const std::set<std::string> known_failures = {"cos overflow", "sin overflow",       "tan overflow",
+                                              "mod overflow", "floor_mod overflow", "trunc_mod overflow"};
+
+class Prover {
+ public:
+  Prover(const op::OpDef& def, const Settings& settings) : def_(def), settings_(settings) {}
+
+  json row() {
+    rejected();
+    size_t done = 0;
+    for (size_t i = 0; i < def_.examples.size(); ++i) {
+      accepted(i);
+      if (def_.examples[i].bench || (settings_.is_short && done == 1)) continue;
+      ++done;
+      example(i);
+    }
+    reasons();
+    json cells = json::object();
+    for (const auto& [column, cell] : cells_)
+      cells[column] = {{"proved", cell.proved}, {"reason", cell.reason}, {"failures", cell.failures}};
+    return {{"op", def_.name}, {"fusion", op::name(def_.fusion)}, {"by_executor", def_.by_executor}, {"cells", cells}};
+  }
+
+  bool failed() const {
+    return std::any_of(cells_.begin(), cells_.end(), [&](const auto& c) {
+      return !c.second.failures.empty() && !known_failures.count(format("{} {}", def_.name, c.first));
+    });
+  }
+
+ private:
+  void prove(const char* column, const std::string& what, const std::function<Problem()>& check) {
+    Problem problem;
+    try {
+      problem = check();
+    } catch (const std::exception& e) {
+      problem = e.what();
+    }
+    Cell& cell = cells_[column];
+    if (problem.empty())
+      ++cell.proved;
+    else
+      cell.failures.push_back(format("{}: {}", what, problem));
+  }
+  // Why a blank cell is blank.
+  void because(const char* column, const char* reason, bool holds = true) {
+    Cell& cell = cells_[column];
+    if (holds && cell.proved == 0 && cell.failures.empty() && cell.reason.empty()) cell.reason = reason;
+  }
+
+  void rejected() {
+    for (size_t i = 0; i < def_.rejects.size(); ++i) {
+      const op::Reject& reject = def_.rejects[i];
+      prove("rejected", format("({}) {}", join(reject.inputs, ", "), reject.attrs), [&]() -> Problem {
+        Result<ir::Type> type = eval::infer_reject(def_, i);
+        if (type) return format("gives {}", ir::str(*type));
+        const std::string text = render(type.errors());
+        const bool named = text.find(format("constraint ({})", reject.constraint)) != std::string::npos;
+        return named ? Problem() : text;
+      });
+    }
+  }
+
+  void accepted(size_t i) {
+    const std::string name = format("{}/{}", def_.name, i);
+    prove("accepted", name, [&]() -> Problem {
+      Result<ExampleCase> c = eval::example_case(def_, i);
+      return c ? typed(*c) : render(c.errors());
+    });
+  }
+
+  void example(size_t i) {
+    const Result<ExampleCase> made = eval::example_case(def_, i);
+    if (!made) return;  // accepted() has said so
+    const ExampleCase& c = *made;
+    const Tensors inputs = eval::example_inputs(c);
+    const Result<Tensors> want = evaluated(eval::function(c), inputs);
+    const double ulps = c.example->ulps;
+    const Result<exec::Built> built = build_call(c, target("native"));
+    const Result<Executable> native = executable_of(built, "native");
+    compiled(c, built, native, inputs, want, i == 0);
+    prove("avx2", c.name, [&] {
+      return difference(run(executable_of(build_call(c, target("haswell")), "haswell"), inputs), want, ulps);
+    });
+    values(c, native, inputs);
+    fused(c, inputs);
+    if (settings_.is_short) return;
+    if (built && want)
+      for (const char* compiler : {"gcc", "clang-22"})
+        if (i == 0 || compiler == std::string("gcc"))
+          prove("c99", c.name, [&] { return check_c(*built, compiler, inputs, *want, ulps); });
+    if (def_.examples[i].symbolic.empty()) {
+      for (const ExampleCase& open : opened(def_, i)) symbolic(open, inputs, want);
+    } else {
+      const Result<ExampleCase> open = eval::symbolic_case(def_, i);
+      if (open)
+        symbolic(*open, inputs, want);
+      else
+        prove("symbolic", c.name, [&] { return render(open.errors()); });
+    }
+    half(c, inputs);
+    sizes(i);
+    axes(c, inputs, want);
+    gradient(c, inputs);
+  }
+
+  void compiled(const ExampleCase& c, const Result<exec::Built>& built, const Result<Executable>& native,
+                const Tensors& inputs, const Result<Tensors>& want, bool with_artifact) {
+    prove("compiled", c.name, [&]() -> Problem {
+      if (!want) return render(want.errors());
+      Result<Tensors> got = run(native, inputs);
+      if (!got) return render(got.errors());
+      if (Problem p = difference(*got, *want, c.example->ulps); !p.empty()) return p;
+      const Result<Tensors> again = run(native, inputs, 2);
+      for (size_t k = 0; k < got->size(); ++k)
+        if (!again || !equal((*again)[k], (*got)[k])) return "two threads give other bits";
+      return with_artifact ? check_artifact(*built, target("native"), inputs, *got) : Problem();
+    });
+  }
+
+  void symbolic(const ExampleCase& c, const Tensors& inputs, const Result<Tensors>& want) {
+    prove("symbolic", c.name, [&]() -> Problem {
+      if (Problem p = typed(c); !p.empty()) return p;
+      // A symbolic cumsum adds in another order.
+      const Result<Tensors> same = evaluated(eval::function(c), inputs);
+      if (Problem p = difference(same, want, 100); !p.empty()) return "evaluated: " + p;
+      const Result<Executable> executable = executable_of(build_call(c, target("native")), "native");
+      return difference(run(executable, inputs), want, c.example->ulps);
+    });
+  }
+
+  void half(const ExampleCase& c, const Tensors& inputs) {
+    if (!any_float(c.inputs)) return;
+    for (DType dtype : {DType::float16(), DType::bfloat16(), DType::float64()}) {
+      prove("half", format("{} in {}", c.name, dtype.str()), [&]() -> Problem {
+        std::optional<ExampleCase> other = in_float_type(c, dtype);
+        if (!other) return "refused";
+        if (Problem p = typed(*other); !p.empty()) return p;
+        Tensors values;
+        const ir::Types types = flat(other->inputs);
+        for (size_t k = 0; k < inputs.size(); ++k)
+          values.push_back(inputs[k].cast(ir::as<ir::TensorType>(types[k])->dtype));
+        const Result<Tensors> want = evaluated(eval::function(*other), values);
+        if (!want) return render(want.errors());
+        const Result<Executable> executable = executable_of(build_call(*other, target("native")), "native");
+        return difference(run(executable, values), want, c.example->ulps);
+      });
+    }
+  }
+
+  void values(const ExampleCase& c, const Result<Executable>& native, const Tensors& inputs) {
+    const std::pair<Special, const char*> kinds[] = {{Special::NaN, "nan"},
+                                                     {Special::Infinity, "infinity"},
+                                                     {Special::Zeros, "signed_zero"},
+                                                     {Special::Ties, "ties"},
+                                                     {Special::Overflow, "overflow"}};
+    for (auto [special, column] : kinds) {
+      Tensors planted = inputs;
+      if (!plant(special, c, &planted)) continue;
+      prove(column, c.name, [&] {
+        return edge_difference(run(native, planted), evaluated(eval::function(c), planted), planted, c.example->ulps,
+                               special == Special::Zeros && signs_of_zeros(c));
+      });
+    }
+  }
+
+  void at_sizes(const char* column, const ExampleCase& c) {
+    prove(column, c.name, [&] {
+      const Tensors inputs = eval::example_inputs(c);
+      const Result<Tensors> want = evaluated(eval::function(c), inputs);
+      return edge_difference(run(executable_of(build_call(c, target("native")), "native"), inputs), want, inputs,
+                             c.example->ulps);
+    });
+  }
+
+  void sizes(size_t i) {
+    for (auto [column, size] : {std::pair("empty", 0), std::pair("one", 1)}) {
+      int64_t refused = 0;
+      for (const ExampleCase& c : resized(def_, i, size, &refused)) at_sizes(column, c);
+    }
+    if (std::optional<ExampleCase> scalars = of_scalars(*eval::example_case(def_, i))) at_sizes("rank0", *scalars);
+  }
+
+  void axes(const ExampleCase& c, const Tensors& inputs, const Result<Tensors>& want) {
+    const std::optional<ExampleCase> other = from_the_end(c);
+    if (!other) return;
+    prove("negative_axis", c.name, [&]() -> Problem {
+      const Result<Tensors> got = evaluated(eval::function(*other), inputs);
+      if (!got || !want) return render((got ? want : got).errors());
+      for (size_t k = 0; k < want->size(); ++k)
+        if (!equal((*got)[k], (*want)[k])) return "gives something else";
+      return {};
+    });
+  }
+
+  void fused(const ExampleCase& c, const Tensors& inputs) {
+    for (auto [column, side] : {std::pair("fused_before", Side::Before), std::pair("fused_after", Side::After)}) {
+      const std::optional<ir::FunctionRef> function = with_neighbours(c, side);
+      if (!function) continue;
+      bool shared = false;
+      const Problem problem = beside(*function, c, inputs, &shared);
+      if (problem.empty() && !shared) continue;
+      prove(column, c.name, [&] { return problem; });
+    }
+  }
+
+  // Compiled as programs are, with all passes.
+  Problem beside(const ir::FunctionRef& function, const ExampleCase& c, const Tensors& inputs, bool* shared) try {
+    const Result<Tensors> want = evaluated(function, inputs);
+    if (!want) return render(want.errors());
+    ir::Module module;
+    module.functions["main"] = function;
+    driver::CompileOptions options;
+    options.target = target("native"), options.threads = 1;
+    const Result<driver::Compiled> compiled = driver::compile(module, options);
+    if (!compiled) return render(compiled.errors());
+    *shared = shares_kernel(compiled->module);
+    Result<Tensors> got = compiled->executable->run(inputs);
+    return difference(got, want, c.example->ulps + 1);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+
+  void gradient(const ExampleCase& c, const Tensors& inputs) {
+    if (!any_float(c.inputs) || !any_float({c.output}) || !(def_.gradient || def_.definition)) return;
+    ir::Module plain;
+    plain.functions["main"] = eval::function(c);
+    const Result<ir::Module> gradient = transform::differentiated(plain);
+    if (!gradient) {
+      forms_without_gradient_.push_back(c.name);
+      return;
+    }
+    prove("gradient", c.name, [&]() -> Problem {
+      RELAY_CHECK(inputs.size() == flat(c.inputs).size(), "{}", c.name);
+      eval::Values args;
+      for (const Tensor& t : inputs)
+        args.push_back(t.dtype().is_float()
+                           ? eval::Value(transform::in_double(t, [&](int64_t k) { return t.at(k); }), t.dtype())
+                           : eval::Value(t));
+      const Result<ir::Module> module = typing::infer(plain);
+      // Where regions are, and how large a result, is given.
+      const bool only_data = def_.name == "vision.roi_align" || def_.name.starts_with("dyn.nn.upsampling");
+      return transform::gradient_problem(*module, *gradient, args, only_data ? 1 : SIZE_MAX);
+    });
+  }
+
+  // What follows from the operator itself.
+  void reasons() {
+    bool floats_in = false, floats_out = false, inputs = false, sizes = false, axes = false;
+    for (size_t i = 0; i < def_.examples.size(); ++i) {
+      const Result<ExampleCase> c = eval::example_case(def_, i);
+      if (!c) continue;
+      floats_in |= any_float(c->inputs), floats_out |= any_float({c->output});
+      for (const ir::Type& t : flat(c->inputs)) inputs = true, sizes |= !ir::as<ir::TensorType>(t)->shape.empty();
+    }
+    if (def_.attrs_type)
+      for (const ir::AttrField& f : def_.attrs_type->fields) axes |= is_axis(f.name);
+    for (const char* column : {"nan", "infinity", "signed_zero", "ties", "overflow", "half"})
+      because(column, "no float inputs", !floats_in);
+    for (const char* column : {"empty", "one", "rank0", "symbolic"}) because(column, "no sizes", !sizes);
+    for (const char* column : {"empty", "one", "rank0", "symbolic"}) because(column, "refused by the relation");
+    because("negative_axis", "no axes", !axes);
+    because("gradient", "no float inputs", !floats_in);
+    because("gradient", "no float results", !floats_out);
+    for (const char* column : {"fused_before", "fused_after"})
+      because(column, "fuses with nothing", def_.fusion == op::Fusion::Opaque);
+    because("fused_before", "fuses on one side", def_.fusion == op::Fusion::OutputFusable);
+    because("fused_after", "fuses on one side", def_.fusion == op::Fusion::Reduce);
+    because("fused_before", "no inputs", !inputs);
+    for (const char* column : {"compiled", "avx2", "c99"}) because(column, "by the executors", def_.by_executor);
+  }
+
+  const op::OpDef& def_;
+  const Settings& settings_;
+  std::map<std::string, Cell> cells_;
+  std::vector<std::string> forms_without_gradient_;
+};
+
+int prove_all(const Settings& settings) {
+  const std::regex only(settings.only);
+  bool failed = false;
+  size_t number = 0;
+  for (const op::OpDef* def : op::all()) {
+    if (number++ % settings.shards != settings.shard || !std::regex_match(def->name, only)) continue;
+    Prover prover(*def, settings);
+    const json row = prover.row();
+    failed |= prover.failed();
+    if (!settings.fail) {
+      std::cout << row.dump() << "\n" << std::flush;
+      continue;
+    }
+    for (const auto& [column, cell] : row["cells"].items())
+      for (const auto& failure : cell["failures"])
+        std::cout << format("{} {}: {}\n", def->name, column, failure.get<std::string>());
+  }
+  return settings.fail && failed;
+}
+
+}  // namespace
+}  // namespace relay::proofs
+
+int main(int argc, char** argv) try {
+  relay::proofs::Settings settings;
+  std::string shard;
+  CLI::App app{"What is proven of each operator"};
+  app.add_flag("--short", settings.is_short, "One example of each operator, without C and other sizes");
+  app.add_option("--only", settings.only, "A regular expression of names");
+  app.add_option("--shard", shard, "I/N: only the I-th of N parts");
+  app.add_flag("--fail", settings.fail, "Print failures only, and exit with 1 where one is not known");
+  CLI11_PARSE(app, argc, argv);
+  if (!shard.empty() && (std::sscanf(shard.c_str(), "%zu/%zu", &settings.shard, &settings.shards) != 2 ||
+                         settings.shard < 1 || settings.shard > settings.shards))
+    return std::fprintf(stderr, "--shard takes I/N, as in 1/2\n"), 2;
+  if (!shard.empty()) --settings.shard;
+  return relay::proofs::prove_all(settings);
+} catch (const std::exception& e) {
+  return std::fprintf(stderr, "%s\n", e.what()), 1;
+}
