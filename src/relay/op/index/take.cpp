@@ -24,8 +24,9 @@ struct TakeAttrs {
                  field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\".")};
 };
 
-// (C5) Where there are indices, there is something to take.
-Status expect_some(const Dim& extent, const TensorType* data, const TensorType* indices) {
+// (C5) Where there are indices, there is something to take. (Those that are checked are refused when the program runs.)
+Status expect_some(const TakeAttrs& a, const Dim& extent, const TensorType* data, const TensorType* indices) {
+  if (a.mode == "checked") return ok();
   auto is_empty = [](const Dim& d) { return scalar::is_int(d, 0); };
   const bool any = std::none_of(indices->shape.begin(), indices->shape.end(), is_empty);
   const bool known = scalar::is_int(scalar::simplify(product(indices->shape)));
@@ -42,7 +43,7 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
   if (a.mode != "clip" && a.mode != "wrap" && a.mode != "fast" && a.mode != "checked")
     return constraint("C2", "mode must be \"clip\", \"wrap\", \"fast\" or \"checked\", but is \"{}\"", a.mode);
   if (!a.axis) {
-    RELAY_RETURN_IF_ERROR(expect_some(product(data->shape), data, indices));
+    RELAY_RETURN_IF_ERROR(expect_some(a, product(data->shape), data, indices));
     return ir::tensor_type(indices->shape, data->dtype);
   }
   // (C3) The axis exists and lies behind the shared ones.
@@ -56,7 +57,7 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
     if (!agree(data->shape[static_cast<size_t>(d)], indices->shape[static_cast<size_t>(d)]))
       return constraint("C4", "data {} and indices {} differ in their first {} axes", text(data->shape),
                         text(indices->shape), batch);
-  RELAY_RETURN_IF_ERROR(expect_some(data->shape[static_cast<size_t>(axis)], data, indices));
+  RELAY_RETURN_IF_ERROR(expect_some(a, data->shape[static_cast<size_t>(axis)], data, indices));
   Dims out(data->shape.begin(), data->shape.begin() + axis);
   out.insert(out.end(), indices->shape.begin() + batch, indices->shape.end());
   out.insert(out.end(), data->shape.begin() + axis + 1, data->shape.end());
