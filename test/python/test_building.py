@@ -443,3 +443,16 @@ def test_a_pass_context_reaches_the_compiler():
         pytest.raises(ValueError, match="there is no pass Nothing that could be required"),
     ):
         relay.compile(mod)
+
+
+@pytest.mark.parametrize("size", [("b", "c"), (12, 4)], ids=["symbolic", "static"])
+def test_a_triangle_of_an_array_between_kernels_is_no_padding(size):
+    """A guard by index that leaves out elements stays where its array could have a border of that value."""
+    x = relay.var("x", shape=(1, 5, *size))
+    squeezed = relay.squeeze(x, axis=[0])
+    mask = relay.trilu(squeezed, relay.const(1, "int64"), upper=True)
+    both = relay.Tuple([relay.reshape(mask * mask, (5, -1)), squeezed / (relay.abs(squeezed) + relay.const(1.0))])
+    value = np.random.default_rng(0).standard_normal((1, 5, 12, 4)).astype(np.float32)
+    triangle = np.triu(value[0], 1)
+    got = relay.compile(relay.module(both))(value)
+    np.testing.assert_array_equal(got[0], (triangle * triangle).reshape(5, -1))

@@ -379,6 +379,7 @@ class Planner {
                            const te::TensorNode& data) const {
     Wish w{group, padded.name, {}, {}, guard.otherwise};
     if (padded.axes.size() != data.shape.size()) return std::nullopt;
+    scalar::Bounds in_range;
     for (size_t d = 0; d < data.shape.size(); ++d) {
       Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
       if (!scalar::is_int(low)) return std::nullopt;
@@ -386,7 +387,10 @@ class Planner {
       if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > 64 || high->ivalue > 64)
         return std::nullopt;
       w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);
+      in_range.set_range(padded.axes[d].var, low, data.shape[d]);
     }
+    // A guard that leaves out elements of the data, a triangle or a mask, is no padding.
+    if (scalar::prove(guard.condition, in_range) != true) return std::nullopt;
     return w;
   }
 
