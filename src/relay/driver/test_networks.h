@@ -40,7 +40,7 @@ inline const std::vector<Network> networks = {
     {"dot products",
      {20, 256},
      {{64, 256}},
-     "nn.dense(cast(multiply(%x, 100f), dtype=\"int8\"), cast(multiply(%w0, 100f), dtype=\"int8\"), "
+     "nn.dense(cast(multiply(%x, 64f), dtype=\"int8\"), cast(multiply(%w0, 64f), dtype=\"int8\"), "
      "out_dtype=\"int32\")"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
     {"long row", {1, 512, 1024}, {}, "exp(max(%x))"},
