@@ -92,8 +92,8 @@ class PassContext:
         for name in self.config:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
-                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(_CONFIG)}"
-                raise ValueError(f"there is no setting {name}; {hint}, and docs/passes.md lists the options of passes")
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_CONFIG)}."
+                raise ValueError(f"there is no setting {name}; {hint} docs/passes.md lists the options of passes")
         self.trace = trace
 
     @property
