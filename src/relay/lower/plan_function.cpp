@@ -9,6 +9,7 @@
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
 #include "relay/lower/plan/join.h"
+#include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
 
@@ -41,6 +42,7 @@ class Planner {
     choose_row_padding();
     lay_out_views();
     copy_checked_indices(plan_);
+    split_recurrences(plan_);
     return std::move(plan_);
   }
 
