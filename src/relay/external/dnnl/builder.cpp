@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <tuple>
 
-namespace relay::external::dnnl {
+namespace relay::onednn {
 
 using ::dnnl::algorithm;
 using ::dnnl::memory;
@@ -289,4 +289,4 @@ void Builder::sum(const Json& j) {
   define(j, result);
 }
 
-}  // namespace relay::external::dnnl
+}  // namespace relay::onednn

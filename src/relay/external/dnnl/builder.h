@@ -3,7 +3,7 @@
 
 #include "relay/external/dnnl/plan.h"
 
-namespace relay::external::dnnl {
+namespace relay::onednn {
 
 class Builder {
  public:
@@ -38,4 +38,4 @@ class Builder {
   std::vector<Reordered> reordered_;
 };
 
-}  // namespace relay::external::dnnl
+}  // namespace relay::onednn

@@ -7,7 +7,7 @@
 
 #include "relay/external/dnnl/builder.h"
 
-namespace relay::external::dnnl {
+namespace relay::onednn {
 
 ::dnnl::engine& engine() {
   static ::dnnl::engine* const one = new ::dnnl::engine(::dnnl::engine::kind::cpu, 0);
@@ -119,4 +119,4 @@ void Plan::run(const std::vector<void*>& inputs, const std::vector<void*>& outpu
   free_.push_back(std::move(w));
 }
 
-}  // namespace relay::external::dnnl
+}  // namespace relay::onednn

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace relay::external::dnnl {
+namespace relay::onednn {
 
 using Json = nlohmann::json;
 using Dims = ::dnnl::memory::dims;
@@ -91,4 +91,4 @@ class Plan {
   std::mutex mutex_;
 };
 
-}  // namespace relay::external::dnnl
+}  // namespace relay::onednn

@@ -11,7 +11,7 @@
 #include "relay/external/dnnl/plan.h"
 #include "relay/runtime/relay_external.h"
 
-namespace relay::external::dnnl {
+namespace relay::onednn {
 namespace {
 
 constexpr size_t max_plans = 16;  // for different sizes
@@ -104,10 +104,10 @@ int run(void* function, const relay_external_array* inputs, int32_t input_count,
 void unload(void* function) { delete static_cast<Function*>(function); }
 
 }  // namespace
-}  // namespace relay::external::dnnl
+}  // namespace relay::onednn
 
 const relay_external_library* relay_external_plugin() {
-  using namespace relay::external::dnnl;
+  using namespace relay::onednn;
   static constexpr relay_external_library library{RELAY_EXTERNAL_VERSION, "dnnl", load, run, unload};
   return &library;
 }
