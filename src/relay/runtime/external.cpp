@@ -129,7 +129,7 @@ static Result<const relay_external_library*> open_plugin(const std::string& name
     ::dlclose(handle);
   }
   Diagnostic d = external_problem(
-      DiagnosticKind::incompatible_artifact, format("the library '{}' is not there", name),
+      DiagnosticKind::incompatible_artifact, format("the library '{}', which is not there", name),
       name == "python" ? "functions of Python run only in a process of Python that has defined them: load it there"
                        : format("put librelay_external_{}.so beside the program, or name its folder in RELAY_EXTERNALS",
                                 name));

@@ -15,6 +15,7 @@ struct ModelOptions {
   int opt_level = driver::default_opt_level;
   std::string numerics = "fp32";
   std::vector<std::string> schedules;  // GROUP=FILE
+  std::string external;
   bool no_batch_calls = false;
   bool strict = false;
 };
