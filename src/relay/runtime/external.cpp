@@ -46,7 +46,7 @@ static void* load_elf(const relay_external_source* source, relay_external_error*
   const KernelFn found = (*code)->find(source->symbol);
   if (found == nullptr) return set_text(error, format("its code does not export {}", source->symbol)), nullptr;
   return new ElfFunction{*code,
-                         reinterpret_cast<relay_external_function>(found),
+                         reinterpret_cast<relay_external_function>(reinterpret_cast<void*>(found)),
                          {source->constants, source->constants + source->constant_count}};
 }
 

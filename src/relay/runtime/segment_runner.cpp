@@ -117,7 +117,9 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
     if (i < inputs && bytes > 0) std::memcpy(copy, c.params[i], bytes);
     arrays[i].data = copy;
   }
+  session.rest(true);
   Status status = c.external->run(arrays, session.threads());
+  session.rest(false);
   if (!status) return failed_ = &c, external_error_ = status.errors(), false;
   for (const auto& [i, copy] : copies) {
     const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);

@@ -239,7 +239,8 @@ void Builder::pool(const Json& j) {
   const Dims in = dims(data);
   Dims kernel{in.at(2), in.at(3)}, strides{1, 1}, dilation{1, 1}, before{0, 0}, after{0, 0};
   if (op != "global_avg_pool") {
-    kernel = j.at("kernel"), strides = j.at("strides"), dilation = j.at("dilation");
+    kernel = j.at("kernel").get<Dims>(), strides = j.at("strides").get<Dims>();
+    dilation = j.at("dilation").get<Dims>();
     std::tie(before, after) = sides(j.at("padding"));
   }
   Dims out{in[0], in[1]};

@@ -5,6 +5,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
+#include "relay/lower/plan/external_code.h"
 #include "relay/lower/schedule/schedule_rule.h"
 
 namespace relay::lower {
@@ -27,6 +28,7 @@ struct LowerOptions {
   // Schedules given by hand, by group name: the text replaces the rule's.
   std::map<std::string, std::string> schedules;
   LowerNames* names = nullptr;  // null: the function is the whole program
+  const ExternalCodes* externals = nullptr;  // of functions for other compilers; null: there are none
   // For so many calls at once, a variable: every parameter has a row for each. Null: for one, as it is written.
   Expr calls{};
   // Whether code can be made of a kernel; none: nobody is asked. What it refuses cannot be built.
