@@ -215,7 +215,7 @@ class Case {
     for (const lower::BuiltKernel& k : kernels) {
       if (plan.layouts.at(k.root->name).has_halo())
         for (const loop::Kernel& halo : code)
-          if (halo.name == "border_" + k.root->name) call(halo, {k.root});
+          if (halo.name == "halo_" + k.root->name) call(halo, {k.root});
       call(k.kernel, k.params);
     }
     if (!complaint.empty()) return {Outcome::Different, complaint};

@@ -64,7 +64,7 @@ def test_batch_norm_is_differentiated_as_it_trains():
 
 def dropped(rate):
     x = var("x", 64, 64)
-    return relay.IRModule({"main": relay.Function([x], relay.nn.dropout(x, rate=rate)[0])})
+    return relay.IRModule({"main": relay.Function([x], relay.nn.dropout(x, rate=rate))})
 
 
 def key(seed):
@@ -86,7 +86,7 @@ def test_dropout_drops_its_share(rate):
 
 def test_two_dropouts_draw_apart_and_their_gradient_is_the_mask():
     x = var("x", 64, 64)
-    twice = relay.nn.dropout(relay.nn.dropout(x, rate=0.5)[0], rate=0.5)[0]
+    twice = relay.nn.dropout(relay.nn.dropout(x, rate=0.5), rate=0.5)
     mod = relay.IRModule({"main": relay.Function([x], relay.sum(twice))})
     ones = np.ones((64, 64), "float32")
     slope = relay.compile(relay.grad(mod, "x", mode="training"))(ones, key(1))
@@ -105,7 +105,7 @@ def test_dropout_where_each_call_would_draw_the_same():
     layer = relay.GlobalVar("layer")
     mod = relay.IRModule(
         {
-            layer: relay.Function([y], relay.nn.dropout(y)[0]),
+            layer: relay.Function([y], relay.nn.dropout(y)),
             "main": relay.Function([x], relay.Call(layer, [relay.Call(layer, [x])])),
         }
     )
@@ -115,7 +115,7 @@ def test_dropout_where_each_call_would_draw_the_same():
 
 def test_sizes_that_are_not_known():
     x = relay.var("x", shape=("n", 4))
-    mod = relay.IRModule({"main": relay.Function([x], relay.nn.dropout(x)[0])})
+    mod = relay.IRModule({"main": relay.Function([x], relay.nn.dropout(x))})
     with pytest.raises(relay.CompileError, match="n is not known"):
         relay.compile(mod, mode="training")
 

@@ -244,9 +244,9 @@ TEST(Function, PoolingRunsOverChannels) {
       "nn.max_pool2d", {x}, {{"pool_size", ir::Ints{3, 3}}, {"strides", ir::Ints{2, 2}}, {"padding", ir::Ints{1, 1}}}));
   Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
   ASSERT_TRUE(l) << render(l.errors());
-  EXPECT_NE(l->groups[0].rule.find("window, 2 x 2 outputs x 2 vectors of 16 along i1"), std::string::npos)
+  EXPECT_NE(l->groups[0].rule.find("window, 2 x 2 outputs x 2 vectors of 16 along c"), std::string::npos)
       << l->groups[0].rule;
-  EXPECT_NE(l->groups[0].rule.find("padded: elementwise, squares of 16 along i3 and i1"), std::string::npos)
+  EXPECT_NE(l->groups[0].rule.find("padded: elementwise, squares of 16 transposed along x and c"), std::string::npos)
       << l->groups[0].rule;
 }
 

@@ -386,10 +386,10 @@ TEST(Schedule, BadTextIsExplained) {
   EXPECT_NE(message("loops i0/1").find("'loops' stands before any stage"), std::string::npos);
   EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
   EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must be there once"), std::string::npos);
-  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, ahead, early or layout, found 'tile'"),
+  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, prefetch, prefetch_tile or layout, found 'tile'"),
             std::string::npos);
-  EXPECT_NE(message("stage conv: root\n  prefetch w").find("expected 'ahead TENSOR AXIS/STEP'"), std::string::npos);
-  EXPECT_NE(message("stage conv: root\n  early").find("expected 'early TENSOR ..'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  prefetch w").find("expected 'prefetch TENSOR AXIS/STEP'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  prefetch_tile").find("expected 'prefetch_tile TENSOR ..'"), std::string::npos);
   EXPECT_NE(message("stage conv: root\n  prefetch_tile v").find("the group has no stage 'v'"), std::string::npos);
 }
 
@@ -417,14 +417,14 @@ TEST(Schedule, IllegalOnesAreRefused) {
                 .find("inside 9 loops of 'out', which has 3"),
             std::string::npos);
   EXPECT_NE(
-      refusal({g.out}, conv + pool + "stage out: root\n ahead w i2/16\n loops i0/1:unroll i1/1:unroll i2/1:vector")
+      refusal({g.out}, conv + pool + "stage out: root\n prefetch w i2/16\n loops i0/1:unroll i1/1:unroll i2/1:vector")
           .find("stage 'out' has no serial loop in which 'w' could be fetched"),
       std::string::npos);
-  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
+  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n prefetch w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
                 .find("stage 'pool' does not read 'w' from memory"),
             std::string::npos);
   EXPECT_NE(refusal({g.out}, conv + "stage pool: at out.2 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n" +
-                                 "stage out: root\n early w\n loops i0/1 i1/1 i2/1")
+                                 "stage out: root\n prefetch_tile w\n loops i0/1 i1/1 i2/1")
                 .find("stage 'out' does not read 'w' from memory"),
             std::string::npos);
   EXPECT_NE(

@@ -1,7 +1,7 @@
 // training_forms: what batch_norm and dropout compute in training, in place of what they compute in inference.
 //
 //   nn.batch_norm(%x, %gamma, %beta, %mean, %var, epsilon=e)
-//     becomes   %m = mean(%x);  %v = mean((%x - %m)^2)                                   over all axes but the channels'
+//     becomes   %m = mean(%x);  %v = mean((%x - %m)^2)                      over all axes but the channels'
 //               ((%x - %m) * rsqrt(%v + e) * %gamma + %beta,  0.9f * %mean + 0.1f * %m,  0.9f * %var + 0.1f * %v)
 //   nn.dropout(%x, rate=r)
 //     becomes   %kept = random.uniform(%key, ..) >= r;  (%x * %kept * 1f/(1 - r), %kept)

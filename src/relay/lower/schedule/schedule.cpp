@@ -226,7 +226,7 @@ class Reader {
     const size_t slash = words_.size() == 3 ? words_[2].text.find('/') : std::string_view::npos;
     Prefetch a;
     if (slash == std::string_view::npos || !number(words_[2].text.substr(slash + 1), &a.step) || a.step < 1)
-      return error(0, "expected 'ahead TENSOR AXIS/STEP'");
+      return error(0, "expected 'prefetch TENSOR AXIS/STEP'");
     a.array = std::string(words_[1].text), a.axis = std::string(words_[2].text.substr(0, slash));
     if (!find_stage(a.array)) return unknown_stage(1, a.array);
     if (!find_axis(stage, a.axis)) return error(2, format("stage '{}' has no axis '{}'", stage.name, a.axis));
@@ -235,7 +235,7 @@ class Reader {
   }
 
   Status read_prefetch_tile(StageSchedule& s) {
-    if (words_.size() < 2) return error(0, "expected 'early TENSOR ..'");
+    if (words_.size() < 2) return error(0, "expected 'prefetch_tile TENSOR ..'");
     for (size_t w = 1; w < words_.size(); ++w) {
       s.prefetch_tile.emplace_back(words_[w].text);
       if (!find_stage(s.prefetch_tile.back())) return unknown_stage(w, s.prefetch_tile.back());
