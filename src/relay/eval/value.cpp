@@ -1,5 +1,6 @@
 #include "relay/eval/eval.h"
 #include "relay/ir/substitute_dims.h"
+#include "relay/op/custom.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/index_check.h"
 
