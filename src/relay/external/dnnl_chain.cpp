@@ -191,21 +191,22 @@ std::optional<Chain> read_chain(const Expr& root) {
 }
 
 Pattern chain_pattern() {
-  using namespace pattern;
-  const auto unary = [](const char* name, const Pattern& x) { return call(op(name), {x}); };
+  const auto call = [](const char* name, pattern::Patterns args) {
+    return pattern::call(pattern::op(name), std::move(args));
+  };
+  const auto plus = [&](const Pattern& x) { return call("add", {x, pattern::wildcard()}); };
   Pattern head;
   for (const char* name : {"nn.conv2d", "nn.dense", "nn.matmul", "nn.batch_matmul"}) {
-    const Pattern one = call(op(name), {wildcard(), wildcard()});
-    head = head ? either(head, one) : one;
+    const Pattern one = call(name, {pattern::wildcard(), pattern::wildcard()});
+    head = head ? pattern::either(head, one) : one;
   }
-  const auto plus = [](const Pattern& x) { return call(op("add"), {x, wildcard()}); };
-  const Pattern biased = either(either(call(op("nn.bias_add"), {head, wildcard()}), plus(head)), head);
-  const Pattern summed = either(plus(biased), biased);
-  Pattern active = either(unary("nn.relu", summed), unary("clip", summed));
-  active = either(active, either(unary("sigmoid", summed), unary("tanh", summed)));
-  active = either(active, call(op("multiply"), {summed, unary("sigmoid", summed)}));
-  active = either(active, gelu().of(summed));
-  return either(active, summed);
+  const Pattern biased =
+      pattern::either(pattern::either(call("nn.bias_add", {head, pattern::wildcard()}), plus(head)), head);
+  const Pattern summed = pattern::either(plus(biased), biased);
+  Pattern active = pattern::either(gelu().of(summed), call("multiply", {summed, call("sigmoid", {summed})}));
+  for (const char* name : {"nn.relu", "clip", "sigmoid", "tanh"})
+    active = pattern::either(call(name, {summed}), active);
+  return pattern::either(active, summed);
 }
 
 // --- other calls -----------------------------------------------------------------------------------------------------
