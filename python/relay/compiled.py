@@ -234,6 +234,7 @@ def compile(
     memory_limit: int | None = None,
     batch_calls: bool = True,
     strict: bool = False,
+    external: str = "",
 ) -> Compiled:
     """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file,
     an onnx.ModelProto).
@@ -250,6 +251,7 @@ def compile(
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
     A PassContext around the call says more of the passes than opt_level does: what it disables, requires and
     configures, and who watches. With cache=True it is not asked.
+    external: a compiler of others that parts of the program are given to first: "dnnl" (docs/byoc.md).
     strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
     "refusals" say so.
     """
@@ -270,6 +272,7 @@ def compile(
             "cache": cache,
             "memory_limit": memory_limit,
             "batch_calls": not batch_calls,
+            "external": external,
         }
         _compiled_already(source.name, not_default)
         return load(source, threads=threads)
@@ -290,7 +293,7 @@ def compile(
             memory_limit or 0,
             batch_calls,
         )
-        core, notes = _core.compile_file(source.name, given, *how, strict)
+        core, notes = _core.compile_file(source.name, given, *how, strict, external)
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
@@ -300,6 +303,8 @@ def compile(
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     context = PassContext.current()
     if context.changes_compilation:
+        if external:  # looks at the program as it is written
+            model, external = _core.partition_for(model, external), ""
         model = context.optimised(model, opt_level, mode)
     how = (
         target,
@@ -313,7 +318,7 @@ def compile(
         memory_limit or 0,
         batch_calls,
     )
-    return Compiled(_core.compile(model, *how, strict, context.changes_compilation))
+    return Compiled(_core.compile(model, *how, strict, context.changes_compilation, external))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

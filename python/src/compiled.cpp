@@ -53,13 +53,14 @@ static std::optional<runtime::Executor> executor_of(const std::string& name) {
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
                           int opt_level, const std::string& mode, const std::map<std::string, std::string>& schedules,
                           const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
-                          bool is_optimised) {
+                          bool is_optimised, const std::string& external) {
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
   options.threads = threads, options.opt_level = opt_level, options.verify = verify;
   options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
+  options.external = external;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
   options.schedules = schedules;
   options.output_names = m.output_names;
@@ -75,7 +76,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
     int threads, const std::string& numerics, int opt_level, const std::string& mode,
     const std::map<std::string, std::string>& schedules, const std::string& executor, int64_t memory_limit,
-    bool batch_calls, bool strict) {
+    bool batch_calls, bool strict, const std::string& external) {
   driver::LoadOptions load{
       .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
   driver::CompileOptions options;
@@ -83,7 +84,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   options.threads = threads, options.opt_level = opt_level;
   options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
   options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict;
+  options.memory_limit = memory_limit, options.strict = strict, options.external = external;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
   options.schedules = schedules;
   options.trace = [](const transform::PassTrace&) { check_interrupt(); };
@@ -253,10 +254,11 @@ void add_compiled(nb::module_& m) {
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false);
+        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,
+        nb::arg("external") = "");
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
         nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"));
+        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("external") = "");
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {

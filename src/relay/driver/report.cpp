@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 std::string json(const CompileReport& report, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
-  Json without_kernel = Json::array();
+  Json without_kernel = Json::array(), external = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
   for (const KernelReport& kernel : report.kernels)
     kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
@@ -33,6 +33,12 @@ std::string json(const CompileReport& report, bool times) {
   }
   for (const build::SegmentReport& s : report.batching)
     batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
+  for (const ExternalReport& e : report.externals)
+    external.push_back({{"library", e.library},
+                        {"symbol", e.symbol},
+                        {"steps", e.steps},
+                        {"payload_bytes", e.payload},
+                        {"constant_bytes", e.bytes}});
   const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},
@@ -54,6 +60,7 @@ std::string json(const CompileReport& report, bool times) {
       {"passes", passes},
       {"groups", groups},
       {"kernels", kernels},
+      {"external", external},
       {"nodes_without_kernel", without_kernel},
       {"batching", batching},
       {"constants",

@@ -464,6 +464,12 @@ class SegmentWriter {
         RELAY_ASSIGN(uint32_t id, array(arg));
         args.push_back(id);
       }
+      if (step.external) {
+        const uint32_t outputs = static_cast<uint32_t>(step.writes.size());
+        builder_.external(parts_.external(*step.external, static_cast<uint32_t>(args.size()) - outputs, outputs), args);
+        parts_.lowered_steps.back().push_back(static_cast<int>(s));
+        continue;
+      }
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(step.shape_values));
       RELAY_ASSIGN(SizeExpr tasks, size_(task_count(step)));
       std::optional<uint32_t> when;
@@ -517,6 +523,17 @@ uint32_t Parts::constant(const Tensor& value) {
   program.constants.push_back(value);
   constant_numbers_.emplace(key, number);
   return number;
+}
+
+uint32_t Parts::external(const lower::ExternalCode& code, uint32_t inputs, uint32_t outputs) {
+  auto [it, fresh] = external_numbers_.try_emplace({code.library, code.symbol, code.payload},
+                                                   static_cast<uint32_t>(program.externals.size()));
+  if (fresh) {
+    runtime::ExternalEntry entry{code.library, code.symbol, code.payload, {}, inputs, outputs};
+    for (const Tensor& t : code.constants) entry.constants.push_back(constant(t));
+    program.externals.push_back(std::move(entry));
+  }
+  return it->second;
 }
 
 uint32_t Parts::prepared_constant(const Tensor& type) {

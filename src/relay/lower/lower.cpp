@@ -196,8 +196,17 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
+  void add_external(const Group& g) {
+    Step step;
+    step.args = step.reads = g.params, step.writes = g.outputs;
+    step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
+    step.external = g.external;
+    out_.steps.push_back(std::move(step));
+  }
+
   Status lower_group(const Group& g) {
     if (g.check) return add_check(g), ok();
+    if (g.external) return add_external(g), ok();
     ScheduleDraft draft;
     draft.target = &options_.target;
     draft.outputs = g.te.outputs;

@@ -151,6 +151,16 @@ class Reader {
     p.tasks = number<int64_t>();
     return p;
   }
+  ExternalEntry external() {
+    ExternalEntry e;
+    e.library = text();
+    e.symbol = text();
+    e.payload = text(Limits::payload);
+    e.constants = indices(Limits::operands);
+    e.inputs = number<uint32_t>();
+    e.outputs = number<uint32_t>();
+    return e;
+  }
   Operand operand() {
     uint32_t packed = number<uint32_t>();
     return {packed >> 1, packed & 1};
@@ -299,6 +309,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
   });
   program->preparations = r.list<Preparation>(Limits::constants, 24, [&] { return r.preparation(); });
+  program->externals = r.list<ExternalEntry>(Limits::externals, 24, [&] { return r.external(); });
   program->segments = r.list<Segment>(Limits::segments, 45, [&] { return r.segment(); });
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });

@@ -2,6 +2,7 @@
 // numbers of this process.
 #pragma once
 
+#include "relay/runtime/external.h"
 #include "relay/runtime/kernel.h"
 #include "relay/runtime/planner.h"
 #include "relay/runtime/program.h"
@@ -12,6 +13,7 @@ struct LinkedProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const KernelLibrary> library;
   std::vector<KernelFn> kernels;  // by index of Program::kernels
+  std::vector<std::shared_ptr<const External>> externals;  // by index of Program::externals
   std::vector<Value> constants;   // by index of Program::constants; of programs with functions only
   std::vector<TypeId> types;      // by index of Program::types
   // A closure's Object::id is this plus the index of its function. No two programs have the same numbers, so a closure

@@ -69,6 +69,7 @@ struct Step {
     Copy,          // array args[1] = array args[0], of the same size in bytes
     KernelWhen,    // as Kernel, if the last of args has a byte that is not zero; the kernel takes the others
     CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] says
+    External,      // calls function `kernel` of Program::externals with args, first its inputs, then its outputs
   };
   Kind kind = Kind::Kernel;
   uint32_t kernel = 0;
@@ -77,7 +78,7 @@ struct Step {
   uint32_t tasks = 0;  // of Segment::sizes; Kernel only
   bool operator==(const Step&) const = default;
 };
-constexpr int step_kind_count = static_cast<int>(Step::Kind::CheckIndices) + 1;
+constexpr int step_kind_count = static_cast<int>(Step::Kind::External) + 1;
 
 // What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end. The
 // extents are the step's sizes: one for all, or one for each slice along the first dimension (behind that of calls).
@@ -255,6 +256,14 @@ struct Preparation {
   bool operator==(const Preparation&) const = default;
 };
 
+// A function outside of Relay (relay_external.h): the library that has it, and what that makes it of.
+struct ExternalEntry {
+  std::string library, symbol;
+  std::string payload;              // any bytes
+  std::vector<uint32_t> constants;  // of Program::constants
+  uint32_t inputs = 0, outputs = 0;
+};
+
 struct Program {
   std::vector<Segment> segments;
   std::vector<Function> functions;  // the first is the entry; none: the program is its one segment
@@ -264,6 +273,7 @@ struct Program {
   // As stored (packed). Those that preparations make have type and shape, and no data. Linking aligns all to 64 bytes.
   std::vector<Tensor> constants;
   std::vector<Preparation> preparations;  // in this order
+  std::vector<ExternalEntry> externals;
   bool is_graph() const { return functions.empty(); }
   // Of a graph.
   const Segment& graph() const { return segments[0]; }
@@ -274,8 +284,9 @@ struct Limits {
   static constexpr size_t segments = 1 << 20, arrays = 1 << 20, steps = 1 << 22, operands = 1 << 24, sizes = 1 << 22;
   static constexpr size_t functions = 1 << 20, registers = 1 << 16, instructions = 1 << 22, fields = 1 << 16;
   static constexpr size_t types = 1 << 16, constructors = 1 << 16;
-  static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096,
+  static constexpr size_t kernels = 1 << 20, constants = 1 << 20, externals = 1 << 20, rank = 32, variables = 4096, words = 4096,
                           text = 1 << 16, notes = 64, note_text = 1 << 26;
+  static constexpr size_t payload = size_t{1} << 30;
   static constexpr int64_t array_bytes = int64_t{1} << 46;
 };
 
@@ -283,6 +294,8 @@ struct Limits {
 // as corrupt_file or limit_exceeded.
 Status validate(const Program& program);
 
+// What a step calls, for people: a kernel's name, an external function's, "copy", "check_indices".
+std::string name_of(const Program& program, const Step& step);
 // Text for people: `relay opt --emit program`.
 std::string str(const Program& program);
 // One whose bytes a preparation makes.

@@ -87,6 +87,10 @@ class SegmentBuilder {
     s_.index_checks.push_back(std::move(check));
     s_.steps.push_back(step);
   }
+  // `args`: first the inputs of the function, then its outputs.
+  void external(uint32_t function, const std::vector<uint32_t>& args) {
+    s_.steps.push_back({Step::Kind::External, function, operands(args), {}, 0});
+  }
   Segment finish() { return std::move(s_); }
 
  private:

@@ -25,6 +25,17 @@ const char* name(Batching batching) {
   return names[static_cast<int>(batching)];
 }
 
+std::string name_of(const Program& program, const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::Kernel:
+    case Step::Kind::KernelWhen: return program.kernels[step.kernel].name;
+    case Step::Kind::Copy: return "copy";
+    case Step::Kind::CheckIndices: return "check_indices";
+    case Step::Kind::External: return program.externals[step.kernel].symbol;
+  }
+  return {};
+}
+
 static std::string str(const Program& program, const Segment& f) {
   std::vector<std::string> inputs;
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
@@ -62,6 +73,12 @@ static std::string str(const Program& program, const Segment& f) {
         for (uint32_t s = 0; s < step.sizes.count; ++s)
           extents.push_back(str(f.sizes[step.sizes.begin + s], f.variables));
         out += format("  check indices {} of {} in ({})\n", array_name(f, args[0]), check.op, join(extents, ", "));
+        break;
+      }
+      case Step::Kind::External: {
+        const ExternalEntry& called = program.externals[step.kernel];
+        out += format("  external {} of {} ({}) to ({})\n", called.symbol, called.library,
+                      list(f, args.first(called.inputs)), list(f, args.subspan(called.inputs)));
         break;
       }
       case Step::Kind::Copy: out += format("  copy {} to {}\n", array_name(f, args[0]), array_name(f, args[1])); break;

@@ -18,6 +18,7 @@ class Validator {
     limit(program_.functions.size(), Limits::functions, "functions");
     limit(program_.types.size(), Limits::types, "data types");
     limit(program_.kernels.size(), Limits::kernels, "kernels");
+    limit(program_.externals.size(), Limits::externals, "external functions");
     limit(program_.constants.size(), Limits::constants, "constants");
     check(!program_.functions.empty() || program_.segments.size() == 1,
           format("it has no function and {} segments", program_.segments.size()));
@@ -27,6 +28,7 @@ class Validator {
             "a kernel's scratch size is out of range");
     }
     preparations();
+    externals();
     for (const Segment& s : program_.segments)
       if (!failed_) segment(s);
     for (const DataType& type : program_.types)
@@ -96,6 +98,19 @@ class Validator {
             "a preparation makes too much of little");
     }
     for (bool is_there : there) check(is_there, "a constant has no data");
+  }
+
+  void externals() {
+    for (const ExternalEntry& e : program_.externals) {
+      text(e.library, "the library of an external function");
+      text(e.symbol, "an external function's name");
+      limit(e.payload.size(), Limits::payload, "bytes in a payload");
+      // Both end as text in C.
+      check(e.library.find('\0') == std::string::npos && e.symbol.find('\0') == std::string::npos,
+            "a name of an external function has a zero in it");
+      for (uint32_t c : e.constants)
+        check(c < program_.constants.size(), "a constant of an external function does not exist");
+    }
   }
 
   void segment(const Segment& f) {
@@ -219,6 +234,7 @@ class Validator {
         check(step.tasks < f.sizes.size(), "a task count does not exist");
         return tasks(f, step);
       case Step::Kind::CheckIndices: return index_check(f, step);
+      case Step::Kind::External: return external(f, step);
       case Step::Kind::Copy:
         check(step.args.count == 2, "a copy needs two arrays");
         for (uint32_t i = 0; i < step.args.count && !failed_; ++i)
@@ -227,6 +243,23 @@ class Validator {
         return;
     }
     check(false, "a step is unknown");
+  }
+
+  void external(const Segment& f, const Step& step) {
+    check(step.kernel < program_.externals.size(), "an external function does not exist");
+    if (failed_) return;
+    const ExternalEntry& called = program_.externals[step.kernel];
+    check(step.args.count == uint64_t{called.inputs} + called.outputs,
+          format("`{}` takes {} inputs and gives {} outputs, and {} arrays are given", called.symbol, called.inputs,
+                 called.outputs, step.args.count));
+    check(f.batching == Batching::None, "an external function is called for many calls at once");
+    for (uint32_t i = 0; i < step.args.count && !failed_; ++i) {
+      const uint32_t array = f.operands[step.args.begin + i];
+      const Array::Kind kind = f.arrays[array].kind;
+      check(f.stored_in(array) == array, "an array of an external function is a part, whose rows lie apart");
+      check(i < called.inputs || kind == Array::Kind::Output || kind == Array::Kind::Temporary,
+            "an external function writes an input or a constant");
+    }
   }
 
   // Where all sizes are known; plan() looks at the others.

@@ -1,11 +1,13 @@
 // A lowered function: arrays, kernels and the steps that call them.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/group/index_check.h"
+#include "relay/lower/plan/external_code.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
@@ -63,6 +65,7 @@ struct Step {
   double flops = 0;                // as of Group, of the stages that this kernel computes
   std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
   std::optional<IndexCheck> check{};            // of args[0]
+  std::shared_ptr<const ExternalCode> external{};  // no kernel: it is called with args, those that it reads first
   bool constant = false;                        // depends on constants only: run once when the program is built
 };
 

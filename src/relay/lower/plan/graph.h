@@ -17,6 +17,7 @@ struct Group {
   std::vector<int> outputs;            // arrays
   GroupForm form;                      // what the schedule has to know
   std::optional<IndexCheck> check;     // no kernel: params[0], te.params[0] are checked; it has no outputs
+  std::shared_ptr<const ExternalCode> external{};  // no kernel: this is called with params, then outputs
   int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
   bool on_images = false;              // has a window, or reduces whole images
   bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves
