@@ -9,6 +9,7 @@
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
 #include "relay/lower/plan/join.h"
+#include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
 
@@ -41,6 +42,7 @@ class Planner {
     choose_row_padding();
     lay_out_views();
     copy_checked_indices(plan_);
+    split_recurrences(plan_);
     return std::move(plan_);
   }
 
@@ -237,7 +239,7 @@ class Planner {
   static bool keeps_dimensions(const Group& g) {
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
-      if (t->is_program()) return false;
+      if (!t->body) return false;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
@@ -257,7 +259,7 @@ class Planner {
     constexpr int64_t least = 8;  // with fewer, most lanes are empty
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
-      if (t->is_program() || t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
+      if (!t->body || t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
       const Expr channel = t->axes[1].var;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {

@@ -63,6 +63,7 @@ struct Step {
   double flops = 0;                // as of Group, of the stages that this kernel computes
   std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
   std::optional<IndexCheck> check{};            // of args[0]
+  bool recurrence = false;                      // it is all steps of one
   bool constant = false;                        // depends on constants only: run once when the program is built
 };
 
