@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/lower/nest/built_kernel.h"
+#include "relay/lower/nest/nest.h"
 #include "relay/lower/plan/graph.h"
 
 namespace relay::lower {

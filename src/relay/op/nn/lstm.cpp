@@ -104,7 +104,7 @@ OpDef nn_lstm() {
                   {"state", "a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
-       .oracle = "lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
+       .oracle = "recurrent.lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
                  "activations, clip)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, direction=\"up\"", "C1"},

@@ -63,7 +63,7 @@ OpDef nn_rnn() {
                   {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
-       .oracle = "rnn(data, weights, state, direction, bias, lengths, activations, clip)",
+       .oracle = "recurrent.rnn(data, weights, state, direction, bias, lengths, activations, clip)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"back\"", "C1"},
                    {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, activations=\"tanh, tanh\"", "C2"},
