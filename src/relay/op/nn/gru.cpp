@@ -69,6 +69,24 @@ te::Tensors compute(const GruAttrs& a, const te::Tensors& in, const Type& out) {
   });
 }
 
+ir::Expr definition(const GruAttrs& a, const ir::Exprs& in) {
+  return nn::define_recurrent(
+      form(a), in, false, [&](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
+        const ir::Exprs x = nn::split(from_input, 3, 1), rows = nn::split(d.recurrence, 3, 0);
+        const ir::Exprs biases = d.bias ? nn::split(d.recurrent_bias, 3, 0) : ir::Exprs();
+        auto of_state = [&](size_t which, const ir::Expr& state) {
+          const ir::Expr product = grad::call("nn.dense", {state, rows[which]});
+          return d.bias ? grad::plus(product, biases[which]) : product;
+        };
+        const ir::Expr &h = before[0], z = d.activated(0, grad::plus(x[0], of_state(0, h))),
+                       r = d.activated(0, grad::plus(x[1], of_state(1, h)));
+        const ir::Expr kept = a.linear_before_reset ? grad::times(r, of_state(2, h)) : of_state(2, grad::times(r, h));
+        const ir::Expr g = d.activated(1, grad::plus(x[2], kept));
+        return ir::Exprs{
+            grad::plus(grad::times(grad::minus(grad::number(1, d.data), z), g), grad::times(z, h))};
+      });
+}
+
 std::vector<Example> examples() {
   return {{.inputs = {"(4, 2, 3)", "[(15, 3), (15, 5), (15,), (15,)]", "[(1, 2, 5)]"},
            .symbolic = {"(t, n, i)", "[(15, i), (15, 5), (15,), (15,)]", "[(1, n, 5)]"}},
@@ -96,6 +114,7 @@ OpDef nn_gru() {
                   {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
+       .definition = definition,
        .oracle = "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"both\"", "C1"},

@@ -75,6 +75,24 @@ te::Tensors compute(const LstmAttrs& a, const te::Tensors& in, const Type& out) 
   });
 }
 
+ir::Expr definition(const LstmAttrs& a, const ir::Exprs& in) {
+  return nn::define_recurrent(
+      form(a), in, true, [&](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
+        const ir::Exprs gates = nn::split(grad::plus(from_input, d.product(before[0])), 4, 1);
+        const ir::Exprs holes = d.peephole ? nn::split(d.peephole, 3, 0) : ir::Exprs();
+        auto gate = [&](size_t which, const ir::Expr& cell) {
+          const ir::Expr x = d.peephole ? grad::plus(gates[which], grad::times(holes[which], cell)) : gates[which];
+          return d.activated(0, x);
+        };
+        const ir::Expr add = gate(0, before[1]), fresh = d.activated(1, gates[3]);
+        const ir::Expr keep = a.input_forget ? grad::minus(grad::number(1, d.data), add) : gate(2, before[1]);
+        const ir::Expr cell = grad::plus(grad::times(keep, before[1]), grad::times(add, fresh));
+        ir::Expr hidden = grad::times(gate(1, cell), nn::activate(d.activations[2], cell, d.data));
+        if (d.projection) hidden = grad::call("nn.dense", {hidden, d.projection});
+        return ir::Exprs{hidden, cell};
+      });
+}
+
 std::vector<Example> examples() {
   return {{.inputs = {"(4, 2, 3)", "[(20, 3), (20, 5), (20,), (20,)]", "[(1, 2, 5), (1, 2, 5)]"},
            .symbolic = {"(t, n, i)", "[(20, i), (20, 5), (20,), (20,)]", "[(1, n, 5), (1, n, 5)]"}},
@@ -104,6 +122,7 @@ OpDef nn_lstm() {
                   {"state", "a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
+       .definition = definition,
        .oracle = "recurrent.lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
                  "activations, clip)",
        .examples = examples(),

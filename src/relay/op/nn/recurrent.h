@@ -63,4 +63,29 @@ using RecurrentCell = std::function<te::Tensors(const Direction& d, const te::Te
 te::Tensors compute_recurrent(const RecurrentForm& form, const te::Tensors& in, const Type& out, bool bias_in_input,
                               const RecurrentCell& cell);
 
+// --- in other operators, for OpSpec::definition (recurrent_definition.cpp) --------------------------------------------
+
+// One direction of a call; values as above, and a number's type is that of `data`.
+struct DirectionValues {
+  ir::Expr data, weight, recurrence, bias, recurrent_bias, peephole, projection;
+  const Activation* activations = nullptr;
+  double clip = 0;
+
+  ir::Expr activated(size_t which, ir::Expr x) const;
+  // The sum of the recurrence and a state, without bias.
+  ir::Expr product(const ir::Expr& state) const { return grad::call("nn.dense", {state, recurrence}); }
+};
+
+ir::Expr activate(const Activation& a, const ir::Expr& x, const ir::Expr& like);
+// In so many parts of one size along an axis.
+ir::Exprs split(const ir::Expr& x, int64_t parts, int64_t axis);
+
+// A step: what the input gives to the gates, (N, G * H), and the states before it, to those after it.
+using RecurrentCellValues =
+    std::function<ir::Exprs(const DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before)>;
+
+// All steps, written out; null where their number is not known.
+ir::Expr define_recurrent(const RecurrentForm& form, const ir::Exprs& in, bool bias_in_input,
+                          const RecurrentCellValues& cell);
+
 }  // namespace relay::op::nn

@@ -39,6 +39,13 @@ te::Tensors compute(const RnnAttrs& a, const te::Tensors& in, const Type& out) {
   });
 }
 
+ir::Expr definition(const RnnAttrs& a, const ir::Exprs& in) {
+  return nn::define_recurrent(
+      form(a), in, true, [](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
+        return ir::Exprs{d.activated(0, grad::plus(from_input, d.product(before[0])))};
+      });
+}
+
 std::vector<Example> examples() {
   return {{.inputs = {"(4, 2, 3)", "[(5, 3), (5, 5), (5,), (5,)]", "[(1, 2, 5)]"},
            .symbolic = {"(t, n, i)", "[(h, i), (h, h), (h,), (h,)]", "[(1, n, h)]"}},
@@ -63,6 +70,7 @@ OpDef nn_rnn() {
                   {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
+       .definition = definition,
        .oracle = "recurrent.rnn(data, weights, state, direction, bias, lengths, activations, clip)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"back\"", "C1"},
