@@ -288,28 +288,40 @@ class Lowering {
   void add_recurrence(const Group& g, const StepsBuilder& steps, const std::string& name,
                       const std::unordered_map<std::string, int>& array_of,
                       const std::map<std::string, KernelFlops>& flops) {
-    RecurrenceKernel made = steps.kernel(name, out_.arrays, array_of);
-    Step step;
-    step.args = made.args, step.recurrence = true;
-    for (int a : made.args) step.reads.push_back(stored_in(out_.arrays, a));
-    for (int a : made.written) step.writes.push_back(stored_in(out_.arrays, a));
-    step.shape_values = made.kernel.shape_vars;
-    step.kernel = add_kernel(std::move(made.kernel));
-    step.group = static_cast<int>(out_.groups.size()) - 1;
-    const Expr& count = g.steps->count;
-    double& of_group = out_.groups.back().flops;
-    for (const std::string& root : made.roots) {
-      const KernelFlops& own = flops.at(root);
-      if (scalar::is_int(count)) {
-        step.flops += own.known * static_cast<double>(count->ivalue);
-        of_group += own.known * static_cast<double>(count->ivalue - 1);
-      } else if (own.known > 0) {
-        step.symbolic_flops.push_back({own.known, count});
-        of_group -= own.known;
-      }
-      for (const SymbolicFlops& s : own.symbolic) step.symbolic_flops.push_back({s.each, s.times * count});
+    double of_step = 0;
+    for (const auto& [root, own] : flops) of_step += own.known;
+    std::vector<RecurrenceKernel> kernels;
+    if (steps.is_worth_sharing(options_.target, out_.arrays, array_of, of_step))
+      kernels = steps.apart(name, out_.arrays, array_of);
+    else
+      kernels.push_back(steps.as_one(name, out_.arrays, array_of));
+    const int repeat = repeats_++;
+    for (RecurrenceKernel& made : kernels) {
+      Step step;
+      step.args = made.args, step.recurrence = true;
+      for (int a : made.args) step.reads.push_back(stored_in(out_.arrays, a));
+      for (int a : made.written) step.writes.push_back(stored_in(out_.arrays, a));
+      if (made.repeated) step.repeat = StepRepeat{repeat, g.steps->count};
+      step.shape_values = made.kernel.shape_vars;
+      if (made.repeated) step.shape_values[0] = scalar::imm(0);
+      step.kernel = add_kernel(std::move(made.kernel));
+      step.group = static_cast<int>(out_.groups.size()) - 1;
+      for (const std::string& root : made.roots) add_flops(step, flops.at(root), g.steps->count);
+      out_.steps.push_back(std::move(step));
     }
-    out_.steps.push_back(std::move(step));
+  }
+
+  // Those of a kernel in `times` steps of a recurrence; the group has those of one step already.
+  void add_flops(Step& step, const KernelFlops& own, const Expr& times) {
+    double& of_group = out_.groups.back().flops;
+    if (scalar::is_int(times)) {
+      step.flops += own.known * static_cast<double>(times->ivalue);
+      of_group += own.known * static_cast<double>(times->ivalue - 1);
+    } else if (own.known > 0) {
+      step.symbolic_flops.push_back({own.known, times});
+      of_group -= own.known;
+    }
+    for (const SymbolicFlops& s : own.symbolic) step.symbolic_flops.push_back({s.each, s.times * times});
   }
 
   void add_halo(int array, const Step& writer) {
@@ -350,6 +362,7 @@ class Lowering {
   std::map<std::pair<int, std::string>, int> packed_;
   std::map<int, Layout> asked_;  // of constants: the layout that the first group wanted
   std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first that writes into them
+  int repeats_ = 0;
   LowerNames own_names_;
   LowerNames& names_;
   std::unordered_map<std::string, int> kernels_;  // of this function, by name

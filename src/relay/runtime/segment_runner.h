@@ -56,6 +56,7 @@ class SegmentRunner {
   bool call(const Call& c, ThreadPool::Session& session);   // false: its condition does not hold
   bool check(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set: an index is out of range
   Diagnostic index_error(const Call& c) const;
+  void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;
@@ -65,6 +66,7 @@ class SegmentRunner {
   uint32_t segment_;
   std::vector<Call> calls_;
   std::vector<void*> params_;
+  std::vector<int64_t> numbered_sizes_;  // of repeated calls
   std::vector<ArenaSlot> arena_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::byte* arena_ = nullptr;

@@ -52,6 +52,13 @@ struct SymbolicFlops {
   Expr times;
 };
 
+// Steps that follow each other and have the same number are called again and again, one after the other. Each takes the
+// number of the time as its first size.
+struct StepRepeat {
+  int number = 0;
+  Expr times;
+};
+
 // One kernel call, or a check.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
@@ -63,7 +70,8 @@ struct Step {
   double flops = 0;                // as of Group, of the stages that this kernel computes
   std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
   std::optional<IndexCheck> check{};            // of args[0]
-  bool recurrence = false;                      // it is all steps of one
+  bool recurrence = false;                      // it is of one
+  std::optional<StepRepeat> repeat{};
   bool constant = false;                        // depends on constants only: run once when the program is built
 };
 
