@@ -136,13 +136,23 @@ bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<
   constexpr double region_us = 0.5;
   if (target.cores < 2) return false;
   std::unordered_set<int> weights;  // read again in each step
-  for (const Taken& t : taken_)
-    for (const te::Tensor& p : t.kernel->params)
-      if (!varies_.count(p->name)) weights.insert(array_of.at(p->name));
+  for (const Taken& t : taken_) {
+    const loop::Kernel& k = t.kernel->kernel;
+    std::unordered_set<const scalar::Source*> by_step;  // of which each step reads another part
+    loop::visit(k.body, [](const Stmt&) {}, [&](const Expr& root) {
+      scalar::visit(root, [&](const Expr& e) {
+        if (e->kind != scalar::Kind::Load) return;
+        for (const Expr& v : scalar::free_vars(e))
+          if (v == g_.steps->step) by_step.insert(e->source.get());
+      });
+    });
+    for (size_t p = 0; p < t.kernel->params.size(); ++p)
+      if (!varies_.count(t.kernel->params[p]->name) && !by_step.count(k.params[p].get()))
+        weights.insert(array_of.at(t.kernel->params[p]->name));
+  }
   double bytes = 0;
   for (int w : weights) {
     const Array& a = arrays[static_cast<size_t>(w)];
-    if (std::find(a.shape.begin(), a.shape.end(), g_.steps->count) != a.shape.end()) continue;  // a row a step
     double own = a.dtype.bytes();
     for (const Expr& e : a.shape) own *= scalar::is_int(e) ? static_cast<double>(e->ivalue) : 1;
     bytes += own;
