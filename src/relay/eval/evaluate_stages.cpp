@@ -5,6 +5,7 @@
 #include "relay/eval/program.h"
 #include "relay/eval/stage.h"
 #include "relay/scalar/simplify.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::eval {
 
@@ -41,7 +42,7 @@ Result<Shape> shape_of(const te::Tensor& t, const ShapeValues& values) {
 // All values of each state, one step after the other. `known`: what the stage reads.
 Result<std::vector<Tensor>> run_recurrence(const te::Tensor& stage, const KnownTensors& known,
                                            const ShapeValues& values, const EvalOptions& options) {
-  const te::Recurrence& r = *stage->recurrence;
+  const te::Recurrence& r = *te::as_recurrence(*stage);
   const std::optional<int64_t> steps = scalar::evaluate(r.steps, values);
   RELAY_CHECK(steps, "the number of steps of {} has no value", stage->name);
   // What is computed outside of the steps is given to them.
@@ -115,10 +116,10 @@ Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBin
   for (const te::Tensor& t : order) {
     if (t->is_placeholder()) continue;
     if (t->before) return te::scan_in_operator(*t);
-    if (t->is_recurrence()) {
+    if (te::as_recurrence(*t)) {
       RELAY_ASSIGN(states[t.get()], run_recurrence(t, known, values, options));
-    } else if (t->is_state()) {
-      known[t.get()] = states.at(t->state_of.get())[t->state];
+    } else if (const te::StateNode* state = te::as_state(*t)) {
+      known[t.get()] = states.at(state->of.get())[state->state];
     } else if (t->is_program()) {
       std::vector<Tensor> inputs;
       for (const te::Tensor& in : te::inputs(t)) inputs.push_back(known.at(in.get()));

@@ -80,10 +80,10 @@ void visit(const Stmt& s, function_ref<void(const Stmt&)> on_stmt, function_ref<
 Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings);
 // Where a load or store goes.
 struct Access {
-  Ref<const scalar::Source> source;  // of a store or prefetch: a Buffer
+  Ref<const scalar::Source> source;  // of a store: a Buffer
   Exprs indices;
 };
-// The statement with every load, store and prefetch where `now` sends it; its argument is where it goes, with indices that are
+// The statement with every load and store where `now` sends it; its argument is where it goes, with indices that are
 // already rewritten.
 Stmt redirect(const Stmt& s, function_ref<Access(const Access&)> now);
 

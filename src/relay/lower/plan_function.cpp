@@ -239,7 +239,7 @@ class Planner {
   static bool keeps_dimensions(const Group& g) {
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
-      if (!t->body) return false;
+      if (t->is_program()) return false;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
@@ -259,7 +259,7 @@ class Planner {
     constexpr int64_t least = 8;  // with fewer, most lanes are empty
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
-      if (!t->body || t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
+      if (t->is_program() || t->axes.size() < 3 || extent_or(t->axes[1], 0) < least) return false;
       const Expr channel = t->axes[1].var;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {

@@ -7,6 +7,7 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/scalar/simplify.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::te {
 
@@ -128,51 +129,6 @@ Tensor program(std::string name, Exprs shape, DType dtype, std::vector<size_t> b
   return t;
 }
 
-// The stages of a step: those above `after` that read the state, the step's number or one of them.
-static Tensors stages_of_step(const Recurrence& r) {
-  Tensors found;
-  std::unordered_set<const scalar::Source*> varies;
-  for (const Tensor& t : r.before) varies.insert(t.get());
-  for (const Tensor& t : topological(r.after)) {
-    if (t->is_placeholder()) continue;
-    bool depends = std::find(r.after.begin(), r.after.end(), t) != r.after.end();
-    visit(*t, [&](const Expr& e) { depends |= e == r.step || (e->kind == Kind::Load && varies.count(e->source.get())); });
-    if (!depends) continue;
-    RELAY_CHECK(!t->is_recurrence() && !t->is_state(), "a step of a recurrence holds another, '{}'", t->name);
-    varies.insert(t.get()), found.push_back(t);
-  }
-  return found;
-}
-
-Tensors recurrence(std::string name, Expr steps, const Tensors& initial,
-                   const std::function<Tensors(const Expr& step, const Tensors& before)>& after) {
-  Recurrence* r = new Recurrence;
-  Ref<const Recurrence> held(r);
-  r->step = scalar::var("t"), r->steps = steps, r->initial = initial;
-  for (const Tensor& t : initial) r->before.push_back(placeholder(t->name, t->shape, t->dtype));
-  for (const Tensor& t : after(r->step, r->before))
-    r->after.push_back(t->is_placeholder() ? compute(t->name, t->shape, [&](const Exprs& i) { return (*t)(i); }) : t);
-  RELAY_CHECK(r->after.size() == initial.size(), "{} has {} states, and a step gives {}", name, initial.size(),
-              r->after.size());
-  r->stages = stages_of_step(*r);
-  TensorNode* node = new TensorNode;
-  const Tensor all(node);
-  node->name = std::move(name), node->dtype = DType::int64(), node->shape = {steps}, node->recurrence = held;
-  node->axes = make_axes(node->shape, "i");
-  Tensors states;
-  for (size_t s = 0; s < initial.size(); ++s) {
-    RELAY_CHECK(initial[s]->dtype == r->after[s]->dtype && initial[s]->shape.size() == r->after[s]->shape.size(),
-                "state {} of {} changes its type", s, all->name);
-    TensorNode* state = new TensorNode;
-    state->name = initial[s]->name, state->dtype = initial[s]->dtype, state->state_of = all, state->state = s;
-    state->shape = initial[s]->shape;
-    state->shape.insert(state->shape.begin(), steps + 1);
-    state->axes = make_axes(state->shape, "i");
-    states.push_back(Tensor(state));
-  }
-  return states;
-}
-
 Diagnostic scan_in_operator(const TensorNode& stage) {
   return Diagnostic{
       DiagnosticKind::not_supported,
@@ -193,55 +149,19 @@ int64_t bytes(const TensorNode& tensor) {
 void visit(const TensorNode& stage, function_ref<void(const Expr&)> f) {
   if (stage.body) scalar::visit(stage.body, f);
   if (stage.program) loop::visit(stage.program, [](const loop::Stmt&) {}, [&](const Expr& e) { scalar::visit(e, f); });
-  if (stage.recurrence)
-    for (const Tensor& t : stage.recurrence->stages) visit(*t, f);
-}
-
-// The tensor that `rule` puts in the place of one.
-static Tensor rewrite_source(const Tensor& t, function_ref<Expr(const Expr&)> rule) {
-  const Expr now = rule(scalar::load(t, Exprs(t->shape.size(), scalar::imm(0))));
-  const TensorNode* source = now->kind == Kind::Load ? dynamic_cast<const TensorNode*>(now->source.get()) : nullptr;
-  RELAY_CHECK(source, "{} is to be no tensor any more", t->name);
-  return Tensor(source);
-}
-
-static Ref<const Recurrence> rewrite(const Ref<const Recurrence>& r, function_ref<Expr(const Expr&)> rule) {
-  Recurrence now = *r;
-  bool changed = false;
-  for (Tensor& t : now.initial) {
-    const Tensor next = rewrite_source(t, rule);
-    changed |= next != t, t = next;
-  }
-  std::unordered_map<const scalar::Source*, Tensor> of_stage;
-  for (Tensor& t : now.stages) {
-    const Tensor next = rewrite(t, [&](const Expr& e) -> Expr {
-      if (e->kind != Kind::Load) return rule(e);
-      if (auto it = of_stage.find(e->source.get()); it != of_stage.end()) return scalar::load(it->second, e->args);
-      const bool own = std::any_of(r->before.begin(), r->before.end(),
-                                   [&](const Tensor& b) { return b.get() == e->source.get(); });
-      return own ? e : rule(e);
-    });
-    changed |= next != t, of_stage[t.get()] = next, t = next;
-  }
-  if (!changed) return r;
-  for (Tensor& t : now.after) t = of_stage.at(t.get());
-  return Ref<const Recurrence>(new Recurrence(std::move(now)));
+  if (const Recurrence* r = as_recurrence(stage)) visit_steps(*r, f);
 }
 
 Tensor rewrite(const Tensor& stage, function_ref<Expr(const Expr&)> rule) {
+  if (as_recurrence(*stage) || as_state(*stage)) return rewrite_recurrence(stage, rule);
   Expr body = stage->body ? scalar::rewrite(stage->body, rule) : Expr();
   loop::Stmt program = stage->program;
   if (program)
     program = loop::rewrite(
         program, [](const loop::Stmt& s) { return s; }, [&](const Expr& e) { return scalar::rewrite(e, rule); });
-  const Ref<const Recurrence> recurrence = stage->recurrence ? rewrite(stage->recurrence, rule) : nullptr;
-  const Tensor state_of = stage->state_of ? rewrite_source(stage->state_of, rule) : nullptr;
-  if (body == stage->body && program == stage->program && recurrence == stage->recurrence &&
-      state_of == stage->state_of)
-    return stage;
+  if (body == stage->body && program == stage->program) return stage;
   TensorNode* copy = new TensorNode(*stage);
   copy->body = std::move(body), copy->program = std::move(program);
-  copy->recurrence = recurrence, copy->state_of = state_of;
   return Tensor(copy);
 }
 
@@ -258,8 +178,8 @@ Tensors inputs(const Tensor& stage) {
   auto add = [&](const TensorNode* source) {
     if (source && known.insert(source).second) found.push_back(Tensor(source));
   };
-  if (stage->state_of) add(stage->state_of.get());
-  if (const Recurrence* r = stage->recurrence.get()) {
+  if (const StateNode* state = as_state(*stage)) add(state->of.get());
+  if (const Recurrence* r = as_recurrence(*stage)) {
     for (const Tensor& t : r->initial) add(t.get());
     for (const Tensor& t : r->before) known.insert(t.get());
     for (const Tensor& t : r->stages) known.insert(t.get());
@@ -325,15 +245,8 @@ static std::string list(const Exprs& exprs) {
 std::string str(const Tensor& t) {
   std::string type = format("{}[{}]", t->dtype.str(), list(t->shape));
   if (t->is_placeholder()) return format("{}    : {}", t->name, type);
-  if (const Recurrence* r = t->recurrence.get()) {
-    std::string text = format("{} = recurrence({} < {}) {{\n", t->name, scalar::str(r->step), scalar::str(r->steps));
-    for (const Tensor& stage : r->stages) text += "  " + str(stage) + "\n";
-    for (size_t s = 0; s < r->before.size(); ++s)
-      text += format("  {} = {}, then {}\n", r->before[s]->name, r->initial[s]->name, r->after[s]->name);
-    return text + "}";
-  }
+  if (as_recurrence(*t) || as_state(*t)) return str_of_recurrence(t);
   std::string head = format("{}[{}] = ", t->name, list(variables(t->axes)));
-  if (t->is_state()) return format("{}state {} of {}    : {}", head, t->state, t->state_of->name, type);
   if (t->is_program()) {
     Exprs batch;
     for (size_t d : t->batch_axes) batch.push_back(t->axes[d].var);

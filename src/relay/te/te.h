@@ -17,16 +17,6 @@
 // A scan(), as `total`, loads its own elements of one step earlier along one axis. A sum may be ragged, as `B`: run to
 // an extent that depends on its axes. A program(), as `order`, is loops that store the stage's elements (loop/loop.h):
 // one task for each index of its batch axes, independent of the others.
-//
-//   rnn = recurrence(t < steps) {
-//     product[n, j] = sum(k < H) hidden[n, k] * R[j, k]
-//     next[n, j] = tanh(product[n, j] + x[t, n, j])
-//     hidden = first, then next
-//   }
-//   hidden_1[i0, i1, i2] = state 0 of rnn
-//
-// A recurrence() takes a state through the steps of a sequence, each made of stages of any kind. It has no elements; all
-// values of a state, [steps + 1, ...], are a stage of their own.
 #pragma once
 
 #include <functional>
@@ -56,17 +46,6 @@ struct TensorNode;
 using Tensor = Ref<const TensorNode>;
 using Tensors = std::vector<Tensor>;
 
-// What a recurrence does. The states are as many as each of `initial`, `before` and `after`.
-struct Recurrence : Counted {
-  Expr step;        // a variable, from 0 ...
-  Expr steps;       // ... to this
-  Tensors initial;  // each state before the first step
-  Tensors before;   // placeholders: before this step
-  Tensors after;    // stages: after this step
-  // All stages that depend on the step, topological; they include `after`. What else these read is computed once.
-  Tensors stages;
-};
-
 // name and dtype come from scalar::Source.
 struct TensorNode : scalar::Source {
   Exprs shape;
@@ -83,15 +62,9 @@ struct TensorNode : scalar::Source {
   loop::Stmt program;
   loop::BufferRef result;
   std::vector<size_t> batch_axes;  // dimensions, ascending
-  // A recurrence, which has no elements (its shape means nothing), and the values of state number `state` of another.
-  Ref<const Recurrence> recurrence;
-  Ref<const TensorNode> state_of;
-  size_t state = 0;
 
   bool is_program() const { return program != nullptr; }
-  bool is_recurrence() const { return recurrence != nullptr; }
-  bool is_state() const { return state_of != nullptr; }
-  bool is_placeholder() const { return !body && !program && !recurrence && !state_of; }
+  bool is_placeholder() const { return !body && !program; }
   // self[indices]
   Expr operator()(Exprs indices) const { return scalar::load(Ref<const scalar::Source>(this), std::move(indices)); }
 };
@@ -110,21 +83,14 @@ Tensor scan(std::string name, Exprs shape, DType dtype,
 Tensor program(std::string name, Exprs shape, DType dtype, std::vector<size_t> batch_axes,
                const std::function<loop::Stmt(const Exprs& batch, const loop::BufferRef& result)>& loops);
 
-// Takes states from `initial` through `steps` steps; `after(t, before)` are their values after step t, of the same shapes
-// and types. For each state all of its values: [0, ...] is its initial one, [t + 1, ...] that after step t. A step holds
-// no other recurrence.
-Tensors recurrence(std::string name, Expr steps, const Tensors& initial,
-                   const std::function<Tensors(const Expr& step, const Tensors& before)>& after);
-
 // Only schedules may use a scan: what is said of one that an operator computes.
 Diagnostic scan_in_operator(const TensorNode& stage);
 
 // Of all its elements; extents that are known at run time only count as one.
 int64_t bytes(const TensorNode& tensor);
-// Each node of the expressions that compute a stage: of its body, of its program or of the stages of its steps.
+// Each node of the expressions that compute a stage, of its body or of its program.
 void visit(const TensorNode& stage, function_ref<void(const Expr&)> f);
-// The stage with these expressions as scalar::rewrite makes them; itself where nothing changes. `rule` also sees, as loads
-// at index 0, the initial values of a recurrence, and what a stage is the state of.
+// The stage with these expressions as scalar::rewrite makes them; itself where nothing changes.
 Tensor rewrite(const Tensor& stage, function_ref<Expr(const Expr&)> rule);
 // A program of which the result has another name.
 loop::Stmt renamed(const TensorNode& stage, const loop::BufferRef& result);

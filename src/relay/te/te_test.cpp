@@ -1,4 +1,4 @@
-#include "relay/te/te.h"
+#include "relay/te/recurrence.h"
 
 #include <gtest/gtest.h>
 

@@ -182,15 +182,14 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
 
 bool has_program(const te::Tensors& outputs) {
   const te::Tensors stages = te::topological(outputs);
-  return std::any_of(stages.begin(), stages.end(),
-                     [](const te::Tensor& t) { return !t->is_placeholder() && !t->body; });
+  return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->is_program(); });
 }
 
 te::Tensor only_reduction(const te::Tensors& outputs) {
   if (outputs.size() != 1) return {};
   te::Tensor found;
   for (const te::Tensor& t : te::topological(outputs)) {
-    if (!t->is_placeholder() && !t->body) return {};
+    if (t->is_program()) return {};
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
     if (found) return {};
     found = t;

@@ -4,12 +4,13 @@
 
 #include "relay/lower/plan/join.h"
 #include "relay/scalar/simplify.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::lower {
 
 bool has_recurrence(const te::Tensors& outputs) {
   const te::Tensors stages = te::topological(outputs);
-  return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->is_recurrence(); });
+  return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return te::as_recurrence(*t) != nullptr; });
 }
 
 namespace {
@@ -31,7 +32,7 @@ class Splitter {
  private:
   te::Tensor first_recurrence() const {
     for (const te::Tensor& t : te::topological(g_.te.outputs))
-      if (t->is_recurrence()) return t;
+      if (te::as_recurrence(*t)) return t;
     return {};
   }
 
@@ -71,7 +72,7 @@ class Splitter {
   }
 
   void take_steps(const te::Tensor& recurrence) {
-    const te::Recurrence& r = *recurrence->recurrence;
+    const te::Recurrence& r = *te::as_recurrence(*recurrence);
     std::vector<int> arrays;
     for (size_t s = 0; s < r.initial.size(); ++s) {
       Exprs shape = r.initial[s]->shape;
@@ -89,7 +90,8 @@ class Splitter {
 
     Replacements now;
     for (const te::Tensor& t : te::topological(g_.te.outputs))
-      if (t->is_state() && t->state_of == recurrence) now.push_back({t, parameter(t, arrays[t->state])});
+      if (const te::StateNode* state = te::as_state(*t); state && state->of == recurrence)
+        now.push_back({t, parameter(t, arrays[state->state])});
     g_.te.outputs = te::replace(g_.te.outputs, now);
   }
 

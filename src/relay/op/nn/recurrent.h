@@ -5,6 +5,7 @@
 #pragma once
 
 #include "relay/op/gradient.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::op::nn {
 
