@@ -11,6 +11,7 @@ import re
 import numpy as np
 import oracle_arrays
 import quantized
+import recurrent
 import scipy
 import threefry
 import torch

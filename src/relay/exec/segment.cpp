@@ -451,9 +451,20 @@ class SegmentWriter {
   }
 
   Status steps() {
+    std::optional<lower::StepRepeat> repeat;
+    uint32_t repeated = 0;  // of its steps
+    auto end_repeat = [&]() -> Status {
+      if (!repeat) return ok();
+      RELAY_ASSIGN(SizeExpr times, size_(repeat->times));
+      builder_.repeat_last(std::exchange(repeated, 0), std::move(times));
+      repeat.reset();
+      return ok();
+    };
     for (size_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
       if (!live_[s] || step.constant) continue;
+      if (repeat && (!step.repeat || step.repeat->number != repeat->number)) RELAY_RETURN_IF_ERROR(end_repeat());
+      if (step.repeat) repeat = step.repeat, ++repeated;
       if (step.check) {
         RELAY_RETURN_IF_ERROR(check_indices(step));
         parts_.lowered_steps.back().push_back(static_cast<int>(s));
@@ -480,7 +491,7 @@ class SegmentWriter {
                       when);
       parts_.lowered_steps.back().push_back(static_cast<int>(s));
     }
-    return ok();
+    return end_repeat();
   }
 
   const LoweredFunction& lowered_;

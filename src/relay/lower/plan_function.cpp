@@ -10,6 +10,7 @@
 #include "relay/lower/plan/check_indices.h"
 #include "relay/lower/plan/external.h"
 #include "relay/lower/plan/join.h"
+#include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
 
@@ -43,6 +44,7 @@ class Planner {
     lay_out_views();
     copy_checked_indices(plan_);
     copy_external_arrays(plan_);
+    split_recurrences(plan_);
     return std::move(plan_);
   }
 

@@ -140,6 +140,11 @@ class Reader {
       return c;
     });
     s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
+    s.repeats = list<Repeat>(Limits::steps, 12, [&] {
+      Repeat r;
+      r.first = number<uint32_t>(), r.count = number<uint32_t>(), r.times = number<uint32_t>();
+      return r;
+    });
     return s;
   }
   Preparation preparation() {

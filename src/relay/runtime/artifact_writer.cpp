@@ -103,6 +103,11 @@ class Writer {
       range(step.sizes);
       number(step.tasks);
     });
+    list(s.repeats, [&](const Repeat& r) {
+      number(r.first);
+      number(r.count);
+      number(r.times);
+    });
   }
   void preparation(const Preparation& p) {
     number(p.kernel);

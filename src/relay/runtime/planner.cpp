@@ -88,6 +88,14 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
       lives[array].last = at;
     }
   }
+  // What repeated steps mention lives in all of them: a later time may read what one before wrote.
+  for (const Repeat& r : f.repeats)
+    for (uint32_t at = r.first; at < r.first + r.count; ++at)
+      for (uint32_t i = 0; i < f.steps[at].args.count; ++i) {
+        Lifetime& life = lives[f.stored_in(f.operands[f.steps[at].args.begin + i])];
+        if (life.bytes == 0) continue;
+        life.first = std::min(life.first, r.first), life.last = std::max(life.last, r.first + r.count - 1);
+      }
   return lives;
 }
 
@@ -106,6 +114,20 @@ int64_t add_tasks(int64_t most, const Shape& shape, DType dtype, int64_t bytes) 
 
 std::string too_many_tasks(int64_t tasks, int64_t most) {
   return format("a kernel has {} tasks, but its arrays account for {} at most", tasks, most);
+}
+
+// How often steps are repeated is in the file: no more than a run can list.
+static Status check_repeats(const Segment& f, const Plan& p) {
+  for (const Repeat& r : f.repeats)
+    if (p.sizes[r.times] > Limits::repeated_steps / r.count)
+      return Diagnostic{DiagnosticKind::limit_exceeded,
+                        format("segment `{}`: {} steps are repeated {} times, more than {} in all", f.name, r.count,
+                               p.sizes[r.times], Limits::repeated_steps),
+                        {},
+                        {},
+                        {},
+                        "give shorter sequences"};
+  return ok();
 }
 
 // What the steps need of the arrays' sizes. Finds the scratch memory of the kernels.
@@ -202,6 +224,7 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
     p.sizes.push_back(*value);
   }
   RELAY_RETURN_IF_ERROR(check_steps(program, f, p));
+  RELAY_RETURN_IF_ERROR(check_repeats(f, p));
   std::vector<Lifetime> lives = lifetimes(f, p.bytes);
   int64_t total = 0;
   for (const Lifetime& life : lives)

@@ -80,6 +80,14 @@ struct Step {
 };
 constexpr int step_kind_count = static_cast<int>(Step::Kind::External) + 1;
 
+// Steps that are run one after the other, all of them again and again: kernels [first, first + count), sizes[times]
+// times. The first size of each is the number of the time, from 0, whatever stands there.
+struct Repeat {
+  uint32_t first = 0, count = 0;
+  uint32_t times = 0;  // of Segment::sizes
+  bool operator==(const Repeat&) const = default;
+};
+
 // What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end. The
 // extents are the step's sizes: one for all, or one for each slice along the first dimension (behind that of calls).
 struct IndexCheck {
@@ -130,6 +138,7 @@ struct Segment {
   std::vector<uint32_t> operands;
   std::vector<IndexCheck> index_checks;
   std::vector<Step> steps;
+  std::vector<Repeat> repeats;  // in the order of their steps, of which none is in two
 
   // The array that holds this one's elements.
   uint32_t stored_in(uint32_t array) const {
@@ -287,6 +296,7 @@ struct Limits {
   static constexpr size_t kernels = 1 << 20, constants = 1 << 20, externals = 1 << 20, rank = 32, variables = 4096, words = 4096,
                           text = 1 << 16, notes = 64, note_text = 1 << 26;
   static constexpr size_t payload = size_t{1} << 30;
+  static constexpr int64_t repeated_steps = 1 << 20;  // of a segment, each time that they are run
   static constexpr int64_t array_bytes = int64_t{1} << 46;
 };
 

@@ -79,6 +79,11 @@ class SegmentBuilder {
     s_.sizes.push_back(std::move(tasks));
     s_.steps.push_back(step);
   }
+  // The last `count` steps, kernels with a size at least, are run `times` times.
+  void repeat_last(uint32_t count, SizeExpr times) {
+    s_.repeats.push_back({static_cast<uint32_t>(s_.steps.size()) - count, count, static_cast<uint32_t>(s_.sizes.size())});
+    s_.sizes.push_back(std::move(times));
+  }
   void copy(uint32_t from, uint32_t to) { s_.steps.push_back({Step::Kind::Copy, 0, operands({from, to}), {}, 0}); }
   void check_indices(IndexCheck check, uint32_t indices, const std::vector<SizeExpr>& extents) {
     Step step{Step::Kind::CheckIndices, static_cast<uint32_t>(s_.index_checks.size()), operands({indices}), {}, 0};

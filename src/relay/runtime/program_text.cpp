@@ -51,7 +51,14 @@ static std::string str(const Program& program, const Segment& f) {
               ? format(" of {} from {} on", array_name(f, f.arrays[i].index), str(f.arrays[i].offset, f.variables))
               : "");
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
+  size_t repeat = 0;
   for (const Step& step : f.steps) {
+    const uint32_t at = static_cast<uint32_t>(&step - f.steps.data());
+    if (repeat < f.repeats.size() && f.repeats[repeat].first == at) {
+      const Repeat& r = f.repeats[repeat++];
+      out += format("  repeat the next {} {}, {} times, each with its number as the first size:\n", r.count,
+                    r.count == 1 ? "step" : "steps", str(f.sizes[r.times], f.variables));
+    }
     std::span<const uint32_t> args(f.operands.data() + step.args.begin, step.args.count);
     switch (step.kind) {
       case Step::Kind::Kernel:

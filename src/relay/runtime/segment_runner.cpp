@@ -29,6 +29,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   std::vector<uint32_t> output_of(f.arrays.size(), 0);
   for (size_t i = f.outputs.size(); i-- > 0;)
     output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
+  std::vector<Call> of_steps;
   uint32_t slot = 0;
   for (const Step& in : f.steps) {
     Call c{};
@@ -71,8 +72,36 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
     } else {
       c.tasks = plan.bytes[f.operands[in.args.begin]];
     }
-    if (c.tasks > 0) calls_.push_back(c);
+    of_steps.push_back(c);
   }
+  add_calls(f, of_steps);
+}
+
+// In the order in which they are made: repeated ones again and again, each with sizes of its own.
+void SegmentRunner::add_calls(const Segment& f, const std::vector<Call>& of_steps) {
+  auto add = [&](const Call& c) {
+    if (c.tasks > 0) calls_.push_back(c);
+  };
+  size_t numbered = 0;
+  for (const Repeat& r : f.repeats)
+    for (uint32_t s = r.first; s < r.first + r.count; ++s)
+      numbered += of_steps[s].sizes * static_cast<size_t>(std::max<int64_t>(plan_.sizes[r.times], 0));
+  numbered_sizes_.reserve(numbered);  // never grows: calls point into it
+  size_t next = 0;
+  for (const Repeat& r : f.repeats) {
+    for (; next < r.first; ++next) add(of_steps[next]);
+    for (int64_t time = 0; time < plan_.sizes[r.times]; ++time)
+      for (uint32_t s = r.first; s < r.first + r.count; ++s) {
+        Call c = of_steps[s];
+        const size_t begin = numbered_sizes_.size();
+        numbered_sizes_.insert(numbered_sizes_.end(), c.shape, c.shape + c.sizes);
+        c.shape = numbered_sizes_.data() + begin;
+        numbered_sizes_[begin] = time;
+        add(c);
+      }
+    next = r.first + r.count;
+  }
+  for (; next < of_steps.size(); ++next) add(of_steps[next]);
 }
 
 void SegmentRunner::bind(const RunState& state) {

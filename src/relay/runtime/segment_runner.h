@@ -59,6 +59,7 @@ class SegmentRunner {
   bool check(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set: an index is out of range
   bool call_external(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set, with external_error_
   Diagnostic index_error(const Call& c) const;
+  void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;
@@ -68,6 +69,7 @@ class SegmentRunner {
   uint32_t segment_;
   std::vector<Call> calls_;
   std::vector<void*> params_;
+  std::vector<int64_t> numbered_sizes_;  // of repeated calls
   std::vector<ArenaSlot> arena_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::byte* arena_ = nullptr;

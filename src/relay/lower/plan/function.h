@@ -54,6 +54,13 @@ struct SymbolicFlops {
   Expr times;
 };
 
+// Steps that follow each other and have the same number are called again and again, one after the other. Each takes the
+// number of the time as its first size.
+struct StepRepeat {
+  int number = 0;
+  Expr times;
+};
+
 // One kernel call, or a check.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
@@ -66,6 +73,8 @@ struct Step {
   std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
   std::optional<IndexCheck> check{};            // of args[0]
   std::shared_ptr<const ExternalCode> external{};  // no kernel: it is called with args, those that it reads first
+  bool recurrence = false;                      // it is of one
+  std::optional<StepRepeat> repeat{};
   bool constant = false;                        // depends on constants only: run once when the program is built
 };
 
