@@ -33,6 +33,12 @@ std::string json(const CompileReport& report, bool times) {
   }
   for (const build::SegmentReport& s : report.batching)
     batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
+  Json donations = Json::array();
+  for (const DonationReport& d : report.donations)
+    donations.push_back({{"input", d.input},
+                         {"result", d.result.empty() ? Json() : Json(d.result)},
+                         {"in_place", d.in_place},
+                         {"why", d.in_place ? Json() : Json(d.why)}});
   const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},
@@ -56,6 +62,7 @@ std::string json(const CompileReport& report, bool times) {
       {"kernels", kernels},
       {"nodes_without_kernel", without_kernel},
       {"batching", batching},
+      {"donations", donations},
       {"constants",
        {{"steps", report.constant_steps},
         {"bytes", report.constant_bytes},

@@ -8,6 +8,7 @@
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
+#include "relay/lower/plan/in_place.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/parts.h"
 #include "relay/scalar/simplify.h"
@@ -36,6 +37,7 @@ class Planner {
     apply_algorithms(plan_, options_, Point::AfterOrders);
     apply_algorithms(plan_, options_, Point::Last);
     split_outputs();
+    if (!options_.calls) take_inputs(plan_);
     join_parts(plan_);
     choose_borders();
     choose_gaps();

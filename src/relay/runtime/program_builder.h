@@ -45,13 +45,15 @@ class SegmentBuilder {
     result(made);
     return made;
   }
+  // The output may lie in the storage of an input (program.h).
+  void in_place(uint32_t output, uint32_t input, bool updates) { s_.arrays[output].in_place = InPlace{input, updates}; }
   // Returns an array that is there already.
   void result(uint32_t array) { s_.outputs.push_back(array); }
   void name_results(std::vector<std::string> names) { s_.output_names = std::move(names); }
   uint32_t temporary(std::string name, DType dtype, std::vector<SizeExpr> shape) {
     return array(Array::Kind::Temporary, std::move(name), dtype, std::move(shape), 0);
   }
-  // A part of a temporary, `begin` bytes into it.
+  // A part of a temporary or an output, `begin` bytes into it.
   uint32_t part(std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t whole, SizeExpr begin) {
     uint32_t made = array(Array::Kind::Part, std::move(name), dtype, std::move(shape), whole);
     s_.arrays[made].begin = std::move(begin);

@@ -25,6 +25,14 @@ const char* name(Batching batching) {
   return names[static_cast<int>(batching)];
 }
 
+static std::string remark(const Segment& f, const Array& a) {
+  if (a.kind == Array::Kind::Part)
+    return format(" of {} from {} on", array_name(f, a.index), str(a.begin, f.variables));
+  if (!a.in_place) return "";
+  const std::string input = array_name(f, f.inputs[a.in_place->input]);
+  return a.in_place->updates ? format(", updates {} in place", input) : format(", in place of {}", input);
+}
+
 static std::string str(const Program& program, const Segment& f) {
   std::vector<std::string> inputs;
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
@@ -33,12 +41,8 @@ static std::string str(const Program& program, const Segment& f) {
   static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "part"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
-      out += format(
-          "  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
-          str(f.arrays[i].bytes, f.variables),
-          f.arrays[i].kind == Array::Kind::Part
-              ? format(" of {} from {} on", array_name(f, f.arrays[i].index), str(f.arrays[i].begin, f.variables))
-              : "");
+      out += format("  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
+                    str(f.arrays[i].bytes, f.variables), remark(f, f.arrays[i]));
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
   for (const Step& step : f.steps) {
     std::span<const uint32_t> args(f.operands.data() + step.args.begin, step.args.count);

@@ -1,6 +1,7 @@
 """An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic.
 
-A result that is None is the empty tuple.
+A result that is None is the empty tuple. What a call changes, buffers and inputs, are results in front of the module's, as
+torch.export has them; such buffers are inputs behind the module's.
 """
 
 from __future__ import annotations
@@ -191,6 +192,7 @@ class _Import(Graph):
         self.signature, self.graph = program.graph_signature, program.graph
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []
+        self.states = []  # buffers that a call changes: inputs behind the user's
         self.bounds = dict(_ranges(program))
 
     def module(self) -> IRModule:
@@ -199,17 +201,28 @@ class _Import(Graph):
         results = self._results()
         self.problems.tell()
         body = results[0] if len(results) == 1 else Tuple(results)
-        main = Function(self.params, self._bounded(body))
+        main = Function([*self.params, *self.states], self._bounded(body))
         return IRModule({"main": main, **self.functions})
+
+    def _state(self, node, target: str) -> None:
+        """A buffer that a call changes: it goes in and comes out."""
+        val, name = node.meta["val"], target.replace(".", "_")
+        if any(name == one.name_hint for one in [*self.params, *self.states]):
+            name = node.name
+        self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+        self.states.append(self.values[node])
 
     def _inputs(self) -> None:
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
+        changed = {one.target for one in self.signature.output_specs if one.kind.name == "BUFFER_MUTATION"}
         for node, spec in zip(placeholders, self.signature.input_specs, strict=True):
             try:
                 if spec.kind.name == "TOKEN":
                     self.failed.add(node)  # of operators with effects, which are named
                 elif spec.kind.name == "USER_INPUT":
                     self._user_input(node)
+                elif spec.target in changed:
+                    self._state(node, spec.target)
                 elif node.users:
                     self.values[node] = constant(self.stored[spec.target])
             except Refused as reason:
@@ -243,7 +256,7 @@ class _Import(Graph):
         for spec, value in zip(self.signature.output_specs, output.args[0], strict=True):
             if spec.kind.name == "TOKEN":
                 continue
-            if spec.kind.name != "USER_OUTPUT":
+            if spec.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION"):
                 self.problems.add(None, f"`{spec.target}` is changed by the call ({spec.kind.name.lower()})")
             elif isinstance(value, torch.fx.Node) and value in self.values and is_complex(value):
                 self.problems.add(value, f"the result `{value}` has complex numbers")

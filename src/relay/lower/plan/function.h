@@ -1,6 +1,7 @@
 // A lowered function: arrays, kernels and the steps that call them.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "relay/ir/expr.h"
@@ -21,11 +22,17 @@ enum class Rows : uint8_t {
   Added,  // as a dimension in front
 };
 
-// Where an array lies in another, a temporary: `begin` elements into its dimension `dim`.
+// Where an array lies in another, a temporary or an output: `begin` elements into its dimension `dim`.
 struct Part {
   int whole = -1;
   size_t dim = 0;
   int64_t begin = 0;
+};
+
+// An output that may lie in the storage of an input (in_place.h).
+struct InPlace {
+  int input = -1;        // an array
+  bool updates = false;  // its steps write only what changes: it begins with the input's elements
 };
 
 // An array of the lowered function. `shape` is the logical shape, over shape variables.
@@ -44,6 +51,7 @@ struct Array {
   int alias = -1;
   // It has no storage of its own. What is behind its elements in that of the whole is a border in its layout (parts.h).
   std::optional<Part> part{};
+  std::optional<InPlace> in_place{};  // Output
 };
 
 // The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
@@ -99,6 +107,7 @@ struct LoweredFunction {
   std::vector<Step> steps;            // in execution order
   std::vector<Group> groups;
   std::vector<Refusal> refusals{};
+  std::map<int, std::string> not_in_place{};  // by input: why no output lies in its storage
   // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are
   // known.
   std::vector<op::Condition> conditions{};
