@@ -90,3 +90,8 @@ def address(value) -> int | None:
     if isinstance(value, np.ndarray):
         return value.ctypes.data
     return value.data_ptr() if type(value).__module__.partition(".")[0] == "torch" else None
+
+
+def is_read_only(value) -> bool:
+    """Whether its owner says that nobody may write it."""
+    return isinstance(value, np.ndarray) and not value.flags.writeable

@@ -9,7 +9,7 @@ import os
 import warnings
 
 from . import _core
-from .arrays import address, array, like
+from .arrays import address, array, is_read_only, like
 from .errors import bad_option, wrong_input
 from .sources import source_of
 from .strings import Strings
@@ -109,6 +109,10 @@ class Compiled:
         ]
 
     def _run(self, values: list, threads: int):
+        for place in self._donated:
+            if is_read_only(values[place]):
+                name = self._names[place]
+                raise wrong_input(f"input `{name}` is given away, and its array is read-only", "give a copy of it")
         if not self._core.is_graph:
             inputs = [
                 value

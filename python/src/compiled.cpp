@@ -119,15 +119,6 @@ static std::vector<Tensor> tensors(const std::vector<Array>& arrays) {
 
 static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& inputs, int threads) {
   nb::gil_scoped_release released;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].read_only && self.executable->is_donated(i))
-      throw CompileError({Diagnostic{
-          DiagnosticKind::wrong_input,
-          format("input `{}` is given away, and its array is read-only", self.executable->inputs()[i].name),
-          {},
-          {},
-          {},
-          "give a copy of it, which may be overwritten"}});
   std::vector<bool> owned;
   std::vector<Tensor> values = take(self.executable->run(tensors(inputs), {.threads = threads, .owned = &owned}));
   // Results that are inputs or constants given back share memory with those, and are not for writing.

@@ -28,12 +28,10 @@ namespace relay::python {
 
 namespace nb = nanobind;
 
-// A tensor in Python. `writable` when nobody else has it: a result of a run. `read_only`: who gave it says that nobody
-// may write it.
+// A tensor in Python. `writable` when nobody else has it: a result of a run.
 struct Array {
   Tensor value;
   bool writable = false;
-  bool read_only = false;
 };
 
 struct PyModule {
