@@ -206,6 +206,12 @@ Status Executable::put_back(std::span<const Tensor> given, std::span<Tensor> out
                         {},
                         {},
                         "give away inputs only for results of their type and shape"};
+    for (Tensor& other : outputs) {  // one that was computed in place keeps its elements
+      if (&other == &output || !overlap(other, input)) continue;
+      Tensor copy = Tensor::empty(other.shape(), other.dtype());
+      std::memcpy(copy.mutable_data(), other.data(), other.bytes());
+      other = copy;
+    }
     if (output.bytes() > 0) std::memcpy(const_cast<void*>(input.data()), output.data(), output.bytes());
     output = input;
   }

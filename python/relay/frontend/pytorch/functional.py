@@ -145,6 +145,16 @@ class _Functional(Graph):
         if node not in self.written.values():
             super()._node(node)
 
+    def _named(self, name: str, value, val):
+        """Results say their sizes before the graph runs: what depends on elements is left to PyTorch."""
+        given = super()._named(name, value, val)
+        if given is not value:
+            raise Refused(f"a size depends on the elements of a tensor ({val.shape})")
+        return value
+
+    def _number(self, node) -> None:
+        """Numbers that are elements of tensors come from PyTorch too."""
+
     def _tell(self) -> None:
         try:
             self.problems.tell()
