@@ -22,7 +22,7 @@ CASES = [
     ((3, 3), 1, (12, 12), (12, 12, 12, 12), 128, 64, (38, 40)),
     ((3, 3), 1, (24, 24), (24, 24, 24, 24), 128, 64, (30, 28)),
     ((3, 3), 1, (36, 36), (36, 36, 36, 36), 128, 64, (20, 20)),  # all taps but one lie in the padding
-    ((3, 3), 1, (70, 70), (70, 70, 70, 70), 40, 17, (9, 11)),  # wider than a border may be
+    ((3, 3), 1, (70, 70), (70, 70, 70, 70), 40, 17, (9, 11)),  # wider than a halo may be
     ((3, 3), 1, (6, 6), (9, 7, 8, 10), 24, 24, (7, 5)),  # some results read nothing but padding
     ((3, 3), 2, (9, 9), (9, 9, 9, 9), 32, 32, (21, 22)),
     ((5, 3), 3, (4, 7), (8, 7, 8, 7), 32, 20, (16, 15)),
@@ -75,7 +75,7 @@ def test_rules():
     zero.
     """
     left_out = "taps in the padding left out"
-    forms = {1: "of 4 x 4 images in one another", 7: "of 12 x 12 images in one another", 8: left_out, 9: left_out}
+    forms = {1: "of 4 x 4 interleaved images", 7: "of 12 x 12 interleaved images", 8: left_out, 9: left_out}
     for case, form in forms.items():
         weight, data, bias = draw(CASES[case])
         made = build(CASES[case], data.shape, relay.const(weight), bias)

@@ -85,7 +85,7 @@ class Writer {
       sizes(a.shape);
       size(a.bytes);
       number(a.index);
-      size(a.begin);
+      size(a.offset);
       number(static_cast<uint8_t>(a.rows));
       number(static_cast<uint8_t>(a.in_place.has_value()));
       if (a.in_place) number(a.in_place->input), number(static_cast<uint8_t>(a.in_place->updates));

@@ -94,10 +94,10 @@ TEST(Program, ValidateFindsWhatIsWrong) {
   EXPECT_TRUE(validate(*chain_program(3)));
   EXPECT_TRUE(validate(*loop_program()));
   const Case of_parts[] = {
-      {"part of an input", [](Program& p) { p.segments[0].arrays[3].index = 0; }},
+      {"view of an input", [](Program& p) { p.segments[0].arrays[3].index = 0; }},
       {"part of a part", [](Program& p) { p.segments[0].arrays[4].index = 3; }},
       {"part of nothing", [](Program& p) { p.segments[0].arrays[4].index = 99; }},
-      {"place of a part", [](Program& p) { p.segments[0].arrays[4].begin.words.clear(); }},
+      {"place of a part", [](Program& p) { p.segments[0].arrays[4].offset.words.clear(); }},
       {"part as a result", [](Program& p) { p.segments[0].outputs.push_back(4); }},
       {"copy of a part", [](Program& p) { p.segments[0].steps[0].kind = Step::Kind::Copy; }},
   };

@@ -4,7 +4,7 @@ namespace relay::runtime {
 
 static std::string array_name(const Segment& f, uint32_t index) {
   const Array& a = f.arrays[index];
-  return a.kind == Array::Kind::Temporary || a.kind == Array::Kind::Part || a.name.empty() ? format("%{}", index)
+  return a.kind == Array::Kind::Temporary || a.kind == Array::Kind::View || a.name.empty() ? format("%{}", index)
                                                                                            : a.name;
 }
 
@@ -26,8 +26,8 @@ const char* name(Batching batching) {
 }
 
 static std::string remark(const Segment& f, const Array& a) {
-  if (a.kind == Array::Kind::Part)
-    return format(" of {} from {} on", array_name(f, a.index), str(a.begin, f.variables));
+  if (a.kind == Array::Kind::View)
+    return format(" of {} from {} on", array_name(f, a.index), str(a.offset, f.variables));
   if (!a.in_place) return "";
   const std::string input = array_name(f, f.inputs[a.in_place->input]);
   return a.in_place->updates ? format(", updates {} in place", input) : format(", in place of {}", input);
@@ -38,7 +38,7 @@ static std::string str(const Program& program, const Segment& f) {
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
   static constexpr const char* batched[] = {"", ", whose calls join those that wait", ", whose calls wait"};
   std::string out = format("segment {}({}){} {{\n", f.name, join(inputs, ", "), batched[static_cast<int>(f.batching)]);
-  static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "part"};
+  static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "view"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
       out += format("  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),

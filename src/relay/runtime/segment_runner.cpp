@@ -42,7 +42,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         case Array::Kind::Input: input_slots_.push_back({slot, a.index}); break;
         case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
         case Array::Kind::Constant: params_[slot] = const_cast<void*>(program.constants[a.index].data()); break;
-        case Array::Kind::Part:
+        case Array::Kind::View:
           if (f.arrays[a.index].kind == Array::Kind::Output) {
             output_slots_.push_back({slot, output_of[a.index], plan.offsets[array]});
             break;

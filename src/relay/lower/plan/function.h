@@ -22,11 +22,11 @@ enum class Rows : uint8_t {
   Added,  // as a dimension in front
 };
 
-// Where an array lies in another, a temporary or an output: `begin` elements into its dimension `dim`.
-struct Part {
-  int whole = -1;
+// An array that lies in another, a temporary or an output: `offset` elements into its dimension `dim`.
+struct ArrayView {
+  int base = -1;
   size_t dim = 0;
-  int64_t begin = 0;
+  int64_t offset = 0;
 };
 
 // An output that may lie in the storage of an input (in_place.h).
@@ -49,8 +49,8 @@ struct Array {
   // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is:
   // then `alias` is that array and no kernel writes this one.
   int alias = -1;
-  // It has no storage of its own. What is behind its elements in that of the whole is a border in its layout (parts.h).
-  std::optional<Part> part{};
+  // It has no storage of its own. What lies behind its elements in its base is a halo in its layout (views.h).
+  std::optional<ArrayView> view{};
   std::optional<InPlace> in_place{};  // Output
 };
 
@@ -75,7 +75,7 @@ struct Step {
 };
 
 // One fused group, for --emit and for people.
-struct Group {
+struct LoweredGroup {
   std::string name;      // "fused_nn_conv2d_add_nn_relu"
   te::Tensors stages;    // topological, placeholders included
   std::string schedule;  // text, as the rule made it or as given
@@ -105,7 +105,7 @@ struct LoweredFunction {
   std::vector<Array> arrays;
   std::vector<loop::Kernel> kernels;  // equal ones once
   std::vector<Step> steps;            // in execution order
-  std::vector<Group> groups;
+  std::vector<LoweredGroup> groups;
   std::vector<Refusal> refusals{};
   std::map<int, std::string> not_in_place{};  // by input: why no output lies in its storage
   // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are

@@ -10,7 +10,7 @@
 
 namespace relay::lower {
 
-struct PlannedGroup {
+struct Group {
   GroupTe te;
   std::vector<int> params;             // arrays, one a parameter of te
   std::vector<int> constants;          // arrays, one a constant of te
@@ -22,11 +22,11 @@ struct PlannedGroup {
   bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves
 };
 
-struct GraphPlan {
+struct FunctionPlan {
   std::vector<Array> arrays;
-  std::vector<PlannedGroup> groups;  // in execution order
+  std::vector<Group> groups;  // in execution order
   std::map<int, std::string> not_in_place;  // by input: why no output lies in its storage (in_place.h)
-  std::set<int> by_channels;         // arrays of images that stay stored by channels
+  std::set<int> by_channels;  // arrays of images that stay stored by channels
   // Results of groups that several others read (shared() in join.h): by what they read, and what they compute as text.
   std::map<std::pair<std::vector<int>, std::string>, std::vector<int>> shared;
 };

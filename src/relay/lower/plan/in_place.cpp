@@ -37,11 +37,11 @@ te::Tensor copied(const te::TensorNode& stage, loop::Stmt s) {
 
 class Taker {
  public:
-  explicit Taker(GraphPlan& plan)
+  explicit Taker(FunctionPlan& plan)
       : plan_(plan), last_reader_(plan.arrays.size(), -1), writer_(plan.arrays.size(), -1),
         written_(plan.arrays.size(), 0), is_returned_(plan.arrays.size(), false) {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
-      const PlannedGroup& group = plan_.groups[g];
+      const Group& group = plan_.groups[g];
       std::set<const te::TensorNode*> read;
       for (const te::Tensor& t : te::topological(group.te.outputs)) read.insert(t.get());
       for (size_t p = 0; p < group.params.size(); ++p)  // of some, only the shape is read
@@ -76,7 +76,7 @@ class Taker {
   std::optional<Made> made(int result, int output) {
     if (written_[at(result)] != 1) return std::nullopt;
     const size_t g = static_cast<size_t>(writer_[at(result)]);
-    const PlannedGroup& group = plan_.groups[g];
+    const Group& group = plan_.groups[g];
     if (group.when >= 0 || group.check || group.form.schedule || group.outputs.size() != 1) return std::nullopt;
     std::optional<Update> update = update_of(group.te);
     for (size_t p = 0; p < group.params.size(); ++p) {
@@ -86,9 +86,9 @@ class Taker {
     return std::nullopt;
   }
 
-  bool may_lie_in(int of, int output, const PlannedGroup& group, size_t g) {
+  bool may_lie_in(int of, int output, const Group& group, size_t g) {
     const Array &a = array(of), &r = array(output);
-    if (a.dtype != r.dtype || a.shape.size() != r.shape.size() || a.part) return false;
+    if (a.dtype != r.dtype || a.shape.size() != r.shape.size() || a.view) return false;
     for (size_t d = 0; d < a.shape.size(); ++d)
       if (!scalar::prove_equal(a.shape[d], r.shape[d]).value_or(false)) return false;
     auto blocked = [&](std::string why) { return why_.emplace(of, std::move(why)), false; };
@@ -117,7 +117,7 @@ class Taker {
     array(output).in_place = InPlace{input, chain.back().update.has_value()};
     for (const Made& m : chain) {
       if (m.update) plan_.groups[m.group].te.outputs[0] = m.update->changes;
-      if (m.of != input) array(m.of).part = Part{output, 0, 0};
+      if (m.of != input) array(m.of).view = ArrayView{output, 0, 0};
     }
   }
 
@@ -135,7 +135,7 @@ class Taker {
     return "no result has its type and shape";
   }
 
-  GraphPlan& plan_;
+  FunctionPlan& plan_;
   std::vector<int> last_reader_, writer_, written_;  // groups, and how many, by array
   std::vector<bool> is_returned_;
   std::set<int> taken_;
@@ -173,6 +173,6 @@ bool reads_by_elements(const GroupTe& group, size_t param) {
   return made_of.count(group.outputs[0].get()) > 0;
 }
 
-void take_inputs(GraphPlan& plan) { Taker(plan).run(); }
+void take_inputs(FunctionPlan& plan) { Taker(plan).run(); }
 
 }  // namespace relay::lower

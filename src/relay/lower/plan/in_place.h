@@ -26,7 +26,7 @@ std::optional<Update> update_of(const GroupTe& group);
 bool reads_by_elements(const GroupTe& group, size_t param);
 
 // Finds such results and notes them in their arrays (Array::in_place); of the other inputs it says why not, in
-// GraphPlan::not_in_place. Before parts are joined.
-void take_inputs(GraphPlan& plan);
+// FunctionPlan::not_in_place. Before parts are joined.
+void take_inputs(FunctionPlan& plan);
 
 }  // namespace relay::lower
