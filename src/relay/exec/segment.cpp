@@ -388,6 +388,9 @@ class SegmentWriter {
       uint32_t made = builder_.output(names.back(), a.dtype, std::move(shape));
       id_[output] = made;
       builder_.set_rows(made, rows(a));
+      if (a.in_place)
+        builder_.in_place(made, static_cast<uint32_t>(lowered_.arrays[static_cast<size_t>(a.in_place->input)].index),
+                          a.in_place->updates);
       if (holder == output) continue;
       RELAY_CHECK(h.layout.is_row_major(), "output {} is {}, whose storage is not row-major", a.name, h.name);
       RELAY_ASSIGN(uint32_t from, array(holder));

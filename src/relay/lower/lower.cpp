@@ -147,6 +147,8 @@ class Lowering {
       RELAY_RETURN_IF_ERROR(lower_group(g));
       if (gives_up_) break;
     }
+    out_.not_in_place = std::move(plan_.not_in_place);
+    check_in_place();
     return ok();
   }
   // The function has to be lowered again without this: a group's schedule in this form could not be built.
@@ -188,6 +190,25 @@ class Lowering {
   std::string unique_group_name(const std::string& name) {
     int n = names_.groups[name]++;
     return n ? format("{}_{}", name, n) : name;
+  }
+
+  // Several kernels may make one output, and each read the input in whose place it would lie.
+  void check_in_place() {
+    std::map<int, int> taken;  // by input: the output
+    for (size_t a = 0; a < out_.arrays.size(); ++a)
+      if (out_.arrays[a].in_place) taken[out_.arrays[a].in_place->input] = static_cast<int>(a);
+    std::set<int> written;
+    for (const Step& step : out_.steps) {
+      for (int read : step.reads) {
+        const auto output = taken.find(read);
+        if (output == taken.end() || !written.count(output->second)) continue;
+        out_.not_in_place.emplace(out_.arrays[read].index,
+                                  format("several kernels make `{}` of it", out_.arrays[output->second].name));
+        out_.arrays[output->second].in_place.reset();
+        taken.erase(output);
+      }
+      written.insert(step.writes.begin(), step.writes.end());
+    }
   }
 
   void add_check(const Group& g) {

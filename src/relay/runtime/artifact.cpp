@@ -79,6 +79,9 @@ class Reader {
     a.index = number<uint32_t>();
     a.offset = size();
     a.rows = one_of<Rows>(rows_count);
+    if (!flag()) return a;
+    const uint32_t input = number<uint32_t>();
+    a.in_place = InPlace{input, flag()};
     return a;
   }
   VariableBinding binding() {
@@ -319,6 +322,13 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
   program->signature = r.signature();
+  program->donations = r.list<Donation>(Limits::arrays, 9, [&] {
+    Donation d{r.number<uint32_t>()};
+    const bool has_result = r.flag();
+    const uint32_t result = r.number<uint32_t>();
+    if (has_result) d.result = result;
+    return d;
+  });
   uint64_t code_checksum = r.number<uint64_t>();
   artifact.notes = r.list<Note>(Limits::notes, 8, [&] {
     std::string title = r.text();

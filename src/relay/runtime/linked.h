@@ -22,6 +22,7 @@ struct LinkedProgram {
   // The places that run segments, numbered through all functions in order: what executors keep for each.
   std::vector<uint32_t> sites;                 // the segment of each
   std::vector<std::vector<uint32_t>> site_of;  // by function and instruction
+  std::vector<std::vector<bool>> site_moves;   // of each, by argument: it is the last use of its register
   std::vector<uint32_t> scratch;               // by function: the most operands and results of an instruction
   bool uses_references = false;
   const relay_functions* native = nullptr;  // the functions, where the library has them as machine code

@@ -223,6 +223,14 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
     if (!value) return no_value(e, "size");
     p.sizes.push_back(*value);
   }
+  for (size_t i = 0; i < f.arrays.size(); ++i)
+    if (f.arrays[i].in_place && p.shapes[i] != p.shapes[f.inputs[f.arrays[i].in_place->input]])
+      return Diagnostic{DiagnosticKind::corrupt_file,
+                        format("segment `{}`: `{}` lies in an input of another shape", f.name, f.arrays[i].name),
+                        {},
+                        {},
+                        {},
+                        "compile the model again"};
   RELAY_RETURN_IF_ERROR(check_steps(program, f, p));
   RELAY_RETURN_IF_ERROR(check_repeats(f, p));
   std::vector<Lifetime> lives = lifetimes(f, p.bytes);

@@ -51,6 +51,15 @@ enum class Rows : uint8_t {
 };
 constexpr int rows_count = static_cast<int>(Rows::Added) + 1;
 
+// An output that may lie in the storage of an input of its type and shape. No step reads that input once a step has
+// written the output. Whether it does lie there is decided at each run: who has the only value gives it away.
+struct InPlace {
+  uint32_t input = 0;
+  // Steps write only elements that change: before the first step the output holds what the input does.
+  bool updates = false;
+  bool operator==(const InPlace&) const = default;
+};
+
 struct Array {
   enum class Kind : uint8_t { Input, Output, Constant, Temporary, View };
   Kind kind = Kind::Temporary;
@@ -58,9 +67,11 @@ struct Array {
   DType dtype;
   std::vector<SizeExpr> shape;  // logical
   SizeExpr bytes;               // as stored: halos and padding included; View: its own elements
-  uint32_t index = 0;           // Input: of the input; Constant: of Program::constants; View: its base, a temporary
+  uint32_t index = 0;           // Input: of the input; Constant: of Program::constants; View: its base, a
+                                // temporary or an output
   SizeExpr offset{};            // View: bytes from the beginning of its base, whose strides it has
   Rows rows = Rows::None;       // of inputs and outputs
+  std::optional<InPlace> in_place{};  // Output
 };
 
 struct Step {
@@ -273,6 +284,15 @@ struct ExternalEntry {
   uint32_t inputs = 0, outputs = 0;
 };
 
+// An input that the caller gives away with each run: what it held is gone when the run ends, also when it fails.
+struct Donation {
+  uint32_t input = 0;
+  // The result that lies in the input's storage after each run, copied there if it has to be. None: whichever result
+  // takes it, if one can.
+  std::optional<uint32_t> result{};
+  bool operator==(const Donation&) const = default;
+};
+
 struct Program {
   std::vector<Segment> segments;
   std::vector<Function> functions;  // the first is the entry; none: the program is its one segment
@@ -283,6 +303,7 @@ struct Program {
   std::vector<Tensor> constants;
   std::vector<Preparation> preparations;  // in this order
   std::vector<ExternalEntry> externals;
+  std::vector<Donation> donations;        // each input once
   bool is_graph() const { return functions.empty(); }
   // Of a graph.
   const Segment& graph() const { return segments[0]; }

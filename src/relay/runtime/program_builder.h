@@ -45,13 +45,15 @@ class SegmentBuilder {
     result(made);
     return made;
   }
+  // The output may lie in the storage of an input (program.h).
+  void in_place(uint32_t output, uint32_t input, bool updates) { s_.arrays[output].in_place = InPlace{input, updates}; }
   // Returns an array that is there already.
   void result(uint32_t array) { s_.outputs.push_back(array); }
   void name_results(std::vector<std::string> names) { s_.output_names = std::move(names); }
   uint32_t temporary(std::string name, DType dtype, std::vector<SizeExpr> shape) {
     return array(Array::Kind::Temporary, std::move(name), dtype, std::move(shape), 0);
   }
-  // A view of a temporary, `offset` bytes into it.
+  // A view of a temporary or an output, `offset` bytes into it.
   uint32_t view(std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t base, SizeExpr offset) {
     uint32_t made = array(Array::Kind::View, std::move(name), dtype, std::move(shape), base);
     s_.arrays[made].offset = std::move(offset);

@@ -36,6 +36,14 @@ std::string name_of(const Program& program, const Step& step) {
   return {};
 }
 
+static std::string remark(const Segment& f, const Array& a) {
+  if (a.kind == Array::Kind::View)
+    return format(" of {} from {} on", array_name(f, a.index), str(a.offset, f.variables));
+  if (!a.in_place) return "";
+  const std::string input = array_name(f, f.inputs[a.in_place->input]);
+  return a.in_place->updates ? format(", updates {} in place", input) : format(", in place of {}", input);
+}
+
 static std::string str(const Program& program, const Segment& f) {
   std::vector<std::string> inputs;
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
@@ -44,12 +52,8 @@ static std::string str(const Program& program, const Segment& f) {
   static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "view"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
-      out += format(
-          "  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
-          str(f.arrays[i].bytes, f.variables),
-          f.arrays[i].kind == Array::Kind::View
-              ? format(" of {} from {} on", array_name(f, f.arrays[i].index), str(f.arrays[i].offset, f.variables))
-              : "");
+      out += format("  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
+                    str(f.arrays[i].bytes, f.variables), remark(f, f.arrays[i]));
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
   size_t repeat = 0;
   for (const Step& step : f.steps) {

@@ -30,6 +30,9 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   for (size_t i = f.outputs.size(); i-- > 0;)
     output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
   std::vector<Call> of_steps;
+  for (uint32_t i = 0; i < f.arrays.size(); ++i)
+    if (const std::optional<InPlace>& in = f.arrays[i].in_place; in && in->updates)
+      updates_.push_back({output_of[i], in->input, plan.bytes[i]});
   uint32_t slot = 0;
   for (const Step& in : f.steps) {
     Call c{};
@@ -44,8 +47,13 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         case Array::Kind::Input: input_slots_.push_back({slot, a.index}); break;
         case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
         case Array::Kind::Constant: params_[slot] = const_cast<void*>(program.constants[a.index].data()); break;
-        case Array::Kind::Temporary:
-        case Array::Kind::View: arena_slots_.push_back({slot, plan.offsets[array]}); break;
+        case Array::Kind::View:
+          if (f.arrays[a.index].kind == Array::Kind::Output) {
+            output_slots_.push_back({slot, output_of[a.index], plan.offsets[array]});
+            break;
+          }
+          [[fallthrough]];
+        case Array::Kind::Temporary: arena_slots_.push_back({slot, plan.offsets[array]}); break;
       }
     }
     if (in.kind == Step::Kind::CheckIndices) {
@@ -110,7 +118,24 @@ void SegmentRunner::bind(const RunState& state) {
     for (const ArenaSlot& s : arena_slots_) params_[s.slot] = arena_ + s.offset;
   }
   for (const OuterSlot& s : input_slots_) params_[s.slot] = state.inputs[s.index];
-  for (const OuterSlot& s : output_slots_) params_[s.slot] = state.outputs[s.index];
+  for (const OuterSlot& s : output_slots_)
+    params_[s.slot] = static_cast<std::byte*>(state.outputs[s.index]) + s.offset;
+}
+
+// What does not lie where its input does is copied from there.
+void SegmentRunner::begin_updates(const RunState& state) {
+  constexpr int64_t block = 1 << 18;  // of one task
+  for (const Update& u : updates_) {
+    std::byte* to = static_cast<std::byte*>(state.outputs[u.output]);
+    const std::byte* from = static_cast<const std::byte*>(state.inputs[u.input]);
+    if (to == from || u.bytes == 0) continue;
+    auto range = [=](int64_t begin, int64_t end, int) {
+      std::memcpy(to + begin * block, from + begin * block,
+                  static_cast<size_t>(std::min(end * block, u.bytes) - begin * block));
+    };
+    if (state.report) state.report->copied_bytes += u.bytes;
+    state.session.parallel((u.bytes + block - 1) / block, range, 0);
+  }
 }
 
 inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
@@ -253,6 +278,7 @@ void SegmentRunner::run_measured(const RunState& state) {
 
 Status SegmentRunner::run(const RunState& state) {
   bind(state);
+  begin_updates(state);
   if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {
     for (Call& c : calls_) c.threads.measure_again();
     measuring_ = true, decided_runs_ = 0;

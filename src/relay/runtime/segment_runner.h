@@ -19,7 +19,9 @@ struct RunState {
   ThreadPool::Session& session;
   std::byte* arena;
   std::span<void* const> inputs;   // by input
-  std::span<void* const> outputs;  // by output; null for those that are inputs or constants
+  // By output; null for those that are inputs or constants. One that may lie in an input's storage (Array::in_place)
+  // may be where that input is.
+  std::span<void* const> outputs;
   Report* report = nullptr;
 };
 
@@ -54,6 +56,12 @@ class SegmentRunner {
   };
   struct OuterSlot {
     uint32_t slot, index;
+    int64_t offset = 0;  // of a part of an output
+  };
+  // An output that begins with the elements of an input.
+  struct Update {
+    uint32_t output, input;
+    int64_t bytes;
   };
   bool call(const Call& c, ThreadPool::Session& session);   // false: its condition does not hold
   bool check(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set: an index is out of range
@@ -61,6 +69,7 @@ class SegmentRunner {
   Diagnostic index_error(const Call& c) const;
   void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
+  void begin_updates(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;
 
@@ -72,6 +81,7 @@ class SegmentRunner {
   std::vector<int64_t> numbered_sizes_;  // of repeated calls
   std::vector<ArenaSlot> arena_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
+  std::vector<Update> updates_;
   std::byte* arena_ = nullptr;
   std::vector<relay_external_array> external_arrays_;
   const Call* failed_ = nullptr;  // the check or external call that ended the run

@@ -37,6 +37,7 @@ class Validator {
     for (const Function& f : program_.functions)
       if (!failed_) function(f);
     if (!program_.functions.empty() && !failed_) signature(program_.signature);
+    if (!failed_) donations();
     if (failed_) return *failed_;
     return ok();
   }
@@ -148,6 +149,44 @@ class Validator {
     for (size_t i = 0; i < f.steps.size() && !failed_; ++i) step(f, f.steps[i]);
     if (!failed_) repeats(f);
     if (!failed_) batching(f);
+    if (!failed_) in_place(f);
+  }
+
+  // An output that lies in an input's storage is the only one there, and written after all reads of the input. A step
+  // that mentions both reads each element before it writes it: no program says that, as none says what kernels write.
+  void in_place(const Segment& f) {
+    std::map<uint32_t, uint32_t> taken;  // by input array: the output
+    for (uint32_t i = 0; i < f.arrays.size() && !failed_; ++i) {
+      const Array& a = f.arrays[i];
+      if (!a.in_place) continue;
+      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is no output lies in an input");
+      check(a.in_place->input < f.inputs.size(), "an output lies in an input that there is not");
+      if (failed_) return;
+      const Array& input = f.arrays[f.inputs[a.in_place->input]];
+      check(input.dtype == a.dtype && input.shape.size() == a.shape.size(), "an output lies in an input of another type");
+      check(taken.emplace(f.inputs[a.in_place->input], i).second, "two outputs lie in one input");
+    }
+    for (uint32_t output : f.outputs) check(!taken.count(output), "an input that is returned is given to an output");
+    std::vector<bool> written(f.arrays.size());
+    for (size_t s = 0; s < f.steps.size() && !taken.empty() && !failed_; ++s) {
+      const Range args = f.steps[s].args;
+      for (uint32_t i = 0; i < args.count; ++i) {
+        const auto output = taken.find(f.operands[args.begin + i]);
+        check(output == taken.end() || !written[output->second], "an input is read when an output has its storage");
+      }
+      for (uint32_t i = 0; i < args.count; ++i) written[f.stored_in(f.operands[args.begin + i])] = true;
+    }
+  }
+
+  void donations() {
+    where_.clear();
+    const size_t inputs = program_.is_graph() ? program_.graph().inputs.size() : program_.signature.inputs.size();
+    const size_t results = program_.is_graph() ? program_.graph().outputs.size() : program_.signature.outputs.size();
+    std::map<uint32_t, int> times, given;
+    for (const Donation& d : program_.donations) {
+      check(d.input < inputs && !times[d.input]++, "an input that is given away does not exist, or is twice");
+      if (d.result) check(*d.result < results && !given[*d.result]++, "a result that takes an input does not exist");
+    }
   }
 
   // The runner writes the number of the time into the first size of each step.
@@ -200,8 +239,9 @@ class Validator {
       check(a.index < f.inputs.size() && f.inputs[a.index] == i, format("array {} is not among the inputs", i));
     if (a.kind == Array::Kind::View) {
       size(a.offset, f.variables.size(), "the offset of a view");
-      check(a.index < f.arrays.size() && f.arrays[a.index].kind == Array::Kind::Temporary,
-            format("array {} is a view of what is not a temporary", i));
+      check(a.index < f.arrays.size() && (f.arrays[a.index].kind == Array::Kind::Temporary ||
+                                          f.arrays[a.index].kind == Array::Kind::Output),
+            format("array {} is a view of what is neither temporary nor output", i));
     }
     if (a.kind == Array::Kind::Constant) {
       check(a.index < program_.constants.size(), "a constant does not exist");

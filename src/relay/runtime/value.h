@@ -62,6 +62,7 @@ struct TensorObject : Object {
     Shared,    // kept alive by `owner`
     Row,       // a part of the data of `rows`, a tensor that nobody else sees
     Constant,  // of a program: in the same block of memory, or kept alive by `owner`
+    Given,     // kept alive by `owner`, who gave it away: whoever has the only value may overwrite it
   };
   // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
   // then.
@@ -123,6 +124,7 @@ class Value {
   Value() = default;                            // no value; !value
   static Value tensor(const Tensor& tensor);    // shares its memory
   static Value constant(const Tensor& tensor);  // the same, of a program's constant
+  static Value given(const Tensor& tensor);     // the same, of memory that may be overwritten
   static Value tuple(std::vector<Value> fields);
   static Value data(TypeId type, uint32_t tag, std::vector<Value> fields);
   // By name; wrong_input says what there is when there is no such constructor or it takes another number of fields.
