@@ -22,8 +22,8 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
 #include "relay/eval/examples.h"
-#include "relay/measure/contest.h"
 #include "relay/measure/measure.h"
+#include "relay/measure/paired_benchmark.h"
 #include "relay/measure/profile.h"
 
 using namespace relay;
@@ -190,7 +190,7 @@ double processor_seconds() {
 
 // The times of one run after the other, in microseconds. Asking for the time costs some 0.2, so that short runs are
 // timed many at once.
-measure::Contender contender(const std::string& name, const std::function<Status()>& run) {
+measure::Engine engine(const std::string& name, const std::function<Status()>& run) {
   return {name, [run](double seconds) -> Result<std::vector<double>> {
             std::vector<double> us;
             int64_t many = 1;
@@ -223,13 +223,13 @@ Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
   RELAY_RETURN_IF_ERROR(compile(entry, target));
   Row row;
   row.entry = &entry;
-  std::vector<measure::Contender> engines = {
-      contender("relay", [&] { return entry.compiled.executable->run_into(entry.inputs, entry.outputs); })};
+  std::vector<measure::Engine> engines = {
+      engine("relay", [&] { return entry.compiled.executable->run_into(entry.inputs, entry.outputs); })};
   for (const bench::LibraryCall& call : bench::library_calls(entry.call)) {
     call.run();
     double off = measure::difference({call.result()}, entry.outputs).largest;
     if (off <= 1e-4) {
-      engines.push_back(contender(call.name, [run = call.run] {
+      engines.push_back(engine(call.name, [run = call.run] {
         run();
         return ok();
       }));
@@ -237,7 +237,7 @@ Result<Row> measure(Entry& entry, const TargetDesc& target, double seconds) {
       row.wrong.push_back(format("{} is off by {:.1e} of the largest value", call.name, off));
     }
   }
-  RELAY_RETURN_IF_ERROR(measure::contest(engines, seconds));
+  RELAY_RETURN_IF_ERROR(measure::paired_benchmark(engines, seconds));
   row.us = measure::median(engines[0].us);
   row.ceiling = measure::measure_fma_gflops(target.vector_bytes);
   if (is_heavy(entry.structure)) row.ceiling *= products_at_once(entry.call, target);

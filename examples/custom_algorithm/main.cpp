@@ -6,7 +6,7 @@
 
 #include "relay/eval/te.h"
 #include "relay/lower/algorithms/algorithm.h"
-#include "relay/lower/plan_graph.h"
+#include "relay/lower/plan_function.h"
 #include "relay/text/text.h"
 #include "relay/transform/pass.h"
 
@@ -40,12 +40,12 @@ static Status run() {
   transform::PassContext context;
   RELAY_ASSIGN(module, transform::run_passes(module, {"fuse_ops"}, context));
   lower::LowerOptions options;
-  RELAY_ASSIGN(lower::GraphPlan plan, lower::plan_graph(module.functions.at("main"), options));
+  RELAY_ASSIGN(lower::FunctionPlan plan, lower::plan_function(module.functions.at("main"), options));
   lower::Application application(plan, options, lower::doubling_algorithm);
   for (size_t g = 0; g < plan.groups.size(); ++g) {
-    const lower::PlannedGroup before = plan.groups[g];
+    const lower::Group before = plan.groups[g];
     if (!application.at(g)) continue;
-    const lower::PlannedGroup& after = plan.groups[g];
+    const lower::Group& after = plan.groups[g];
     RELAY_ASSIGN(const double differs, difference(before.te.outputs, after.te.outputs));
     std::cout << format("{}: saves {:.1f} us\n\n{}\n{}\nlargest difference {}\n", before.te.name,
                         after.form.gain.saved_ns * 1e-3, te::str(te::topological(before.te.outputs)),

@@ -81,7 +81,7 @@ struct Steps {
   }
 
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
-    PlannedGroup& g = site.group();
+    Group& g = site.group();
     g.te.outputs = unique_names(doubled(g.te.outputs, found));
     g.form.gain = gain;  // no schedule of its own: the rules make one of what they see now
     return true;

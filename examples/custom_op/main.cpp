@@ -69,7 +69,7 @@ static Status run() {
   RELAY_ASSIGN(lower::LoweredFunction lowered,
                lower::lower(fused.functions.at("main"), "main", {.target = target, .schedules = {}}));
   std::cout << "\nIn a program, fused:";
-  for (const lower::Group& group : lowered.groups) std::cout << " " << group.name;
+  for (const lower::LoweredGroup& group : lowered.groups) std::cout << " " << group.name;
 
   RELAY_ASSIGN(std::shared_ptr<runtime::Executable> model, exec::build(lowered, {.target = target}));
   std::vector<Tensor> inputs = {Tensor::empty({3, 64}, DType::float32()), Tensor::full({64}, DType::float32(), 2)};

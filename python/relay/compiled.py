@@ -225,6 +225,7 @@ def compile(
     threads: int | None = None,
     numerics: str = "fp32",
     opt_level: int = 2,
+    mode: str = "inference",
     shapes: dict | None = None,
     schedules: dict[str, str] | None = None,
     executor: str = "compiled",
@@ -241,6 +242,8 @@ def compile(
     this process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor:
     "compiled" (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine
     code).
+    mode: what batch_norm and dropout mean. "training": statistics and masks of the batch; with a dropout, @main gets a
+    parameter `rng`, the state of its generator (docs/differentiation.md).
     verify: check the program after every pass. cache: look for the model of a file among those that were compiled
     before, and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
     memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
@@ -259,6 +262,7 @@ def compile(
             "target": target != "native",
             "numerics": numerics != "fp32",
             "opt_level": opt_level != 2,
+            "mode": mode != "inference",
             "shapes": shapes,
             "schedules": schedules,
             "executor": executor != "compiled",
@@ -275,7 +279,17 @@ def compile(
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
         given = _shapes_of(shapes)
-        how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, memory_limit or 0, batch_calls)
+        how = (
+            target,
+            threads or 0,
+            numerics,
+            opt_level,
+            mode,
+            schedules or {},
+            executor,
+            memory_limit or 0,
+            batch_calls,
+        )
         core, notes = _core.compile_file(source.name, given, *how, strict)
         for note in notes:
             warnings.warn(note, stacklevel=2)
@@ -286,8 +300,19 @@ def compile(
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     context = PassContext.current()
     if context.changes_compilation:
-        model = context.optimised(model, opt_level)
-    how = (target, threads or 0, numerics, opt_level, schedules or {}, executor, verify, memory_limit or 0, batch_calls)
+        model = context.optimised(model, opt_level, mode)
+    how = (
+        target,
+        threads or 0,
+        numerics,
+        opt_level,
+        mode,
+        schedules or {},
+        executor,
+        verify,
+        memory_limit or 0,
+        batch_calls,
+    )
     return Compiled(_core.compile(model, *how, strict, context.changes_compilation))
 
 

@@ -31,12 +31,14 @@ from .transform import Pass, PassInfo, run_passes
 __all__ = ["FirstOrderGradient", "grad", "gradient", "hessian", "hvp", "jvp", "value_and_grad", "vjp"]
 
 
-def _module(program) -> IRModule:
+def _module(program, mode: str = "inference") -> IRModule:
+    if mode not in ("inference", "training"):
+        raise ValueError(f"there is no mode {mode!r}: 'inference' or 'training'")
     if isinstance(program, Function):
         program = IRModule.from_expr(program)
     if not isinstance(program, IRModule):
         raise TypeError(f"a module or a function is differentiated, not {type(program).__name__}")
-    return run_passes(program, ["infer_type"])
+    return run_passes(program, ["infer_type"] + ["training_forms"] * (mode == "training"))
 
 
 def _differentiated(module: IRModule, *, seed: bool = False, straight: bool = False) -> IRModule:
@@ -80,9 +82,10 @@ def _choose(main: Function, wrt, gradients: Expr) -> Expr:
     return Tuple([TupleGetItem(gradients, _position(main, one)) for one in wrt])
 
 
-def value_and_grad(program: IRModule | Function, wrt=None) -> IRModule:
-    """@main gives (value, gradients). The value is one float."""
-    module = _module(program)
+def value_and_grad(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
+    """@main gives (value, gradients). The value is one float. mode "training": batch_norm and dropout are differentiated
+    as what they are in training; with a dropout @main gets a last parameter `rng`, the state of its generator."""
+    module = _module(program, mode)
     main = module["main"]
     _one_number(main)
     _choose(main, wrt, Var("checked"))
@@ -92,15 +95,15 @@ def value_and_grad(program: IRModule | Function, wrt=None) -> IRModule:
     )
 
 
-def grad(program: IRModule | Function, wrt=None) -> IRModule:
+def grad(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
     """@main gives the gradients alone."""
-    return run_passes(_selected(value_and_grad(program, wrt), lambda both: TupleGetItem(both, 1)), ["dead_code"])
+    return run_passes(_selected(value_and_grad(program, wrt, mode), lambda both: TupleGetItem(both, 1)), ["dead_code"])
 
 
-def vjp(program: IRModule | Function, wrt=None) -> IRModule:
+def vjp(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
     """The vector-Jacobian product: @main has one more parameter, `seed`, of the type of its result (of any shape, or a
     tuple), and gives (result, gradients of sum(result * seed))."""
-    module = _module(program)
+    module = _module(program, mode)
     main = module["main"]
     _choose(main, wrt, Var("checked"))
     return _selected(

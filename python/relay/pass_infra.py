@@ -136,10 +136,10 @@ class PassContext:
         """Whether compiling is more than its level: passes are left out, added, changed or watched."""
         return bool(self.disabled_pass or self.required_pass or self.instruments or self.config or self.trace)
 
-    def optimised(self, module: IRModule, level: int) -> IRModule:
+    def optimised(self, module: IRModule, level: int, mode: str = "inference") -> IRModule:
         """The module after the passes that relay.compile runs at a level: without those that are disabled, with those
         that are required and not among them (before fuse_ops), each of them seen by the instruments and the trace."""
-        names, options = _core.pipeline(level)
+        names, options = _core.pipeline(level, mode)
         required = [_core_name(one) for one in self.required_pass]
         if None in required:
             raise ValueError(f"there is no pass {self.required_pass[required.index(None)]} that could be required")

@@ -51,12 +51,13 @@ static std::optional<runtime::Executor> executor_of(const std::string& name) {
 }
 
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
-                          int opt_level, const std::map<std::string, std::string>& schedules,
+                          int opt_level, const std::string& mode, const std::map<std::string, std::string>& schedules,
                           const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
                           bool is_optimised) {
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
-  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level, options.verify = verify;
+  options.threads = threads, options.opt_level = opt_level, options.verify = verify;
+  options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
@@ -72,13 +73,15 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
 // The model of a file, through the cache; and what is to be said of it.
 static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
-    int threads, const std::string& numerics, int opt_level, const std::map<std::string, std::string>& schedules,
-    const std::string& executor, int64_t memory_limit, bool batch_calls, bool strict) {
+    int threads, const std::string& numerics, int opt_level, const std::string& mode,
+    const std::map<std::string, std::string>& schedules, const std::string& executor, int64_t memory_limit,
+    bool batch_calls, bool strict) {
   driver::LoadOptions load{
       .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
-  options.threads = threads, options.numerics = numerics, options.opt_level = opt_level;
+  options.threads = threads, options.opt_level = opt_level;
+  options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
@@ -249,11 +252,11 @@ void add_compiled(nb::module_& m) {
   m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
-        nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"), nb::arg("memory_limit"),
-        nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false);
+        nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
+        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false);
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
-        nb::arg("numerics"), nb::arg("opt_level"), nb::arg("schedules"), nb::arg("executor"), nb::arg("memory_limit"),
-        nb::arg("batch_calls"), nb::arg("strict"));
+        nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
+        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"));
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {

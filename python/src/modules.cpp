@@ -407,13 +407,14 @@ void add_modules(nb::module_& m) {
   m.def("pass_options", pass_options);
   m.def(
       "pipeline",
-      [](int level) {
-        driver::Pipeline all = driver::pipeline(level);
+      [](int level, const std::string& mode) {
+        driver::Pipeline all = driver::pipeline(level, take(driver::find_mode(mode)));
         std::map<std::string, int64_t> options;
         for (const auto& [name, value] : all.options) options[name] = std::get<int64_t>(value);
         return std::pair(all.passes, options);
       },
-      nb::arg("level"), "The passes of an optimisation level, 0 to 3, and their options.");
+      nb::arg("level"), nb::arg("mode") = "inference",
+      "The passes of an optimisation level, 0 to 3, and their options.");
 }
 
 }  // namespace relay::python

@@ -30,8 +30,9 @@ constexpr double tolerance = 1e-4;  // of the largest value: some passes round e
 // Passes that make another program of it by design: its result, its precision, or (form_segments) what only the
 // executors run. Those for other compilers have nothing to do without one.
 bool keeps_results(const std::string& name) {
-  for (const char* other : {"annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments", "gradient",
-                            "merge_compiler_regions", "merge_composite", "partition_graph", "to_mixed_precision"})
+  for (const char* other :
+       {"annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments", "gradient", "training_forms",
+        "merge_compiler_regions", "merge_composite", "partition_graph", "to_mixed_precision"})
     if (name == other) return false;
   return true;
 }

@@ -56,7 +56,7 @@ Result<eval::Value> partially_evaluated(const ir::Module& module, const eval::Va
 int64_t batched_calls = 0, batches = 0;  // of all runs
 
 Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
-                             build::BatchCalls batch = build::BatchCalls::WhereItPays) {
+                             build::BatchCalls batch = build::BatchCalls::Automatic) {
   static const Result<TargetDesc> target = driver::find_target("native");
   driver::CompileOptions options;
   RELAY_ASSIGN(options.target, target);

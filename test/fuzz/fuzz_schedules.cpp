@@ -5,7 +5,7 @@
 //   relay_fuzz_schedules --batched --cases 500    several calls at once (lower/plan/batch.h), against one by one
 //   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
 //
-// This one test covers placing, rings, tails, masks, borders, vectors and parallel splits together. Values are small
+// This one test covers placing, rings, tails, masks, halos, vectors and parallel splits together. Values are small
 // integers, so results must be equal bit for bit (but for attention, in which there are exponentials). Tasks run in
 // reverse order in uneven ranges: a race shows at one thread. One case in eight runs in the loop interpreter as well,
 // which checks every index; with --power all do, and only there: the machine code of a planted bug may write anywhere.
@@ -20,7 +20,7 @@
 #include "relay/eval/te.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/plan/batch.h"
-#include "relay/lower/plan/border.h"
+#include "relay/lower/plan/halo.h"
 #include "relay/target/x86/x86.h"
 
 using namespace relay;
@@ -49,8 +49,8 @@ struct Physical {
 
 class Case {
  public:
-  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool batched, bool verbose)
-      : random_(seed * 0x9E3779B97F4A7C15ull + 1), verbose_(verbose) {
+  Case(uint64_t seed, const std::vector<TargetDesc>& targets, bool batched, bool verbose, lower::Mutation planted)
+      : random_(seed * 0x9E3779B97F4A7C15ull + 1), verbose_(verbose), planted_(planted) {
     program_ = ProgramGenerator(random_).generate();
     program_.outputs = lower::unique_names(program_.outputs);
     if (batched) batch();
@@ -58,7 +58,7 @@ class Case {
   }
 
   Outcome run() {
-    GroupPlan plan;
+    ScheduleDraft plan;
     plan.target = &target_;
     plan.outputs = program_.outputs;
     for (const te::Tensor& t : plan.stages())
@@ -81,18 +81,18 @@ class Case {
       return {Outcome::Different, "the schedule's text changes when it is read again"};
 
     Result<std::vector<lower::BuiltKernel>> kernels =
-        lower::build_kernels(plan.stages(), *again, plan.layouts, target_, "case");
+        lower::build_kernels(plan.stages(), *again, plan.layouts, target_, "case", planted_);
     if (!kernels) return {Outcome::Refused, render(kernels.errors())};
     if (verbose_)
       for (const lower::BuiltKernel& k : *kernels) std::printf("%s\n", loop::str(k.kernel).c_str());
     std::vector<loop::Kernel> code;
     for (const lower::BuiltKernel& k : *kernels) code.push_back(k.kernel);
     for (const te::Tensor& t : plan.stages())
-      if (!t->is_placeholder() && plan.layouts.count(t->name) && plan.layouts.at(t->name).has_border()) {
-        code.push_back(lower::border_kernel(t->shape, t->dtype, plan.layouts.at(t->name), target_));
-        code.back().name = "border_" + t->name;
+      if (!t->is_placeholder() && plan.layouts.count(t->name) && plan.layouts.at(t->name).has_halo()) {
+        code.push_back(lower::halo_kernel(t->shape, t->dtype, plan.layouts.at(t->name), target_, planted_));
+        code.back().name = "halo_" + t->name;
       }
-    if (lower::planted() != lower::Mutation::None) return compare(plan, *kernels, code, nullptr);
+    if (planted_ != lower::Mutation::None) return compare(plan, *kernels, code, nullptr);
     Result<std::shared_ptr<codegen::KernelLibrary>> library = codegen::jit(code, target_);
     if (!library) return {Outcome::Refused, render(library.errors())};
     if (random_.chance(12))
@@ -154,20 +154,20 @@ class Case {
     return all;
   }
 
-  void schedule(GroupPlan& plan, bool by_rules) {
+  void schedule(ScheduleDraft& plan, bool by_rules) {
     for (const te::Tensor& w : program_.weights) {
       bool plain = true;
       for (const Expr& e : w->shape) plain &= scalar::is_int(e);
       if (plain && random_.chance(70)) plan.constants.insert(w->name);
     }
-    ScheduleGenerator generator(random_, plan);
+    ScheduleGenerator generator(random_, plan, planted_);
     for (const te::Tensor& t : plan.stages())
       if (t->is_placeholder()) plan.layouts[t->name] = generator.random_layout(t);
     if (by_rules) {
       for (const te::Tensor& o : plan.outputs)
         if (!o->is_placeholder() && random_.chance(40))
           plan.layouts[o->name] = Layout::channels_last(static_cast<int>(o->shape.size()));
-      lower::plan_group(plan);
+      lower::apply_rules(plan);
       if (random_.chance(60)) mutate_steps(random_, plan);
     } else {
       for (te::Tensor& o : plan.outputs)
@@ -184,7 +184,7 @@ class Case {
     return out;
   }
 
-  Outcome compare(const GroupPlan& plan, const std::vector<lower::BuiltKernel>& kernels,
+  Outcome compare(const ScheduleDraft& plan, const std::vector<lower::BuiltKernel>& kernels,
                   const std::vector<loop::Kernel>& code, const codegen::KernelLibrary* library) {
     // 64 bytes of a known pattern around every array: stores outside are seen.
     constexpr size_t guard = 64;
@@ -213,9 +213,9 @@ class Case {
     for (const auto& [t, value] : values_) allocate(t, &value);
     for (const lower::BuiltKernel& k : kernels) allocate(k.root, nullptr);
     for (const lower::BuiltKernel& k : kernels) {
-      if (plan.layouts.at(k.root->name).has_border())
-        for (const loop::Kernel& border : code)
-          if (border.name == "border_" + k.root->name) call(border, {k.root});
+      if (plan.layouts.at(k.root->name).has_halo())
+        for (const loop::Kernel& halo : code)
+          if (halo.name == "halo_" + k.root->name) call(halo, {k.root});
       call(k.kernel, k.params);
     }
     if (!complaint.empty()) return {Outcome::Different, complaint};
@@ -268,6 +268,7 @@ class Case {
 
   Random random_;
   bool verbose_;
+  lower::Mutation planted_;
   Program program_;
   TargetDesc target_;
   std::vector<std::pair<te::Tensor, Tensor>> values_;
@@ -284,12 +285,12 @@ struct Tally {
 
 // True if all cases agree; prints the first that does not.
 bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool batched, bool verbose,
-               bool quiet, Tally& tally, uint64_t* found = nullptr) {
+               bool quiet, Tally& tally, uint64_t* found = nullptr, lower::Mutation planted = lower::Mutation::None) {
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < cases; ++i) {
     Outcome outcome;
     try {
-      outcome = Case(seed + i, targets, batched, verbose).run();
+      outcome = Case(seed + i, targets, batched, verbose, planted).run();
     } catch (const std::exception& e) {
       outcome = {Outcome::Different, e.what()};
     }
@@ -322,16 +323,14 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
                       {lower::Mutation::RingShort, "a ring too short"},
                       {lower::Mutation::Race, "a race on a reduction"},
                       {lower::Mutation::WrongKTail, "a dropped tail of K"},
-                      {lower::Mutation::UnwrittenBorder, "an unwritten border"},
+                      {lower::Mutation::UnwrittenHalo, "an unwritten halo"},
                       {lower::Mutation::AliasBuffers, "two buffers in one place"},
-                      {lower::Mutation::InsideShort, "a tap left out"}};
+                      {lower::Mutation::SkipPaddingShort, "a tap left out"}};
   int caught = 0;
   for (const Bug& bug : bugs) {
-    lower::plant(bug.mutation);
     Tally tally;
     uint64_t seed = 0;
-    bool missed = run_cases(1, cases, targets, false, false, true, tally, &seed);
-    lower::plant(lower::Mutation::None);
+    bool missed = run_cases(1, cases, targets, false, false, true, tally, &seed, bug.mutation);
     if (missed)
       std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
     else

@@ -8,16 +8,16 @@
 
 namespace relay::fuzz {
 
-using lower::GroupPlan;
 using lower::Layout;
 using lower::LoopKind;
 using lower::Place;
 using lower::Schedule;
+using lower::ScheduleDraft;
 using lower::StageSchedule;
 using lower::Storage;
 
 // The rules' own schedule with some steps of its roots changed; everything below adapts to what is left of an axis.
-inline void mutate_steps(Random& random, GroupPlan& plan) {
+inline void mutate_steps(Random& random, ScheduleDraft& plan) {
   for (auto& [name, s] : plan.schedule.stages)
     if (s.place == Place::Root)
       for (lower::Loop& l : s.loops)
@@ -26,7 +26,8 @@ inline void mutate_steps(Random& random, GroupPlan& plan) {
 
 class ScheduleGenerator {
  public:
-  ScheduleGenerator(Random& random, GroupPlan& plan) : random_(random), plan_(plan) {}
+  ScheduleGenerator(Random& random, ScheduleDraft& plan, lower::Mutation planted)
+      : random_(random), plan_(plan), planted_(planted) {}
 
   void generate() {
     te::Tensors stages = plan_.stages();
@@ -52,7 +53,7 @@ class ScheduleGenerator {
         s.storage = random_.chance(50) ? Storage::Stack : Storage::Scratch;
         if (s.level > 0 && random_.chance(40) && c.loops[s.level - 1].kind == LoopKind::Serial &&
             c.loops[s.level - 1].step == 1)
-          s.fold = folding_axis(*consumer, c.loops[s.level - 1].axis, *t);
+          s.ring = ring_axis(*consumer, c.loops[s.level - 1].axis, *t);
       } else {
         s.place = Place::Root;
       }
@@ -60,7 +61,7 @@ class ScheduleGenerator {
       if (s.place == Place::Root && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
       plan_.schedule.stages[t->name] = s;
     }
-    for (const te::Tensor& t : stages) add_border(stages, t);
+    for (const te::Tensor& t : stages) add_halo(stages, t);
   }
 
   Layout random_layout(const te::Tensor& t) {
@@ -98,7 +99,7 @@ class ScheduleGenerator {
   }
 
   // The axis of t that moves with the consumer's loop axis, when the consumer reads it directly.
-  std::string folding_axis(const te::TensorNode& consumer, const std::string& loop_axis, const te::TensorNode& t) {
+  std::string ring_axis(const te::TensorNode& consumer, const std::string& loop_axis, const te::TensorNode& t) {
     std::string found;
     scalar::visit(consumer.body, [&](const Expr& n) {
       if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(&t)) return;
@@ -133,7 +134,7 @@ class ScheduleGenerator {
         if (!scalar::is_int(a.extent)) axis.chain.back().kind = LoopKind::Serial;
         if (reduce && t.combiner == te::Combiner::Sum && axis.chain.back().kind == LoopKind::Serial &&
             random_.aside(0, 99) < 40)
-          axis.chain.back().kind = LoopKind::Inside;
+          axis.chain.back().kind = LoopKind::SkipPadding;
       }
       axes.push_back(axis);
     };
@@ -158,7 +159,7 @@ class ScheduleGenerator {
         continue;
       }
       if (parallel && l.kind == LoopKind::Serial && random_.chance(60)) {
-        if (!axis.reduce || lower::planted() == lower::Mutation::Race)
+        if (!axis.reduce || planted_ == lower::Mutation::Race)
           l.kind = LoopKind::Parallel;
         else
           parallel = false;
@@ -171,8 +172,8 @@ class ScheduleGenerator {
     return out;
   }
 
-  // Gives the input of a padding stage the border it wants, half of the time.
-  void add_border(const te::Tensors& stages, const te::Tensor& t) {
+  // Gives the input of a padding stage the halo it wants, half of the time.
+  void add_halo(const te::Tensors& stages, const te::Tensor& t) {
     StageSchedule* s = t->is_placeholder() ? nullptr : &plan_.schedule.stages.at(t->name);
     if (!s || s->place != Place::Inline) return;
     std::optional<lower::Guarded> guard = lower::guarded(*t);
@@ -181,10 +182,10 @@ class ScheduleGenerator {
     if (!data->is_placeholder() && plan_.schedule.stages.at(data->name).place != Place::Root) return;
     if (std::find(plan_.outputs.begin(), plan_.outputs.end(), data) != plan_.outputs.end()) return;
     Layout& layout = plan_.layouts[data->name];
-    if (layout.has_border()) return;
+    if (layout.has_halo()) return;
     if (layout.dims.empty()) layout = Layout::row_major(static_cast<int>(data->shape.size()));
     Layout with = layout;
-    with.low.assign(data->shape.size(), 0), with.high = with.low, with.border_value = guard->otherwise;
+    with.low.assign(data->shape.size(), 0), with.high = with.low, with.halo_value = guard->otherwise;
     for (size_t d = 0; d < data->shape.size(); ++d) {
       Expr low = scalar::simplify(t->axes[d].var - guard->value->args[d]);
       Expr high = scalar::simplify(t->axes[d].extent - data->shape[d] - low);
@@ -192,12 +193,13 @@ class ScheduleGenerator {
       with.low[d] = low->ivalue, with.high[d] = high->ivalue;
     }
     layout = with;
-    s->from_border = true;
+    s->reads_halo = true;
     (void)stages;
   }
 
   Random& random_;
-  GroupPlan& plan_;
+  ScheduleDraft& plan_;
+  lower::Mutation planted_;
 };
 
 }  // namespace relay::fuzz

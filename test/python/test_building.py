@@ -446,7 +446,7 @@ def test_a_pass_context_reaches_the_compiler():
 
 @pytest.mark.parametrize("size", [("b", "c"), (12, 4)], ids=["symbolic", "static"])
 def test_a_triangle_of_an_array_between_kernels_is_no_padding(size):
-    """A guard by index that leaves out elements stays where its array could have a border of that value."""
+    """A guard by index that leaves out elements stays where its array could have a halo of that value."""
     x = relay.var("x", shape=(1, 5, *size))
     squeezed = relay.squeeze(x, axis=[0])
     mask = relay.trilu(squeezed, relay.const(1, "int64"), upper=True)

@@ -169,7 +169,7 @@ def test_repeats_that_are_sizes_of_inputs(tmp_path):
 
 
 def test_pads_that_are_computed_from_lists(tmp_path):
-    """torch's exporter writes F.pad's list, last axis first, as rows that are turned around and transposed."""
+    """torch's exporter writes F.pad's list, last axis first, as rows that are transposed and transposed."""
     make = onnx.helper
     lists = {
         "given": [1, 2, 3, 4],

@@ -1,4 +1,4 @@
-"""Concatenations of which nothing is left: their inputs are computed where the result lies (lower/plan/parts.h)."""
+"""Concatenations of which nothing is left: their inputs are computed where the result lies (lower/plan/views.h)."""
 
 import numpy as np
 import pytest

@@ -66,7 +66,7 @@ def test_computes_the_same(name, tmp_path):
 
 @pytest.mark.parametrize("batch", [1, 3])
 def test_chain_with_residual_then_channels_last(batch, tmp_path):
-    """Two planar convolutions, the second reads a border; the others read what they wrote through padding, pools
+    """Two planar convolutions, the second reads a halo; the others read what they wrote through padding, pools
     included.
     """
     a, b, c = weight(3, 3, 3, 3), weight(3, 3, 3, 3), weight(40, 3, 3, 3)

@@ -15,8 +15,8 @@ FAMILIES = {"onnx": "model.", "relay": "program.", "artifact": "artifact.", "npy
 
 SCHEDULES = [
     "rule any: words\nstage d: root\n  loops i0/1:parallel i1/8 i0/1:unroll i1/1:vector\nstage c: at d.2 registers\n  loops k0/1 i0/1:unroll i1/1\n",
-    "stage d: root\n  early a\n  loops i0/4:peeled i1/1\nstage c: inline\n  ahead b k0/16\nlayout b: 1/4,0,1%4\n",
-    "stage c: root\n  loops i0/1 i1/1 k0/1:inside\nstage d: at c.1 scratch fold i0\nlayout c: 1,0\n",
+    "stage d: root\n  prefetch_tile a\n  loops i0/4:peeled i1/1\nstage c: inline\n  prefetch b k0/16\nlayout b: 1/4,0,1%4\n",
+    "stage c: root\n  loops i0/1 i1/1 k0/1:skip_padding\nstage d: at c.1 scratch ring i0\nlayout c: 1,0\n",
 ]
 
 

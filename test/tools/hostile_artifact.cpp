@@ -87,7 +87,7 @@ const std::map<std::string, Change>& changes() {
       {"array-bytes", [](Program& p) { array(p, Array::Kind::Output).bytes = SizeExpr::constant(extreme()); }},
       {"array-bytes-small", [](Program& p) { array(p, Array::Kind::Output).bytes = SizeExpr::constant(1); }},
       {"array-kind", [](Program& p) { array(p, Array::Kind::Output).kind = Array::Kind::Temporary; }},
-      {"array-part", [](Program& p) { any(segment(p).arrays).kind = Array::Kind::Part; }},
+      {"array-part", [](Program& p) { any(segment(p).arrays).kind = Array::Kind::View; }},
       {"array-name", [](Program& p) { any(segment(p).arrays).name.assign(1 << 20, 'x'); }},
       {"constant-bytes", [](Program& p) { array(p, Array::Kind::Constant).bytes = SizeExpr::constant(extreme()); }},
       {"binding-dimension", [](Program& p) { any(segment(p).bindings).dim = far(); }},

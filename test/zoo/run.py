@@ -5,6 +5,7 @@
     test/zoo/run.py --only 'timm.resnet'  those whose SOURCE.NAME contains the words, separated by commas
     test/zoo/run.py --limit 10            the first ten that are left
     test/zoo/run.py --jobs 1              one after the other; as many at once as there are cores else
+    test/zoo/run.py --verify              `relay verify` of each for this machine, beside the evaluator, and no more
 
 Each is compiled for the described targets and for this machine, as it is and with features masked off; what this
 machine is, runs, and is compared with double precision, in parts of the largest value, beside ONNX Runtime's error.
@@ -33,7 +34,8 @@ from programs import PROGRAM  # noqa: E402
 from targets import DESCRIBED, MASKED, STRICT  # noqa: E402
 
 os.environ["RELAY_CACHE"] = "off"
-EXPORT_SECONDS, COMPILE_SECONDS = 600, 300
+EXPORT_SECONDS, COMPILE_SECONDS, VERIFY_SECONDS = 600, 300, 900
+VERIFIED = 1e-3  # what `relay verify` allows: random networks amplify roundings, and no peer says by how much
 # Of the largest value: what any order of float32 sums may be off by, or a few times what ONNX Runtime is.
 TOLERANCE, TIMES_PEER = 1e-4, 4
 # R0403 is also said of a form of an operator that we do have: that one failed.
@@ -158,12 +160,24 @@ def check(path):
     return failures, errors
 
 
-def look_at(entry, cache, python):
+def verified(path):
+    """What `relay verify` says: nothing where each result is right, and the line of the worst one."""
+    status, said = process([PROGRAM, "verify", path, "--tolerance", VERIFIED], VERIFY_SECONDS)
+    lines = said.splitlines() or [f"exit status {status}"]
+    rows = [line for line in lines if line.endswith(" right")]
+    return "" if status == 0 else lines[-1][:200], max(rows, key=lambda row: float(row.split()[-3]), default="")
+
+
+def look_at(entry, cache, python, verify):
     """(what became of the network, a line that says why it is out, its line of the table)."""
     label, begin = ".".join(entry), time.monotonic()
     path = cache / f"{label}.onnx"
     if failed := exported(*entry, path, python):
         return "the exporter fails", f"the exporter fails: {label}: {failed}", ""
+    if verify:
+        wrong, worst = verified(path)
+        line = f"{label:<46} {worst or wrong}  {time.monotonic() - begin:.0f} s"
+        return "failed" if wrong else "held", "", line
     failures, errors = check(path)
     missing = next((text for text in failures.values() if FORM not in text and "R0403" in text), "")
     cells = ["-" if errors.get(key) is None else f"{errors[key]:.1e}" for key in (*MASKED, "peer")]
@@ -186,17 +200,17 @@ def main():
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="networks at once")
     arguments.add_argument("--cache", type=pathlib.Path, default=ROOT / "models" / "zoo")
     arguments.add_argument("--python", default=ROOT / ".venv-zoo/bin/python", help="of the exporter's environment")
+    arguments.add_argument("--verify", action="store_true", help="relay verify of each, for this machine")
     given = arguments.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
     words = given.only.split(",")
     chosen = [entry for entry in networks() if any(word in ".".join(entry) for word in words)][: given.limit]
     counts, out = collections.Counter(), []
-    print(
-        f"{'network':<46} {'native':>8} {'AVX2':>8} {'no FMA':>8} {'peer':>8}  {'s':>4}  targets refused or wrong",
-        flush=True,
-    )
+    columns = f"{'native':>8} {'AVX2':>8} {'no FMA':>8} {'peer':>8}  {'s':>4}  targets refused or wrong"
+    verifying = "the worst result: absolute, relative, ulp, verdict"
+    print(f"{'network':<46} {verifying if given.verify else columns}", flush=True)
     with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        looks = [pool.submit(look_at, entry, given.cache, given.python) for entry in chosen]
+        looks = [pool.submit(look_at, entry, given.cache, given.python, given.verify) for entry in chosen]
         for look in concurrent.futures.as_completed(looks):
             kind, why, line = look.result()
             counts[kind] += 1
@@ -205,7 +219,7 @@ def main():
             if line:
                 print(line, flush=True)
     print(*out, sep="\n")
-    print(f"{len(chosen)} networks x {len(MASKED) + len(DESCRIBED)} targets: ", end="")
+    print(f"{len(chosen)} networks x {1 if given.verify else len(MASKED) + len(DESCRIBED)} targets: ", end="")
     print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()) or "none")
     return 1 if counts["failed"] else 0
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 
@@ -178,7 +179,7 @@ ir::NodeSet repeated_segments(const ir::Module& module) {
   ir::NodeSet out;
   for (const ir::FunctionRef& f : CallGraph(module).repeated())
     ir::visit(f->body, [&](const ir::Expr& e) {
-      if (const ir::Function* s = ir::as<ir::Function>(e); s && s->attrs.count("Segment")) out.insert(s);
+      if (const ir::Function* s = ir::as<ir::Function>(e); s && s->attrs.count(ir::attribute::segment)) out.insert(s);
     });
   return out;
 }
@@ -189,19 +190,19 @@ bool CallCost::pays() const {
 }
 
 bool CallCost::may_wait() const {
-  constexpr int64_t most_copied = 16 << 10;  // bytes of a call that only joins
-  return pays() || (illegal.empty() && bytes <= most_copied);
+  constexpr int64_t max_copied = 16 << 10;  // bytes of a call that only joins
+  return pays() || (illegal.empty() && bytes <= max_copied);
 }
 
-Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& how) {
-  lower::LowerOptions trial = how;
-  trial.schedules.clear(), trial.names = nullptr;
+Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& lowering) {
+  lower::LowerOptions trial = lowering;
+  trial.schedules.clear();
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segment, "trial", trial));
   return cost_of(lowered);
 }
 
 Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const std::vector<ir::FunctionRef>& segments,
-                                                 BatchCalls batch, const lower::LowerOptions& how) {
+                                                 BatchCalls batch, const lower::LowerOptions& lowering) {
   std::vector<BatchChoice> choices(segments.size());
   if (batch == BatchCalls::Never) {
     for (BatchChoice& c : choices) c.why = "calls are not to be batched";
@@ -211,11 +212,11 @@ Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const
   bool any = false;
   for (size_t i = 0; i < segments.size(); ++i) {
     BatchChoice& c = choices[i];
-    if (batch == BatchCalls::WhereItPays && !repeated.contains(segments[i].get())) {
+    if (batch == BatchCalls::Automatic && !repeated.contains(segments[i].get())) {
       c.why = "its calls follow each other";
       continue;
     }
-    RELAY_ASSIGN(CallCost cost, cost_of_call(segments[i], how));
+    RELAY_ASSIGN(CallCost cost, cost_of_call(segments[i], lowering));
     if (!cost.illegal.empty())
       c.why = cost.illegal;
     else if (cost.pays() || batch == BatchCalls::WhereverLegal)

@@ -20,7 +20,7 @@
 namespace relay::build {
 
 // Whether calls of segments wait, to be run together.
-enum class BatchCalls : uint8_t { Never, WhereItPays, WhereverLegal };
+enum class BatchCalls : uint8_t { Never, Automatic, WhereverLegal };
 
 // The segments that are called by functions of which many calls may go on without one waiting for the other, as @tree.
 ir::NodeSet repeated_segments(const ir::Module& module);
@@ -33,15 +33,15 @@ struct CallCost {
   bool pays() const;           // to wait
   bool may_wait() const;       // it pays, or it does no harm where an argument waits
 };
-// `how`: as segments are lowered, each for one call.
-Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& how);
+// `lowering`: as segments are lowered, each for one call.
+Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& lowering);
 
 struct BatchChoice {
   runtime::Batching batching = runtime::Batching::None;
   std::string why;  // for people: "reads 720 kB of constants a call"
 };
-// `module`: after program_passes(). `how`: as segments are lowered; `segments` are, each for one call.
+// `module`: after program_passes(). `lowering`: as segments are lowered; `segments` are, each for one call.
 Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const std::vector<ir::FunctionRef>& segments,
-                                                 BatchCalls batch, const lower::LowerOptions& how);
+                                                 BatchCalls batch, const lower::LowerOptions& lowering);
 
 }  // namespace relay::build

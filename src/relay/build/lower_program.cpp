@@ -5,6 +5,7 @@
 #include "relay/build/split_segments.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
@@ -72,7 +73,8 @@ static bool is_graph(const ir::FunctionRef& main) {
 static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
   const ir::Call* call = ir::as<ir::Call>(main->body);
   const ir::Function* segment = call ? ir::as<ir::Function>(call->callee) : nullptr;
-  if (!segment || segment->attrs.count("Segment") == 0 || !is_graph_result(segment->body->type)) return nullptr;
+  if (!segment || segment->attrs.count(ir::attribute::segment) == 0 || !is_graph_result(segment->body->type))
+    return nullptr;
   std::vector<ir::VarRef> params;
   size_t used = 0;
   for (const ir::VarRef& p : main->params) {
@@ -139,7 +141,7 @@ static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
   auto collect = [&](const ir::FunctionRef& f) {
     ir::visit(f, [&](const ir::Expr& e) {
       const ir::Function* s = ir::as<ir::Function>(e);
-      if (s && s->attrs.count("Segment") && seen.insert(s)) segments.push_back(ir::FunctionRef(s));
+      if (s && s->attrs.count(ir::attribute::segment) && seen.insert(s)) segments.push_back(ir::FunctionRef(s));
     });
   };
   collect(module.functions.at("main"));
@@ -148,9 +150,9 @@ static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
 }
 
 static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
-                                          const Entry& entry, const lower::LowerOptions& how) {
+                                          const Entry& entry, const lower::LowerOptions& lowering) {
   LoweredProgram out;
-  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", how));
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", lowering));
   name_outputs(lowered, output_names);
   op::Conditions all;
   all.add(conditions_at(entry, *main));
@@ -165,7 +167,7 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
                       "name the function to compile @main"};
-  if (is_graph(main->second)) return lower_graph(main->second, options.output_names, entry, options.how);
+  if (is_graph(main->second)) return lower_graph(main->second, options.output_names, entry, options.lowering);
 
   LoweredProgram out;
   transform::PassContext context;
@@ -173,25 +175,24 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
   context.trace = options.trace;
   RELAY_ASSIGN(out.module, transform::run_passes(module, options.passes, context));
   if (ir::FunctionRef one = as_segment(out.module.functions.at("main")))
-    return lower_graph(one, options.output_names, entry, options.how);
+    return lower_graph(one, options.output_names, entry, options.lowering);
   out.graph = false;
   out.entry = conditions_at(entry, *out.module.functions.at("main"));
   lower::LowerNames names;
-  lower::LowerOptions how = options.how;
-  how.names = &names;
-  RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, how));
+  lower::LowerOptions lowering = options.lowering;
+  RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, lowering));
   const std::vector<ir::FunctionRef> segments = segments_of(out.module);
-  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, how));
+  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, lowering));
   std::vector<lower::LoweredFunction> all;
   for (size_t i = 0; i < segments.size(); ++i) {
     std::string name = format("segment {}", i);
-    how.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
-    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, how));
+    lowering.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
+    RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, lowering, &names));
     all.push_back(lowered);
     out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
     out.batching.push_back({name, choices[i].batching, choices[i].why});
   }
-  RELAY_RETURN_IF_ERROR(lower::check_schedules(how.schedules, all));
+  RELAY_RETURN_IF_ERROR(lower::check_schedules(lowering.schedules, all));
   return out;
 }
 

@@ -1,7 +1,8 @@
 // A module after the passes, as lowered segments: what exec/ makes a program of.
 //
 //   const Entry entry = entry_of(typed);                              before the passes
-//   RELAY_ASSIGN(LoweredProgram lowered, lower_program(optimised, entry, {.how = how, .passes = program_passes()}));
+//   RELAY_ASSIGN(LoweredProgram lowered,
+//                lower_program(optimised, entry, {.lowering = lowering, .passes = program_passes()}));
 //
 // A module that is kernel calls on tensors and nothing else is one segment. Any other goes through `passes`, which form
 // segments; work that is ready earlier becomes a segment of its own (split_segments.h); then it is decided which of
@@ -28,8 +29,8 @@ Entry entry_of(const ir::Module& module);
 Result<runtime::Signature> entry_signature(const ir::Module& module);
 
 struct ProgramOptions {
-  lower::LowerOptions how;  // of each segment; `names` and `calls` are filled in
-  BatchCalls batch_calls = BatchCalls::WhereItPays;
+  lower::LowerOptions lowering;  // of each segment; `calls` is filled in
+  BatchCalls batch_calls = BatchCalls::Automatic;
   std::vector<std::string> passes{};        // of a program with control flow, functions or data
   std::vector<std::string> output_names{};  // of @main's results; without: "output", or "output0" and on
   bool verify = false;

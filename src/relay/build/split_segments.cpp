@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/build/batch_calls.h"
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 
 namespace relay::build {
@@ -64,7 +65,7 @@ struct Piece {
 
 class Splitter {
  public:
-  Splitter(int64_t least, const lower::LowerOptions& how) : least_(least), how_(how) {}
+  Splitter(int64_t least, const lower::LowerOptions& lowering) : least_(least), how_(lowering) {}
 
   // Empty: the segment stays as it is.
   Result<std::vector<Piece>> split(const FunctionRef& segment) {
@@ -130,7 +131,8 @@ class Splitter {
       body = typed(tuple(results, body->span), tuple_type(std::move(given)));
     }
     Type type = body->type;
-    FunctionRef f = function(params, substitute(body, inside), type, {}, {{"Segment", int64_t{1}}}, body->span);
+    FunctionRef f =
+        function(params, substitute(body, inside), type, {}, {{ir::attribute::segment, int64_t{1}}}, body->span);
     f->type = func_type(std::move(taken), type);
     return f;
   }
@@ -224,19 +226,19 @@ Expr flat(const Expr& e) {
 
 }  // namespace
 
-Result<Module> split_segments(const Module& module, BatchCalls batch, const lower::LowerOptions& how) {
+Result<Module> split_segments(const Module& module, BatchCalls batch, const lower::LowerOptions& lowering) {
   if (batch == BatchCalls::Never) return module;
   constexpr int64_t worth = 128 << 10;  // bytes of constants; reading so many takes several times what a call costs
   NodeSet repeated = repeated_segments(module);
-  Splitter splitter(batch == BatchCalls::WhereverLegal ? 1 : worth, how);
+  Splitter splitter(batch == BatchCalls::WhereverLegal ? 1 : worth, lowering);
   NodeMap<std::vector<Piece>> pieces;
   Module out = module;
   for (auto& [name, f] : out.functions) {
     Diagnostics errors;
     visit(f->body, [&](const Expr& e) {
       const Function* s = as<Function>(e);
-      if (!s || !s->attrs.count("Segment") || pieces.contains(s) || !errors.empty()) return;
-      if (batch == BatchCalls::WhereItPays && !repeated.contains(s)) return;
+      if (!s || !s->attrs.count(ir::attribute::segment) || pieces.contains(s) || !errors.empty()) return;
+      if (batch == BatchCalls::Automatic && !repeated.contains(s)) return;
       Result<std::vector<Piece>> made = splitter.split(FunctionRef(s));
       if (made)
         pieces[s] = std::move(*made);

@@ -13,7 +13,7 @@
 
 namespace relay::build {
 
-// `module`: after program_passes(). `how`: as segments are lowered, each for one call.
-Result<ir::Module> split_segments(const ir::Module& module, BatchCalls batch, const lower::LowerOptions& how);
+// `module`: after program_passes(). `lowering`: as segments are lowered, each for one call.
+Result<ir::Module> split_segments(const ir::Module& module, BatchCalls batch, const lower::LowerOptions& lowering);
 
 }  // namespace relay::build

@@ -170,7 +170,7 @@ static sqlite3* open_index(const std::string& path, bool& useless) {
   return nullptr;
 }
 
-Result<std::unique_ptr<Cache>> Cache::open(const std::string& folder, int64_t most_bytes) {
+Result<std::unique_ptr<Cache>> Cache::open(const std::string& folder, int64_t max_bytes) {
   std::error_code error;
   fs::create_directories(folder, error);
   std::string path = folder + "/index.db";
@@ -188,11 +188,11 @@ Result<std::unique_ptr<Cache>> Cache::open(const std::string& folder, int64_t mo
                       {},
                       {},
                       "RELAY_CACHE names another folder, or is 'off'"};
-  return std::unique_ptr<Cache>(new Cache(folder, most_bytes, index));
+  return std::unique_ptr<Cache>(new Cache(folder, max_bytes, index));
 }
 
-Cache::Cache(std::string folder, int64_t most_bytes, sqlite3* index)
-    : folder_(std::move(folder)), most_bytes_(most_bytes), index_(index) {}
+Cache::Cache(std::string folder, int64_t max_bytes, sqlite3* index)
+    : folder_(std::move(folder)), max_bytes_(max_bytes), index_(index) {}
 Cache::~Cache() { sqlite3_close(index_); }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ static const char* const columns = "key, model, how, notes, bytes, compile_ms, m
 static CachedModel read_row(const Statement& row, const std::string& folder) {
   CachedModel out;
   out.key = row.text(0), out.artifact = format("{}/{}.rart", folder, out.key);
-  out.model = row.text(1), out.how = row.text(2);
+  out.model = row.text(1), out.options = row.text(2);
   Json notes = Json::parse(row.text(3), nullptr, false);
   if (notes.is_array())
     for (const Json& note : notes)
@@ -343,11 +343,11 @@ Result<CachedModel> Cache::store(const NewModel& model, const std::string& reque
     if (stat(files.back().c_str(), &about) != 0 || changed_at(about) >= model.read_since)
       return not_kept(format("{} changed while it was compiled", file));
   }
-  if (model.weight_bytes > most_bytes_)
+  if (model.weight_bytes > max_bytes_)
     return not_kept(format("its weights are {}, and the cache may take {} (RELAY_CACHE_SIZE)",
-                           bytes_text(model.weight_bytes), bytes_text(most_bytes_)));
+                           bytes_text(model.weight_bytes), bytes_text(max_bytes_)));
   CachedModel made;
-  made.model = absolute(model.model), made.how = model.how, made.notes = model.notes;
+  made.model = absolute(model.model), made.options = model.options, made.notes = model.notes;
   RELAY_ASSIGN(made.key, key_of(files, request));
   made.artifact = format("{}/{}.rart", folder_, made.key);
   RELAY_RETURN_IF_ERROR(model.write_artifact(made.artifact));
@@ -366,11 +366,11 @@ Result<CachedModel> Cache::store(const NewModel& model, const std::string& reque
                               .bind(files[i])
                               .run());
   Statement keep(index_, "INSERT OR REPLACE INTO models VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-  keep.bind(made.key).bind(made.model).bind(made.how);
+  keep.bind(made.key).bind(made.model).bind(made.options);
   keep.bind(Json(made.notes).dump(-1, ' ', false, Json::error_handler_t::replace));
   RELAY_RETURN_IF_ERROR(keep.bind(made.bytes).bind(made.compile_ms).bind(made.made).bind(made.used).run());
   RELAY_RETURN_IF_ERROR(writing.commit());
-  RELAY_RETURN_IF_ERROR(prune(most_bytes_, forever));
+  RELAY_RETURN_IF_ERROR(prune(max_bytes_, forever));
   return made;
 }
 
@@ -406,7 +406,7 @@ Result<std::vector<Cache::Stray>> Cache::strays() {
   return out;
 }
 
-Result<Cache::Pruned> Cache::prune(int64_t most_bytes, double unused_for) {
+Result<Cache::Pruned> Cache::prune(int64_t max_bytes, double unused_for) {
   Pruned out;
   RELAY_ASSIGN(std::vector<CachedModel> all, list());
   int64_t kept = 0;
@@ -414,7 +414,7 @@ Result<Cache::Pruned> Cache::prune(int64_t most_bytes, double unused_for) {
   for (const CachedModel& m : all) {
     struct stat about{};
     bool there = stat(m.artifact.c_str(), &about) == 0;
-    if (there && time - m.used <= unused_for && kept + m.bytes <= most_bytes) {
+    if (there && time - m.used <= unused_for && kept + m.bytes <= max_bytes) {
       kept += m.bytes;
       continue;
     }

@@ -33,7 +33,7 @@ Result<int64_t> parse_bytes(std::string_view text);
 struct CachedModel {
   std::string key, artifact;       // the path of the file
   std::string model;               // the path it was made from
-  std::string how;                 // for people: "zen4, fp32, O2, 2 threads"
+  std::string options;             // for people: "zen4, fp32, O2, 2 threads"
   std::vector<std::string> notes;  // what was said when it was compiled
   int64_t bytes = 0;
   double compile_ms = 0;
@@ -45,7 +45,7 @@ struct NewModel {
   std::string model;               // the path it was made from
   std::vector<std::string> files;  // that were read: the path, and those with weights
   double read_since = 0;           // not before (seconds since 1970)
-  std::string how;
+  std::string options;
   std::vector<std::string> notes;
   double compile_ms = 0;
   int64_t weight_bytes = 0;  // of the artifact
@@ -54,14 +54,14 @@ struct NewModel {
 
 class Cache {
  public:
-  static Result<std::unique_ptr<Cache>> open(const std::string& folder, int64_t most_bytes);
+  static Result<std::unique_ptr<Cache>> open(const std::string& folder, int64_t max_bytes);
   ~Cache();
   Cache(const Cache&) = delete;
 
   Result<std::optional<CachedModel>> find(const std::string& model, const std::string& request);
   // Writes the artifact, and says what is there now; a diagnostic when it cannot be kept: files that changed since they
   // were read, weights larger than the cache may be. Then removes what was not used for longest, until all take at most
-  // most_bytes. `request`: the same text for the same options of reading and compiling.
+  // max_bytes. `request`: the same text for the same options of reading and compiling.
   Result<CachedModel> store(const NewModel& model, const std::string& request);
   Result<std::vector<CachedModel>> list();  // the last used first
   // Files of the cache that its index does not know: what processes write now, and what those left that were killed.
@@ -74,16 +74,16 @@ class Cache {
   struct Pruned {
     int64_t models = 0, bytes = 0;
   };
-  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `most_bytes`, and
+  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `max_bytes`, and
   // strays that are not in use.
-  Result<Pruned> prune(int64_t most_bytes, double unused_for);
+  Result<Pruned> prune(int64_t max_bytes, double unused_for);
   Status remove(const CachedModel& model);  // one that cannot be loaded
 
  private:
-  Cache(std::string folder, int64_t most_bytes, sqlite3* index);
+  Cache(std::string folder, int64_t max_bytes, sqlite3* index);
   Result<std::string> key_of(const std::vector<std::string>& files, const std::string& request);
   std::string folder_;
-  int64_t most_bytes_;
+  int64_t max_bytes_;
   sqlite3* index_;
 };
 

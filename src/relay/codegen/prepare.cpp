@@ -35,7 +35,7 @@ Status check(const loop::Kernel& kernel, const TargetDesc& target) {
         registers = registers || (s->kind == loop::StmtKind::Alloc && s->buffer->scope == loop::Scope::Register);
       },
       [](const scalar::Expr&) {});
-  // The other passes only remove accesses: what fits without them fits. They are dear.
+  // The other passes only remove accesses: what fits without them fits. They are expensive.
   if (!registers || plan_registers(loop::vectorise(loop::unroll(kernel)), target)) return ok();
   RELAY_RETURN_IF_ERROR(plan_registers(prepare(kernel, target), target));
   return ok();

@@ -26,14 +26,13 @@ static Diagnostic bad_option(std::string message, std::string help) {
   return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
 }
 
-static Result<lower::Numerics> find_numerics(const std::string& name) {
-  if (name == "fp32") return lower::Numerics::Fp32;
-  if (name == "fast") return lower::Numerics::Fast;
-  return bad_option(format("there is no arithmetic class '{}'", name), "the classes are fp32 and fast");
+Result<lower::Numerics> find_numerics(const std::string& text) {
+  for (lower::Numerics numerics : {lower::Numerics::Fp32, lower::Numerics::Fast})
+    if (text == lower::name(numerics)) return numerics;
+  return bad_option(format("there is no arithmetic class '{}'", text), "the classes are fp32 and fast");
 }
 
 Status check_options(const CompileOptions& options) {
-  RELAY_RETURN_IF_ERROR(find_numerics(options.numerics));
   if (options.opt_level < 0 || options.opt_level > max_opt_level)
     return bad_option(format("there is no optimisation level {}", options.opt_level),
                       format("the levels are 0 to {}", max_opt_level));
@@ -62,7 +61,7 @@ static Status nothing_external(const ir::Module& module) {
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(nothing_external(module));
   RELAY_RETURN_IF_ERROR(check_options(options));
-  const Pipeline passes = options.is_optimised ? Pipeline{} : pipeline(options.opt_level);
+  const Pipeline passes = options.is_optimised ? Pipeline{} : pipeline(options.opt_level, options.mode);
   transform::PassContext context;
   context.options = passes.options;
   context.verify = options.verify;
@@ -88,22 +87,22 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
-static lower::LowerOptions lower_options(const CompileOptions& options, lower::Numerics numerics) {
+static lower::LowerOptions lower_options(const CompileOptions& options) {
   TargetDesc machine = options.target;
   if (options.codegen_registers > 0) machine.vector_registers = options.codegen_registers;
   return {.target = options.target,
-          .numerics = numerics,
+          .numerics = options.numerics,
           .schedules = options.schedules,
           .check_code = [machine](const loop::Kernel& kernel) { return codegen::check(kernel, machine); },
           .strict = options.strict,
-          .refused = options.refused_rules};
+          .refused = options.refused_rules,
+          .planted = options.planted};
 }
 
 Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
                                             const CompileOptions& options) {
-  RELAY_ASSIGN(lower::Numerics numerics, find_numerics(options.numerics));
   return build::lower_program(module, entry,
-                              {.how = lower_options(options, numerics),
+                              {.lowering = lower_options(options),
                                .batch_calls = options.batch_calls,
                                .passes = program_passes(),
                                .output_names = names_of_outputs(module, options),
@@ -186,7 +185,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   RELAY_ASSIGN(build::LoweredProgram lowered, lower_program(out.module, entry, traced));
   report.lower_ms = (measure::now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
-    for (const lower::Group& group : s.lowered.groups)
+    for (const lower::LoweredGroup& group : s.lowered.groups)
       report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0,
                                group.algorithm ? std::string(lower::name(*group.algorithm)) : "",
                                group.gain.saved_ns * 1e-6, group.gain.added_bytes});

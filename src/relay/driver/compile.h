@@ -15,18 +15,23 @@
 
 namespace relay::driver {
 
+// "fp32" or "fast", else bad_option.
+Result<lower::Numerics> find_numerics(const std::string& text);
+
 struct CompileOptions {
   TargetDesc target;
-  int threads = 0;                // of the program that comes out; 0: all cores this process may use
-  std::string numerics = "fp32";  // the arithmetic class: fp32 or fast (docs/numerics.md)
+  int threads = 0;  // of the program that comes out; 0: all cores this process may use
+  lower::Numerics numerics = lower::Numerics::Fp32;
   int opt_level = default_opt_level;
+  Mode mode = Mode::Inference;
   std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
   int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
-  build::BatchCalls batch_calls = build::BatchCalls::WhereItPays;
-  bool run_here = true;                            // make the executable; without: only what a file needs
-  bool strict = false;                             // a schedule rule that fails is an error, not a slower kernel
-  lower::RuleSet refused_rules{};                  // for tests: LowerOptions::refused
-  std::vector<transform::PassInfo> more_passes{};  // behind those of the level
+  build::BatchCalls batch_calls = build::BatchCalls::Automatic;
+  bool run_here = true;                             // make the executable; without: only what a file needs
+  bool strict = false;                              // a schedule rule that fails is an error, not a slower kernel
+  lower::RuleSet refused_rules{};                   // for tests: LowerOptions::refused
+  lower::Mutation planted = lower::Mutation::None;  // for tests: LowerOptions::planted
+  std::vector<transform::PassInfo> more_passes{};   // behind those of the level
   int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
   bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them
@@ -59,7 +64,7 @@ struct CompileReport {
   TargetDesc target;
   int threads = 1;
   int opt_level = default_opt_level;
-  std::string numerics;
+  lower::Numerics numerics = lower::Numerics::Fp32;
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;

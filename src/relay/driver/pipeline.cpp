@@ -3,6 +3,8 @@
 // makes machine code of the kernels, exec/ makes a program that calls them.
 #include "relay/driver/pipeline.h"
 
+#include <algorithm>
+
 namespace relay::driver {
 
 // What the model says is computed as it says: norms have kernels of their own, and results round where they did.
@@ -78,13 +80,30 @@ const std::vector<std::string>& program_passes() {
   return passes;
 }
 
-Pipeline pipeline(int level) {
+const char* name(Mode mode) { return mode == Mode::Training ? "training" : "inference"; }
+
+Result<Mode> find_mode(const std::string& text) {
+  for (Mode mode : {Mode::Inference, Mode::Training})
+    if (text == name(mode)) return mode;
+  return Diagnostic{DiagnosticKind::bad_option, format("there is no mode '{}'", text), {}, {}, {},
+                    "inference or training"};
+}
+
+static Pipeline of_level(int level) {
   switch (level) {
     case 0: return o0();
     case 1: return o1();
     case 2: return o2();
     default: return o3();
   }
+}
+
+Pipeline pipeline(int level, Mode mode) {
+  Pipeline out = of_level(level);
+  // In front of simplify_inference, which finds nothing then.
+  if (mode == Mode::Training)
+    out.passes.insert(std::find(out.passes.begin(), out.passes.end(), "simplify_inference"), "training_forms");
+  return out;
 }
 
 }  // namespace relay::driver

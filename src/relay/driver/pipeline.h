@@ -12,12 +12,20 @@ namespace relay::driver {
 
 constexpr int default_opt_level = 2, max_opt_level = 3;
 
+// What batch_norm and dropout mean.
+enum class Mode : uint8_t {
+  Inference,  // statistics that are given; nothing is dropped
+  Training,   // statistics and masks of the batch (training_forms)
+};
+const char* name(Mode mode);  // "inference", "training"
+Result<Mode> find_mode(const std::string& name);
+
 struct Pipeline {
   std::vector<std::string> passes;
   std::map<std::string, ir::AttrValue> options;  // of passes
 };
 // 0 <= level <= max_opt_level
-Pipeline pipeline(int level);
+Pipeline pipeline(int level, Mode mode = Mode::Inference);
 
 // What a program with control flow, functions or data goes through after them: from Relay to what exec/ makes code of.
 const std::vector<std::string>& program_passes();

@@ -42,19 +42,21 @@ static Json key_of(const TargetDesc& target) {
 }
 
 static Json key_of(const CompileOptions& options) {
-  const auto& [target, threads, numerics, opt_level, executor, memory_limit, batch_calls, run_here, strict,
-               refused_rules, more_passes, codegen_registers, verify, is_optimised, schedules, output_names, trace] =
-      options;
+  const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, run_here, strict,
+               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, schedules, output_names,
+               trace] = options;
   // These decide how a model is compiled or run, and nothing in its artifact. With `more_passes` there is no key.
   (void)memory_limit, (void)run_here, (void)verify, (void)trace, (void)more_passes;
   return {{"target", key_of(target)},
           {"threads", threads},
-          {"numerics", numerics},
+          {"numerics", lower::name(numerics)},
           {"opt_level", opt_level},
+          {"mode", name(mode)},
           {"executor", executor ? runtime::name(*executor) : ""},
           {"batch_calls", static_cast<int>(batch_calls)},
           {"strict", strict},
           {"refused_rules", lower::names(refused_rules)},
+          {"planted", static_cast<int>(planted)},
           {"codegen_registers", codegen_registers},
           {"is_optimised", is_optimised},
           {"schedules", schedules},
@@ -74,7 +76,8 @@ std::string cache_request(const LoadOptions& load, const CompileOptions& options
 }
 
 static std::string for_people(const CompileOptions& options) {
-  return format("{}, {}, O{}{}", options.target.name, options.numerics, options.opt_level,
+  return format("{}, {}, O{}{}{}", options.target.name, lower::name(options.numerics), options.opt_level,
+                options.mode == Mode::Training ? ", training" : "",
                 options.threads > 0 ? ", " + plural(options.threads, "thread", "threads") : "");
 }
 
@@ -87,7 +90,7 @@ static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options
   return {.model = ready.model.path,
           .files = ready.model.files,
           .read_since = since,
-          .how = for_people(options),
+          .options = for_people(options),
           .notes = std::move(notes),
           .compile_ms = report.total_ms(),
           .weight_bytes = report.constant_bytes,

@@ -17,7 +17,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
       {"opset", [](LoadOptions& l, CompileOptions&) { l.opset = 13; }},
       {"freeze_params", [](LoadOptions& l, CompileOptions&) { l.freeze_params = false; }},
       {"threads", [](LoadOptions&, CompileOptions& c) { c.threads = 3; }},
-      {"numerics", [](LoadOptions&, CompileOptions& c) { c.numerics = "fast"; }},
+      {"numerics", [](LoadOptions&, CompileOptions& c) { c.numerics = lower::Numerics::Fast; }},
       {"opt_level", [](LoadOptions&, CompileOptions& c) { c.opt_level = 1; }},
       {"executor", [](LoadOptions&, CompileOptions& c) { c.executor = runtime::Executor::Aot; }},
       {"batch_calls", [](LoadOptions&, CompileOptions& c) { c.batch_calls = build::BatchCalls::Never; }},

@@ -49,7 +49,7 @@ std::string json(const CompileReport& report, bool times) {
         {"dram_gbps", target.dram_gbps}}},
       {"threads", report.threads},
       {"opt_level", report.opt_level},
-      {"numerics", report.numerics},
+      {"numerics", lower::name(report.numerics)},
       {"executor", runtime::name(report.executor)},
       {"passes", passes},
       {"groups", groups},

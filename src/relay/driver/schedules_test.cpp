@@ -4,11 +4,9 @@
 //   RELAY_BLESS=1 build/release/bin/relay_test_driver --gtest_filter=Schedules.*        writes them anew
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "relay/base/test_golden.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
@@ -33,7 +31,8 @@ std::string schedules_of(const Network& network, const TargetDesc& target) {
   RELAY_CHECK(lowered, "{}", render(lowered.errors()));
   std::string out;
   for (const exec::LoweredSegment& segment : lowered->segments)
-    for (const lower::Group& group : segment.lowered.groups) out += format("# {}\n{}", group.name, group.schedule);
+    for (const lower::LoweredGroup& group : segment.lowered.groups)
+      out += format("# {}\n{}", group.name, group.schedule);
   return out;
 }
 
@@ -42,29 +41,13 @@ std::string file_name(std::string name) {
   return name + ".txt";
 }
 
-void expect_as_before(const fs::path& path, const std::string& text) {
-  if (std::getenv("RELAY_BLESS")) {
-    fs::create_directories(folder);
-    std::ofstream(path) << text;
-  }
-  std::ifstream in(path);
-  std::stringstream blessed;
-  blessed << in.rdbuf();
-  const std::string before = blessed.str();
-  const size_t same =
-      static_cast<size_t>(std::mismatch(text.begin(), text.end(), before.begin(), before.end()).first - text.begin());
-  EXPECT_TRUE(text == before) << path << ": from " << same << " on \"" << text.substr(same, 80) << "\", before \""
-                              << before.substr(std::min(same, before.size()), 80)
-                              << "\"; RELAY_BLESS=1 writes it anew: read the difference then";
-}
-
 TEST(Schedules, AreAsTheyWere) {
   for (const Network& network : networks) {
     SCOPED_TRACE(network.name);
     std::string text = format("%x: {} {}\n{}\n", join(network.input, " x "), "float32", network.body);
     for (const char* processor : processors)
       text += format("\n=== {}\n{}", processor, schedules_of(network, *find_target(processor)));
-    expect_as_before(folder / file_name(network.name), text);
+    test::expect_golden(folder / file_name(network.name), text);
   }
 }
 
@@ -135,7 +118,7 @@ TEST(Schedules, FollowTheMachine) {
       text += format("{} x {}: {}\n", figure.name, by,
                      join(changed.empty() ? std::vector<std::string>{"-"} : changed, ", "));
     }
-  expect_as_before(folder / "machine.txt", text);
+  test::expect_golden(folder / "machine.txt", text);
 }
 
 }  // namespace

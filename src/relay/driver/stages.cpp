@@ -42,7 +42,7 @@ struct All {
   explicit All(std::span<const lower::LoweredFunction> segments) {
     for (const lower::LoweredFunction& f : segments) {
       size_t first_group = groups.size();
-      for (const lower::Group& g : f.groups) groups.push_back(&g);
+      for (const lower::LoweredGroup& g : f.groups) groups.push_back(&g);
       std::vector<size_t> number;
       for (const loop::Kernel& k : f.kernels) {
         size_t i = 0;
@@ -58,7 +58,7 @@ struct All {
   struct Step {
     size_t group, kernel;
   };
-  std::vector<const lower::Group*> groups;
+  std::vector<const lower::LoweredGroup*> groups;
   std::vector<const loop::Kernel*> kernels;
   std::vector<Step> steps;
 };
@@ -67,11 +67,11 @@ struct All {
 // te and schedules are of groups.
 static Result<std::string> group_text(const All& all, Stage stage, const std::string& which) {
   std::vector<std::string> names;
-  for (const lower::Group* group : all.groups) names.push_back(group->name);
+  for (const lower::LoweredGroup* group : all.groups) names.push_back(group->name);
   RELAY_ASSIGN(std::vector<size_t> chosen, choose(which, names, "group"));
   std::string out;
   for (size_t i : chosen) {
-    const lower::Group& group = *all.groups[i];
+    const lower::LoweredGroup& group = *all.groups[i];
     // A schedule alone is what --schedule takes: no heading then.
     if (chosen.size() > 1 || stage == Stage::Te)
       out += format("{}# group {} {}\n", out.empty() ? "" : "\n", i, group.name);

@@ -67,11 +67,11 @@ Result<TargetDesc> find_target(std::string_view text) {
 }
 
 std::string short_description(const TargetDesc& target) {
-  static const std::vector<std::string> telling = {"+avx2",       "+fma",        "+avx512f",  "+avx512vnni",
-                                                   "+avx512bf16", "+avx512fp16", "+amx-int8", "+amx-bf16",
-                                                   "+neon",       "+sve"};
+  static const std::vector<std::string> reported = {"+avx2",       "+fma",        "+avx512f",  "+avx512vnni",
+                                                    "+avx512bf16", "+avx512fp16", "+amx-int8", "+amx-bf16",
+                                                    "+neon",       "+sve"};
   std::string out = format("{}, {}-bit vectors", target.name, target.vector_bytes * 8);
-  for (const std::string& feature : telling)
+  for (const std::string& feature : reported)
     if (std::find(target.features.begin(), target.features.end(), feature) != target.features.end())
       out += " " + feature.substr(1);
   return out;

@@ -87,9 +87,8 @@ TEST(Bisect, AFaultOfOneAlgorithmIsNamed) {
   const Case c = case_of(*network("sliding"));
   CompileOptions options = native();
   options.target = *find_target("native,-avx512f");
-  lower::plant(lower::Mutation::RingShort);
+  options.planted = lower::Mutation::RingShort;
   Result<Blame> blame = bisect(c, options, [](const std::string&) {});
-  lower::plant(lower::Mutation::None);
   ASSERT_TRUE(blame) << render(blame.errors());
   EXPECT_EQ(blame->kind, Blame::Kind::Rule);
   EXPECT_EQ(blame->name, "sliding");

@@ -27,7 +27,7 @@ struct Task {
 // How often the nodes of a function use each of its nodes. Making a closure uses what it captures.
 using Uses = std::unordered_map<const ExprNode*, size_t>;
 
-constexpr size_t most_frames = 1'000'000;  // each takes about a kilobyte
+constexpr size_t max_frames = 1'000'000;  // each takes about a kilobyte
 
 struct Frame {
   ir::FunctionRef function;
@@ -388,9 +388,9 @@ class Machine {
           return ok();
         }
     }
-    if (frames_.size() >= most_frames)
+    if (frames_.size() >= max_frames)
       return Diagnostic{DiagnosticKind::limit_exceeded,
-                        format("calls are nested more than {} deep", most_frames),
+                        format("calls are nested more than {} deep", max_frames),
                         at->span,
                         {},
                         {},

@@ -2,7 +2,7 @@
 // which counting does not free: at the end of a run those that neither its result nor its arguments reach are emptied.
 #pragma once
 
-#include "relay/eval/eval.h"
+#include "relay/eval/values.h"
 
 namespace relay::eval {
 

@@ -13,21 +13,13 @@
 
 #include <optional>
 
-#include "relay/base/target_desc.h"
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/exec/build_options.h"
+#include "relay/exec/lowered_segment.h"
 #include "relay/lower/lower.h"
 #include "relay/runtime/artifact.h"
 
 namespace relay::exec {
-
-struct BuildOptions {
-  TargetDesc target;
-  // What compiles and runs the work on constants when `target` is another machine; none: the target is this machine.
-  std::optional<TargetDesc> host{};
-  int threads = 0;                              // of the executable and of compilation; 0: all
-  std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
-  int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
-};
 
 // A program and the loops of its kernels, by name; nothing compiled yet but what work on constants needed.
 struct Built {
@@ -42,12 +34,6 @@ struct Built {
   double constant_ms = 0;      // compiling and running them
 };
 Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOptions& options);
-// A segment of a module (a function with the attribute Segment) and what it was lowered to.
-struct LoweredSegment {
-  ir::FunctionRef function;
-  lower::LoweredFunction lowered;
-  runtime::Batching batching = runtime::Batching::None;  // else it is lowered for many calls
-};
 // A program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its
 // segments. `output_names`: of @main's results; those that have none get names. `conditions`: what is checked when a
 // run begins.

@@ -295,7 +295,7 @@ TEST(Build, SymbolicShapes) {
   }
 }
 
-// A temporary with a border: out[i] = t[i - 1] + t[i + 1], where t is x and 0.5 outside.
+// A temporary with a halo: out[i] = t[i - 1] + t[i + 1], where t is x and 0.5 outside.
 TEST(Build, BordersArePartOfAnArraysSize) {
   LoweredFunction f;
   f.input_types = {ir::tensor_type({4}, f32)};

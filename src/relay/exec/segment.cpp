@@ -6,9 +6,10 @@
 #include <map>
 #include <set>
 
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
-#include "relay/lower/plan/parts.h"
+#include "relay/lower/plan/views.h"
 #include "relay/runtime/program_builder.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/memory.h"
@@ -159,7 +160,7 @@ class SegmentWriter {
       if (!live_[s] || !step.constant || step.writes.size() != 1) continue;
       const int result = step.writes[0];
       const lower::Layout& layout = lowered_.arrays[static_cast<size_t>(result)].layout;
-      bool can = writers[result] == 1 && !kept_as_result(result) && !layout.has_border() && layout.gap == 0;
+      bool can = writers[result] == 1 && !kept_as_result(result) && !layout.has_halo() && layout.row_padding == 0;
       int64_t needed = 0, read = 0;
       for (int r : std::set<int>(step.reads.begin(), step.reads.end())) {
         can = can && r != result && !makers.count(r);
@@ -167,7 +168,7 @@ class SegmentWriter {
         needed += kept.count(r) ? 0 : stored_bytes(r);
       }
       const int64_t bytes = stored_bytes(result);
-      if (!can || bytes < least || bytes <= needed || bytes / runtime::Preparation::most_growth > read) continue;
+      if (!can || bytes < least || bytes <= needed || bytes / runtime::Preparation::max_growth > read) continue;
       prepared_[s] = true, makers[result] = s;
       for (int r : step.reads) kept[r] = true;
     }
@@ -285,9 +286,8 @@ class SegmentWriter {
       Tensor& t = stored_[arg];
       if (!t) {
         Shape shape = physical_shape(a);
-        // Without a border the step writes every element.
-        t = a.layout.is_row_major() ? Tensor::empty(shape, a.dtype)
-                                    : Tensor::full(shape, a.dtype, a.layout.border_value);
+        // Without a halo the step writes every element.
+        t = a.layout.is_row_major() ? Tensor::empty(shape, a.dtype) : Tensor::full(shape, a.dtype, a.layout.halo_value);
       }
       params.push_back(t.mutable_data());
       computed_[arg] = true;
@@ -410,11 +410,11 @@ class SegmentWriter {
     RELAY_CHECK(a.kind == Kind::Constant || a.kind == Kind::Temporary, "array {} is used before it is declared",
                 a.name);
     uint32_t made = 0;
-    if (a.part) {
+    if (a.view) {
       RELAY_ASSIGN(uint32_t whole, array(lower::stored_in(lowered_.arrays, index)));
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
-      RELAY_ASSIGN(SizeExpr begin, size_(lower::begin_of_part(lowered_.arrays, index)));
-      made = builder_.part(a.name, a.dtype, std::move(shape), whole, std::move(begin));
+      RELAY_ASSIGN(SizeExpr begin, size_(lower::offset_of_view(lowered_.arrays, index)));
+      made = builder_.view(a.name, a.dtype, std::move(shape), whole, std::move(begin));
     } else if (std::map<int, uint32_t>::iterator it = numbers_.find(index); it != numbers_.end()) {
       made = builder_.constant(a.name, it->second, stored_.at(index));
     } else if (a.kind == Kind::Constant || computed_.count(index)) {

@@ -3,7 +3,8 @@
 
 #include <unordered_map>
 
-#include "relay/exec/build.h"
+#include "relay/exec/build_options.h"
+#include "relay/lower/plan/function.h"
 #include "relay/runtime/program.h"
 
 namespace relay::exec {

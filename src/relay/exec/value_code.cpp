@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/exec/code.h"
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 
@@ -215,7 +216,7 @@ class Writer {
         break;
       case ExprKind::Function: {
         FunctionRef f(as<Function>(call.callee));
-        if (f->attrs.count("Segment") == 0) break;
+        if (f->attrs.count(ir::attribute::segment) == 0) break;
         const TupleType* results = as<TupleType>(f->body->type);
         Code::Registers out =
             code_.segment(numbers_.segment(f.get()), operands(call.args), results ? results->fields.size() : 1);

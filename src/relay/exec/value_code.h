@@ -14,6 +14,7 @@
 
 #include <unordered_map>
 
+#include "relay/exec/lowered_segment.h"
 #include "relay/exec/match.h"
 #include "relay/exec/segment.h"
 

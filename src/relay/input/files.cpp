@@ -11,7 +11,7 @@
 
 namespace relay::input {
 
-static constexpr size_t most_piped = (size_t{1} << 32) - 16;
+static constexpr size_t max_piped = (size_t{1} << 32) - 16;
 
 bool is_pipe(const std::string& path) {
   struct stat about{};
@@ -22,7 +22,7 @@ bool is_pipe(const std::string& path) {
 static std::string read_pipe(std::ifstream& file) {
   std::string bytes;
   std::vector<char> block(1 << 20);
-  while (file && bytes.size() <= most_piped) {
+  while (file && bytes.size() <= max_piped) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     bytes.append(block.data(), static_cast<size_t>(file.gcount()));
   }
@@ -74,7 +74,7 @@ Result<std::string> read_file(const std::string& path) {
     return Diagnostic{
         DiagnosticKind::file_not_found,    format("{} cannot be read: {}", path, std::strerror(errno)), {}, {}, {},
         "see whether the file may be read"};
-  if (!S_ISREG(about.st_mode) && bytes.size() > most_piped)
+  if (!S_ISREG(about.st_mode) && bytes.size() > max_piped)
     return Diagnostic{DiagnosticKind::limit_exceeded,         format("{} gives more than 4 GiB", path), {}, {}, {},
                       "write it to a file, and give its path"};
   return bytes;

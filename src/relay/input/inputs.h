@@ -55,7 +55,4 @@ struct NamedShape {
 };
 Result<NamedShape> parse_named_shape(const std::string& text);
 
-// Floats uniform in [-1, 1), integers from 0 to `most`, bools. The same numbers for the same seed, everywhere.
-Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed, uint64_t most = 9);
-
 }  // namespace relay::input

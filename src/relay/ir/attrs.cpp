@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "relay/base/quote.h"
-#include "relay/ir/type_match.h"
+#include "relay/ir/hash_dim.h"
 
 namespace relay::ir {
 
@@ -45,9 +45,6 @@ std::string str(const AttrValue& value) {
 }
 
 // --- equality and hash -----------------------------------------------------------------------------------------------
-
-bool equal(const AttrValue& a, const AttrValue& b) { return TypeMatcher().equal(a, b); }
-bool equal(const Attrs& a, const Attrs& b) { return TypeMatcher().equal(a, b); }
 
 static uint64_t mix(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15ull;

@@ -37,7 +37,4 @@ class TypeMatcher {
   std::set<std::pair<const TypeNode*, const TypeNode*>> proven_;      // pairs of compound types: types are DAGs
 };
 
-// The same for dimensions that TypeMatcher can find equal: constants by value, all others alike.
-uint64_t hash_dim(const Dim& dim);
-
 }  // namespace relay::ir

@@ -30,7 +30,7 @@ ir::Expr weight(Shape shape) {
   return e;
 }
 
-// Between two convolutions nothing is copied: the first writes channels-last into an array with the border that the
+// Between two convolutions nothing is copied: the first writes channels-last into an array with the halo that the
 // second one's padding reads.
 TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 3, 32, 32}, f32));
@@ -41,19 +41,19 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   Result<LoweredFunction> l = lower(ir::function({x}, b), "main", {.target = wide(), .schedules = {}});
   ASSERT_TRUE(l) << render(l.errors());
   ASSERT_EQ(l->groups.size(), 3u);
-  EXPECT_NE(l->groups[1].schedule.find("stage padded: inline from_border"), std::string::npos) << l->groups[1].schedule;
+  EXPECT_NE(l->groups[1].schedule.find("stage padded: inline reads_halo"), std::string::npos) << l->groups[1].schedule;
   EXPECT_EQ(l->groups[2].name, "to_row_major");
   bool bordered = false;
-  for (const Array& array : l->arrays) bordered |= array.layout.str() == "0,2,3,1 border 2:1+1 3:1+1";
+  for (const Array& array : l->arrays) bordered |= array.layout.str() == "0,2,3,1 halo 2:1+1 3:1+1";
   EXPECT_TRUE(bordered);
-  for (const Group& g : l->groups) {  // what is printed can be fed back
+  for (const LoweredGroup& g : l->groups) {  // what is printed can be fed back
     Result<Schedule> again = parse_schedule(g.schedule, g.stages);
     ASSERT_TRUE(again) << render(again.errors());
     EXPECT_EQ(str(*again, g.stages), g.schedule);
   }
 }
 
-// Two convolutions and a copy of what the caller gives write into one array, with a border for its reader, which the
+// Two convolutions and a copy of what the caller gives write into one array, with a halo for its reader, which the
 // second of them reads at once.
 TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 30, 30}, f32));
@@ -68,16 +68,16 @@ TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
   Result<LoweredFunction> l = lower(ir::function({x}, y), "main", {.target = wide(), .schedules = {}});
   ASSERT_TRUE(l) << render(l.errors());
   std::string groups, parts;
-  for (const Group& g : l->groups) groups += (groups.empty() ? "" : ", ") + g.name;
+  for (const LoweredGroup& g : l->groups) groups += (groups.empty() ? "" : ", ") + g.name;
   EXPECT_EQ(groups, "nn_conv2d, nn_conv2d_1, copy, nn_conv2d_2, to_row_major");
   for (const Array& array : l->arrays)
-    if (array.part)
-      parts += format("{} of {}, {} ", array.part->begin, scalar::str(l->arrays[array.part->whole].shape[1]),
+    if (array.view)
+      parts += format("{} of {}, {} ", array.view->offset, scalar::str(l->arrays[array.view->base].shape[1]),
                       array.layout.str());
   EXPECT_EQ(parts,
-            "0 of 136, 0,2,3,1 border 1:0+96 2:1+1 3:1+1 "
-            "72 of 136, 0,2,3,1 border 1:0+72 2:1+1 3:1+1 "
-            "40 of 136, 0,2,3,1 border 1:0+104 2:1+1 3:1+1 ");
+            "0 of 136, 0,2,3,1 halo 1:0+96 2:1+1 3:1+1 "
+            "72 of 136, 0,2,3,1 halo 1:0+72 2:1+1 3:1+1 "
+            "40 of 136, 0,2,3,1 halo 1:0+104 2:1+1 3:1+1 ");
 }
 
 // What is made element by element of an array that nothing else reads any more lies in its place; not where it is read
@@ -101,7 +101,7 @@ TEST(Function, ResultsLieInThePlaceOfTheirData) {
     RELAY_CHECK(l, "{}", render(l.errors()));
     std::string found;
     for (const Array& array : l->arrays)
-      if (array.part) found += format("{} in {} ", array.name, l->arrays[array.part->whole].name);
+      if (array.view) found += format("{} in {} ", array.name, l->arrays[array.view->base].name);
     return found;
   };
   EXPECT_EQ(parts(false, false), "tanh in nn_conv2d ");
@@ -124,7 +124,7 @@ TEST(Function, WhatReadsOnlyAShapeIsAConstant) {
   ASSERT_TRUE(l) << render(l.errors());
   for (const Step& step : l->steps)
     for (int read : step.constant ? step.writes : std::vector<int>{})
-      for (const Array& array : l->arrays) EXPECT_FALSE(array.part && array.part->whole == read) << array.name;
+      for (const Array& array : l->arrays) EXPECT_FALSE(array.view && array.view->base == read) << array.name;
 }
 
 // Pixels of 512 channels would meet in a few sets of the cache where a register tile reads a column of them.
@@ -138,11 +138,11 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
     RELAY_CHECK(l, "{}", render(l.errors()));
     std::set<std::string> found;
     for (const Array& array : l->arrays)
-      if (array.layout.gap) found.insert(format("{} {}", scalar::str(array.shape[1]), array.layout.str()));
+      if (array.layout.row_padding) found.insert(format("{} {}", scalar::str(array.shape[1]), array.layout.str()));
     return found;
   };
-  EXPECT_EQ(gaps(32, 512), std::set<std::string>{"512 0,2,3,1 gap 16"});
-  EXPECT_EQ(gaps(1024, 32), std::set<std::string>{"1024 0,2,3,1 gap 16"});  // a copy of what is given
+  EXPECT_EQ(gaps(32, 512), std::set<std::string>{"512 0,2,3,1 row_padding 16"});
+  EXPECT_EQ(gaps(1024, 32), std::set<std::string>{"1024 0,2,3,1 row_padding 16"});  // a copy of what is given
   EXPECT_EQ(gaps(32, 480), std::set<std::string>{});
 }
 
@@ -170,7 +170,7 @@ std::string fetched(const char* op, const Shape& data, const Shape& weights, con
 constexpr int64_t large = int64_t{1} << 30;
 
 // Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead. So are
-// data and results that do not stay in L2. `data` and `copy`, if not small, are turned around to be stored by channels
+// data and results that do not stay in L2. `data` and `copy`, if not small, are transposed to be stored by channels
 // last, and first again.
 TEST(Function, WeightsDataAndResultsAreFetched) {
   auto strided = [&](bool pays, int64_t l3) {
@@ -231,8 +231,8 @@ TEST(Function, ChannelsLastStaysAsItIs) {
   Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
   ASSERT_TRUE(l) << render(l.errors());
   std::string rules;
-  for (const Group& g : l->groups) rules += g.name + ": " + g.rule + "\n";
-  EXPECT_EQ(rules.find("turned around"), std::string::npos) << rules;
+  for (const LoweredGroup& g : l->groups) rules += g.name + ": " + g.rule + "\n";
+  EXPECT_EQ(rules.find("transposed along"), std::string::npos) << rules;
   EXPECT_EQ(rules.find("to_row_major"), std::string::npos) << rules;
 }
 
@@ -244,9 +244,9 @@ TEST(Function, PoolingRunsOverChannels) {
       "nn.max_pool2d", {x}, {{"pool_size", ir::Ints{3, 3}}, {"strides", ir::Ints{2, 2}}, {"padding", ir::Ints{1, 1}}}));
   Result<LoweredFunction> l = lower(ir::function({x}, pool), "main", {.target = wide(), .schedules = {}});
   ASSERT_TRUE(l) << render(l.errors());
-  EXPECT_NE(l->groups[0].rule.find("window, 2 x 2 outputs x 2 vectors of 16 along i1"), std::string::npos)
+  EXPECT_NE(l->groups[0].rule.find("window, 2 x 2 outputs x 2 vectors of 16 along c"), std::string::npos)
       << l->groups[0].rule;
-  EXPECT_NE(l->groups[0].rule.find("padded: elementwise, squares of 16 along i3 and i1"), std::string::npos)
+  EXPECT_NE(l->groups[0].rule.find("padded: elementwise, squares of 16 transposed along x and c"), std::string::npos)
       << l->groups[0].rule;
 }
 

@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/lower/plan/border.h"
-#include "relay/lower/plan/parts.h"
-#include "relay/lower/plan_graph.h"
+#include "relay/lower/plan/halo.h"
+#include "relay/lower/plan/views.h"
+#include "relay/lower/plan_function.h"
 #include "relay/lower/schedule_group.h"
 #include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"
@@ -72,10 +72,10 @@ struct KernelFlops {
 };
 
 // The part of a stage's steps that its `inside` loops do not leave out.
-double part_inside(const te::TensorNode& stage, const StageSchedule& how) {
+double part_inside(const te::TensorNode& stage, const StageSchedule& scheduled) {
   std::set<std::string> inside;
-  for (const Loop& l : how.loops)
-    if (l.kind == LoopKind::Inside) inside.insert(l.axis);
+  for (const Loop& l : scheduled.loops)
+    if (l.kind == LoopKind::SkipPadding) inside.insert(l.axis);
   double part = 1;
   if (inside.empty()) return part;
   for (const te::Axis& a : stage.axes) {
@@ -112,12 +112,12 @@ std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const
   for (size_t i = stages.size(); i-- > 0;) {
     const te::TensorNode& t = *stages[i];
     if (t.is_placeholder()) continue;
-    const StageSchedule& how = schedule.stages.at(t.name);
-    if (how.place == Place::Root) kernel_of[t.name] = t.name;
-    if (how.place == Place::At) kernel_of[t.name] = kernel_of[how.consumer];
+    const StageSchedule& scheduled = schedule.stages.at(t.name);
+    if (scheduled.place == Place::Root) kernel_of[t.name] = t.name;
+    if (scheduled.place == Place::At) kernel_of[t.name] = kernel_of[scheduled.consumer];
     const std::string& kernel = kernel_of[t.name];
-    double& part = part_of.try_emplace(t.name, part_inside(t, how)).first->second;
-    if (how.place == Place::At) part *= part_of[how.consumer];
+    double& part = part_of.try_emplace(t.name, part_inside(t, scheduled)).first->second;
+    if (scheduled.place == Place::At) part *= part_of[scheduled.consumer];
     count_flops(t, part, flops[kernel]);
     for (const te::Tensor& read : te::inputs(stages[i])) kernel_of[read->name] = kernel;
   }
@@ -126,11 +126,11 @@ std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const
 
 class Lowering {
  public:
-  Lowering(const LowerOptions& options, LoweredFunction& out)
-      : options_(options), out_(out), names_(options.names ? *options.names : own_names_) {}
+  Lowering(const LowerOptions& options, LoweredFunction& out, LowerNames* names)
+      : options_(options), out_(out), names_(names ? *names : own_names_) {}
 
   Status run(const ir::FunctionRef& function) {
-    RELAY_ASSIGN(plan_, plan_graph(function, options_));
+    RELAY_ASSIGN(plan_, plan_function(function, options_));
     out_.arrays = plan_.arrays;
     is_constant_.assign(out_.arrays.size(), false);
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
@@ -142,7 +142,7 @@ class Lowering {
       if (!plan_.groups[i].form.weight.empty() && plan_.groups[i + 1].form.weight.empty() &&
           plan_.groups[i].outputs == plan_.groups[i + 1].outputs)
         std::swap(plan_.groups[i], plan_.groups[i + 1]), ++i;
-    for (const PlannedGroup& g : plan_.groups) {
+    for (const Group& g : plan_.groups) {
       RELAY_RETURN_IF_ERROR(lower_group(g));
       if (gives_up_) break;
     }
@@ -157,7 +157,7 @@ class Lowering {
     int64_t bytes = 0;
     for (const Array& a : out_.arrays)
       if (a.kind == Array::Kind::Constant) bytes += static_cast<int64_t>(a.value.bytes());
-    for (const PlannedGroup& g : plan_.groups) {
+    for (const Group& g : plan_.groups) {
       if (g.form.weight.empty()) continue;
       for (const te::Tensor& t : te::topological(g.te.outputs))
         if (t->name == g.form.weight) bytes += te::bytes(*t);
@@ -189,30 +189,30 @@ class Lowering {
     return n ? format("{}_{}", name, n) : name;
   }
 
-  void add_check(const PlannedGroup& g) {
+  void add_check(const Group& g) {
     Step step;
     step.args = g.params, step.reads = {stored_in(out_.arrays, g.params[0])};
     step.check = g.check;
     out_.steps.push_back(std::move(step));
   }
 
-  Status lower_group(const PlannedGroup& g) {
+  Status lower_group(const Group& g) {
     if (g.check) return add_check(g), ok();
-    GroupPlan plan;
-    plan.target = &options_.target;
-    plan.outputs = g.te.outputs;
-    plan.form = g.form;
-    plan.streams_weights = streams_weights_;
+    ScheduleDraft draft;
+    draft.target = &options_.target;
+    draft.outputs = g.te.outputs;
+    draft.form = g.form;
+    draft.streams_weights = streams_weights_;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {
         array_of[tensors[i]->name] = arrays[i];
-        plan.layouts[tensors[i]->name] = out_.arrays[arrays[i]].layout;
+        draft.layouts[tensors[i]->name] = out_.arrays[arrays[i]].layout;
         if (out_.arrays[arrays[i]].kind != Array::Kind::Constant) continue;
-        plan.constants.insert(tensors[i]->name);
-        plan.values[tensors[i]->name] = out_.arrays[arrays[i]].value;
+        draft.constants.insert(tensors[i]->name);
+        draft.values[tensors[i]->name] = out_.arrays[arrays[i]].value;
         if (auto known = asked_.find(arrays[i]); known != asked_.end())
-          plan.stored_layouts.emplace(tensors[i]->name, known->second);
+          draft.stored_layouts.emplace(tensors[i]->name, known->second);
       }
     };
     place(g.te.params, g.params);
@@ -223,30 +223,30 @@ class Lowering {
     const std::string name = unique_group_name(g.te.name);
     std::vector<OutputLayout> layouts;
     for (int o : g.outputs) layouts.push_back({out_.arrays[o].shape.size(), out_.arrays[o].layout});
-    RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(plan, layouts, name, options_));
+    RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(draft, layouts, name, options_));
     if (scheduled.refusal) out_.refusals.push_back(*scheduled.refusal);
     if ((gives_up_ = scheduled.gives_up)) return ok();
-    plan = std::move(scheduled.plan);
+    draft = std::move(scheduled.draft);
     const te::Tensors& stages = scheduled.stages;
     const std::vector<BuiltKernel>& built = scheduled.kernels;
     // The stages that stand for outputs, by place: rules may put copies in front.
-    for (size_t o = 0; o < plan.outputs.size(); ++o) array_of[plan.outputs[o]->name] = g.outputs[o];
-    for (const std::string& c : plan.constants)
+    for (size_t o = 0; o < draft.outputs.size(); ++o) array_of[draft.outputs[o]->name] = g.outputs[o];
+    for (const std::string& c : draft.constants)
       if (array_of.count(c))
-        asked_.try_emplace(array_of[c], plan.layouts.at(c)), array_of[c] = packed(array_of[c], plan.layouts.at(c));
+        asked_.try_emplace(array_of[c], draft.layouts.at(c)), array_of[c] = packed(array_of[c], draft.layouts.at(c));
 
-    Group group;
-    group.name = name, group.stages = stages, group.rule = plan.schedule.rule;
-    group.schedule = str(plan.schedule, stages), group.sources = g.te.sources;
+    LoweredGroup group;
+    group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
+    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
     if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
-    std::map<std::string, KernelFlops> flops = kernel_flops(stages, plan.schedule);
+    std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule);
     for (const auto& [kernel, count] : flops) group.flops += count.known;
     out_.groups.push_back(std::move(group));
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
         Array a;
         a.name = format("{}.{}", name, b.root->name), a.shape = b.root->shape, a.dtype = b.root->dtype,
-        a.layout = plan.layouts.at(b.root->name);
+        a.layout = draft.layouts.at(b.root->name);
         array_of[b.root->name] = add_array(std::move(a));
       }
       Step step;
@@ -264,18 +264,18 @@ class Lowering {
       const Array& made = out_.arrays[array_of.at(b.root->name)];
       const int result = stored_in(out_.arrays, array_of.at(b.root->name));
       // A copy of a constant into a part is not: the rest of the array is computed in each run.
-      step.constant &= made.kind == Array::Kind::Temporary && !made.part && step.shape_values.empty();
+      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty();
       if (step.constant) is_constant_[result] = true;
       if (!step.constant) step.when = g.when;
-      if (out_.arrays[result].layout.has_border() && bordered_.insert(result).second) add_border(result, step);
+      if (out_.arrays[result].layout.has_halo() && with_halo_.insert(result).second) add_halo(result, step);
       out_.steps.push_back(std::move(step));
     }
     return ok();
   }
 
-  void add_border(int array, const Step& writer) {
+  void add_halo(int array, const Step& writer) {
     const Array& a = out_.arrays[array];
-    loop::Kernel k = border_kernel(a.shape, a.dtype, a.layout, options_.target);
+    loop::Kernel k = halo_kernel(a.shape, a.dtype, a.layout, options_.target, options_.planted);
     Step step;
     step.shape_values = k.shape_vars;
     step.kernel = add_kernel(k);
@@ -304,13 +304,13 @@ class Lowering {
 
   const LowerOptions& options_;
   LoweredFunction& out_;
-  GraphPlan plan_;
+  FunctionPlan plan_;
   std::vector<bool> is_constant_;
   bool streams_weights_ = false;
   std::optional<Rule> gives_up_;
   std::map<std::pair<int, std::string>, int> packed_;
   std::map<int, Layout> asked_;  // of constants: the layout that the first group wanted
-  std::set<int> bordered_;       // arrays whose border is written, by a step before the first that writes into them
+  std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first that writes into them
   LowerNames own_names_;
   LowerNames& names_;
   std::unordered_map<std::string, int> kernels_;  // of this function, by name
@@ -321,7 +321,7 @@ class Lowering {
 Status check_schedules(const std::map<std::string, std::string>& schedules, const std::vector<LoweredFunction>& all) {
   std::vector<std::string> names;
   for (const LoweredFunction& f : all)
-    for (const Group& g : f.groups) names.push_back(g.name);
+    for (const LoweredGroup& g : f.groups) names.push_back(g.name);
   for (const auto& [name, text] : schedules) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     std::optional<std::string> near = nearest(name, names);
@@ -337,7 +337,8 @@ Status check_schedules(const std::map<std::string, std::string>& schedules, cons
 
 // As options.without says.
 static Result<LoweredFunction> lower_in_forms(const ir::FunctionRef& function, const std::string& name,
-                                              const LowerOptions& options, std::optional<Rule>& gives_up) {
+                                              const LowerOptions& options, LowerNames* names,
+                                              std::optional<Rule>& gives_up) {
   LoweredFunction out;
   out.name = name;
   for (const ir::VarRef& p : function->params) {
@@ -352,19 +353,20 @@ static Result<LoweredFunction> lower_in_forms(const ir::FunctionRef& function, c
   }
   if (options.calls) out.shape_vars.push_back(options.calls);
   out.output_type = function->body->type;
-  Lowering lowering(options, out);
+  Lowering lowering(options, out, names);
   RELAY_RETURN_IF_ERROR(lowering.run(function));
   gives_up = lowering.gives_up();
-  if (!options.names && !gives_up) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
+  if (!names && !gives_up) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
   return out;
 }
 
-Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options) {
+Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options,
+                              LowerNames* names) {
   LowerOptions forms = options;
   std::vector<Refusal> refusals;
   for (;;) {
     std::optional<Rule> gives_up;
-    RELAY_ASSIGN(LoweredFunction out, lower_in_forms(function, name, forms, gives_up));
+    RELAY_ASSIGN(LoweredFunction out, lower_in_forms(function, name, forms, names, gives_up));
     refusals.insert(refusals.end(), out.refusals.begin(), out.refusals.end());
     if (!gives_up) {
       out.refusals = std::move(refusals);

@@ -1,4 +1,4 @@
-// A whole function to kernels: groups and layouts (plan_graph), then for each group te -> schedule -> loops.
+// A whole function to kernels: groups and layouts (plan_function), then for each group te -> schedule -> loops.
 #pragma once
 
 #include "relay/lower/plan/function.h"
@@ -10,6 +10,8 @@ namespace relay::lower {
 Status check_schedules(const std::map<std::string, std::string>& schedules, const std::vector<LoweredFunction>& all);
 
 // `function`: typed, fused (calls of primitive functions only; see transform fuse_ops), first-order, straight-line.
-Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options);
+// `names`: those of the functions of the program that were lowered before; null: it has no others.
+Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options,
+                              LowerNames* names = nullptr);
 
 }  // namespace relay::lower

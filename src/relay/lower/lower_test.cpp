@@ -77,13 +77,13 @@ TEST(Layout, PacksAndUnpacks) {
   EXPECT_TRUE(equal(unpack(packed, blocked, v.shape()), v));
   EXPECT_EQ(packed.at(3), v.at(9)) << "channel 3 stands beside channels 0 to 2";
   Layout bordered = Layout::channels_last(3);
-  bordered.low = {0, 0, 1}, bordered.high = {0, 0, 2}, bordered.border_value = -1;
+  bordered.low = {0, 0, 1}, bordered.high = {0, 0, 2}, bordered.halo_value = -1;
   Tensor image = pack(v, bordered);
   EXPECT_EQ(image.shape(), (Shape{2, 6, 5}));
   EXPECT_EQ(image.at(0), -1);
   EXPECT_TRUE(equal(unpack(image, bordered, v.shape()), v));
-  EXPECT_EQ(bordered.str(), "0,2,1 border 2:1+2 value -1");
-  bordered.gap = 3;
+  EXPECT_EQ(bordered.str(), "0,2,1 halo 2:1+2 value -1");
+  bordered.row_padding = 3;
   EXPECT_EQ(pack(v, bordered).shape(), (Shape{2, 6, 8}));
   EXPECT_TRUE(equal(unpack(pack(v, bordered), bordered, v.shape()), v));
 }
@@ -97,7 +97,7 @@ stage out: root
   loops i0/1 i1/1 i2/16 i2/1:vector
 stage pool: at out.3 registers
   loops k0/1:unroll k1/1:unroll i0/1 i1/1 i2/1:vector
-stage conv: at out.1 scratch fold i0
+stage conv: at out.1 scratch ring i0
   loops i0/1 i1/1 k0/1 k1/1 k2/1 i2/1:vector
 )");
   ASSERT_TRUE(fused) << render(fused.errors());
@@ -132,10 +132,10 @@ te::Tensor softmax(const te::Tensor& x) {
 // Two reductions, the exponentials between them and the division are one kernel: a task is a row.
 TEST(Placing, SoftmaxIsOneKernel) {
   TargetDesc target = wide();
-  GroupPlan plan;
+  ScheduleDraft plan;
   plan.target = &target;
   plan.outputs = {softmax(te::placeholder("x", {imm(4), imm(100)}, f32))};
-  plan_group(plan);
+  apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "softmax");
   ASSERT_TRUE(kernels) << render(kernels.errors());
@@ -158,10 +158,10 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
     return (*a)({i[0], r[0]}) * (*b)(rows_of_b ? Exprs{i[1], r[0]} : Exprs{r[0], i[1]});
   });
   TargetDesc target = wide();
-  GroupPlan plan;
+  ScheduleDraft plan;
   plan.target = &target;
   plan.outputs = {c};
-  plan_group(plan);
+  apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "product");
   EXPECT_TRUE(kernels) << render(kernels.errors());
@@ -203,11 +203,11 @@ TEST(Rules, ValuesOfARowAreComputedOnce) {
   te::Tensor scale = te::compute("scale", {imm(5)}, [&](const Exprs& i) {
     return scalar::unary(scalar::UnaryOp::Rsqrt, (*sum)(i)*scalar::fimm(0.01));
   });
-  GroupPlan plan;
+  ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
   plan.outputs = {te::compute("out", x->shape, [&](const Exprs& i) { return (*x)(i) * (*scale)({i[0]}); })};
-  plan_group(plan);
+  apply_rules(plan);
   const StageSchedule& s = plan.schedule.stages.at("scale");
   EXPECT_TRUE(s.place == Place::At && s.consumer == "out" && s.level == 1) << str(plan.schedule, plan.stages());
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "norm");
@@ -230,11 +230,11 @@ TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
     t = te::compute(format("s{}", step), t->shape, [&](const Exprs& i) {
       return (*t)(i) + scalar::select(scalar::le(imm(step), i[0]), (*t)({i[0] - step}), scalar::fimm(0));
     });
-  GroupPlan plan;
+  ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
   plan.outputs = {t};
-  plan_group(plan);
+  apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "scan");
   ASSERT_TRUE(kernels) << render(kernels.errors());
   EXPECT_EQ(kernels->size(), 4u);
@@ -246,13 +246,13 @@ TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
 // A concatenation along the lanes' axis is written out: each vector knows from which input it comes.
 TEST(Rules, ConcatenationsReadOneInput) {
   te::Tensor a = te::placeholder("a", {imm(6), imm(32)}, f32), b = te::placeholder("b", {imm(6), imm(21)}, f32);
-  GroupPlan plan;
+  ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
   plan.outputs = {te::compute("out", {imm(6), imm(53)}, [&](const Exprs& i) {
     return scalar::select(scalar::lt(i[1], imm(32)), (*a)(i), (*b)({i[0], i[1] - 32}));
   })};
-  plan_group(plan);
+  apply_rules(plan);
   EXPECT_NE(str(plan.schedule, plan.stages()).find("loops i0/1 i1/16:unroll i1/1:vector"), std::string::npos)
       << str(plan.schedule, plan.stages());
   Result<std::vector<BuiltKernel>> kernels =
@@ -268,12 +268,12 @@ TEST(Rules, ConcatenationsReadOneInput) {
 // A transposition goes through squares in registers.
 TEST(Rules, SquaresAreTurnedAround) {
   te::Tensor x = te::placeholder("x", {imm(37), imm(41)}, f32);
-  GroupPlan plan;
+  ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
   plan.outputs = {te::compute("out", {imm(41), imm(37)}, [&](const Exprs& i) { return (*x)({i[1], i[0]}); })};
-  plan_group(plan);
-  EXPECT_NE(plan.schedule.rule.find("turned around"), std::string::npos) << plan.schedule.rule;
+  apply_rules(plan);
+  EXPECT_NE(plan.schedule.rule.find("transposed along"), std::string::npos) << plan.schedule.rule;
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "turn");
   ASSERT_TRUE(kernels) << render(kernels.errors());
   std::map<std::string, std::vector<float>> arrays{{"x", ramp(37 * 41, 1000)}};
@@ -286,12 +286,12 @@ TEST(Schedule, TextReadsBack) {
   ConvPool g;
   std::string text = R"(rule by hand
 stage out: root
-  early out
+  prefetch_tile out
   loops i0/1:parallel i1/2 i1/1 i2/16:unroll i2/1:vector
 stage pool: at out.2 registers
   loops k0/1:unroll k1/1:unroll i0/1 i1/1:unroll i2/1:vector
 stage conv: at out.2 stack
-  ahead w i2/16
+  prefetch w i2/16
   loops i0/1 i1/1 k0/1 k1/1 k2/1 i2/1:vector
 layout w: 3/16,0,1,2,3%16
 )";
@@ -310,7 +310,7 @@ TEST(Placing, ArraysOfATileAreFetchedEarly) {
   te::Tensor out = te::compute("out", c->shape, [&](const Exprs& i) { return (*c)(i) + (*skip)(i); });
   Result<std::vector<BuiltKernel>> kernels = build({out}, R"(rule by hand
 stage out: root
-  early skip out
+  prefetch_tile skip out
   loops i0/3 i1/16 i0/1:unroll i1/8:unroll i1/1:vector
 stage c: at out.2 registers
   loops k0/1 i0/1:unroll i1/8:unroll i1/1:vector
@@ -339,8 +339,8 @@ TEST(Placing, WhatIsStoredAlongASumIsFetchedByLines) {
 stage out: root
   loops i0/3 i1/16 i0/1:unroll i1/8:unroll i1/1:vector
 stage c: at out.2 registers
-  ahead a i0/3
-  ahead b i1/16
+  prefetch a i0/3
+  prefetch b i1/16
   loops k0/16 k0/1 i0/1:unroll i1/8:unroll i1/1:vector
 )");
   ASSERT_TRUE(kernels) << render(kernels.errors());
@@ -386,11 +386,11 @@ TEST(Schedule, BadTextIsExplained) {
   EXPECT_NE(message("loops i0/1").find("'loops' stands before any stage"), std::string::npos);
   EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
   EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must be there once"), std::string::npos);
-  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, ahead, early or layout, found 'tile'"),
+  EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, prefetch, prefetch_tile or layout, found 'tile'"),
             std::string::npos);
-  EXPECT_NE(message("stage conv: root\n  ahead w").find("expected 'ahead TENSOR AXIS/STEP'"), std::string::npos);
-  EXPECT_NE(message("stage conv: root\n  early").find("expected 'early TENSOR ..'"), std::string::npos);
-  EXPECT_NE(message("stage conv: root\n  early v").find("the group has no stage 'v'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  prefetch w").find("expected 'prefetch TENSOR AXIS/STEP'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  prefetch_tile").find("expected 'prefetch_tile TENSOR ..'"), std::string::npos);
+  EXPECT_NE(message("stage conv: root\n  prefetch_tile v").find("the group has no stage 'v'"), std::string::npos);
 }
 
 TEST(Schedule, IllegalOnesAreRefused) {
@@ -417,19 +417,19 @@ TEST(Schedule, IllegalOnesAreRefused) {
                 .find("inside 9 loops of 'out', which has 3"),
             std::string::npos);
   EXPECT_NE(
-      refusal({g.out}, conv + pool + "stage out: root\n ahead w i2/16\n loops i0/1:unroll i1/1:unroll i2/1:vector")
+      refusal({g.out}, conv + pool + "stage out: root\n prefetch w i2/16\n loops i0/1:unroll i1/1:unroll i2/1:vector")
           .find("stage 'out' has no serial loop in which 'w' could be fetched"),
       std::string::npos);
-  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n ahead w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
+  EXPECT_NE(refusal({g.out}, conv + out + "stage pool: root\n prefetch w i2/16\n loops i0/1 i1/1 i2/1 k0/1 k1/1")
                 .find("stage 'pool' does not read 'w' from memory"),
             std::string::npos);
   EXPECT_NE(refusal({g.out}, conv + "stage pool: at out.2 stack\n loops i0/1 i1/1 i2/1 k0/1 k1/1\n" +
-                                 "stage out: root\n early w\n loops i0/1 i1/1 i2/1")
+                                 "stage out: root\n prefetch_tile w\n loops i0/1 i1/1 i2/1")
                 .find("stage 'out' does not read 'w' from memory"),
             std::string::npos);
-  EXPECT_NE(refusal({g.out}, conv + pool + "stage out: inline from_border")
-                .find("it has no guard that a border could replace"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal({g.out}, conv + pool + "stage out: inline reads_halo").find("it has no guard that a halo could replace"),
+      std::string::npos);
 }
 
 // last[y] = the running total after the last step; a step adds a ragged sum of up to 4 of the 10 terms.
@@ -457,7 +457,7 @@ TEST(Nest, ScansAndRaggedSums) {
     const Totals t;
     const bool rows_inside = loops[0] == 'k';
     Result<std::vector<BuiltKernel>> kernels =
-        build({t.last}, format("rule none\nstage last: root\n  loops {}\nstage total: at last.{} stack fold i1\n"
+        build({t.last}, format("rule none\nstage last: root\n  loops {}\nstage total: at last.{} stack ring i1\n"
                                "  loops i0/1 i1/1\nstage part: at total.2 registers\n  loops k0/1 i0/1 i1/1\n",
                                loops, rows_inside ? 1 : 2));
     ASSERT_TRUE(kernels) << loops << render(kernels.errors());
@@ -483,9 +483,9 @@ TEST(Nest, RefusesScansWithoutTheStepBefore) {
   };
   EXPECT_NE(refused("i0/1 k0/1", "at last.2 stack").find("is a scan"), std::string::npos);
   EXPECT_NE(refused("i0/1 k0/1", "root").find("is a scan"), std::string::npos);
-  EXPECT_NE(refused("i0/1 k0/1", "at last.2 stack fold i0").find("is a scan"), std::string::npos);
-  EXPECT_NE(refused("k0/1 i0/1", "at last.2 stack fold i1").find("does not walk"), std::string::npos);
-  EXPECT_NE(refused("i0/1 k0/2 k0/1", "at last.3 stack fold i1").find("does not walk"), std::string::npos);
+  EXPECT_NE(refused("i0/1 k0/1", "at last.2 stack ring i0").find("is a scan"), std::string::npos);
+  EXPECT_NE(refused("k0/1 i0/1", "at last.2 stack ring i1").find("does not walk"), std::string::npos);
+  EXPECT_NE(refused("i0/1 k0/2 k0/1", "at last.3 stack ring i1").find("does not walk"), std::string::npos);
 }
 
 // The running sums of the rows of 2 * x.
@@ -530,7 +530,7 @@ TEST(Nest, RefusesWhatProgramsCannotBe) {
   EXPECT_NE(refused("inline", stored).find("it is a kernel of its own"), std::string::npos);
   EXPECT_NE(refused("root\n  loops i0/1 i1/1", stored).find("whose own loops run over axis 'i1'"), std::string::npos);
   EXPECT_NE(refused("root\n  loops i0/1:vector", stored).find("cannot have"), std::string::npos);
-  EXPECT_NE(refused("root\n  early x\n  loops i0/1", stored).find("what it reads next"), std::string::npos);
+  EXPECT_NE(refused("root\n  prefetch_tile x\n  loops i0/1", stored).find("what it reads next"), std::string::npos);
   EXPECT_NE(refused("root\n  loops i0/2", stored).find("2 elements are left"), std::string::npos);
   EXPECT_NE(refused("root\n  loops i0/1", "inline").find("the program 'sums' reads it"), std::string::npos);
 }
@@ -547,7 +547,7 @@ TEST(Nest, LoopsInsideLeavePaddingOut) {
     return (*padded)({i[0] + k[0] * 8}) * (*w)({k[0]});
   });
   for (const char* loops : {"i0/1 k0/1", "i0/4 k0/1", "i0/3:parallel k0/1", "k0/1"}) {
-    for (const char* kind : {"", ":inside"}) {
+    for (const char* kind : {"", ":skip_padding"}) {
       Result<std::vector<BuiltKernel>> kernels =
           build({conv}, format("rule none\nstage conv: root\n  loops {}{} i0/1\nstage padded: inline\n", loops, kind));
       ASSERT_TRUE(kernels) << loops << render(kernels.errors());
@@ -563,8 +563,8 @@ TEST(Nest, LoopsInsideLeavePaddingOut) {
   auto refused = [&](const char* loops) {
     return refusal({conv}, format("rule none\nstage conv: root\n  loops {}\nstage padded: inline\n", loops));
   };
-  EXPECT_NE(refused("i0/1 k0/2:inside k0/1").find("is inside"), std::string::npos);
-  EXPECT_NE(refused("i0/1:inside k0/1").find("not a loop over a sum"), std::string::npos);
+  EXPECT_NE(refused("i0/1 k0/2:skip_padding k0/1").find("is inside"), std::string::npos);
+  EXPECT_NE(refused("i0/1:skip_padding k0/1").find("not a loop over a sum"), std::string::npos);
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ TargetDesc vectors(int bytes, int registers, double fma_per_cycle) {
 }
 
 // Kernels of the plan, run on ramps; arrays by name.
-std::map<std::string, std::vector<float>> results(const GroupPlan& plan) {
+std::map<std::string, std::vector<float>> results(const ScheduleDraft& draft) {
   Result<std::vector<BuiltKernel>> kernels =
-      build_kernels(plan.stages(), plan.schedule, plan.layouts, *plan.target, "kernel");
+      build_kernels(draft.stages(), draft.schedule, draft.layouts, *draft.target, "kernel");
   RELAY_CHECK(kernels, "{}", render(kernels.errors()));
   std::map<std::string, std::vector<float>> arrays;
   for (const BuiltKernel& built : *kernels) {
@@ -65,22 +65,22 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
       te::reduce("c", {imm(pixels), imm(outputs)}, {imm(3), imm(channels)}, te::Combiner::Sum,
                  [&](const Exprs& i, const Exprs& r) { return (*x)({i[0] + r[0], r[1]}) * (*w)({r[0], r[1], i[1]}); });
   const TargetDesc target = vectors(64, 32, 1);
-  GroupPlan plan;
-  plan.target = &target, plan.outputs = {c};
-  plan_group(plan);
-  const te::Tensors stages = plan.stages();
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {c};
+  apply_rules(draft);
+  const te::Tensors stages = draft.stages();
   auto part = std::find_if(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->name == "c_part"; });
-  ASSERT_NE(part, stages.end()) << str(plan.schedule, stages);
+  ASSERT_NE(part, stages.end()) << str(draft.schedule, stages);
   ASSERT_EQ((*part)->reduce_axes.size(), 1u);
   EXPECT_TRUE(scalar::is_int((*part)->reduce_axes[0].extent, channels / 2));
-  EXPECT_EQ(plan.schedule.stages.at("c_part").level, 2);
+  EXPECT_EQ(draft.schedule.stages.at("c_part").level, 2);
 
-  std::map<std::string, std::vector<float>> arrays = results(plan);
+  std::map<std::string, std::vector<float>> arrays = results(draft);
   for (int64_t i = 0; i < pixels; ++i)
     for (int64_t o = 0; o < outputs; ++o) {
       float sum = 0;
       for (int64_t k = 0; k < 3 * channels; ++k) sum += arrays["x"][i * channels + k] * arrays["w"][k * outputs + o];
-      EXPECT_EQ(arrays[plan.outputs[0]->name][i * outputs + o], sum) << i << ", " << o;
+      EXPECT_EQ(arrays[draft.outputs[0]->name][i * outputs + o], sum) << i << ", " << o;
     }
 }
 
@@ -103,11 +103,11 @@ TEST(SplitWindow, ColumnsFirst) {
         "pool", {imm(rows), imm(places), imm(channels)}, {imm(c.height), imm(c.width)}, c.combiner,
         [&](const Exprs& i, const Exprs& k) { return (*x)({i[0] + k[0], i[1] * c.stride + k[1] * c.dilation, i[2]}); });
     for (const TargetDesc& target : {vectors(64, 32, 1), vectors(32, 16, 2)}) {
-      GroupPlan plan;
-      plan.target = &target, plan.outputs = {pool};
-      plan_group(plan);
-      EXPECT_EQ(plan.schedule.stages.count("pool_columns"), c.split ? 1u : 0u) << str(plan.schedule, plan.stages());
-      std::map<std::string, std::vector<float>> arrays = results(plan);
+      ScheduleDraft draft;
+      draft.target = &target, draft.outputs = {pool};
+      apply_rules(draft);
+      EXPECT_EQ(draft.schedule.stages.count("pool_columns"), c.split ? 1u : 0u) << str(draft.schedule, draft.stages());
+      std::map<std::string, std::vector<float>> arrays = results(draft);
       for (int64_t y = 0; y < rows; ++y)
         for (int64_t p = 0; p < places; ++p)
           for (int64_t o = 0; o < channels; ++o) {
@@ -117,7 +117,7 @@ TEST(SplitWindow, ColumnsFirst) {
                 const float v = arrays["x"][((y + ky) * across + p * c.stride + kx * c.dilation) * channels + o];
                 sum += v, max = std::max(max, v), min = std::min(min, v);
               }
-            EXPECT_EQ(arrays[plan.outputs[0]->name][(y * places + p) * channels + o],
+            EXPECT_EQ(arrays[draft.outputs[0]->name][(y * places + p) * channels + o],
                       c.combiner == te::Combiner::Sum   ? sum
                       : c.combiner == te::Combiner::Max ? max
                                                         : min);
@@ -144,17 +144,17 @@ TEST(Window, RowsThatOverlap) {
                                    return (*x)({i[0] * c.stride + k[0] * c.dilation, i[1] * c.stride_x + k[1], i[2]});
                                  });
     const TargetDesc target = vectors(64, 32, 1);
-    GroupPlan plan;
-    plan.target = &target, plan.outputs = {pool};
-    plan_group(plan);
+    ScheduleDraft draft;
+    draft.target = &target, draft.outputs = {pool};
+    apply_rules(draft);
     std::vector<int64_t> tile;
     for (size_t d = 0; d < 3; ++d)
-      for (const Loop& l : plan.schedule.stages.at(plan.outputs[0]->name).loops)
-        if (l.axis == plan.outputs[0]->axes[d].var->name) {
+      for (const Loop& l : draft.schedule.stages.at(draft.outputs[0]->name).loops)
+        if (l.axis == draft.outputs[0]->axes[d].var->name) {
           tile.push_back(l.step);
           break;
         }
-    EXPECT_EQ(tile, c.tile) << str(plan.schedule, plan.stages());
+    EXPECT_EQ(tile, c.tile) << str(draft.schedule, draft.stages());
   }
 }
 
@@ -167,28 +167,28 @@ TEST(MergeSums, HeightAndWidth) {
   te::Tensor rows = te::reduce("rows", {imm(channels), imm(height)}, {imm(width)}, te::Combiner::Sum,
                                [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], i[1], r[0]}); });
   const TargetDesc target = vectors(32, 16, 2);
-  GroupPlan plan;
-  plan.target = &target, plan.outputs = {sum, rows};
-  plan_group(plan);
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {sum, rows};
+  apply_rules(draft);
   bool merged = false;
-  for (const te::Tensor& t : plan.stages())
+  for (const te::Tensor& t : draft.stages())
     if (t->is_placeholder()) merged = t->shape.size() == 2 && scalar::is_int(t->shape[1], height * width);
-  EXPECT_TRUE(merged) << str(plan.schedule, plan.stages());
-  std::map<std::string, std::vector<float>> arrays = results(plan);
+  EXPECT_TRUE(merged) << str(draft.schedule, draft.stages());
+  std::map<std::string, std::vector<float>> arrays = results(draft);
   for (int64_t c = 0; c < channels; ++c) {
     float all = 0;
     for (int64_t h = 0; h < height; ++h) {
       float row = 0;
       for (int64_t w = 0; w < width; ++w) row += arrays["x"][(c * height + h) * width + w];
-      EXPECT_EQ(arrays[plan.outputs[1]->name][c * height + h], row);
+      EXPECT_EQ(arrays[draft.outputs[1]->name][c * height + h], row);
       all += row;
     }
-    EXPECT_EQ(arrays[plan.outputs[0]->name][c], all);
+    EXPECT_EQ(arrays[draft.outputs[0]->name][c], all);
   }
 }
 
 // Channels-last images are put behind each other as rows of channels: the result is viewed with channels as an axis,
-// and squares are turned around.
+// and squares are transposed.
 TEST(Elementwise, FlattensChannelsLastImages) {
   const int64_t images = 2, channels = 37, height = 7, width = 5, pixels = height * width, row = channels * pixels;
   te::Tensor x = te::placeholder("x", {imm(images), imm(channels), imm(height), imm(width)}, f32);
@@ -200,12 +200,12 @@ TEST(Elementwise, FlattensChannelsLastImages) {
   te::Tensor twice =
       te::compute("twice", {imm(images), imm(row)}, [&](const Exprs& i) { return (*flat)(i) + (*flat)(i); });
   const TargetDesc target = vectors(64, 32, 1);
-  GroupPlan plan;
-  plan.target = &target, plan.outputs = {twice};
-  plan.layouts["x"] = Layout::channels_last(4);
-  plan_group(plan);
-  EXPECT_NE(plan.schedule.rule.find("turned around"), std::string::npos) << str(plan.schedule, plan.stages());
-  std::map<std::string, std::vector<float>> arrays = results(plan);
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {twice};
+  draft.layouts["x"] = Layout::channels_last(4);
+  apply_rules(draft);
+  EXPECT_NE(draft.schedule.rule.find("transposed along"), std::string::npos) << str(draft.schedule, draft.stages());
+  std::map<std::string, std::vector<float>> arrays = results(draft);
   for (int64_t n = 0; n < images; ++n)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t p = 0; p < pixels; ++p)
@@ -226,14 +226,14 @@ TEST(Elementwise, CopiesWhatWouldBeGathered) {
     return (*joined)({i[0], i[1], scalar::floordiv(i[2], imm(2)), scalar::floordiv(i[3], imm(2))});
   });
   const TargetDesc target = vectors(64, 32, 1);
-  GroupPlan plan;
-  plan.target = &target, plan.outputs = {large};
-  plan.layouts["y"] = plan.layouts["large"] = Layout::channels_last(4);
-  plan_group(plan);
-  const std::string schedule = str(plan.schedule, plan.stages());
-  EXPECT_NE(schedule.find("stage x_turned: root"), std::string::npos) << schedule;
-  EXPECT_EQ(schedule.find("stage y_turned"), std::string::npos) << schedule;
-  std::map<std::string, std::vector<float>> arrays = results(plan);
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {large};
+  draft.layouts["y"] = draft.layouts["large"] = Layout::channels_last(4);
+  apply_rules(draft);
+  const std::string schedule = str(draft.schedule, draft.stages());
+  EXPECT_NE(schedule.find("stage x_transposed: root"), std::string::npos) << schedule;
+  EXPECT_EQ(schedule.find("stage y_transposed"), std::string::npos) << schedule;
+  std::map<std::string, std::vector<float>> arrays = results(draft);
   for (int64_t c = 0; c < both; ++c)
     for (int64_t h = 0; h < 2 * height; ++h)
       for (int64_t w = 0; w < 2 * width; ++w) {
@@ -244,7 +244,7 @@ TEST(Elementwise, CopiesWhatWouldBeGathered) {
       }
 }
 
-// A copy for one kernel leaves others what they were scheduled for: `y` reads x as it is, squares turned around.
+// A copy for one kernel leaves others what they were scheduled for: `y` reads x as it is, squares transposed.
 TEST(Elementwise, CopiesForOneKernelOnly) {
   const int64_t channels = 19, height = 3, width = 21;
   const Exprs shape{imm(1), imm(channels), imm(height), imm(width)};
@@ -252,14 +252,14 @@ TEST(Elementwise, CopiesForOneKernelOnly) {
   te::Tensor y = te::compute("y", shape, [&](const Exprs& i) { return (*x)(i) + (*x)(i); });
   te::Tensor sum = te::compute("sum", shape, [&](const Exprs& i) { return (*x)(i) + (*z)(i); });
   const TargetDesc target = vectors(64, 32, 1);
-  GroupPlan plan;
-  plan.target = &target, plan.outputs = {y, sum};
-  for (const char* name : {"y", "z", "sum"}) plan.layouts[name] = Layout::channels_last(4);
-  plan_group(plan);
-  const std::string schedule = str(plan.schedule, plan.stages());
-  EXPECT_NE(schedule.find("stage x_turned: root"), std::string::npos) << schedule;
-  EXPECT_TRUE(te::inputs(plan.stage("y_tile")).at(0)->is_placeholder()) << schedule;
-  std::map<std::string, std::vector<float>> arrays = results(plan);
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {y, sum};
+  for (const char* name : {"y", "z", "sum"}) draft.layouts[name] = Layout::channels_last(4);
+  apply_rules(draft);
+  const std::string schedule = str(draft.schedule, draft.stages());
+  EXPECT_NE(schedule.find("stage x_transposed: root"), std::string::npos) << schedule;
+  EXPECT_TRUE(te::inputs(draft.stage("y_tile")).at(0)->is_placeholder()) << schedule;
+  std::map<std::string, std::vector<float>> arrays = results(draft);
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t p = 0; p < height * width; ++p) {
       const float value = arrays["x"][c * height * width + p];

@@ -12,40 +12,40 @@ struct Attempt {
 
 class Attempts {
  public:
-  Attempts(const GroupPlan& start, const std::vector<OutputLayout>& outputs, const std::string& name,
+  Attempts(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs, const std::string& name,
            const LowerOptions& options)
       : start_(start), outputs_(outputs), name_(name), options_(options) {}
 
   Attempt without(const RuleSet& rules) const {
-    return attempt(rules, [&](GroupPlan& plan) {
-      plan_group(plan);
-      remove_prefetching_unless_allowed(plan);
-      for (Rule rule : plan.used)
+    return attempt(rules, [&](ScheduleDraft& draft) {
+      apply_rules(draft);
+      remove_prefetching_unless_allowed(draft);
+      for (Rule rule : draft.used)
         if (options_.refused.count(rule))
           throw InternalError(format("the rule '{}' was told to refuse", lower::name(rule)));
     });
   }
 
-  Attempt plain() const { return attempt({}, plan_plain); }
+  Attempt plain() const { return attempt({}, schedule_plainly); }
 
   Result<ScheduledGroup> as_given(const std::string& text) const {
-    GroupPlan plan = start_;
-    plan_group(plan);
+    ScheduleDraft draft = start_;
+    apply_rules(draft);
     ScheduledGroup out;
-    out.stages = plan.stages();
-    RELAY_ASSIGN(plan.schedule, parse_schedule(text, out.stages));
-    for (const auto& [tensor, layout] : plan.schedule.layouts)
-      if (plan.constants.count(tensor))
-        plan.layouts[tensor] = layout;
-      else if (!(plan.layouts.at(tensor) == layout))
+    out.stages = draft.stages();
+    RELAY_ASSIGN(draft.schedule, parse_schedule(text, out.stages));
+    for (const auto& [tensor, layout] : draft.schedule.layouts)
+      if (draft.constants.count(tensor))
+        draft.layouts[tensor] = layout;
+      else if (!(draft.layouts.at(tensor) == layout))
         return Diagnostic{DiagnosticKind::illegal_schedule,
                           format("the layout of '{}' is decided by its other readers", tensor),
                           {},
                           {},
                           {},
                           "only constants' layouts can be changed here"};
-    RELAY_ASSIGN(out.kernels, build(plan, out.stages));
-    out.plan = std::move(plan);
+    RELAY_ASSIGN(out.kernels, build(draft, out.stages));
+    out.draft = std::move(draft);
     return out;
   }
 
@@ -53,13 +53,13 @@ class Attempts {
   template <class Schedules>
   Attempt attempt(const RuleSet& rules, Schedules&& schedule) const {
     Attempt out;
-    GroupPlan& plan = out.group.plan;
-    plan = start_;
-    plan.without = rules;
+    ScheduleDraft& draft = out.group.draft;
+    draft = start_;
+    draft.without = rules;
     try {
-      schedule(plan);
-      out.group.stages = plan.stages();
-      Result<std::vector<BuiltKernel>> built = build(plan, out.group.stages);
+      schedule(draft);
+      out.group.stages = draft.stages();
+      Result<std::vector<BuiltKernel>> built = build(draft, out.group.stages);
       if (built)
         out.group.kernels = std::move(*built);
       else
@@ -72,27 +72,28 @@ class Attempts {
     return out;
   }
 
-  Result<std::vector<BuiltKernel>> build(GroupPlan& plan, const te::Tensors& stages) const {
-    for (size_t o = 0; o < plan.outputs.size(); ++o)
-      if (plan.outputs[o]->shape.size() == outputs_[o].rank) plan.layouts[plan.outputs[o]->name] = outputs_[o].layout;
+  Result<std::vector<BuiltKernel>> build(ScheduleDraft& draft, const te::Tensors& stages) const {
+    for (size_t o = 0; o < draft.outputs.size(); ++o)
+      if (draft.outputs[o]->shape.size() == outputs_[o].rank)
+        draft.layouts[draft.outputs[o]->name] = outputs_[o].layout;
     RELAY_ASSIGN(std::vector<BuiltKernel> built,
-                 build_kernels(stages, plan.schedule, plan.layouts, options_.target, name_));
+                 build_kernels(stages, draft.schedule, draft.layouts, options_.target, name_, options_.planted));
     if (options_.check_code)
       for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(options_.check_code(b.kernel));
     return built;
   }
 
-  static void remove_prefetching_unless_allowed(GroupPlan& plan) {
-    for (auto& [stage, s] : plan.schedule.stages) {
-      if (s.ahead.empty() && s.early.empty()) continue;
-      if (plan.without.count(Rule::Prefetch))
-        s.ahead.clear(), s.early.clear();
+  static void remove_prefetching_unless_allowed(ScheduleDraft& draft) {
+    for (auto& [stage, s] : draft.schedule.stages) {
+      if (s.prefetch.empty() && s.prefetch_tile.empty()) continue;
+      if (draft.without.count(Rule::Prefetch))
+        s.prefetch.clear(), s.prefetch_tile.clear();
       else
-        plan.used.insert(Rule::Prefetch);
+        draft.used.insert(Rule::Prefetch);
     }
   }
 
-  const GroupPlan& start_;
+  const ScheduleDraft& start_;
   const std::vector<OutputLayout>& outputs_;
   const std::string& name_;
   const LowerOptions& options_;
@@ -100,7 +101,7 @@ class Attempts {
 
 }  // namespace
 
-Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<OutputLayout>& outputs,
+Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
                                       const std::string& name, const LowerOptions& options) {
   const Attempts attempts(start, outputs, name, options);
   if (auto given = options.schedules.find(name); given != options.schedules.end())
@@ -108,7 +109,7 @@ Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<
 
   Attempt first = attempts.without({});
   if (!first.refused) return std::move(first.group);
-  const RuleSet used = first.group.plan.used;
+  const RuleSet used = first.group.draft.used;
   if (options.strict)
     return Diagnostic{DiagnosticKind::illegal_schedule,
                       format("the schedule of '{}', made by the rules {}, cannot be built: {}", name, names(used),
@@ -135,7 +136,7 @@ Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<
     Attempt next = attempts.without(without);
     if (!next.refused) return instead(std::move(next.group), without);
     const size_t before = without.size();
-    without.insert(next.group.plan.used.begin(), next.group.plan.used.end());
+    without.insert(next.group.draft.used.begin(), next.group.draft.used.end());
     if (without.size() > before) continue;
     Attempt plain = attempts.plain();
     if (!plain.refused) return instead(std::move(plain.group), without);

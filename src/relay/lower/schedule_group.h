@@ -11,7 +11,7 @@
 namespace relay::lower {
 
 struct ScheduledGroup {
-  GroupPlan plan;
+  ScheduleDraft draft;
   te::Tensors stages;
   std::vector<BuiltKernel> kernels;
   std::optional<Refusal> refusal;  // of the rules' first schedule
@@ -28,7 +28,7 @@ struct OutputLayout {
 
 // `start`: a group with nothing scheduled. An error only if a schedule that was given by hand cannot be built, or any
 // if options.strict.
-Result<ScheduledGroup> schedule_group(const GroupPlan& start, const std::vector<OutputLayout>& outputs,
+Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
                                       const std::string& name, const LowerOptions& options);
 
 }  // namespace relay::lower

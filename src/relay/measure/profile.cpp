@@ -103,7 +103,7 @@ void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& d
   const std::vector<std::vector<Residency>> arrays =
       residencies(profile.before, profile.last, {measured.l2_bytes, measured.l3_bytes});
   struct Moved {
-    double least_us = 0, estimate_us = 0;
+    double min_us = 0, estimate_us = 0;
     std::map<Bound, double> by_bound{};
   };
   std::map<std::string, Moved> moved;
@@ -113,18 +113,18 @@ void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& d
     const std::string& kernel = profile.last[i].kernel;
     for (const Residency& array : arrays[i]) {
       const auto [us, bound] = moving(array, measured, cores[kernel]);
-      moved[kernel].least_us += us, moved[kernel].by_bound[bound] += us;
+      moved[kernel].min_us += us, moved[kernel].by_bound[bound] += us;
       moved[kernel].estimate_us += moving(array, described, cores[kernel]).first;
     }
   }
   for (KernelProfile& row : profile.kernels) {
     const Moved& m = moved[row.name];
     const double operations = row.flops / row.threads * 1e-3;
-    row.least_us = std::max(operations / measured.fma_gflops, m.least_us);
+    row.min_us = std::max(operations / measured.fma_gflops, m.min_us);
     row.estimate_us = std::max(operations / described.fma_gflops, m.estimate_us);
     row.bound = Bound::Arithmetic;
     double most = 0;
-    if (row.least_us == m.least_us)
+    if (row.min_us == m.min_us)
       for (const auto& [bound, us] : m.by_bound)
         if (us > most) most = us, row.bound = bound;
   }

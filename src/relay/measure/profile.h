@@ -31,10 +31,10 @@ struct KernelProfile {
   double us = 0;                     // of all calls of a run: the median over runs
   double flops = 0;                  // of all calls; 0: not known
   int64_t bytes = 0;                 // of all calls
-  double least_us = 0;               // of all calls at the ceiling
+  double min_us = 0;                 // of all calls at the ceiling
   double estimate_us = 0;  // the same by the target's description; arrays lie where they lay in the measured run
   Bound bound = Bound::Unknown;
-  double share() const { return us > 0 ? least_us / us : 0; }
+  double share() const { return us > 0 ? min_us / us : 0; }
 };
 
 struct Profile {

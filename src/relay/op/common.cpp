@@ -193,7 +193,7 @@ Status expect_layout(const char* number, const char* attribute, const std::strin
 }
 
 // Of strides, dilations, paddings and windows: their sums and products with sizes stay within 64 bits.
-static constexpr int64_t most_of_window = int64_t{1} << 40;
+static constexpr int64_t max_of_window = int64_t{1} << 40;
 
 Ints per_axis(const Ints& values, size_t axes) { return values.size() == 1 ? Ints(axes, values[0]) : values; }
 
@@ -203,7 +203,7 @@ Result<Ints> per_axis(const char* number, const char* attribute, const Ints& val
     return constraint(number, "{} must have 1 or {} values, but is {}", attribute, axes, text(values));
   if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v < 1; }))
     return constraint(number, "{} must be positive, but is {}", attribute, text(values));
-  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v > most_of_window; }))
+  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v > max_of_window; }))
     return constraint(number, "{} must be at most 2^40, but is {}", attribute, text(values));
   return out;
 }
@@ -221,7 +221,7 @@ Result<Ints> padding_sides(const char* number, const Ints& padding, size_t axes)
     return constraint(number, "padding must have 1, {} or {} values, but is {}", axes, 2 * axes, text(padding));
   if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v < 0; }))
     return constraint(number, "padding must not be negative, but is {}", text(padding));
-  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v > most_of_window; }))
+  if (std::any_of(out.begin(), out.end(), [](int64_t v) { return v > max_of_window; }))
     return constraint(number, "padding must be at most 2^40, but is {}", text(padding));
   return out;
 }

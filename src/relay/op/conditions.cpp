@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
@@ -103,7 +104,8 @@ std::vector<Condition> conditions_of(const ir::Expr& body) {
       work.push_back(match->data);
     } else if (!as<ir::Function>(e)) {
       if (const ir::Op* op = call ? as<ir::Op>(call->callee) : nullptr) add_call(call, op);
-      if (const ir::Function* f = call ? as<ir::Function>(call->callee) : nullptr; f && f->attrs.count("Primitive"))
+      if (const ir::Function* f = call ? as<ir::Function>(call->callee) : nullptr;
+          f && f->attrs.count(ir::attribute::primitive))
         work.push_back(f->body);  // over the same variables
       ir::for_each_child(e, [&](const ir::Expr& child) { work.push_back(child); });
     }

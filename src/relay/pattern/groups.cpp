@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 
 namespace relay::pattern {
@@ -10,7 +11,7 @@ using namespace ir;
 
 static bool is_made(const ir::Expr& e) {
   const Function* f = as<Function>(e);
-  return f && (f->attrs.count("PartitionedFromPattern") || f->attrs.count("Primitive"));
+  return f && (f->attrs.count("PartitionedFromPattern") || f->attrs.count(ir::attribute::primitive));
 }
 
 // Inputs before users; nothing inside of functions that are left alone.

@@ -71,13 +71,13 @@ class Reader {
   }
   Array array() {
     Array a;
-    a.kind = one_of<Array::Kind>(static_cast<int>(Array::Kind::Part) + 1);
+    a.kind = one_of<Array::Kind>(static_cast<int>(Array::Kind::View) + 1);
     a.name = text();
     a.dtype = dtype();
     a.shape = sizes(Limits::rank);
     a.bytes = size();
     a.index = number<uint32_t>();
-    a.begin = size();
+    a.offset = size();
     a.rows = one_of<Rows>(rows_count);
     return a;
   }

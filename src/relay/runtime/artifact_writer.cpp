@@ -85,7 +85,7 @@ class Writer {
       sizes(a.shape);
       size(a.bytes);
       number(a.index);
-      size(a.begin);
+      size(a.offset);
       number(static_cast<uint8_t>(a.rows));
     });
     sizes(s.sizes);

@@ -73,7 +73,7 @@ bool CallQueue::prepare(Batched& b) {
   }
   inputs_.resize(std::max(inputs_.size(), b.inputs.size()));
   outputs_.resize(std::max(outputs_.size(), b.outputs.size()));
-  b.rows = most_rows;
+  b.rows = max_rows;
   while (b.rows > 1 && !plan_within_limit(run_.linked(), segment, {b.rows})) b.rows /= 2;
   b.by_rows.resize(static_cast<size_t>(b.rows) + 1);
   return true;
@@ -133,7 +133,7 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
     return true;
   }
   // Room first: when there is no memory for it, nothing has happened yet.
-  if (calls_.empty()) calls_.reserve(most_calls);
+  if (calls_.empty()) calls_.reserve(max_calls);
   if (size_t all = uses_.size() + b.inputs.size(); all > uses_.capacity()) uses_.reserve(2 * all);
   uint32_t first = static_cast<uint32_t>(objects_.size());
   objects_.resize(first + b.inputs.size() + b.made.size());
@@ -198,9 +198,9 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // nobody else has it yet
     (*object)->tag = static_cast<uint16_t>(TensorObject::Row | calls_.size() << TensorObject::call_shift);
   }
-  static_assert(most_calls << TensorObject::call_shift <= UINT16_MAX);
+  static_assert(max_calls << TensorObject::call_shift <= UINT16_MAX);
   bytes_ += b.bytes;
-  return (calls_.size() < most_calls && bytes_ < most_bytes) || or_give_back([&] { return flush(); });
+  return (calls_.size() < max_calls && bytes_ < max_bytes) || or_give_back([&] { return flush(); });
 }
 
 // What was kept, if it is there and nobody else has it; else new memory, which is kept while all that is kept is
@@ -208,7 +208,7 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
 Value CallQueue::memory_for(Value* kept, int64_t bytes) {
   if (*kept && is_unique(kept->get())) return *kept;
   Value made = Value::take(make_tensor(dtype_id(DType::uint8()), {&bytes, 1}, static_cast<size_t>(bytes)));
-  if (made && !*kept && kept_bytes_ + bytes <= most_kept) {
+  if (made && !*kept && kept_bytes_ + bytes <= max_kept) {
     kept_bytes_ += bytes;
     *kept = made;
   } else if (made && *kept) {

@@ -17,8 +17,8 @@
 // call of a segment runs at once, and the others get its results.
 //
 // A row is computed as if it were alone, with the same kernel for any number of rows, so results are the same bits
-// however calls come together. At most most_calls wait, and as many as have most_bytes of rows. A result that is kept
-// keeps the rows of at most most_rows calls.
+// however calls come together. At most max_calls wait, and as many as have max_bytes of rows. A result that is kept
+// keeps the rows of at most max_rows calls.
 #pragma once
 
 #include "relay/runtime/segment_runner.h"
@@ -43,9 +43,9 @@ class CallQueue {
   // Gives up what waits.
   void drop();
 
-  static constexpr size_t most_calls = 4096;
-  static constexpr int64_t most_bytes = int64_t{64} << 20, most_kept = int64_t{4} << 20;
-  static constexpr int64_t most_rows =
+  static constexpr size_t max_calls = 4096;
+  static constexpr int64_t max_bytes = int64_t{64} << 20, max_kept = int64_t{4} << 20;
+  static constexpr int64_t max_rows =
       64;  // of one run of a segment: weights are read seldom enough, and rows stay in cache
 
  private:

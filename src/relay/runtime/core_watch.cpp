@@ -8,7 +8,7 @@ namespace relay::runtime {
 
 static constexpr int64_t window_us = 12000;     // a few turns of two programs that share a core: 1 to 4 ms each
 static constexpr int64_t longest_us = 50000;    // between two looks of a thread that works; longer: it slept
-static constexpr int64_t least_share = 4;       // contested: others have a 4th of the time
+static constexpr int64_t min_share = 4;         // contested: others have a 4th of the time
 static constexpr int windows_until_doubt = 64;  // then it must be found contested anew: offering costs what it loses
 // Half of the 4 ms that Linux leaves a thread on a contested core at 250 ticks a second, below its 2.8 ms at 1000.
 static constexpr int64_t offer_after_us = 2000;
@@ -38,7 +38,7 @@ bool CoreWatch::look() {
   total_us_ += passed;
   if (preempted) lost_us_ += passed - ran;
   if (total_us_ >= window_us) {
-    contested_ = lost_us_ * least_share >= total_us_;
+    contested_ = lost_us_ * min_share >= total_us_;
     windows_ = contested_ ? windows_ + 1 : 0;
     if (windows_ == windows_until_doubt) contested_ = false, windows_ = 0;
     total_us_ = lost_us_ = 0;

@@ -48,8 +48,8 @@ Placement place(std::span<const Lifetime> lifetimes) {
     best.lower_bound = std::max(best.lower_bound, alive += c.second);
 
   // Placing is quadratic, so large programs get one try.
-  constexpr int most_rounds = 8;
-  constexpr size_t most_tried = 2000;
+  constexpr int max_rounds = 8;
+  constexpr size_t max_tried = 2000;
   auto length = [&](uint32_t i) { return int64_t{lifetimes[i].last} - lifetimes[i].first + 1; };
   auto bytes = [&](uint32_t i) { return lifetimes[i].bytes; };
   auto area = [&](uint32_t i) { return lifetimes[i].bytes * length(i); };
@@ -61,10 +61,10 @@ Placement place(std::span<const Lifetime> lifetimes) {
       int64_t x = weight(a), y = weight(b);
       return x != y ? x > y : a < b;
     });
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
       place_in_order(lifetimes, order, now);
       if (now.arena_bytes < best.arena_bytes) best = now;
-      if (best.arena_bytes <= best.lower_bound || order.size() > most_tried) return best;
+      if (best.arena_bytes <= best.lower_bound || order.size() > max_tried) return best;
       // The one that reached highest goes first the next time.
       std::vector<uint32_t>::iterator top = std::find_if(order.begin(), order.end(), [&](uint32_t i) {
         return now.offsets[i] + aligned(lifetimes[i].bytes) == now.arena_bytes;
@@ -92,7 +92,7 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
 }
 
 int64_t add_tasks(int64_t most, const Shape& shape, DType dtype, int64_t bytes) {
-  constexpr int64_t most_of_empty = int64_t{1} << 32;  // of arrays without elements, whose tasks do nothing
+  constexpr int64_t max_of_empty = int64_t{1} << 32;  // of arrays without elements, whose tasks do nothing
   bool empty = false;
   int64_t rows = 1;
   for (int64_t d : shape)
@@ -100,7 +100,7 @@ int64_t add_tasks(int64_t most, const Shape& shape, DType dtype, int64_t bytes) 
       empty = true;
     else if (__builtin_mul_overflow(rows, d, &rows) || rows > Limits::array_bytes)
       rows = Limits::array_bytes;
-  rows = empty ? std::min(rows, most_of_empty) : rows * dtype.bytes();
+  rows = empty ? std::min(rows, max_of_empty) : rows * dtype.bytes();
   return most + std::max(rows, std::min(bytes, Limits::array_bytes));
 }
 
@@ -202,10 +202,11 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
   for (size_t i = 0; i < lives.size(); ++i) {
     const Array& a = f.arrays[i];
     if (a.kind != Array::Kind::Temporary) p.offsets[i] = -1;
-    if (a.kind != Array::Kind::Part) continue;
-    const std::optional<int64_t> begin = evaluate(a.begin, p.variables);
-    if (!begin || *begin < 0 || *begin > p.bytes[a.index] - p.bytes[i]) return no_value(a.begin, "the place of a part");
-    p.offsets[i] = placement.offsets[a.index] + *begin;
+    if (a.kind != Array::Kind::View) continue;
+    const std::optional<int64_t> offset = evaluate(a.offset, p.variables);
+    if (!offset || *offset < 0 || *offset > p.bytes[a.index] - p.bytes[i])
+      return no_value(a.offset, "the offset of a view");
+    p.offsets[i] = placement.offsets[a.index] + *offset;
   }
   return p;
 }

@@ -81,7 +81,7 @@ TEST(Planner, PartsLieWithinTheirWhole) {
   std::vector<Lifetime> lives = lifetimes(f, p->bytes);
   EXPECT_EQ(lives[2].first, 0u);
   EXPECT_EQ(lives[2].last, 2u);
-  program->segments[0].arrays[4].begin = SizeExpr::constant(16 * 8 * 4 + 4);
+  program->segments[0].arrays[4].offset = SizeExpr::constant(16 * 8 * 4 + 4);
   ASSERT_TRUE(validate(*program));
   EXPECT_FALSE(plan(*program, f, {16, 8}));
   EXPECT_TRUE(plan(*program, f, {17, 8}));

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "relay/runtime/program_builder.h"
-
 namespace relay::runtime {
 
 // --- shape variables -------------------------------------------------------------------------------------------------
@@ -187,18 +185,6 @@ Signature graph_signature(const Program& graph) {
     out.outputs.push_back(
         port(s, s.outputs[i], s.output_names.empty() ? s.arrays[s.outputs[i]].name : s.output_names[i]));
   return out;
-}
-
-Program with_function(const Program& graph) {
-  Program p = graph;
-  p.signature = graph_signature(graph);
-  FunctionBuilder f("main", static_cast<uint32_t>(p.signature.inputs.size()));
-  std::vector<Operand> args, results;
-  for (uint32_t i = 0; i < p.signature.inputs.size(); ++i) args.push_back(last(i));
-  for (uint32_t r : f.segment(0, args, static_cast<uint32_t>(p.signature.outputs.size()))) results.push_back(last(r));
-  f.ret(results.size() == 1 ? results[0] : last(f.tuple(results)));
-  p.functions.push_back(f.finish());
-  return p;
 }
 
 }  // namespace relay::runtime

@@ -52,15 +52,15 @@ enum class Rows : uint8_t {
 constexpr int rows_count = static_cast<int>(Rows::Added) + 1;
 
 struct Array {
-  enum class Kind : uint8_t { Input, Output, Constant, Temporary, Part };
+  enum class Kind : uint8_t { Input, Output, Constant, Temporary, View };
   Kind kind = Kind::Temporary;
   std::string name;
   DType dtype;
   std::vector<SizeExpr> shape;  // logical
-  SizeExpr bytes;               // as stored: borders and padding included; Part: its own elements
-  uint32_t index = 0;      // Input: of the input; Constant: of Program::constants; Part: of the temporary it lies in
-  SizeExpr begin{};        // Part: bytes from where that begins; its rows are as far apart
-  Rows rows = Rows::None;  // of inputs and outputs
+  SizeExpr bytes;               // as stored: halos and padding included; View: its own elements
+  uint32_t index = 0;           // Input: of the input; Constant: of Program::constants; View: its base, a temporary
+  SizeExpr offset{};            // View: bytes from the beginning of its base, whose strides it has
+  Rows rows = Rows::None;       // of inputs and outputs
 };
 
 struct Step {
@@ -132,7 +132,7 @@ struct Segment {
 
   // The array that holds this one's elements.
   uint32_t stored_in(uint32_t array) const {
-    return arrays[array].kind == Array::Kind::Part ? arrays[array].index : array;
+    return arrays[array].kind == Array::Kind::View ? arrays[array].index : array;
   }
 };
 
@@ -246,7 +246,7 @@ struct KernelEntry {
 // A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made
 // of, and the kernel makes it when the program is linked.
 struct Preparation {
-  static constexpr int64_t most_growth = 64;  // how many times as large as what it reads its result may be
+  static constexpr int64_t max_growth = 64;  // how many times as large as what it reads its result may be
   uint32_t kernel = 0;
   std::vector<uint32_t> args;  // constants, as the kernel takes them
   uint32_t result = 0;         // which of args it writes; nothing else does

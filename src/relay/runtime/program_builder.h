@@ -51,10 +51,10 @@ class SegmentBuilder {
   uint32_t temporary(std::string name, DType dtype, std::vector<SizeExpr> shape) {
     return array(Array::Kind::Temporary, std::move(name), dtype, std::move(shape), 0);
   }
-  // A part of a temporary, `begin` bytes into it.
-  uint32_t part(std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t whole, SizeExpr begin) {
-    uint32_t made = array(Array::Kind::Part, std::move(name), dtype, std::move(shape), whole);
-    s_.arrays[made].begin = std::move(begin);
+  // A view of a temporary, `offset` bytes into it.
+  uint32_t view(std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t base, SizeExpr offset) {
+    uint32_t made = array(Array::Kind::View, std::move(name), dtype, std::move(shape), base);
+    s_.arrays[made].offset = std::move(offset);
     return made;
   }
   uint32_t constant(std::string name, uint32_t index, const Tensor& value) {

@@ -97,7 +97,7 @@ TEST(Program, ValidateFindsWhatIsWrong) {
       {"part of an output", [](Program& p) { p.segments[0].arrays[3].index = 1; }},
       {"part of a part", [](Program& p) { p.segments[0].arrays[4].index = 3; }},
       {"part of nothing", [](Program& p) { p.segments[0].arrays[4].index = 99; }},
-      {"place of a part", [](Program& p) { p.segments[0].arrays[4].begin.words.clear(); }},
+      {"place of a part", [](Program& p) { p.segments[0].arrays[4].offset.words.clear(); }},
       {"part as a result", [](Program& p) { p.segments[0].outputs.push_back(4); }},
       {"copy of a part", [](Program& p) { p.segments[0].steps[0].kind = Step::Kind::Copy; }},
   };

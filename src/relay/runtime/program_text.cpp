@@ -4,7 +4,7 @@ namespace relay::runtime {
 
 static std::string array_name(const Segment& f, uint32_t index) {
   const Array& a = f.arrays[index];
-  return a.kind == Array::Kind::Temporary || a.kind == Array::Kind::Part || a.name.empty() ? format("%{}", index)
+  return a.kind == Array::Kind::Temporary || a.kind == Array::Kind::View || a.name.empty() ? format("%{}", index)
                                                                                            : a.name;
 }
 
@@ -30,14 +30,14 @@ static std::string str(const Program& program, const Segment& f) {
   for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
   static constexpr const char* batched[] = {"", ", whose calls join those that wait", ", whose calls wait"};
   std::string out = format("segment {}({}){} {{\n", f.name, join(inputs, ", "), batched[static_cast<int>(f.batching)]);
-  static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "part"};
+  static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "view"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
       out += format(
           "  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
           str(f.arrays[i].bytes, f.variables),
-          f.arrays[i].kind == Array::Kind::Part
-              ? format(" of {} from {} on", array_name(f, f.arrays[i].index), str(f.arrays[i].begin, f.variables))
+          f.arrays[i].kind == Array::Kind::View
+              ? format(" of {} from {} on", array_name(f, f.arrays[i].index), str(f.arrays[i].offset, f.variables))
               : "");
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
   for (const Step& step : f.steps) {

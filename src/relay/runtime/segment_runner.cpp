@@ -40,7 +40,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
         case Array::Kind::Constant: params_[slot] = const_cast<void*>(program.constants[a.index].data()); break;
         case Array::Kind::Temporary:
-        case Array::Kind::Part: arena_slots_.push_back({slot, plan.offsets[array]}); break;
+        case Array::Kind::View: arena_slots_.push_back({slot, plan.offsets[array]}); break;
       }
     }
     if (in.kind == Step::Kind::CheckIndices) {

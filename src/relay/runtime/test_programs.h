@@ -100,8 +100,8 @@ inline std::shared_ptr<Program> parts_program() {
   b.bind(0, 0, 0);
   b.bind(1, 0, 1);
   uint32_t out = b.output("out", f32, {rows, n}), whole = b.temporary("whole", f32, {rows, n});
-  uint32_t upper = b.part("upper", f32, {m, n}, whole, SizeExpr::constant(0)),
-           lower = b.part("lower", f32, {m, n}, whole, apply(SizeOp::Mul, all, SizeExpr::constant(4)));
+  uint32_t upper = b.view("upper", f32, {m, n}, whole, SizeExpr::constant(0)),
+           lower = b.view("lower", f32, {m, n}, whole, apply(SizeOp::Mul, all, SizeExpr::constant(4)));
   b.kernel(0, {x, upper}, {}, all);  // AddOne
   b.kernel(0, {upper, lower}, {}, all);
   b.kernel(0, {whole, out}, {}, apply(SizeOp::Mul, rows, n));

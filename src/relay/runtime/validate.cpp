@@ -31,7 +31,7 @@ class Validator {
       if (!failed_) segment(s);
     for (const DataType& type : program_.types)
       if (!failed_) data_type(type);
-    most_fields_ = most_fields();
+    max_fields_ = max_fields();
     for (const Function& f : program_.functions)
       if (!failed_) function(f);
     if (!program_.functions.empty() && !failed_) signature(program_.signature);
@@ -76,7 +76,7 @@ class Validator {
       there.push_back(!is_prepared(c));
       (is_prepared(c) ? made : stored) += static_cast<double>(c.bytes());
     }
-    check(made <= stored * Preparation::most_growth, "preparations make too much of little");
+    check(made <= stored * Preparation::max_growth, "preparations make too much of little");
     for (const Preparation& p : program_.preparations) {
       check(p.kernel < program_.kernels.size(), "a preparation's kernel does not exist");
       check(p.result < p.args.size() && p.args.size() <= Limits::rank && p.sizes.size() <= Limits::variables,
@@ -92,7 +92,7 @@ class Validator {
       for (size_t i = 0; i < p.args.size(); ++i) read += i == p.result ? 0 : program_.constants[p.args[i]].bytes();
       check(p.tasks >= 0 && static_cast<uint64_t>(p.tasks) <= 1 + read + program_.constants[p.args[p.result]].bytes(),
             "a preparation's task count is out of range");
-      check(program_.constants[p.args[p.result]].bytes() / Preparation::most_growth <= read,
+      check(program_.constants[p.args[p.result]].bytes() / Preparation::max_growth <= read,
             "a preparation makes too much of little");
     }
     for (bool is_there : there) check(is_there, "a constant has no data");
@@ -121,7 +121,7 @@ class Validator {
       check(output < f.arrays.size(), "an output is not an array");
       if (failed_) return;
       const Array::Kind kind = f.arrays[output].kind;
-      check(kind != Array::Kind::Temporary && kind != Array::Kind::Part, "an output is a temporary");
+      check(kind != Array::Kind::Temporary && kind != Array::Kind::View, "an output is a temporary");
       is_output[output] = true;
     }
     for (size_t i = 0; i < f.arrays.size(); ++i)
@@ -158,7 +158,7 @@ class Validator {
 
   void array(const Segment& f, size_t i) {
     const Array& a = f.arrays[i];
-    check(static_cast<int>(a.kind) <= static_cast<int>(Array::Kind::Part), "an array's kind is unknown");
+    check(static_cast<int>(a.kind) <= static_cast<int>(Array::Kind::View), "an array's kind is unknown");
     check(parse_dtype(a.dtype.str()) == a.dtype, "an array's element type is unknown");
     limit(a.name.size(), Limits::text, "bytes in a name");
     limit(a.shape.size(), Limits::rank, "dimensions");
@@ -166,10 +166,10 @@ class Validator {
     size(a.bytes, f.variables.size(), "an array's size");
     if (a.kind == Array::Kind::Input)
       check(a.index < f.inputs.size() && f.inputs[a.index] == i, format("array {} is not among the inputs", i));
-    if (a.kind == Array::Kind::Part) {
-      size(a.begin, f.variables.size(), "the place of a part");
+    if (a.kind == Array::Kind::View) {
+      size(a.offset, f.variables.size(), "the offset of a view");
       check(a.index < f.arrays.size() && f.arrays[a.index].kind == Array::Kind::Temporary,
-            format("array {} is a part of what is not a temporary", i));
+            format("array {} is a view of what is not a temporary", i));
     }
     if (a.kind == Array::Kind::Constant) {
       check(a.index < program_.constants.size(), "a constant does not exist");
@@ -223,7 +223,7 @@ class Validator {
         check(step.args.count == 2, "a copy needs two arrays");
         for (uint32_t i = 0; i < step.args.count && !failed_; ++i)
           check(f.stored_in(f.operands[step.args.begin + i]) == f.operands[step.args.begin + i],
-                "a copy of a part, whose rows lie apart");
+                "a copy of a view, whose rows lie apart");
         return;
     }
     check(false, "a step is unknown");
@@ -254,7 +254,7 @@ class Validator {
     const uint32_t indices = f.operands[step.args.begin];
     const Array& a = f.arrays[indices];
     check(a.dtype.is_int(), "what is checked as indices is not integers");
-    check(f.stored_in(indices) == indices, "a check of a part, whose rows lie apart");
+    check(f.stored_in(indices) == indices, "a check of a view, whose rows lie apart");
     check(c.axes.size() == step.sizes.count, "a check of indices has other axes than extents");
     check(static_cast<int>(c.rows) < rows_count, "the rows of a check of indices are unknown");
     if (failed_) return;
@@ -313,7 +313,7 @@ class Validator {
 
   // Of the tuples and data that functions make. What comes from outside may have as many as there may be: an input
   // that is not a tensor, an argument of a closure that is returned.
-  size_t most_fields() const {
+  size_t max_fields() const {
     size_t most = 0;
     bool from_outside = false;
     for (const Port& port : program_.signature.inputs) from_outside |= !port.is_tensor;
@@ -396,7 +396,7 @@ class Validator {
       case Op::WriteReference: return args(2);
       case Op::Drop: check(in.args.count == 1 && f.operands[in.args.begin].last, "a drop is not the last use"); return;
       case Op::Fail: check(in.index < f.messages.size(), "a message does not exist"); return args(0);
-      case Op::GetField: check(in.index < most_fields_, "no value has such a field"); return args(1);
+      case Op::GetField: check(in.index < max_fields_, "no value has such a field"); return args(1);
       case Op::Move:
       case Op::MakeTensor:
       case Op::MakeReference:
@@ -466,7 +466,7 @@ class Validator {
 
   const Program& program_;
   std::string where_;
-  size_t most_fields_ = 0;
+  size_t max_fields_ = 0;
   std::optional<Diagnostic> failed_;
 };
 

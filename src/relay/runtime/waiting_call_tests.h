@@ -49,7 +49,7 @@ TEST_P(Functions, SoManyWaitAtMost) {
     Result<Value> out = run_reported(e, {tree, scalar(1e10)}, report);
     ASSERT_TRUE(out) << render(out.errors());
     EXPECT_NEAR(number(out->field(0)), sum, sum * 1e-3);
-    EXPECT_GE(report.batches, 3 * leaves / static_cast<int64_t>(CallQueue::most_calls));
+    EXPECT_GE(report.batches, 3 * leaves / static_cast<int64_t>(CallQueue::max_calls));
     out = Value();
     if (round > 0 && before > 0) EXPECT_LE(heap_bytes(), before + (1 << 20));
     before = heap_bytes();

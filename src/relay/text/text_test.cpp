@@ -4,10 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
+#include "relay/base/test_golden.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 
@@ -16,30 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace ir;
+using test::expect_golden;
+using test::read;
 
 const fs::path testdata = fs::path(__FILE__).parent_path() / "testdata";
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::vector<fs::path> files(const fs::path& folder) {
-  std::vector<fs::path> out;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".relay") out.push_back(entry.path());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-// Compares with the file, or writes it.
-void expect_golden(const fs::path& path, const std::string& actual) {
-  if (std::getenv("RELAY_BLESS")) {
-    std::ofstream(path, std::ios::binary) << actual;
-  } else {
-    EXPECT_EQ(read(path), actual) << path << " (RELAY_BLESS=1 writes it anew)";
-  }
-}
 
 Module parsed(const std::string& text) {
   Result<Module> module = parse(text);
@@ -48,7 +27,7 @@ Module parsed(const std::string& text) {
 }
 
 TEST(Text, golden_programs_print_as_themselves) {
-  for (const fs::path& path : files(testdata)) {
+  for (const fs::path& path : test::programs(testdata)) {
     Result<Module> module = parse(std::make_shared<const Source>(Source{path.filename().string(), read(path)}));
     ASSERT_TRUE(module) << render(module.errors());
     std::string printed = str(*module);
@@ -61,7 +40,7 @@ TEST(Text, golden_programs_print_as_themselves) {
 }
 
 TEST(Text, golden_errors) {
-  for (const fs::path& path : files(testdata / "errors")) {
+  for (const fs::path& path : test::programs(testdata / "errors")) {
     Result<Module> module = parse(std::make_shared<const Source>(Source{path.filename().string(), read(path)}));
     ASSERT_FALSE(module) << path;
     fs::path expected = path;

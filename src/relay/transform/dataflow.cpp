@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
 
@@ -11,7 +12,8 @@ using namespace ir;
 
 bool is_closed(const Expr& e) {
   const Function* f = as<Function>(e);
-  return f && (f->is_primitive() || f->attrs.count("Segment") != 0 || f->attrs.count("Compiler") != 0);
+  return f && (f->is_primitive() || f->attrs.count(ir::attribute::segment) != 0 ||
+               f->attrs.count(ir::attribute::compiler) != 0);
 }
 
 void for_each_open_child(const Expr& e, function_ref<void(const Expr&)> f) {

@@ -12,6 +12,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
@@ -306,7 +307,8 @@ class Scope {
     Type result = body->type;
     Types types;
     for (const VarRef& p : params) types.push_back(p->type);
-    FunctionRef f = function(params, body, result, {}, {{"Segment", int64_t{1}}}, at(members[0]).value->span);
+    FunctionRef f =
+        function(params, body, result, {}, {{ir::attribute::segment, int64_t{1}}}, at(members[0]).value->span);
     f->type = func_type(std::move(types), result);
     RELAY_ASSIGN(f, specialise(f));
     f = segments_.unique(f);

@@ -20,6 +20,7 @@
 // found with jump pointers: time is n log n.
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/transform/attributes.h"
@@ -385,8 +386,8 @@ class Fuser {
     Expr body = *inner.find(last.get());
     Types types;
     for (const VarRef& p : params) types.push_back(p->annotation);
-    FunctionRef f =
-        function(std::move(params), std::move(body), last->type, {}, {{"Primitive", int64_t{1}}}, last->span);
+    FunctionRef f = function(std::move(params), std::move(body), last->type, {},
+                             {{ir::attribute::primitive, int64_t{1}}}, last->span);
     f->type = func_type(std::move(types), last->type);
     Expr result = call(f, std::move(args), {}, last->span);
     result->type = last->type;

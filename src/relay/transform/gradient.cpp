@@ -17,6 +17,7 @@
 // own rules or by their definitions (OpDef); those that lack both are named. What was differentiated may be so again.
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/adjoint.h"
@@ -43,7 +44,7 @@ Result<Module> prepared(const Module& module) {
   Module current = module;
   for (auto& [name, f] : current.functions)
     if (name != "main" && f->attrs.empty())
-      f = function(f->params, f->body, f->result_type, f->type_params, {{"Inline", int64_t{1}}}, f->span);
+      f = function(f->params, f->body, f->result_type, f->type_params, {{ir::attribute::inlined, int64_t{1}}}, f->span);
   if (current.functions.size() > 1 || !current.types.empty()) {
     RELAY_ASSIGN(current, run_passes(current, {"remove_unused_functions", "inline_calls", "eta_expand"}, inner));
   }

@@ -8,6 +8,7 @@
 // function that nothing refers to any more is dropped.
 #include <set>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/copy.h"
 #include "relay/transform/effects.h"
@@ -30,13 +31,13 @@ Names mentioned(const FunctionRef& f) {
 }
 
 bool is_marked(const FunctionRef& f) {
-  DictAttrs::const_iterator found = f->attrs.find("Inline");
+  DictAttrs::const_iterator found = f->attrs.find(ir::attribute::inlined);
   int64_t mark = 0;
   return found != f->attrs.end() && AttrConvert<int64_t>::from(found->second, &mark) && mark != 0 &&
          f->type_params.empty();
 }
 
-constexpr int64_t most_added = 1000000;  // nodes, in a module
+constexpr int64_t max_added = 1000000;  // nodes, in a module
 
 int64_t count_nodes(const FunctionRef& f) {
   int64_t count = 0;
@@ -99,7 +100,7 @@ class Inliner {
       const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
       std::map<std::string, int64_t>::const_iterator size = callee ? inlined_.find(callee->name) : inlined_.end();
       if (size == inlined_.end()) return now;
-      if (added_ + size->second > most_added) {
+      if (added_ + size->second > max_added) {
         ++left_out;
         return now;
       }

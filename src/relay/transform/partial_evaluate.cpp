@@ -226,7 +226,7 @@ class PartialEvaluator {
   }
   // A branch, a clause or a function's body, which runs or not: what is bound in it stays in it.
   Expr scope(const Expr& e, const Env& around) {
-    if (depth_ > most_deep) return as_it_is(e, around);
+    if (depth_ > max_deep) return as_it_is(e, around);
     ++depth_;
     ++undecided_;
     open_.push_back(++scopes_);
@@ -419,7 +419,7 @@ class PartialEvaluator {
   bool may_unfold(const Function* f, const std::string& name, const Partials& args) {
     int64_t& active = active_[f];
     if (active > 0 && undecided_ > 0 && std::none_of(args.begin(), args.end(), tells)) return false;
-    if (fuel_ > 0 && depth_ < most_deep && (undecided_ == 0 || active < 200)) return true;
+    if (fuel_ > 0 && depth_ < max_deep && (undecided_ == 0 || active < 200)) return true;
     ++left[name];
     return false;
   }
@@ -442,7 +442,7 @@ class PartialEvaluator {
     return result;
   }
 
-  static constexpr int most_deep = 500;  // functions, branches and clauses within each other
+  static constexpr int max_deep = 500;  // functions, branches and clauses within each other
 
   std::map<std::string, FunctionRef> normal_;
   int64_t fuel_;

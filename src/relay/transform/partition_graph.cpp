@@ -9,6 +9,7 @@
 // Regions for "default" are taken apart. A region that needs a result of its own to start is an error.
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
@@ -144,8 +145,10 @@ class Partitioner {
     Exprs results;
     for (const Expr& e : r.ends) results.push_back(*inside.find(e.get()));
     Expr body = results.size() == 1 ? results[0] : tuple(results, results[0]->span);
-    DictAttrs attrs{
-        {"Compiler", r.compiler}, {"global_symbol", symbol}, {"Primitive", int64_t{1}}, {"Inline", int64_t{1}}};
+    DictAttrs attrs{{ir::attribute::compiler, r.compiler},
+                    {"global_symbol", symbol},
+                    {ir::attribute::primitive, int64_t{1}},
+                    {ir::attribute::inlined, int64_t{1}}};
     out_->functions[symbol] = function(std::move(params), body, {}, {}, std::move(attrs), body->span);
     Expr made = call(global(symbol, body->span), std::move(args), {}, body->span);
     for (size_t i = 0; i < r.ends.size(); ++i)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -213,14 +214,14 @@ constexpr double slower = 8;
 constexpr double slower = 1;
 #endif
 
+// Of processor time, so that other work on the machine does not count: of the pass, and of inference before and after.
 double seconds_of(const std::string& pass, const Module& m) {
   PassContext context;
   context.verify = false;
-  double seconds = 0;
-  context.trace = [&](const PassTrace& t) { seconds = t.seconds; };
+  const std::clock_t begin = std::clock();
   Result<Module> r = run_passes(m, {pass}, context);
   EXPECT_TRUE(r) << (r ? "" : render(r.errors()));
-  return seconds;
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 Module chain(int n) {
@@ -255,11 +256,11 @@ TEST(Passes, none_is_quadratic) {
   }
 }
 
-TEST(Passes, a_million_calls_deep) {
-  Module m = chain(1'000'000);
+TEST(Passes, three_hundred_thousand_calls_deep) {
+  Module m = chain(300'000);
   for (const PassInfo& pass : all_passes()) {
     double seconds = seconds_of(pass.name, m);
-    EXPECT_LT(seconds, 30 * slower) << pass.name;
+    EXPECT_LT(seconds, 10 * slower) << pass.name;
     std::printf("%-24s %.2f s\n", pass.name, seconds);
   }
 }

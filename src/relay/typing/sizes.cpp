@@ -15,17 +15,17 @@ Status valid_sizes(const Type& type) {
   auto refused = [](DiagnosticKind kind, std::string what, const char* help) {
     return Diagnostic{kind, std::move(what), {}, {}, {}, help};
   };
-  if (tensor->shape.size() > most_dimensions)
+  if (tensor->shape.size() > max_dimensions)
     return refused(DiagnosticKind::limit_exceeded,
-                   format("a tensor of {} dimensions, and {} is the limit", tensor->shape.size(), most_dimensions),
+                   format("a tensor of {} dimensions, and {} is the limit", tensor->shape.size(), max_dimensions),
                    "put dimensions together: reshape");
   int64_t elements = 1;
   for (const Dim& d : tensor->shape) {
     if (scalar::is_int(d) && d->ivalue > 0) {
-      if (elements > most_elements / d->ivalue)
+      if (elements > max_elements / d->ivalue)
         return refused(DiagnosticKind::limit_exceeded,
                        format("the sizes of a tensor have the product {} * {} or more, and {} elements are the limit",
-                              elements, d->ivalue, most_elements),
+                              elements, d->ivalue, max_elements),
                        "make the sizes, or the attributes that they come from, smaller");
       elements *= d->ivalue;
     }

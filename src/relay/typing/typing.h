@@ -14,8 +14,8 @@
 
 namespace relay::typing {
 
-constexpr size_t most_dimensions = 32;               // of a tensor
-constexpr int64_t most_elements = int64_t{1} << 50;  // the product of its constant sizes but zeros
+constexpr size_t max_dimensions = 32;               // of a tensor
+constexpr int64_t max_elements = int64_t{1} << 50;  // the product of its constant sizes but zeros
 
 // Whether the sizes of a type's tensors are within these limits and not below zero.
 Status valid_sizes(const ir::Type& type);

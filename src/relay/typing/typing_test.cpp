@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <random>
 
+#include "relay/base/test_golden.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -18,29 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace ir;
+using test::expect_golden;
+using test::read;
 
 const fs::path testdata = fs::path(__FILE__).parent_path() / "testdata";
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::vector<fs::path> files(const fs::path& folder) {
-  std::vector<fs::path> out;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".relay") out.push_back(entry.path());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-void expect_golden(const fs::path& path, const std::string& actual) {
-  if (std::getenv("RELAY_BLESS")) {
-    std::ofstream(path, std::ios::binary) << actual;
-  } else {
-    EXPECT_EQ(read(path), actual) << path << " (RELAY_BLESS=1 writes it anew)";
-  }
-}
 
 Result<Module> inferred(const std::string& name, const std::string& text) {
   Result<Module> module = text::parse(std::make_shared<const Source>(Source{name, text}));
@@ -56,7 +36,7 @@ std::string type_of(const std::string& text) {
 }
 
 TEST(Typing, golden_programs) {
-  for (const fs::path& path : files(testdata)) {
+  for (const fs::path& path : test::programs(testdata)) {
     Result<Module> module = inferred(path.filename().string(), read(path));
     EXPECT_TRUE(module) << render(module ? Diagnostics() : module.errors());
     if (!module) continue;
@@ -71,7 +51,7 @@ TEST(Typing, golden_programs) {
 }
 
 TEST(Typing, golden_errors) {
-  for (const fs::path& path : files(testdata / "errors")) {
+  for (const fs::path& path : test::programs(testdata / "errors")) {
     Result<Module> parsed = text::parse(std::make_shared<const Source>(Source{path.filename().string(), read(path)}));
     ASSERT_TRUE(parsed) << render(parsed.errors());
     Result<Module> module = infer(*parsed);
@@ -207,7 +187,7 @@ TEST(Typing, programs_broken_at_random) {
   std::vector<std::string> programs, words;
   for (const fs::path& folder :
        {testdata, testdata / "errors", testdata.parent_path().parent_path() / "text" / "testdata"})
-    for (const fs::path& path : files(folder)) programs.push_back(read(path));
+    for (const fs::path& path : test::programs(folder)) programs.push_back(read(path));
   auto tokens = [](const std::string& text) {
     std::vector<std::string> out;
     auto kind = [](char c) {

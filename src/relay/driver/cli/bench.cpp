@@ -1,8 +1,9 @@
-// relay bench: how fast a model runs, by itself or beside peers on the same machine and inputs (driver/contest.h).
+// relay bench: how fast a model runs, by itself or beside other engines on the same machine and inputs
+// (measure/paired_benchmark.h).
 //
-// A peer is a process of its own, stopped while others run. Everybody's results are compared with those in double
-// precision, where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a small
-// one.
+// Another engine is a process of its own, stopped while others run. Everybody's results are compared with those in
+// double precision, where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a
+// small one.
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,9 +21,9 @@
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/debug.h"
 #include "relay/input/values.h"
-#include "relay/measure/contest.h"
+#include "relay/measure/external_engine.h"
 #include "relay/measure/measure.h"
-#include "relay/measure/peer.h"
+#include "relay/measure/paired_benchmark.h"
 #include "relay/runtime/thread_pool.h"
 
 namespace relay::cli {
@@ -44,7 +45,7 @@ struct BenchOptions : ModelOptions {
 struct Subject {
   std::shared_ptr<runtime::Executable> executable;
   std::vector<runtime::Value> values;        // the inputs
-  std::vector<Tensor> inputs, outputs;       // of a graph, or to be compared with peers'
+  std::vector<Tensor> inputs, outputs;       // of a graph, or to be compared with theirs
   std::optional<std::vector<Tensor>> exact;  // in double precision
   double ready_ms = 0;                       // reading, compiling and the first run
   int64_t peak_bytes = 0;                    // of the process until then
@@ -53,7 +54,7 @@ struct Subject {
 // Of one engine with one number of threads.
 struct Row {
   std::string name, version;
-  measure::Contender times;
+  measure::Engine times;
   double ready_ms = 0;
   int64_t peak_bytes = 0;
   std::optional<measure::Difference> error{};  // from the exact results
@@ -81,19 +82,19 @@ static Result<std::vector<Tensor>> tensors_of_result(const runtime::Value& value
 }
 
 // The evaluator does some ten million operations a second; longer than a few seconds nobody waits for it.
-static constexpr double most_evaluated_flops = 5e7;
+static constexpr double max_evaluated_flops = 5e7;
 
 static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptions& options, const driver::Model& model,
                                                                 double flops, const input::Inputs& inputs,
                                                                 const std::vector<Tensor>& tensors) {
   if (std::filesystem::exists(measure::torch_program(options.model))) {
-    Result<measure::Peer> torch = measure::Peer::start(
+    Result<measure::ExternalEngine> torch = measure::ExternalEngine::start(
         {measure::float64_engine, options.model, runtime::ThreadPool::global().size(), options.program}, tensors);
     if (torch) return std::optional(torch->outputs());
     say(format("errors are not measured: {}", torch.errors()[0].message));
     return std::optional<std::vector<Tensor>>();
   }
-  if (!model.module.functions.contains("main") || flops <= 0 || flops > most_evaluated_flops) {
+  if (!model.module.functions.contains("main") || flops <= 0 || flops > max_evaluated_flops) {
     say("errors are not measured: the model is too large for the reference evaluator, and there is no program of "
         "PyTorch "
         "beside it");
@@ -164,33 +165,33 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
        .ready_ms = subject.ready_ms,
        .peak_bytes = subject.peak_bytes},
       subject.outputs);
-  std::vector<measure::Peer> peers;
+  std::vector<measure::ExternalEngine> others;
   for (const std::string& engine : options.vs) {
     touch_memory(options.model);
-    RELAY_ASSIGN(measure::Peer peer,
-                 measure::Peer::start({engine, options.model, threads, options.program}, subject.inputs));
+    RELAY_ASSIGN(measure::ExternalEngine other,
+                 measure::ExternalEngine::start({engine, options.model, threads, options.program}, subject.inputs));
     add({.name = engine,
-         .version = peer.version(),
+         .version = other.version(),
          .times = {},
-         .ready_ms = peer.ready_ms(),
-         .peak_bytes = peer.peak_bytes()},
-        peer.outputs());
-    peers.push_back(std::move(peer));
+         .ready_ms = other.ready_ms(),
+         .peak_bytes = other.peak_bytes()},
+        other.outputs());
+    others.push_back(std::move(other));
   }
-  std::vector<measure::Contender> contenders;
-  contenders.push_back({"relay", [&](double seconds) { return burst(subject, threads, seconds); }});
-  for (measure::Peer& peer : peers)
-    contenders.push_back({peer.version(), [&peer](double seconds) { return peer.run(seconds); }});
+  std::vector<measure::Engine> engines;
+  engines.push_back({"relay", [&](double seconds) { return burst(subject, threads, seconds); }});
+  for (measure::ExternalEngine& other : others)
+    engines.push_back({other.version(), [&other](double seconds) { return other.run(seconds); }});
   RELAY_ASSIGN(const std::vector<double> first, burst(subject, threads, 0.05));
   int64_t bytes = 0;
   for (const Tensor& c : subject.executable->program().constants) bytes += static_cast<int64_t>(c.bytes());
-  contenders.push_back(
+  engines.push_back(
       {"machine", [us = measure::median(first), bytes, threads](double seconds) -> Result<std::vector<double>> {
          return measure::measure_machine_runs(widest_bytes, cores_of(threads), us, bytes, seconds);
        }});
-  RELAY_ASSIGN(out.rounds, measure::contest(contenders, options.seconds, machine_speed(threads)));
-  out.jitter = measure::quantile(contenders.back().us, 0.99) / measure::median(contenders.back().us);
-  for (size_t i = 0; i < out.rows.size(); ++i) out.rows[i].times = std::move(contenders[i]);
+  RELAY_ASSIGN(out.rounds, measure::paired_benchmark(engines, options.seconds, machine_speed(threads)));
+  out.jitter = measure::quantile(engines.back().us, 0.99) / measure::median(engines.back().us);
+  for (size_t i = 0; i < out.rows.size(); ++i) out.rows[i].times = std::move(engines[i]);
   return out;
 }
 
@@ -248,16 +249,16 @@ static void say_rounds(const Measured& m) {
 }
 
 static void print(const std::vector<Measured>& all) {
-  bool peers = all[0].rows.size() > 1;
+  bool compared = all[0].rows.size() > 1;
   std::cout << format("{:<22} {:>7} {:>7} {:>12} {:>12} {:>9} {:>9}", "", "threads", "runs", "median us", "p99 us",
                       "ready ms", "peak MiB");
-  std::cout << (peers ? format(" {:>9}  {}\n", "RMS error", "times relay's (95 % confidence interval)") : "\n");
+  std::cout << (compared ? format(" {:>9}  {}\n", "RMS error", "times relay's (95 % confidence interval)") : "\n");
   for (const Measured& m : all) {
     for (const Row& row : m.rows) {
       std::cout << format("{:<22} {:>7} {:>7} {:>12.1f} {:>12.1f} {:>9.0f} {:>9.0f}", row.version, m.threads,
                           row.times.us.size(), measure::median(row.times.us), measure::quantile(row.times.us, 0.99),
                           row.ready_ms, static_cast<double>(row.peak_bytes) / (1 << 20));
-      if (peers) std::cout << (row.error ? format(" {:>9.1e}", row.error->rms) : format(" {:>9}", "-"));
+      if (compared) std::cout << (row.error ? format(" {:>9.1e}", row.error->rms) : format(" {:>9}", "-"));
       if (&row != &m.rows[0]) {
         measure::Ratio ratio = measure::time_ratio(row.times, m.rows[0].times);
         std::cout << format("  {:.2f}", ratio.median);
@@ -277,7 +278,7 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
                     const std::vector<std::string>& input_shapes) {
   if (!options.vs.empty() && model.form != driver::ModelForm::Onnx)
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("peers read ONNX models only, not this {}", name(model.form)),
+                      format("other engines read ONNX models only, not this {}", name(model.form)),
                       {},
                       {},
                       {},
@@ -291,9 +292,9 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
       .executable = model.executable, .values = {}, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
   driver::CompileReport report;
   if (!subject.executable) {
-    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
-    how.threads = *std::max_element(counts.begin(), counts.end());
-    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
+    RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+    compilation.threads = *std::max_element(counts.begin(), counts.end());
+    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
     subject.executable = compiled.executable;
     report = std::move(compiled.report);
     say_notes(report);
@@ -396,7 +397,7 @@ static Status bench_random_net(BenchOptions options) {
 }
 
 void add_bench(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, by itself or beside peers",
+  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, by itself or beside other engines",
                             "  relay bench model.onnx\n"
                             "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
                             "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 beside it\n"
@@ -410,9 +411,9 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   verb->add_option("--threads", options->thread_counts, "Thread counts to measure, as 1,2; 0: all cores")
       ->delimiter(',')
       ->check(CLI::Range(0, 1024));
-  verb->add_option("--vs", options->vs, format("Peers to measure beside: {}", join(measure::peer_engines, ", ")))
+  verb->add_option("--vs", options->vs, format("Engines to measure beside: {}", join(measure::external_engines, ", ")))
       ->delimiter(',')
-      ->check(CLI::IsMember(measure::peer_engines));
+      ->check(CLI::IsMember(measure::external_engines));
   verb->add_option("--time", options->seconds, "Seconds to measure, for each thread count")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));

@@ -50,7 +50,7 @@ static Status list(const CacheOptions& options) {
       json.push_back({{"key", m.key},
                       {"artifact", m.artifact},
                       {"model", m.model},
-                      {"how", m.how},
+                      {"how", m.options},
                       {"bytes", m.bytes},
                       {"compile_ms", m.compile_ms},
                       {"made", m.made},
@@ -58,7 +58,7 @@ static Status list(const CacheOptions& options) {
     else
       std::cout << format("{}  {:>11}  compiled in {:>8}, used {:<15}  {} ({})\n", m.key.substr(0, 8),
                           bytes_text(m.bytes), milliseconds(m.compile_ms), ago(m.used), printable_line(m.model),
-                          printable_line(m.how));
+                          printable_line(m.options));
   }
   for (const cache::Cache::Stray& stray : strays) {
     bytes += stray.bytes;

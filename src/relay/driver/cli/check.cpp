@@ -91,9 +91,9 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   if (form == driver::ModelForm::Artifact) out.entry_checks = entry_checks(model->executable->program());
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model->output_names));
-  how.run_here = false;  // everything but machine code, which refuses nothing
-  Result<driver::Compiled> compiled = driver::compile(model->module, how);
+  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model->output_names));
+  compilation.run_here = false;  // everything but machine code, which refuses nothing
+  Result<driver::Compiled> compiled = driver::compile(model->module, compilation);
   if (!compiled) {
     out.problems = compiled.errors();
     return out;

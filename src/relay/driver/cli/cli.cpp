@@ -32,7 +32,7 @@ static const char* const about =
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
-    "  relay bench model.onnx --vs onnxruntime    how fast, beside a peer\n"
+    "  relay bench model.onnx --vs onnxruntime    how fast, beside another engine\n"
     "  relay check model.onnx                     what stands in the way of a model, all of it at once\n"
     "  relay opt model.onnx --emit schedule       what the compiler decided for every kernel\n"
     "  relay run --help                           more on one verb";

@@ -31,8 +31,8 @@ static Status compile_to_file(const CompileVerbOptions& options) {
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
                       "give the model it was made from"};
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
-  how.run_here = false;
+  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+  compilation.run_here = false;
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
@@ -41,8 +41,8 @@ static Status compile_to_file(const CompileVerbOptions& options) {
                       {},
                       {},
                       "leave out one of them"};
-  if (options.aot) how.executor = runtime::Executor::Aot;
-  RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
+  if (options.aot) compilation.executor = runtime::Executor::Aot;
+  RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
   say_notes(compiled.report);
   driver::FileForm form = options.emit == "so"    ? driver::FileForm::SharedLibrary

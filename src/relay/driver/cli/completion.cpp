@@ -1,6 +1,7 @@
 // relay completion: what a shell reads to complete command lines.
 #include <iostream>
 
+#include "relay/driver/cli/cli.h"
 #include "relay/driver/cli/tree.h"
 
 namespace relay::cli {

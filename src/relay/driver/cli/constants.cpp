@@ -110,7 +110,7 @@ class Finder {
     });
     if (!other) return rows_[i].stored ? "" : "larger than what it is made of";
     if (!rows_[i].stored) return "a form with fewer multiplications, larger than what it is made of";
-    if (facts_[i].when == std::set<std::string>{"unusual"} && !facts_[i].always)
+    if (facts_[i].when == std::set<std::string>{"extremes"} && !facts_[i].always)
       return "direct form for data with unusually large values; others are made of it";
     return rows_[i].form == "as in the model" ? "kernels read it as it is" : "kernels read it in another order";
   }

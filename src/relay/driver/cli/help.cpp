@@ -1,6 +1,7 @@
 // relay help: the help of a verb, or the man page.
 #include <iostream>
 
+#include "relay/driver/cli/cli.h"
 #include "relay/driver/cli/tree.h"
 
 namespace relay::cli {

@@ -130,9 +130,9 @@ static Status inspect(const InspectOptions& options) {
     if (said.is_object() && said.contains("constants") && said["constants"].is_object())
       model_bytes = said["constants"].value("model_bytes", int64_t{0});
   } else {
-    RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
-    how.run_here = false;
-    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, how));
+    RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+    compilation.run_here = false;
+    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
     say_notes(compiled.report);
     program = compiled.built.program;
     model_bytes = compiled.report.model_bytes;

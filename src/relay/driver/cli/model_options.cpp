@@ -22,6 +22,9 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
   verb.add_option("-O,--opt-level", options.opt_level, "0: as written, 1: fused, 2: rewritten, 3: more compile time")
       ->capture_default_str()
       ->check(CLI::Range(0, driver::max_opt_level));
+  verb.add_option("--mode", options.mode,
+                  "What batch_norm and dropout mean: inference, or training (statistics and masks of the batch)")
+      ->capture_default_str();
   verb.add_option("--numerics", options.numerics, "Arithmetic class: fp32, or fast (no check for infinities and NaN)")
       ->capture_default_str();
   verb.add_option("--schedule", options.schedules,
@@ -35,7 +38,8 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
 
 std::vector<std::string> given_compile_options(const CLI::App& verb) {
   std::vector<std::string> given;
-  for (const char* name : {"--target", "--opt-level", "--numerics", "--schedule", "--no-batch-calls", "--strict"})
+  for (const char* name :
+       {"--target", "--opt-level", "--mode", "--numerics", "--schedule", "--no-batch-calls", "--strict"})
     if (verb.get_option(name)->count() > 0) given.emplace_back(name);
   return given;
 }
@@ -80,8 +84,9 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
   driver::CompileOptions out;
   RELAY_ASSIGN(out.target, driver::find_target(options.target));
   out.threads = options.threads;
-  out.numerics = options.numerics;
+  RELAY_ASSIGN(out.numerics, driver::find_numerics(options.numerics));
   out.opt_level = options.opt_level;
+  RELAY_ASSIGN(out.mode, driver::find_mode(options.mode));
   out.output_names = output_names;
   out.strict = options.strict;
   if (options.no_batch_calls) out.batch_calls = build::BatchCalls::Never;

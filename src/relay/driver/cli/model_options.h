@@ -13,6 +13,7 @@ struct ModelOptions {
   std::string target = "native";
   int threads = 0;
   int opt_level = driver::default_opt_level;
+  std::string mode = driver::name(driver::Mode::Inference);
   std::string numerics = "fp32";
   std::vector<std::string> schedules;  // GROUP=FILE
   bool no_batch_calls = false;

@@ -86,12 +86,12 @@ static Status read_pass_options(const OptOptions& options, const std::vector<std
 }
 
 static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module,
-                                      const driver::CompileOptions& how, driver::CompileReport& report) {
-  if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, how, &report);
+                                      const driver::CompileOptions& compilation, driver::CompileReport& report) {
+  if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, compilation, &report);
   transform::PassContext context;
   std::vector<std::string> names;
   if (!options.has_passes) {
-    driver::Pipeline usual = driver::pipeline(how.opt_level);
+    driver::Pipeline usual = driver::pipeline(compilation.opt_level, compilation.mode);
     names = usual.passes, context.options = usual.options;
   } else if (!trim(options.passes).empty()) {  // else none
     for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
@@ -101,7 +101,7 @@ static Result<ir::Module> transformed(const OptOptions& options, const ir::Modul
   context.trace = [&](const transform::PassTrace& trace) {
     report.passes.push_back({trace.pass.name, trace.seconds * 1e3});
     report.passes_ms += trace.seconds * 1e3;
-    if (how.trace) how.trace(trace);
+    if (compilation.trace) compilation.trace(trace);
   };
   RELAY_ASSIGN(ir::Module out, transform::run_passes(module, names, context));
   for (const Diagnostic& warning : context.warnings.all()) report.notes.push_back(warning.message);
@@ -119,9 +119,9 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
 
 // The program form of runtime/program.h, or the machine code of its functions.
 static Result<std::string> program_text(const OptOptions& options, const build::LoweredProgram& lowered,
-                                        const ir::Module& module, driver::CompileOptions how) {
-  how.run_here = false;
-  RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, how));
+                                        const ir::Module& module, driver::CompileOptions compilation) {
+  compilation.run_here = false;
+  RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, compilation));
   if (options.emit == "program") {
     std::string text = runtime::str(*built.program);
     for (const build::SegmentReport& s : lowered.batching)
@@ -132,8 +132,8 @@ static Result<std::string> program_text(const OptOptions& options, const build::
   if (lowered.graph)
     return Diagnostic{DiagnosticKind::bad_option, "the program is one segment and has no functions", {}, {}, {},
                       "leave out --functions"};
-  return options.emit == "llvm" ? codegen::llvm_text(*built.program, how.target)
-                                : codegen::assembly_text(*built.program, how.target);
+  return options.emit == "llvm" ? codegen::llvm_text(*built.program, compilation.target)
+                                : codegen::assembly_text(*built.program, compilation.target);
 }
 
 static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
@@ -179,20 +179,20 @@ static Status opt(const OptOptions& options) {
       RELAY_RETURN_IF_ERROR(input::check_output(
           std::filesystem::path(options.output).replace_extension(".safetensors").string(), model.files));
   }
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
+  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
   PassLog log({options.trace, options.diff, options.each},
               [&](const ir::Module& m) { return logged_text(m, options); });
   if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.begin(model.module));
   build::Provenance nodes(model.module);
   auto see_nodes = [&](const transform::PassTrace& trace) { nodes.see(trace.pass.name, trace.after); };
-  how.trace = [&](const transform::PassTrace& trace) {
+  compilation.trace = [&](const transform::PassTrace& trace) {
     if (options.shows_passes()) log.add(trace);
     see_nodes(trace);
   };
   driver::CompileReport report;
-  RELAY_ASSIGN(ir::Module module, transformed(options, model.module, how, report));
+  RELAY_ASSIGN(ir::Module module, transformed(options, model.module, compilation, report));
   if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.end());
-  how.trace = see_nodes;
+  compilation.trace = see_nodes;
   if (options.timings) std::cout << log.table();
   if (!options.trace.empty()) say(format("wrote the program after each pass that changed it to {}", options.trace));
   for (const std::string& note : report.notes) say(note);
@@ -213,7 +213,7 @@ static Status opt(const OptOptions& options) {
   }
   RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
   const build::Entry entry = build::entry_of(typed);
-  RELAY_ASSIGN(build::LoweredProgram program, driver::lower_program(module, entry, how));
+  RELAY_ASSIGN(build::LoweredProgram program, driver::lower_program(module, entry, compilation));
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {
@@ -225,10 +225,10 @@ static Status opt(const OptOptions& options) {
   if (options.emit == "nodes") {
     text = nodes_text(nodes.report(lowered));
   } else if (options.functions || options.emit == "program") {
-    RELAY_ASSIGN(text, program_text(options, program, module, how));
+    RELAY_ASSIGN(text, program_text(options, program, module, compilation));
   } else {
     RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
-    RELAY_ASSIGN(text, driver::stage_text(lowered, how.target, stage, options.kernel));
+    RELAY_ASSIGN(text, driver::stage_text(lowered, compilation.target, stage, options.kernel));
   }
   RELAY_RETURN_IF_ERROR(write_text(options, text));
   say(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),

@@ -45,7 +45,7 @@ static void print(const measure::Profile& profile, const measure::Ceilings& c) {
                       format("{} {:<6}", percent(k.share()), measure::name(k.bound)), k.name,
                       k.rule.empty() ? "" : ": ", k.rule, of_nodes(k.nodes)));
   double least = 0;
-  for (const measure::KernelProfile& k : profile.kernels) least += k.least_us;
+  for (const measure::KernelProfile& k : profile.kernels) least += k.min_us;
   std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",
                       profile.kernels_us, profile.us, least);
   std::cout << format("ceilings of one core: {:.1f} GFLOP/s; reading L2 {:.1f}, L3 {:.1f}", c.fma_gflops, c.l2_gbps,
@@ -94,11 +94,11 @@ static void print_json(const measure::Profile& profile, const measure::Ceilings&
 static Status profile(const ProfileOptions& options) {
   if (!options.trace.empty()) RELAY_RETURN_IF_ERROR(check_output_file(options.trace));
   RELAY_ASSIGN(driver::Model model, load(options));
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options, model.output_names));
+  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
   std::shared_ptr<runtime::Executable> executable = model.executable;
   driver::Compiled compiled;
   if (!executable) {
-    RELAY_ASSIGN(compiled, driver::compile(model.module, how));
+    RELAY_ASSIGN(compiled, driver::compile(model.module, compilation));
     executable = compiled.executable;
     say_notes(compiled.report);
   }
@@ -109,9 +109,9 @@ static Status profile(const ProfileOptions& options) {
       measure::Profile profile,
       measure::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
   if (compiled.executable) measure::describe(profile, compiled.lowered, compiled.built.lowered_steps);
-  measure::Ceilings ceilings = measure::measure_ceilings(how.target);
+  measure::Ceilings ceilings = measure::measure_ceilings(compilation.target);
   measure::measure_ageing(ceilings);
-  measure::find_ceilings(profile, ceilings, measure::described_ceilings(how.target));
+  measure::find_ceilings(profile, ceilings, measure::described_ceilings(compilation.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
     RELAY_RETURN_IF_ERROR(write_file(options.trace, measure::chrome_trace(profile)));

@@ -26,7 +26,7 @@ struct RunOptions : ModelOptions {
 using Json = nlohmann::ordered_json;
 }  // namespace
 
-constexpr int64_t most_json_values = 1000;  // of one result
+constexpr int64_t max_json_values = 1000;  // of one result
 
 // JSON has no infinities and no NaN: they are strings.
 static Json json_value(const Tensor& value, int64_t i) {
@@ -40,7 +40,7 @@ static Json json_output(const std::string& name, const runtime::Value& value) {
   if (!value.is_tensor()) return {{"name", name}, {"value", runtime::str(value, 100)}};
   const Tensor& tensor = value.tensor();
   Json values;  // null where there are too many: --output writes them all
-  if (tensor.elements() <= most_json_values) {
+  if (tensor.elements() <= max_json_values) {
     values = Json::array();
     for (int64_t i = 0; i < tensor.elements(); ++i) values.push_back(json_value(tensor, i));
   }
@@ -163,18 +163,18 @@ static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling));
 
   RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
-  RELAY_ASSIGN(driver::CompileOptions how, compile_options(options));
-  how.executor = executor;
+  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options));
+  compilation.executor = executor;
   if (!options.memory_limit.empty()) {
-    RELAY_ASSIGN(how.memory_limit, cache::parse_bytes(options.memory_limit));
-    if (how.memory_limit == 0)
+    RELAY_ASSIGN(compilation.memory_limit, cache::parse_bytes(options.memory_limit));
+    if (compilation.memory_limit == 0)
       return Diagnostic{DiagnosticKind::bad_option,
                         "--memory-limit 0 leaves no memory to run in",
                         {},
                         {},
                         {},
                         "give a size, as in --memory-limit 500M, or leave it out"};
-    load.run.memory_limit = how.memory_limit;
+    load.run.memory_limit = compilation.memory_limit;
   }
   std::unique_ptr<cache::Cache> cache;
   if (!options.no_cache) {
@@ -186,7 +186,7 @@ static Status run(const RunOptions& options) {
   }
   Diagnostics warnings;
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
-  Result<driver::Ready> made = driver::prepare_model(options.model, load, how, cache.get(), warnings);
+  Result<driver::Ready> made = driver::prepare_model(options.model, load, compilation, cache.get(), warnings);
   progress.reset();
   show(warnings);
   if (!made) return made.errors();
@@ -221,7 +221,7 @@ static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values, about));
 
   std::string where = ready.compiled ? summary(ready.compiled->report)
-                                     : format("{}, {}, {}", ready.cached ? ready.cached->how : "artifact",
+                                     : format("{}, {}, {}", ready.cached ? ready.cached->options : "artifact",
                                               plural(what.kernel_calls, "kernel call", "kernel calls"),
                                               plural(what.threads, "thread", "threads"));
   std::string read = ready.compiled ? format("read {}, compile {}", milliseconds(ready.model.ms),

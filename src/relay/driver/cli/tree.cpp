@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/base/printable.h"
 #include "relay/driver/version.h"
 
 namespace relay::cli {

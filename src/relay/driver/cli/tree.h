@@ -1,9 +1,10 @@
 // The verbs and options as shell completion, as a man page and as help: all of it from the tree that parses them.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 
-#include "relay/driver/cli/cli.h"
+#include "relay/base/diagnostics.h"
 
 namespace relay::cli {
 

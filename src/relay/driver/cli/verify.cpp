@@ -50,7 +50,7 @@ static Json json_of(const driver::Differences& all, const VerifyOptions& options
   return out;
 }
 
-static Result<driver::Case> make_case(const VerifyOptions& options, driver::CompileOptions& how) {
+static Result<driver::Case> make_case(const VerifyOptions& options, driver::CompileOptions& compilation) {
   if (!(options.tolerance > 0))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--tolerance {:g} is not above 0", options.tolerance),
@@ -62,7 +62,7 @@ static Result<driver::Case> make_case(const VerifyOptions& options, driver::Comp
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
-  RELAY_ASSIGN(how, compile_options(options, model.output_names));
+  RELAY_ASSIGN(compilation, compile_options(options, model.output_names));
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
@@ -81,9 +81,9 @@ static Diagnostic differs(const VerifyOptions& options) {
 }
 
 static Status verify(const VerifyOptions& options) {
-  driver::CompileOptions how;
-  RELAY_ASSIGN(const driver::Case c, make_case(options, how));
-  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(c, how));
+  driver::CompileOptions compilation;
+  RELAY_ASSIGN(const driver::Case c, make_case(options, compilation));
+  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(c, compilation));
   if (options.json)
     std::cout
         << Json{{"model", options.model}, {"tolerance", options.tolerance}, {"results", json_of(all, options)}}.dump(2)
@@ -129,9 +129,9 @@ static void print_smallest(const driver::Blame& blame) {
 }
 
 static Status bisect(const VerifyOptions& options) {
-  driver::CompileOptions how;
-  RELAY_ASSIGN(const driver::Case c, make_case(options, how));
-  RELAY_ASSIGN(const driver::Blame blame, driver::bisect(c, how, [](const std::string& step) { say(step); }));
+  driver::CompileOptions compilation;
+  RELAY_ASSIGN(const driver::Case c, make_case(options, compilation));
+  RELAY_ASSIGN(const driver::Blame blame, driver::bisect(c, compilation, [](const std::string& step) { say(step); }));
   using Kind = driver::Blame::Kind;
   const char* kind = blame.kind == Kind::Pass   ? "pass"
                      : blame.kind == Kind::Rule ? "rule"

@@ -14,10 +14,10 @@ namespace {
 struct Format {
   ElementType type;
   int bits, mantissa;
-  int least_exponent;  // of normal numbers
-  int greatest;        // the code of the greatest finite number
-  int beyond, nan;     // the codes of what is greater, and of NaN
-  bool one_zero;       // there is no negative zero: its code is NaN
+  int min_exponent;  // of normal numbers
+  int greatest;      // the code of the greatest finite number
+  int beyond, nan;   // the codes of what is greater, and of NaN
+  bool one_zero;     // there is no negative zero: its code is NaN
 };
 constexpr Format formats[] = {
     {ElementType::Float8E4M3FN, 8, 3, -6, 0x7e, 0x7f, 0x7f, false},
@@ -42,7 +42,7 @@ float number_of(const Format& f, int code) {
                                                       : std::numeric_limits<float>::quiet_NaN();
   const int exponent = magnitude >> f.mantissa, rest = magnitude & ((1 << f.mantissa) - 1);
   const int digits = exponent == 0 ? rest : rest + (1 << f.mantissa);
-  const float value = std::ldexp(static_cast<float>(digits), f.least_exponent - f.mantissa + std::max(exponent - 1, 0));
+  const float value = std::ldexp(static_cast<float>(digits), f.min_exponent - f.mantissa + std::max(exponent - 1, 0));
   return negative ? -value : value;
 }
 
@@ -65,13 +65,13 @@ Expr encoded_float(Convert& c, const Expr& numbers, const Format& f, bool satura
   const Expr all = call("bitwise_and", bits, 0x7fffffff);
   // What is far beyond the greatest number may be 2^17 as well.
   const Expr some = call("minimum", all, 0x48000000);
-  const Expr exponent = call("maximum", call("subtract", call("right_shift", some, 23), 127), f.least_exponent);
+  const Expr exponent = call("maximum", call("subtract", call("right_shift", some, 23), 127), f.min_exponent);
   // 2^(mantissa - exponent): how many codes there are to 1.
   const Expr codes = c.emit("reinterpret", {call("left_shift", c.subtract(number(c, f.mantissa + 127), exponent), 23)},
                             {{"dtype", DType::float32()}});
   const Expr steps = c.emit("round", {c.multiply(c.emit("reinterpret", {some}, {{"dtype", DType::float32()}}), codes)});
-  Expr code = c.add(call("left_shift", call("subtract", exponent, f.least_exponent), f.mantissa),
-                    c.cast(steps, DType::int32()));
+  Expr code =
+      c.add(call("left_shift", call("subtract", exponent, f.min_exponent), f.mantissa), c.cast(steps, DType::int32()));
   code = c.emit("where", {call("greater", code, f.greatest), number(c, saturate ? f.greatest : f.beyond), code});
   code = c.emit("where", {call("greater", all, 0x7f800000), number(c, f.nan), code});
   const int sign_bit = 1 << (f.bits - 1);

@@ -23,12 +23,12 @@ std::vector<const Algorithm*> algorithms_at(Point point, const LowerOptions& opt
   return all;
 }
 
-Application::Application(GraphPlan& plan, const LowerOptions& options, const Algorithm& algorithm)
+Application::Application(FunctionPlan& plan, const LowerOptions& options, const Algorithm& algorithm)
     : plan_(plan), options_(options), algorithm_(algorithm), uses_(plan), gone_(plan.groups.size()) {}
 
 bool Application::at(size_t group) {
   if (plan_.groups[group].check || gone_[group]) return false;
-  std::vector<PlannedGroup> before, behind;
+  std::vector<Group> before, behind;
   Site site{plan_, options_, uses_, group, gone_, before, behind};
   if (!algorithm_.take(site)) return false;
   if (before_.empty() && (!before.empty() || !behind.empty()))
@@ -38,10 +38,8 @@ bool Application::at(size_t group) {
 }
 
 void Application::finish() {
-  std::vector<PlannedGroup> now;
-  auto append = [&](std::vector<PlannedGroup>& groups) {
-    std::move(groups.begin(), groups.end(), std::back_inserter(now));
-  };
+  std::vector<Group> now;
+  auto append = [&](std::vector<Group>& groups) { std::move(groups.begin(), groups.end(), std::back_inserter(now)); };
   for (size_t g = 0; g < plan_.groups.size(); ++g) {
     if (!before_.empty()) append(before_[g]);
     if (!gone_[g]) now.push_back(std::move(plan_.groups[g]));
@@ -50,7 +48,7 @@ void Application::finish() {
   plan_.groups = std::move(now);
 }
 
-void apply_algorithms(GraphPlan& plan, const LowerOptions& options, Point point) {
+void apply_algorithms(FunctionPlan& plan, const LowerOptions& options, Point point) {
   for (const Algorithm* a : algorithms_at(point, options)) {
     Application application(plan, options, *a);
     for (size_t g = 0; g < plan.groups.size(); ++g) application.at(g);

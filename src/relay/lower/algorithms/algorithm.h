@@ -27,14 +27,14 @@ enum class Point : uint8_t {
 
 // One group of a plan, where an algorithm looks.
 struct Site {
-  GraphPlan& plan;
+  FunctionPlan& plan;
   const LowerOptions& options;
   const Uses& uses;  // before this algorithm changed anything
   size_t at;
-  std::vector<bool>& gone;                    // groups that are part of others now
-  std::vector<PlannedGroup>&before, &behind;  // groups that rewrite() adds around this one
+  std::vector<bool>& gone;             // groups that are part of others now
+  std::vector<Group>&before, &behind;  // groups that rewrite() adds around this one
 
-  PlannedGroup& group() const { return plan.groups[at]; }
+  Group& group() const { return plan.groups[at]; }
 };
 
 // A group's results in an algorithm's form.
@@ -72,22 +72,22 @@ constexpr Algorithm algorithm(Rule rule, Point point, bool for_calls = false) {
 // One algorithm over the groups of a plan.
 class Application {
  public:
-  Application(GraphPlan& plan, const LowerOptions& options, const Algorithm& algorithm);
+  Application(FunctionPlan& plan, const LowerOptions& options, const Algorithm& algorithm);
   bool at(size_t group);  // whether the group took the form
   void finish();          // puts in groups that were added, and takes out those that are part of others
 
  private:
-  GraphPlan& plan_;
+  FunctionPlan& plan_;
   const LowerOptions& options_;
   const Algorithm& algorithm_;
   const Uses uses_;
   std::vector<bool> gone_;
-  std::vector<std::vector<PlannedGroup>> before_, behind_;  // of each group; empty: of none
+  std::vector<std::vector<Group>> before_, behind_;  // of each group; empty: of none
 };
 
 // Those that may be used at this point, in order.
 std::vector<const Algorithm*> algorithms_at(Point point, const LowerOptions& options);
 // Applies them to all groups, one algorithm after the other.
-void apply_algorithms(GraphPlan& plan, const LowerOptions& options, Point point);
+void apply_algorithms(FunctionPlan& plan, const LowerOptions& options, Point point);
 
 }  // namespace relay::lower

@@ -54,7 +54,7 @@ inline double beyond_l2_gbps(const TargetDesc& t) { return t.l3_gbps; }
 // --- tasks -----------------------------------------------------------------------------------------------------------
 // Handing a task to another thread and back takes less than a microsecond; a task should take longer.
 inline constexpr int64_t task_elements = 4096;        // written one by one
-inline constexpr int64_t least_task_elements = 1024;  // of axes: more of them inside make a task of each step
+inline constexpr int64_t min_task_elements = 1024;    // of axes: more of them inside make a task of each step
 inline constexpr int64_t task_multiply_adds = 16384;  // of dot products along rows
 inline constexpr int64_t task_windows = 2048;         // results of small windows
 // With so many tasks every thread finds some; more of them cost more than they balance.

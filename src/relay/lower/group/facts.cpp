@@ -35,7 +35,7 @@ Consumers consumers_of(const te::Tensors& stages) {
 }
 
 te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
-  constexpr int64_t most_reads = 16;
+  constexpr int64_t max_reads = 16;
   const te::Tensors stages = te::topological(outputs);
   const Consumers consumers = consumers_of(stages);
   te::Tensors region{t};
@@ -53,7 +53,7 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
       pointwise = pointwise && reads_pointwise(stage, in);
       count += it->second;
     }
-    if (count > 0 && count <= most_reads && pointwise && written.add(*stage) <= most_written)
+    if (count > 0 && count <= max_reads && pointwise && written.add(*stage) <= max_written)
       region.push_back(stage), reads[stage.get()] = count;
   }
   // Nothing leaves before stage `end` if every reader of the earlier ones is among those up to it.

@@ -66,8 +66,8 @@ std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs);
 // True if a stage of the group is a program: then it is computed as it is written.
 bool has_program(const te::Tensors& outputs);
 
-// Squares of such elements are turned around in registers, so that lanes run along another axis.
-inline bool turns_in_registers(DType t) { return t.bits == 32 || t.bits == 64; }
+// Squares of such elements are transposed in registers, so that lanes run along another axis.
+inline bool transposes_in_registers(DType t) { return t.bits == 32 || t.bits == 64; }
 
 // The constant extent of an axis, or a guess for one known at run time only.
 int64_t extent_or(const te::Axis& axis, int64_t guess);

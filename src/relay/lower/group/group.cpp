@@ -5,6 +5,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
+#include "relay/te/axis_names.h"
 
 namespace relay::lower {
 
@@ -212,7 +213,7 @@ void make_names_unique(GroupTe& group) {
   te::Tensors all = group.outputs;
   for (const CheckedTe& c : group.checks)
     if (c.indices) all.push_back(c.indices);
-  all = unique_names(te::replace(all, fresh));
+  all = unique_names(te::propagate_axis_names(te::replace(all, fresh)));
   auto next = all.begin() + static_cast<int64_t>(group.outputs.size());
   for (CheckedTe& c : group.checks)
     if (c.indices) c.indices = *next++;

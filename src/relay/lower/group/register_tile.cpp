@@ -49,9 +49,9 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
     for (int64_t tx = 1; tx <= std::min(x.extent, max_rows); ++tx) {
       if (!x.is_static && tx > 8) break;
       const bool extends = tx == x.extent || (x.taps && y.taps);
-      int64_t most_y = extends && y.is_static ? max_rows / tx : 1;
+      int64_t max_y = extends && y.is_static ? max_rows / tx : 1;
       const Cover along_x = cover(x, tx);
-      for (int64_t ty = 1; ty <= std::min(y.extent, most_y); ++ty) {
+      for (int64_t ty = 1; ty <= std::min(y.extent, max_y); ++ty) {
         const Cover along_y = cover(y, ty);
         double cost = over_n([&](int blocks) {
           double whole = along_y.whole * cover_cost(along_x, tx, ty, blocks, latency);

@@ -11,15 +11,12 @@ using scalar::floordiv;
 using scalar::floormod;
 using scalar::imm;
 
-static Mutation planted_mutation = Mutation::None;
-void plant(Mutation mutation) { planted_mutation = mutation; }
-Mutation planted() { return planted_mutation; }
-
 KernelBuilder::KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
-                             const std::map<std::string, Layout>& layouts, const TargetDesc& target)
+                             const std::map<std::string, Layout>& layouts, const TargetDesc& target, Mutation planted)
     : stages_(stages),
       layouts_(layouts),
       target_(target),
+      planted_(planted),
       bodies_(bodies),
       regions_(stages, schedule, bodies_, bounds_) {
   for (const te::Tensor& t : stages)
@@ -101,7 +98,7 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
   Ranges counting = ranges;
   for (size_t i = 0; i < n; ++i) {
     const te::Axis* axis = find_axis(*root_, s.loops[i].axis);
-    if (is_reduce_axis(*root_, s.loops[i].axis) && planted() != Mutation::Race)
+    if (is_reduce_axis(*root_, s.loops[i].axis) && planted_ != Mutation::Race)
       refuse("make it serial, or split the reduction into partial results",
              "loop {} of stage '{}' is parallel over a reduction axis: its tasks would race on the same results",
              s.loops[i].axis, root_->name);
@@ -137,7 +134,7 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
 
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
                                                const std::map<std::string, Layout>& layouts, const TargetDesc& target,
-                                               const std::string& name) {
+                                               const std::string& name, Mutation planted) {
   std::vector<BuiltKernel> out;
   try {
     check_places(stages, schedule);
@@ -146,7 +143,7 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
       if (t->is_placeholder()) continue;
       auto it = schedule.stages.find(t->name);
       if (it == schedule.stages.end() || it->second.place != Place::Root) continue;
-      out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target)
+      out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target, planted)
                         .build(t, out.empty() ? name : format("{}_{}", name, out.size())));
       for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
     }

@@ -6,8 +6,10 @@
 #include <unordered_map>
 
 #include "relay/base/function_ref.h"
-#include "relay/lower/nest/nest.h"
+#include "relay/base/target_desc.h"
+#include "relay/lower/nest/built_kernel.h"
 #include "relay/lower/schedule/expand.h"
+#include "relay/lower/schedule/mutation.h"
 #include "relay/lower/schedule/region.h"
 
 namespace relay::lower {
@@ -31,7 +33,7 @@ class KernelBuilder {
  public:
   // `bodies` are those of `stages`; all outlive the builder.
   KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
-                const std::map<std::string, Layout>& layouts, const TargetDesc& target);
+                const std::map<std::string, Layout>& layouts, const TargetDesc& target, Mutation planted);
   BuiltKernel build(const te::Tensor& root, const std::string& name);
 
  private:
@@ -54,11 +56,12 @@ class KernelBuilder {
   loop::Stmt loops_after_placed(const te::Tensor& stage, size_t level, const Ranges& ranges);
   // One loop and what is inside. With `init`, reduction loops are skipped and the identity is stored.
   loop::Stmt one_loop(const te::Tensor& stage, size_t level, const Ranges& ranges, bool init);
-  // The loop in which `ahead` is fetched; prefetches of what the stage reads of it, further along the axis.
-  size_t fetching_loop(const te::Tensor& stage, const Ahead& ahead) const;
-  loop::Stmts fetch_ahead(const te::Tensor& stage, const Ahead& ahead, const Ranges& ranges);
-  // Prefetches of what its ranges need of its `early` arrays, if no stage is placed further inside than `level`.
-  loop::Stmts fetch_early(const te::Tensor& stage, size_t level, const Ranges& ranges);
+  // The loop in which `p` is fetched; prefetches of what the stage reads of it, further along the axis.
+  size_t fetching_loop(const te::Tensor& stage, const Prefetch& p) const;
+  loop::Stmts prefetches(const te::Tensor& stage, const Prefetch& p, const Ranges& ranges);
+  // Prefetches of what its ranges need of its `prefetch_tile` arrays, if no stage is placed further inside than
+  // `level`.
+  loop::Stmts prefetch_tiles(const te::Tensor& stage, size_t level, const Ranges& ranges);
   // Prefetches of the part of an array that the stage itself reads, or of its own.
   loop::Stmts fetch(const te::Tensor& stage, const std::string& name, const Ranges& ranges);
   std::string fresh(const std::string& axis);  // a name for its next loop
@@ -69,8 +72,8 @@ class KernelBuilder {
   bool is_cut_again(const TensorNode& stage, size_t level) const;
   loop::Stmt peeled_loop(const Loop& l, const Range& range, Inside with);
   // The steps of a sum over `axis` in which the results of `ranges` may read something other than padding.
-  loop::Stmt inside_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
-                         const Ranges& ranges, Inside with);
+  loop::Stmt skip_padding_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
+                               const Ranges& ranges, Inside with);
   // The extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or a partial one.
   // Tiles that are cut again take what is left.
   loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, Inside with);
@@ -86,14 +89,14 @@ class KernelBuilder {
   loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with);
 
   // --- placing (nest_storage.cpp)
-  // The fold axis of a stage placed at (stage, level), or "".
-  std::string of_fold_at(const te::Tensor& stage, size_t level) const;
+  // The ring axis of a stage placed at (stage, level), or "".
+  std::string ring_at(const te::Tensor& stage, size_t level) const;
   // Computes the stages placed at (stage, level), then `rest`, inside the allocations of their buffers.
   loop::Stmt with_placed(const te::Tensor& stage, size_t level, const Ranges& ranges, function_ref<loop::Stmt()> rest);
   loop::BufferRef new_buffer(const te::Tensor& t, const Region& region, Local& local, int ring_dim, int64_t ring_size);
   loop::BufferRef place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
                         loop::Stmts& before);
-  int fold_dim(const te::Tensor& t) const;
+  int ring_dim_of(const te::Tensor& t) const;
   // Allocates the ring of a stage that slides in loop `level` of the consumer. Its size is what one iteration needs.
   loop::BufferRef open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges);
   // One iteration of a sliding stage: rows that the previous iteration computed are still in the ring.
@@ -115,6 +118,7 @@ class KernelBuilder {
   const te::Tensors& stages_;
   const std::map<std::string, Layout>& layouts_;
   const TargetDesc& target_;
+  const Mutation planted_;
   Bounds bounds_;  // of the loop variables opened so far
   const Expanded& bodies_;
   Regions regions_;

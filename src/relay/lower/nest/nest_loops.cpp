@@ -46,9 +46,9 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   auto inside = [&](const Ranges& r) {
     if (init) return one_loop(stage, level + 1, r, true);
     loop::Stmts parts;
-    for (const Ahead& a : s.ahead)
+    for (const Prefetch& a : s.prefetch)
       if (fetching_loop(stage, a) == level)
-        for (loop::Stmt& line : fetch_ahead(stage, a, r)) parts.push_back(std::move(line));
+        for (loop::Stmt& line : prefetches(stage, a, r)) parts.push_back(std::move(line));
     parts.push_back(loops(stage, level + 1, r));
     return loop::block(std::move(parts));
   };
@@ -63,11 +63,11 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   if (l.kind == LoopKind::Vector) return vector_loop(stage, l, range, with);
   if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
   if (l.kind == LoopKind::Peeled && !scalar::is_int(range.extent, 1)) return peeled_loop(l, range, with);
-  if (l.kind == LoopKind::Inside) return inside_loop(stage, *axis, l, range, ranges, with);
+  if (l.kind == LoopKind::SkipPadding) return skip_padding_loop(stage, *axis, l, range, ranges, with);
   if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
   int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
-  if (reduce && planted() == Mutation::WrongKTail) tail = 0;
+  if (reduce && planted_ == Mutation::WrongKTail) tail = 0;
   loop::Stmts out;
   if (full == 1)
     out.push_back(with({range.min, imm(l.step), range.limit}));
@@ -79,43 +79,43 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
                              in_loop(var, [&] { return with({range.min + var * l.step, imm(l.step), range.limit}); })));
   }
   if (tail) {
-    if (!of_fold_at(stage, level + 1).empty() && full)
+    if (!ring_at(stage, level + 1).empty() && full)
       refuse("give the loop a step that divides its extent (1 always does)",
              "stage '{}' slides over '{}' in a loop whose step {} does not divide its extent {}", stage->name,
-             of_fold_at(stage, level + 1), l.step, extent);
+             ring_at(stage, level + 1), l.step, extent);
     out.push_back(with({range.min + full * l.step, imm(tail), range.limit}));
   }
   return loop::block(std::move(out));
 }
 
-size_t KernelBuilder::fetching_loop(const te::Tensor& stage, const Ahead& ahead) const {
+size_t KernelBuilder::fetching_loop(const te::Tensor& stage, const Prefetch& p) const {
   const std::vector<Loop>& l = of(*stage).loops;
   size_t at = static_cast<size_t>(innermost_serial(*stage, of(*stage)));
   if (at == 0 || l[at - 1].axis != l[at].axis || l[at - 1].kind != LoopKind::Serial) return at;
-  const auto layout = layouts_.find(ahead.array);
+  const auto layout = layouts_.find(p.array);
   if (layout == layouts_.end() || layout->second.dims.empty()) return at;
   for (const te::Tensor& t : bodies_.loads_of(*stage))
     for (const Expr& load : bodies_.loads(*stage, *t))
-      if (t->name == ahead.array &&
+      if (t->name == p.array &&
           depends_on(load->args[layout->second.dims.back().dim], find_axis(*stage, l[at].axis)->var))
         return at - 1;
   return at;
 }
 
-loop::Stmts KernelBuilder::fetch_ahead(const te::Tensor& stage, const Ahead& ahead, const Ranges& ranges) {
+loop::Stmts KernelBuilder::prefetches(const te::Tensor& stage, const Prefetch& p, const Ranges& ranges) {
   Ranges there = ranges;
-  Range& moved = there[find_axis(*stage, ahead.axis)->var.get()];
-  moved.min = moved.min + ahead.step;
-  return fetch(stage, ahead.array, there);
+  Range& moved = there[find_axis(*stage, p.axis)->var.get()];
+  moved.min = moved.min + p.step;
+  return fetch(stage, p.array, there);
 }
 
-loop::Stmts KernelBuilder::fetch_early(const te::Tensor& stage, size_t level, const Ranges& ranges) {
+loop::Stmts KernelBuilder::prefetch_tiles(const te::Tensor& stage, size_t level, const Ranges& ranges) {
   loop::Stmts out;
   int innermost = -1;
   for (const te::Tensor& t : stages_)
     if (is_at(*t) && of(*t).consumer == stage->name) innermost = std::max(innermost, of(*t).level);
   if (static_cast<int>(level) != innermost) return out;
-  for (const std::string& name : of(*stage).early)
+  for (const std::string& name : of(*stage).prefetch_tile)
     for (loop::Stmt& line : fetch(stage, name, ranges)) out.push_back(std::move(line));
   return out;
 }
@@ -207,8 +207,8 @@ loop::Stmt KernelBuilder::peeled_loop(const Loop& l, const Range& range, Inside 
                                         loop::let(at_last, last, with({range.min + at_last, imm(1), range.limit})))});
 }
 
-loop::Stmt KernelBuilder::inside_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
-                                      const Ranges& ranges, Inside with) {
+loop::Stmt KernelBuilder::skip_padding_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l,
+                                            const Range& range, const Ranges& ranges, Inside with) {
   if (l.step != 1) refuse("give it the step 1", "loop {}/{} is inside", l.axis, l.step);
   if (stage->combiner != te::Combiner::Sum || !is_reduce_axis(*stage, l.axis))
     refuse("make it serial", "loop {} of stage '{}' is inside, but is not a loop over a sum", l.axis, stage->name);
@@ -233,7 +233,7 @@ loop::Stmt KernelBuilder::inside_loop(const te::Tensor& stage, const te::Axis& a
     if (step > 0)
       first = scalar::max(first, floordiv(imm(step - 1) - most, imm(step)));
     else
-      end = scalar::min(end, floordiv(most, imm(-step)) + (planted() == Mutation::InsideShort ? 0 : 1));
+      end = scalar::min(end, floordiv(most, imm(-step)) + (planted_ == Mutation::SkipPaddingShort ? 0 : 1));
   }
   first = scalar::simplify(first, bounds_);
   const Expr extent = scalar::simplify(scalar::max(end - first, imm(0)), bounds_);
@@ -282,7 +282,7 @@ bool KernelBuilder::unrolls(const te::Tensor& stage, size_t level, const std::st
 
 loop::Stmt KernelBuilder::partial_tile(const te::Tensor& stage, const Loop& l, size_t level, const Expr& begin,
                                        const Expr& tail, Inside with) {
-  if (l.step <= 2 || !of_fold_at(stage, level + 1).empty() || !unrolls(stage, level + 1, l.axis)) {
+  if (l.step <= 2 || !ring_at(stage, level + 1).empty() || !unrolls(stage, level + 1, l.axis)) {
     Expr step = scalar::var(fresh(l.axis));
     bounds_.set(step, {0, l.step - 1});
     return loop::for_(step, imm(0), tail, loop::ForKind::Serial,
@@ -354,7 +354,7 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
     Expr exists = lt(scalar::simplify(range.min + var, bounds_), range.limit);
     mask_ = mask_ ? scalar::logical_and(mask_, exists) : exists;
   }
-  if (planted() == Mutation::LoseTailMask) mask_ = {};
+  if (planted_ == Mutation::LoseTailMask) mask_ = {};
   loop::Stmt body = with({range.min + var, imm(1)});
   lane_ = {}, mask_ = {};
   return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);

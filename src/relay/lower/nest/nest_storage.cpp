@@ -10,10 +10,10 @@ using scalar::imm;
 
 static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 
-std::string KernelBuilder::of_fold_at(const te::Tensor& stage, size_t level) const {
+std::string KernelBuilder::ring_at(const te::Tensor& stage, size_t level) const {
   for (const te::Tensor& t : stages_)
-    if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) && !of(*t).fold.empty())
-      return of(*t).fold;
+    if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) && !of(*t).ring.empty())
+      return of(*t).ring;
   return "";
 }
 
@@ -23,19 +23,19 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
   std::vector<loop::BufferRef> rings;
   for (const te::Tensor& t : stages_) {
     if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 ||
-        of(*t).fold.empty())
+        of(*t).ring.empty())
       continue;
     rings.push_back(open_ring(t, stage, level, ranges));
   }
   loop::Stmts before;
-  if (!of(*stage).early.empty()) before = fetch_early(stage, level, ranges);
+  if (!of(*stage).prefetch_tile.empty()) before = prefetch_tiles(stage, level, ranges);
   std::vector<loop::BufferRef> buffers;
   for (const te::Tensor& t : stages_) {  // topological: producers first
     if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;
     if (lane_)
       refuse("place it before the vector loop",
              "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
-    if (of(*t).fold.empty())
+    if (of(*t).ring.empty())
       buffers.push_back(place(t, stage, level, ranges, before));
     else
       slide(t, stage, level, ranges, before);
@@ -88,7 +88,7 @@ loop::BufferRef KernelBuilder::new_buffer(const te::Tensor& t, const Region& reg
   for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
   local.ring_dim = ring_dim, local.ring_size = ring_size;
   loop::BufferRef made(new loop::Buffer(std::move(b)));
-  if (planted() == Mutation::AliasBuffers && made->scope != loop::Scope::Register) {
+  if (planted_ == Mutation::AliasBuffers && made->scope != loop::Scope::Register) {
     int64_t size = 1;
     for (const Expr& e : made->shape) size *= e->ivalue;
     for (const auto& [other, other_local] : locals_) {
@@ -106,7 +106,7 @@ loop::BufferRef KernelBuilder::new_buffer(const te::Tensor& t, const Region& reg
 loop::BufferRef KernelBuilder::place(const te::Tensor& t, const te::Tensor& consumer, size_t level,
                                      const Ranges& ranges, loop::Stmts& before) {
   Region region = regions_.required(t, consumer, level, ranges);
-  if (planted() == Mutation::RegionShort && of(*t).storage != Storage::Registers)
+  if (planted_ == Mutation::RegionShort && of(*t).storage != Storage::Registers)
     for (Range& r : region.dims)
       if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
         Local full;
@@ -127,18 +127,18 @@ loop::BufferRef KernelBuilder::place(const te::Tensor& t, const te::Tensor& cons
   return buffer;
 }
 
-int KernelBuilder::fold_dim(const te::Tensor& t) const {
+int KernelBuilder::ring_dim_of(const te::Tensor& t) const {
   for (size_t d = 0; d < t->axes.size(); ++d)
-    if (t->axes[d].var->name == of(*t).fold) return static_cast<int>(d);
-  refuse("", "stage '{}' folds along '{}', which is not one of its axes", t->name, of(*t).fold);
+    if (t->axes[d].var->name == of(*t).ring) return static_cast<int>(d);
+  refuse("", "stage '{}' has a ring along '{}', which is not one of its axes", t->name, of(*t).ring);
 }
 
 loop::BufferRef KernelBuilder::open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level,
                                          const Ranges& ranges) {
   const StageSchedule& s = of(*consumer);
   if (level >= s.loops.size() || (s.loops[level].kind != LoopKind::Serial && s.loops[level].kind != LoopKind::Peeled))
-    refuse("fold along a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name, level,
-           consumer->name);
+    refuse("let the ring follow a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name,
+           level, consumer->name);
   const te::Axis* axis = find_axis(*consumer, s.loops[level].axis);
   Ranges one = ranges;
   const Range all = regions_.left_of(*axis, *consumer, ranges);
@@ -150,17 +150,17 @@ loop::BufferRef KernelBuilder::open_ring(const te::Tensor& t, const te::Tensor& 
   one[axis->var.get()].extent = imm(s.loops[level].step);
   one[axis->var.get()].min = first;
   Region region = regions_.required(t, consumer, level + 1, one);
-  int d = fold_dim(t);
+  int d = ring_dim_of(t);
   for (const Loop& l : of(*t).loops)
-    if (l.kind == LoopKind::Vector && l.axis == of(*t).fold)
-      refuse("run the lanes along another axis, or place it without fold",
-             "stage '{}' folds along '{}', and its lanes run along it too: they would wrap around the ring", t->name,
-             l.axis);
+    if (l.kind == LoopKind::Vector && l.axis == of(*t).ring)
+      refuse("run the lanes along another axis, or place it without a ring",
+             "stage '{}' has a ring along '{}', and its lanes run along it too: they would wrap around the ring",
+             t->name, l.axis);
   if (!scalar::is_int(region.dims[d].extent))
     refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name,
            scalar::str(region.dims[d].extent));
   int64_t size = region.dims[d].extent->ivalue;
-  if (planted() == Mutation::RingShort && size > 1) --size;
+  if (planted_ == Mutation::RingShort && size > 1) --size;
   Local local;
   loop::BufferRef buffer = new_buffer(t, region, local, d, size);
   local.loops_around = open_.size();
@@ -189,8 +189,8 @@ void KernelBuilder::slide(const te::Tensor& t, const te::Tensor& consumer, size_
     Expr v = open_.back();
     Expr before_min = scalar::substitute(rows.min, {{v, v - 1}});
     if (!scalar::prove(scalar::le(before_min, rows.min), bounds_).value_or(false))
-      refuse("place it without fold", "stage '{}' folds along '{}', but '{}' does not walk forwards over it", t->name,
-             of(*t).fold, consumer->name);
+      refuse("place it without a ring", "stage '{}' has a ring along '{}', but '{}' does not walk forwards over it",
+             t->name, of(*t).ring, consumer->name);
     Expr end = rows.min + rows.extent;
     Expr previous_end = scalar::simplify(scalar::substitute(end, {{v, v - 1}}), bounds_);
     Expr begin =

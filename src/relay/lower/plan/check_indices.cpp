@@ -17,7 +17,7 @@ static bool in_range(const Tensor& indices, const IndexCheck& check) {
   return !first_out_of_range(indices.data(), indices.dtype(), count, extents, slice);
 }
 
-static int constant_array(GraphPlan& plan, const Tensor& value) {
+static int constant_array(FunctionPlan& plan, const Tensor& value) {
   Exprs shape;
   for (int64_t e : value.shape()) shape.push_back(scalar::imm(e));
   const int made = add_array(plan, Array::Kind::Constant, "indices", shape, value.dtype());
@@ -26,10 +26,10 @@ static int constant_array(GraphPlan& plan, const Tensor& value) {
 }
 
 // The array of a tensor of `g`. What is computed within the group is computed by a group of its own too.
-static int array_of(GraphPlan& plan, const PlannedGroup& g, const te::Tensor& t, Rows rows) {
+static int array_of(FunctionPlan& plan, const Group& g, const te::Tensor& t, Rows rows) {
   for (size_t p = 0; p < g.params.size(); ++p)
     if (g.te.params[p] == t) return g.params[p];
-  PlannedGroup made = part_of(g, short_name(g.te.name + "_indices"), {t});
+  Group made = part_of(g, short_name(g.te.name + "_indices"), {t});
   const int array = add_array(plan, Array::Kind::Temporary, made.te.name, t->shape, t->dtype);
   plan.arrays[array].rows = rows;
   made.outputs = {array};
@@ -37,8 +37,7 @@ static int array_of(GraphPlan& plan, const PlannedGroup& g, const te::Tensor& t,
   return array;
 }
 
-void add_index_checks(GraphPlan& plan, const PlannedGroup& g, const te::Tensors& indices,
-                      const std::vector<Rows>& rows) {
+void add_index_checks(FunctionPlan& plan, const Group& g, const te::Tensors& indices, const std::vector<Rows>& rows) {
   size_t next = 0;
   for (const CheckedTe& c : g.te.checks) {
     int array = -1;
@@ -51,7 +50,7 @@ void add_index_checks(GraphPlan& plan, const PlannedGroup& g, const te::Tensors&
       if (in_range(c.value, c.check)) continue;
       array = constant_array(plan, c.value);
     }
-    PlannedGroup check;
+    Group check;
     check.te.name = "check_indices";
     check.te.params = {te::placeholder("indices", plan.arrays[array].shape, plan.arrays[array].dtype)};
     check.params = {array}, check.check = c.check;
@@ -59,12 +58,12 @@ void add_index_checks(GraphPlan& plan, const PlannedGroup& g, const te::Tensors&
   }
 }
 
-void copy_checked_indices(GraphPlan& plan) {
-  std::vector<PlannedGroup> groups;
-  for (PlannedGroup& g : plan.groups) {
+void copy_checked_indices(FunctionPlan& plan) {
+  std::vector<Group> groups;
+  for (Group& g : plan.groups) {
     if (g.check) {
       const Array a = plan.arrays[g.params[0]];
-      if (a.kind == Array::Kind::Temporary && (a.part || !a.layout.is_row_major())) {
+      if (a.kind == Array::Kind::Temporary && (a.view || !a.layout.is_row_major())) {
         const int dense = add_array(plan, Array::Kind::Temporary, "indices", a.shape, a.dtype);
         plan.arrays[dense].rows = a.rows;
         groups.push_back(copy_group(plan, "copy_indices", g.params[0], dense));

@@ -21,11 +21,11 @@ enum class Rows : uint8_t {
   Added,  // as a dimension in front
 };
 
-// Where an array lies in another, a temporary: `begin` elements into its dimension `dim`.
-struct Part {
-  int whole = -1;
+// An array that lies in another, a temporary: `offset` elements into its dimension `dim`.
+struct ArrayView {
+  int base = -1;
   size_t dim = 0;
-  int64_t begin = 0;
+  int64_t offset = 0;
 };
 
 // An array of the lowered function. `shape` is the logical shape, over shape variables.
@@ -42,8 +42,8 @@ struct Array {
   // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is:
   // then `alias` is that array and no kernel writes this one.
   int alias = -1;
-  // It has no storage of its own. What is behind its elements in that of the whole is a border in its layout (parts.h).
-  std::optional<Part> part{};
+  // It has no storage of its own. What lies behind its elements in its base is a halo in its layout (views.h).
+  std::optional<ArrayView> view{};
 };
 
 // The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
@@ -67,7 +67,7 @@ struct Step {
 };
 
 // One fused group, for --emit and for people.
-struct Group {
+struct LoweredGroup {
   std::string name;      // "fused_nn_conv2d_add_nn_relu"
   te::Tensors stages;    // topological, placeholders included
   std::string schedule;  // text, as the rule made it or as given
@@ -97,7 +97,7 @@ struct LoweredFunction {
   std::vector<Array> arrays;
   std::vector<loop::Kernel> kernels;  // equal ones once
   std::vector<Step> steps;            // in execution order
-  std::vector<Group> groups;
+  std::vector<LoweredGroup> groups;
   std::vector<Refusal> refusals{};
   // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are
   // known.

@@ -10,7 +10,7 @@
 
 namespace relay::lower {
 
-struct PlannedGroup {
+struct Group {
   GroupTe te;
   std::vector<int> params;             // arrays, one a parameter of te
   std::vector<int> constants;          // arrays, one a constant of te
@@ -22,10 +22,10 @@ struct PlannedGroup {
   bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves
 };
 
-struct GraphPlan {
+struct FunctionPlan {
   std::vector<Array> arrays;
-  std::vector<PlannedGroup> groups;  // in execution order
-  std::set<int> by_channels;         // arrays of images that stay stored by channels
+  std::vector<Group> groups;  // in execution order
+  std::set<int> by_channels;  // arrays of images that stay stored by channels
   // Results of groups that several others read (shared() in join.h): by what they read, and what they compute as text.
   std::map<std::pair<std::vector<int>, std::string>, std::vector<int>> shared;
 };

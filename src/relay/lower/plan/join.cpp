@@ -6,7 +6,7 @@
 
 namespace relay::lower {
 
-Uses::Uses(const GraphPlan& plan) {
+Uses::Uses(const FunctionPlan& plan) {
   auto reads = [&](int array, std::optional<size_t> group) {
     auto [it, first] = readers_.try_emplace(array, group);
     if (!first && it->second != group) it->second.reset();
@@ -32,8 +32,8 @@ std::optional<size_t> Uses::only_reader(int array) const {
   return it == readers_.end() ? std::nullopt : it->second;
 }
 
-PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) {
-  PlannedGroup out = consumer;
+Group joined(const Group& producer, const Group& consumer) {
+  Group out = consumer;
   out.te.name =
       short_name(producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0));
   out.te.params.clear(), out.params.clear();
@@ -54,8 +54,8 @@ PlannedGroup joined(const PlannedGroup& producer, const PlannedGroup& consumer) 
   return out;
 }
 
-PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors& outputs) {
-  PlannedGroup out;
+Group part_of(const Group& g, std::string name, const te::Tensors& outputs) {
+  Group out;
   out.te.name = std::move(name), out.te.outputs = outputs, out.te.sources = g.te.sources;
   const te::Tensors used = te::topological(out.te.outputs);
   auto is_used = [&](const te::Tensor& t) { return std::find(used.begin(), used.end(), t) != used.end(); };
@@ -67,7 +67,7 @@ PlannedGroup part_of(const PlannedGroup& g, std::string name, const te::Tensors&
   return out;
 }
 
-int add_array(GraphPlan& plan, Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
+int add_array(FunctionPlan& plan, Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
   Array a;
   a.kind = kind, a.name = std::move(name), a.dtype = dtype;
   for (const Expr& e : shape) a.shape.push_back(scalar::simplify(e));
@@ -76,21 +76,21 @@ int add_array(GraphPlan& plan, Array::Kind kind, std::string name, const Exprs& 
   return static_cast<int>(plan.arrays.size()) - 1;
 }
 
-PlannedGroup copy_group(const GraphPlan& plan, std::string name, int from, int to) {
+Group copy_group(const FunctionPlan& plan, std::string name, int from, int to) {
   const te::Tensor p = te::placeholder("data", plan.arrays[from].shape, plan.arrays[from].dtype);
-  PlannedGroup copy;
+  Group copy;
   copy.te.name = std::move(name), copy.te.params = {p};
   copy.te.outputs = unique_names({copy_stage(p, "copy")});
   copy.params = {from}, copy.outputs = {to};
   return copy;
 }
 
-std::vector<int> shared(GraphPlan& plan, PlannedGroup group, std::vector<PlannedGroup>& groups) {
+std::vector<int> shared(FunctionPlan& plan, Group group, std::vector<Group>& groups) {
   std::vector<int> read = group.params;
   read.insert(read.end(), group.constants.begin(), group.constants.end());
   std::vector<int>& arrays = plan.shared[{read, te::str(te::topological(group.te.outputs))}];
-  for (std::vector<PlannedGroup>* all : {&plan.groups, &groups})
-    for (PlannedGroup& g : *all)
+  for (std::vector<Group>* all : {&plan.groups, &groups})
+    for (Group& g : *all)
       if (!arrays.empty() && g.outputs == arrays) add_sources(g.te.sources, group.te.sources);
   if (!arrays.empty()) return arrays;
   for (const te::Tensor& t : group.te.outputs)

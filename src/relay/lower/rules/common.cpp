@@ -4,7 +4,7 @@
 
 namespace relay::lower {
 
-const Layout& GroupPlan::layout(const te::Tensor& t) {
+const Layout& ScheduleDraft::layout(const te::Tensor& t) {
   auto it = layouts.find(t->name);
   if (it == layouts.end()) it = layouts.emplace(t->name, Layout::row_major(static_cast<int>(t->shape.size()))).first;
   return it->second;
@@ -25,9 +25,9 @@ std::string same_axis(const te::TensorNode& from, const std::string& axis, const
   return "";
 }
 
-void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::string& axis) {
+void store_constants_along(ScheduleDraft& draft, const StageFacts& facts, const std::string& axis) {
   for (const LoadFact& l : facts.loads) {
-    if (!plan.constants.count(l.tensor->name)) continue;
+    if (!draft.constants.count(l.tensor->name)) continue;
     Layout layout;
     int last = -1;
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
@@ -39,8 +39,8 @@ void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::
     }
     if (last < 0) continue;
     layout.dims.push_back({last});
-    plan.layouts[l.tensor->name] = layout;
-    plan.schedule.layouts[l.tensor->name] = layout;
+    draft.layouts[l.tensor->name] = layout;
+    draft.schedule.layouts[l.tensor->name] = layout;
   }
 }
 
@@ -63,39 +63,34 @@ bool is_expensive(const Expr& body) {
   return found;
 }
 
-// The stage, or the parts that its long sum was split into.
-static std::string reader(const GroupPlan& plan, const std::string& stage) {
-  return plan.schedule.stages.count(stage + "_part") ? stage + "_part" : stage;
-}
-
-void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
-                         int64_t step) {
-  if (plan.streams_weights) plan.schedule.stages[reader(plan, sum)].ahead.push_back({weight, axis, step});
+void prefetch_weights(ScheduleDraft& draft, const std::string& sum, const std::string& weight, const std::string& axis,
+                      int64_t step) {
+  if (draft.streams_weights) draft.schedule.stages[draft.parts_or(sum)].prefetch.push_back({weight, axis, step});
 }
 
 // With what lies between its elements (a part of another array); extents that are known at run time only count as one.
-static int64_t spanned_bytes(GroupPlan& plan, const te::Tensor& t) {
+static int64_t spanned_bytes(ScheduleDraft& draft, const te::Tensor& t) {
   int64_t bytes = t->dtype.bytes();
-  for (const Expr& extent : plan.layout(t).physical_shape(t->shape))
+  for (const Expr& extent : draft.layout(t).physical_shape(t->shape))
     bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
   return bytes;
 }
 
-void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
-                      int64_t step, int parts) {
-  const te::Tensor reads = plan.stage(reader(plan, stage)), t = plan.stage(array);
-  const bool is_array = (t->is_placeholder() && !plan.constants.count(array)) ||
-                        (!plan.form.is_joined() && plan.schedule.stages[array].place == Place::Root);
-  if (!is_array || spanned_bytes(plan, t) <= part_of_l2(*plan.target, parts)) return;
-  StageSchedule& s = plan.schedule.stages[reads->name];
+void prefetch_data(ScheduleDraft& draft, const std::string& stage, const std::string& array, const std::string& axis,
+                   int64_t step, int parts) {
+  const te::Tensor reads = draft.stage(draft.parts_or(stage)), t = draft.stage(array);
+  const bool is_array = (t->is_placeholder() && !draft.constants.count(array)) ||
+                        (!draft.form.is_joined() && draft.schedule.stages[array].place == Place::Root);
+  if (!is_array || spanned_bytes(draft, t) <= part_of_l2(*draft.target, parts)) return;
+  StageSchedule& s = draft.schedule.stages[reads->name];
   const int loop = innermost_serial(*reads, s);
   if (loop < 0) return;
-  s.ahead.push_back({array, axis, step});
+  s.prefetch.push_back({array, axis, step});
   const std::string along = s.loops[static_cast<size_t>(loop)].axis;
-  const int64_t line = std::max(1, plan.target->line_bytes / t->dtype.bytes());
+  const int64_t line = std::max(1, draft.target->line_bytes / t->dtype.bytes());
   if (!is_reduce_axis(*reads, along) || extent_or(*find_axis(*reads, along), 2 * line) <= line) return;
-  const size_t last = static_cast<size_t>(contiguous_dim(*t, plan.layout(t)));
-  const Expanded bodies = plan.expanded(reads);
+  const size_t last = static_cast<size_t>(contiguous_dim(*t, draft.layout(t)));
+  const Expanded bodies = draft.expanded(reads);
   const Exprs& loads = bodies.loads(*reads, *t);
   const bool moves = std::any_of(loads.begin(), loads.end(), [&](const Expr& load) {
     const Exprs vars = scalar::free_vars(load->args[last]);
@@ -104,15 +99,15 @@ void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::stri
   if (moves) s.loops.insert(s.loops.begin() + loop, {along, line});
 }
 
-void fetch_early(GroupPlan& plan, const std::string& result) {
-  const te::Tensor e = plan.stage(result);
-  const Expanded bodies = plan.expanded(e);
+void prefetch_tiles(ScheduleDraft& draft, const std::string& result) {
+  const te::Tensor e = draft.stage(result);
+  const Expanded bodies = draft.expanded(e);
   te::Tensors arrays{e};
   for (const te::Tensor& t : bodies.loads_of(*e))
-    if (t->is_placeholder() && !plan.constants.count(t->name) && bodies.loads(*e, *t).size() == 1) arrays.push_back(t);
+    if (t->is_placeholder() && !draft.constants.count(t->name) && bodies.loads(*e, *t).size() == 1) arrays.push_back(t);
   for (const te::Tensor& t : arrays)
-    if (!stays_in_l2(*plan.target, static_cast<double>(spanned_bytes(plan, t))))
-      plan.schedule.stages[result].early.push_back(t->name);
+    if (!stays_in_l2(*draft.target, static_cast<double>(spanned_bytes(draft, t))))
+      draft.schedule.stages[result].prefetch_tile.push_back(t->name);
 }
 
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {

@@ -43,7 +43,7 @@ struct Contraction {
   RegisterTile tile{};
   std::set<std::string> inside{};      // reduced axes of which taps in the padding are left out
   std::optional<PanelSource> panel{};  // the right factor is packed panel by panel from this
-  bool n_outside = false;              // the loop over N goes around those over rows
+  bool n_outermost = false;            // the loop over N goes around those over rows
 
   bool grouped() const { return !facts.grouped.empty(); }
   int64_t block() const { return static_cast<int64_t>(tile.nb) * lanes; }  // of N, in a tile
@@ -53,14 +53,14 @@ struct Contraction {
   int64_t tile_along(const std::string& name) const { return name == x ? tile.tx : name == y ? tile.ty : 1; }
 };
 
-bool is_constant(const GroupPlan& plan, const Factor& factor) {
+bool is_constant(const ScheduleDraft& draft, const Factor& factor) {
   return std::all_of(factor.loads.begin(), factor.loads.end(),
-                     [&](const LoadFact& l) { return plan.constants.count(l.tensor->name) > 0; });
+                     [&](const LoadFact& l) { return draft.constants.count(l.tensor->name) > 0; });
 }
 
 // True if neighbours along an axis are stored side by side.
-bool is_contiguous(GroupPlan& plan, const LoadFact& load, const std::string& axis) {
-  const Layout& layout = plan.layout(load.tensor);
+bool is_contiguous(ScheduleDraft& draft, const LoadFact& load, const std::string& axis) {
+  const Layout& layout = draft.layout(load.tensor);
   if (layout.dims.empty()) return false;
   const auto& last = load.coefficients[static_cast<size_t>(layout.dims.back().dim)];
   return last && last->count(axis);
@@ -79,12 +79,12 @@ bool is_stored_along_both(const Contraction& c) {
 }
 
 // N: the largest data axis that only one factor has, which becomes the right one. False: there is none.
-bool choose_lanes(GroupPlan& plan, Contraction& c) {
+bool choose_lanes(ScheduleDraft& draft, Contraction& c) {
   constexpr int64_t above_all = 1000000, next_to_it = 1000;  // ranks: full lanes first, then the longest axis
   bool of_left = false;
   int64_t most = 0;
   auto consider = [&](const Factor& own, const Factor& other) {
-    const bool constant = is_constant(plan, own);
+    const bool constant = is_constant(draft, own);
     int64_t rows = 1;
     for (const te::Axis& a : c.sum->axes)
       if (other.has(a.var->name) && !own.has(a.var->name)) rows *= extent_or(a, usual_rows);
@@ -101,7 +101,7 @@ bool choose_lanes(GroupPlan& plan, Contraction& c) {
       // Lanes that lie apart and are not packed would be gathered: the batch of a convolution to one output.
       const bool together = constant || packed ||
                             std::all_of(own.loads.begin(), own.loads.end(),
-                                        [&](const LoadFact& l) { return is_contiguous(plan, l, name); });
+                                        [&](const LoadFact& l) { return is_contiguous(draft, l, name); });
       if (!plain || !together) continue;
       // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
       const int64_t extent = extent_or(a, usual_features),
@@ -112,7 +112,7 @@ bool choose_lanes(GroupPlan& plan, Contraction& c) {
       if (worth > most) c.n = name, most = worth, of_left = &own == &c.left;
     }
   };
-  if (plan.form.planar) {
+  if (draft.form.planar) {
     c.n = same_axis(*c.result, c.order.back(), *c.sum);
     of_left = c.left.has(c.n);
   } else {
@@ -128,8 +128,8 @@ bool choose_lanes(GroupPlan& plan, Contraction& c) {
 // False where lanes would be mostly empty: another rule does better, unless the right factor is constant and stored
 // along N anyway. Of a group with many inputs each is read for a vector of outputs of its own here, and by the other
 // rule put together with those of other groups: then half a vector is better.
-bool fills_lanes(const GroupPlan& plan, const Contraction& c) {
-  if (!c.grouped()) return c.n_extent >= (is_constant(plan, c.right) ? 2 : c.lanes / 4);
+bool fills_lanes(const ScheduleDraft& draft, const Contraction& c) {
+  if (!c.grouped()) return c.n_extent >= (is_constant(draft, c.right) ? 2 : c.lanes / 4);
   const bool many_inputs = std::any_of(c.sum->reduce_axes.begin(), c.sum->reduce_axes.end(), [&](const te::Axis& a) {
     return extent_or(a, usual_rows) > 1 &&
            std::any_of(c.left.loads.begin(), c.left.loads.end(), [&](const LoadFact& l) {
@@ -151,12 +151,12 @@ void find_rows(Contraction& c) {
 }
 
 // Loops over the sum: axes along which the left factor is contiguous go innermost.
-void order_reduction(GroupPlan& plan, Contraction& c) {
+void order_reduction(ScheduleDraft& draft, Contraction& c) {
   std::vector<std::string> innermost;
   for (const te::Axis& a : c.sum->reduce_axes) {
     const std::string& name = a.var->name;
     const bool contiguous = std::any_of(c.left.loads.begin(), c.left.loads.end(),
-                                        [&](const LoadFact& l) { return is_contiguous(plan, l, name); });
+                                        [&](const LoadFact& l) { return is_contiguous(draft, l, name); });
     (contiguous ? innermost : c.reduce).push_back(name);
     c.k_extent *= extent_or(a, usual_features);
   }
@@ -164,10 +164,10 @@ void order_reduction(GroupPlan& plan, Contraction& c) {
 }
 
 // True for constants without infinities and NaN.
-bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads) {
+bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
   return std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
-    const auto it = plan.values.find(l.tensor->name);
-    if (it == plan.values.end()) return false;
+    const auto it = draft.values.find(l.tensor->name);
+    if (it == draft.values.end()) return false;
     if (!l.tensor->dtype.is_float()) return true;
     if (l.tensor->dtype != DType::float32()) return false;
     const float* values = static_cast<const float*>(it->second.data());
@@ -177,21 +177,21 @@ bool is_finite(const GroupPlan& plan, const std::vector<LoadFact>& loads) {
 
 // The register tile. Taps that lie in the padding are left out where that saves enough, and zero times a weight is
 // zero.
-void shape_tile(const GroupPlan& plan, Contraction& c) {
+void shape_tile(const ScheduleDraft& draft, Contraction& c) {
   // Of one row: as many chains of sums as hide the latency of two multiply-adds a cycle.
-  constexpr int most_chains = 8;
-  const int most_vectors = c.rows.empty() ? std::min(most_chains, plan.target->vector_registers / 3) : 4;
+  constexpr int max_chains = 8;
+  const int max_vectors = c.rows.empty() ? std::min(max_chains, draft.target->vector_registers / 3) : 4;
   auto rows_along = [&](const std::string& name) -> TileRows {
     if (name.empty()) return {};
     return {extent_or(c.axis(name), usual_rows), scalar::is_int(c.axis(name).extent)};
   };
   TileRows along_x = rows_along(c.x), along_y = rows_along(c.y);
-  c.tile = choose_tile(*plan.target, c.lanes, c.n_extent, most_vectors, along_x, along_y);
+  c.tile = choose_tile(*draft.target, c.lanes, c.n_extent, max_vectors, along_x, along_y);
   if (!c.facts.window || c.left.loads.size() != 1) return;
   along_x.taps = taps_inside(*c.sum, c.x, c.inside), along_y.taps = taps_inside(*c.sum, c.y, c.inside);
   if (c.inside.empty()) return;
-  const RegisterTile fewer = choose_tile(*plan.target, c.lanes, c.n_extent, most_vectors, along_x, along_y);
-  if (fewer.cost < surely_less * c.tile.cost && is_finite(plan, c.right.loads))
+  const RegisterTile fewer = choose_tile(*draft.target, c.lanes, c.n_extent, max_vectors, along_x, along_y);
+  if (fewer.cost < surely_less * c.tile.cost && is_finite(draft, c.right.loads))
     c.tile = fewer;
   else
     c.inside.clear();
@@ -199,10 +199,10 @@ void shape_tile(const GroupPlan& plan, Contraction& c) {
 
 // Packs the right factor: [N / block][reduction in loop order][N % block], and behind it what a dot product multiplies
 // at once, for constants of which N is one plain dimension.
-void pack_constants(GroupPlan& plan, const Contraction& c) {
+void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   const int64_t block = c.grouped() ? c.facts.group : c.block();
   for (const LoadFact& l : c.right.loads) {
-    if (!plan.constants.count(l.tensor->name)) continue;
+    if (!draft.constants.count(l.tensor->name)) continue;
     int n_dim = -1, numbers_dim = -1;         // numbers_dim: of those of a dot product, which lie side by side
     std::vector<std::pair<int, int>> others;  // (loop position, dimension)
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
@@ -227,27 +227,27 @@ void pack_constants(GroupPlan& plan, const Contraction& c) {
     for (const auto& [depth, d] : others) packed.dims.push_back({d, d == numbers_dim ? c.facts.numbers : 0, false});
     packed.dims.push_back({n_dim, block, true});
     if (numbers_dim >= 0) packed.dims.push_back({numbers_dim, c.facts.numbers, true});
-    plan.layouts[l.tensor->name] = packed;
-    plan.schedule.layouts[l.tensor->name] = packed;
+    draft.layouts[l.tensor->name] = packed;
+    draft.schedule.layouts[l.tensor->name] = packed;
   }
 }
 
 // What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2.
-void choose_panel(GroupPlan& plan, Contraction& c) {
+void choose_panel(ScheduleDraft& draft, Contraction& c) {
   if (c.grouped() || c.row_count < rows_for_packing ||
-      !stays_in_l2(*plan.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
+      !stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
     return;
   for (const te::Axis& k : c.sum->reduce_axes)
     if (!scalar::is_int(k.extent)) return;
-  c.panel = panel_source(plan, c.sum, c.n, c.right.loads);
+  c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
   if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
 }
 
 // True if all weights are read for each tile of rows: those that L2 holds beside the data. Those that it holds, but not
 // beside data, too if the data of a window's neighbours would come from further away for each block of N; and larger
 // ones if that is less to read, where weights, which come in one stream, count half.
-bool sweeps_weights(const GroupPlan& plan, const Contraction& c) {
-  const int64_t weight_bytes = c.k_extent * c.n_extent * c.sum->dtype.bytes(), l2 = part_of_l2(*plan.target, 1);
+bool weights_fit_cache(const ScheduleDraft& draft, const Contraction& c) {
+  const int64_t weight_bytes = c.k_extent * c.n_extent * c.sum->dtype.bytes(), l2 = part_of_l2(*draft.target, 1);
   int64_t data_bytes = 0;
   if (c.facts.window)
     for (const LoadFact& l : c.left.loads) data_bytes += te::bytes(*l.tensor);
@@ -272,8 +272,8 @@ struct Levels {
   int panel = 0;  // what is packed
 };
 
-Levels schedule_result(GroupPlan& plan, const Contraction& c) {
-  StageSchedule& s = plan.schedule.stages[c.result->name];
+Levels schedule_result(ScheduleDraft& draft, const Contraction& c) {
+  StageSchedule& s = draft.schedule.stages[c.result->name];
   s = {};
   s.place = Place::Root;
   Levels levels;
@@ -302,7 +302,7 @@ Levels schedule_result(GroupPlan& plan, const Contraction& c) {
       if (chunk < first.extent->ivalue) add_loop({c.in_result(c.rows[0]), chunk, LoopKind::Parallel});
     }
     levels.panel = static_cast<int>(s.loops.size());
-  } else if (c.n_outside) {
+  } else if (c.n_outermost) {
     add_loop({n, c.block(), LoopKind::Parallel});
     tasks = 1;
   }
@@ -313,15 +313,15 @@ Levels schedule_result(GroupPlan& plan, const Contraction& c) {
     const bool serial = c.panel || (in_sum == c.x && tasks >= enough_tasks);
     add_loop({name, c.tile_along(in_sum), serial ? LoopKind::Serial : LoopKind::Parallel});
   }
-  if (!c.n_outside && (!c.grouped() || c.n_extent > c.block()))
+  if (!c.n_outermost && (!c.grouped() || c.n_extent > c.block()))
     add_loop({n, c.block(), tasks < enough_tasks ? LoopKind::Parallel : LoopKind::Serial});
   levels.tile = static_cast<int>(s.loops.size());
   add_tile(s.loops, c, true);
   return levels;
 }
 
-void schedule_sum(GroupPlan& plan, const Contraction& c, int level) {
-  StageSchedule& s = plan.schedule.stages[c.sum->name];
+void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
+  StageSchedule& s = draft.schedule.stages[c.sum->name];
   s = {};
   s.place = Place::At, s.consumer = c.result->name, s.level = level, s.storage = Storage::Registers;
   int64_t unrolled = 1;
@@ -329,7 +329,7 @@ void schedule_sum(GroupPlan& plan, const Contraction& c, int level) {
     const std::string& k = c.reduce[i];
     const Expr& extent = c.axis(k).extent;
     const bool unroll = scalar::is_int(extent) && (unrolled *= extent->ivalue) <= 4;
-    const LoopKind kind = c.inside.count(k) ? LoopKind::Inside : unroll ? LoopKind::Unroll : LoopKind::Serial;
+    const LoopKind kind = c.inside.count(k) ? LoopKind::SkipPadding : unroll ? LoopKind::Unroll : LoopKind::Serial;
     s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
   }
   // Axes of one element left at this level need no loop of their own, but must be ended.
@@ -342,21 +342,21 @@ void schedule_sum(GroupPlan& plan, const Contraction& c, int level) {
 
 // An epilogue of polynomials, written out for each row of a tile, is long code and no faster: it becomes a loop over
 // the rows, and the sums lie on the stack.
-void loop_over_epilogue(GroupPlan& plan, const std::string& sum, const std::string& epilogue) {
-  StageSchedule& se = plan.schedule.stages[epilogue];
-  const te::Tensor e = plan.stage(epilogue);
-  if (!is_expensive(plan.expanded(e).body(*e))) return;
-  const te::Tensor r = plan.stage(sum);
-  StageSchedule& sr = plan.schedule.stages[sum];
+void loop_over_epilogue(ScheduleDraft& draft, const std::string& sum, const std::string& epilogue) {
+  StageSchedule& se = draft.schedule.stages[epilogue];
+  const te::Tensor e = draft.stage(epilogue);
+  if (!is_expensive(draft.expanded(e).body(*e))) return;
+  const te::Tensor r = draft.stage(sum);
+  StageSchedule& sr = draft.schedule.stages[sum];
   if (sr.storage == Storage::Registers) {
-    const te::Tensor kept = copy_stage(r, sum + "_kept");
-    plan.outputs = redirect(plan.outputs, r, kept);
+    const te::Tensor stored = copy_stage(r, sum + "_stored");
+    draft.outputs = redirect(draft.outputs, r, stored);
     StageSchedule s = sr;
     s.storage = Storage::Stack;
-    s.ahead.clear();  // what is read for the sum is fetched where the sum is computed
+    s.prefetch.clear();  // what is read for the sum is fetched where the sum is computed
     std::erase_if(s.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
-    sr.consumer = kept->name, sr.level = 0;
-    plan.schedule.stages[kept->name] = s;
+    sr.consumer = stored->name, sr.level = 0;
+    draft.schedule.stages[stored->name] = s;
   }
   const std::string lanes = se.loops.back().axis;
   for (Loop& l : se.loops)
@@ -379,74 +379,74 @@ bool overlaps(const te::TensorNode& r, const LoadFact& load) {
 
 // Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this
 // one is used.
-bool streams_data(const GroupPlan& plan, const Contraction& c) {
-  constexpr int64_t most_blocks = 4;  // of N: what is read for more of them stays in L1
-  return !c.grouped() && !plan.form.planar && !c.x.empty() && c.left.loads.size() == 1 &&
-         (c.n_outside || c.n_extent <= most_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
+bool streams_data(const ScheduleDraft& draft, const Contraction& c) {
+  constexpr int64_t max_blocks = 4;  // of N: what is read for more of them stays in L1
+  return !c.grouped() && !draft.form.planar && !c.x.empty() && c.left.loads.size() == 1 &&
+         (c.n_outermost || c.n_extent <= max_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
 }
 
 // Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows
 // than these, waiting for a block once costs less than asking for it again with each tile.
-bool streams_weights(const GroupPlan& plan, const Contraction& c) {
-  constexpr int64_t most_rows = 512;  // measured with ResNet-50's and BERT's products on Zen 4 and Ice Lake
-  return c.n_outside && !c.panel && !c.rows.empty() && c.row_count <= most_rows && c.n_extent > c.block() &&
-         c.right.loads.size() == 1 && is_constant(plan, c.right);
+bool streams_weights(const ScheduleDraft& draft, const Contraction& c) {
+  constexpr int64_t max_rows = 512;  // measured with ResNet-50's and BERT's products on Zen 4 and Ice Lake
+  return c.n_outermost && !c.panel && !c.rows.empty() && c.row_count <= max_rows && c.n_extent > c.block() &&
+         c.right.loads.size() == 1 && is_constant(draft, c.right);
 }
 
 // What is added to the loops: copies of what is packed or lies badly, long sums in parts, fetching ahead. The stages
 // are made anew and keep their names. Returns what was done to rows, in words.
-std::string refine(GroupPlan& plan, const Contraction& c, int panel_level) {
+std::string refine(ScheduleDraft& draft, const Contraction& c, int panel_level) {
   const std::string sum = c.sum->name, result = c.result->name;
-  if (c.panel) add_panel(plan, c.sum, *c.panel, result, panel_level);
+  if (c.panel) add_panel(draft, c.sum, *c.panel, result, panel_level);
   const std::string copied =
-      plan.form.planar ? "" : add_rows(plan, plan.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
-  const bool in_blocks = !copied.empty() && !c.panel && c.n_outside &&
+      draft.form.planar ? "" : add_rows(draft, draft.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
+  const bool in_blocks = !copied.empty() && !c.panel && c.n_outermost &&
                          std::all_of(c.rows.begin(), c.rows.end(),
                                      [&](const std::string& name) { return scalar::is_int(c.axis(name).extent); });
-  split_long_sum(plan, plan.stage(sum), in_blocks ? 2 * terms_of_part : terms_of_part);
-  const bool rows_copied = !copied.empty() && place_rows(plan, copied, sum);
-  if (!rows_copied && streams_data(plan, c)) fetch_data_ahead(plan, sum, c.left.loads[0].tensor->name, c.x, c.tile.tx);
+  split_long_sum(draft, draft.stage(sum), in_blocks ? 2 * terms_of_part : terms_of_part);
+  const bool rows_copied = !copied.empty() && place_rows(draft, copied, sum);
+  if (!rows_copied && streams_data(draft, c)) prefetch_data(draft, sum, c.left.loads[0].tensor->name, c.x, c.tile.tx);
   if (rows_copied && in_blocks) {
-    block_rows(plan, sum, c.n, c.rows, c.block());
+    block_rows(draft, sum, c.n, c.rows, c.block());
   } else {
-    loop_over_epilogue(plan, sum, result);
-    if (!plan.form.is_joined()) fetch_early(plan, result);
+    loop_over_epilogue(draft, sum, result);
+    if (!draft.form.is_joined()) prefetch_tiles(draft, result);
   }
-  if (streams_weights(plan, c)) fetch_weights_ahead(plan, sum, c.right.loads[0].tensor->name, c.n, c.block());
+  if (streams_weights(draft, c)) prefetch_weights(draft, sum, c.right.loads[0].tensor->name, c.n, c.block());
   return !rows_copied ? "" : in_blocks ? ", blocks of rows copied" : ", rows copied";
 }
 
 }  // namespace
 
-bool contraction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (!facts.contraction) return false;
   Contraction c{r,
                 e,
                 facts,
-                storage_order(*e, plan.layout(e)),
+                storage_order(*e, draft.layout(e)),
                 {facts.left, facts.left_loads},
                 {facts.right, facts.right_loads},
-                plan.lanes(r->dtype)};
-  if (is_stored_along_both(c) || !choose_lanes(plan, c) || !fills_lanes(plan, c)) return false;
+                draft.lanes(r->dtype)};
+  if (is_stored_along_both(c) || !choose_lanes(draft, c) || !fills_lanes(draft, c)) return false;
   find_rows(c);
-  order_reduction(plan, c);
-  shape_tile(plan, c);
-  pack_constants(plan, c);
-  choose_panel(plan, c);
-  c.n_outside = c.panel || (!c.grouped() && !sweeps_weights(plan, c)) || c.rows.empty();
-  const Levels levels = schedule_result(plan, c);
-  schedule_sum(plan, c, levels.tile);
-  const std::string of_rows = refine(plan, c, levels.panel);
-  plan.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}{}", e->name,
-                   c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
-                   facts.numbers > 1 ? format(", {} products at once", facts.numbers) : "",
-                   plan.form.planar ? ", a row of an image stored by channels"
-                   : c.grouped()    ? format(", groups of {}", facts.group)
+  order_reduction(draft, c);
+  shape_tile(draft, c);
+  pack_constants(draft, c);
+  choose_panel(draft, c);
+  c.n_outermost = c.panel || (!c.grouped() && !weights_fit_cache(draft, c)) || c.rows.empty();
+  const Levels levels = schedule_result(draft, c);
+  schedule_sum(draft, c, levels.tile);
+  const std::string of_rows = refine(draft, c, levels.panel);
+  draft.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}{}", e->name,
+                    c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
+                    facts.numbers > 1 ? format(", {} products at once", facts.numbers) : "",
+                    draft.form.planar ? ", a row of an image stored by channels"
+                    : c.grouped()     ? format(", groups of {}", facts.group)
+                                      : "",
+                    c.panel         ? ", panels packed in front"
+                    : c.n_outermost ? ", weights outermost"
                                     : "",
-                   c.panel       ? ", panels packed in front"
-                   : c.n_outside ? ", weights outermost"
-                                 : "",
-                   of_rows, c.inside.empty() ? "" : ", taps in the padding left out"));
+                    of_rows, c.inside.empty() ? "" : ", taps in the padding left out"));
   return true;
 }
 

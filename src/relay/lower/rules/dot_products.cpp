@@ -75,19 +75,19 @@ struct Form {
   te::Axis k{};
 };
 
-std::optional<Form> form_of(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
-  if (!facts.contraction || !facts.grouped.empty() || plan.form.planar || plan.form.schedule) return std::nullopt;
-  const Expr product = plan.expanded(r).body(*r);
+std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
+  if (!facts.contraction || !facts.grouped.empty() || draft.form.planar || draft.form.schedule) return std::nullopt;
+  const Expr product = draft.expanded(r).body(*r);
   if (product->kind != Kind::Binary) return std::nullopt;
   std::optional<Narrow> left = narrow_factor(product->args[0], facts.left_loads),
                         right = narrow_factor(product->args[1], facts.right_loads);
   if (!left || !right) return std::nullopt;
-  auto is_constant = [&](const Narrow& f) { return plan.constants.count(f.fact.tensor->name) > 0; };
+  auto is_constant = [&](const Narrow& f) { return draft.constants.count(f.fact.tensor->name) > 0; };
   if (is_constant(*left) == is_constant(*right)) return std::nullopt;
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
-  const Instruction one = instruction_for(*plan.target, r->dtype, a);
-  if (static_cast<double>(one.numbers) * one.per_cycle < surely_more * plan.target->fma_per_cycle) return std::nullopt;
+  const Instruction one = instruction_for(*draft.target, r->dtype, a);
+  if (static_cast<double>(one.numbers) * one.per_cycle < surely_more * draft.target->fma_per_cycle) return std::nullopt;
   if (w.bits != a.bits || w.is_float() != a.is_float() || w.is_bool() || f.weight.offset != 0) return std::nullopt;
   if (a == DType::uint8() && w == a) return std::nullopt;  // no instruction takes two unsigned ones
   f.numbers = one.numbers;
@@ -95,7 +95,7 @@ std::optional<Form> form_of(GroupPlan& plan, const te::Tensor& r, const StageFac
     if (scalar::is_int(k.extent, 1)) continue;
     const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
     if (in_weight < 0) return std::nullopt;
-    if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, plan.layout(f.data.fact.tensor)) &&
+    if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)) &&
         scalar::is_int(k.extent) && k.extent->ivalue % f.numbers == 0)
       f.k = k;
   }
@@ -119,9 +119,9 @@ te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t moved_by, const
 
 }  // namespace
 
-bool multiply_in_groups(GroupPlan& plan, const std::string& sum) {
-  const te::Tensor r = plan.stage(sum);
-  const std::optional<Form> found = form_of(plan, r, facts_of(r, plan.expanded(r)));
+bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
+  const te::Tensor r = draft.stage(sum);
+  const std::optional<Form> found = form_of(draft, r, facts_of(r, draft.expanded(r)));
   if (!found) return false;
   const Form& f = *found;
   const bool is_signed = f.data.load->dtype == DType::int8() && f.weight.load->dtype == DType::int8();
@@ -142,18 +142,18 @@ bool multiply_in_groups(GroupPlan& plan, const std::string& sum) {
   dots.body = unsigned_first ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
   const int64_t moved_by = f.data.offset + (is_signed ? sign_bit : 0);
-  if (moved_by == 0) return plan.outputs = te::replace(plan.outputs, {{r, grouped}}), true;
+  if (moved_by == 0) return draft.outputs = te::replace(draft.outputs, {{r, grouped}}), true;
 
-  const te::Tensor offset = offset_of(r, f, moved_by, unused_name(plan, sum + "_offset"));
-  const te::Tensor exact = te::compute(unused_name(plan, sum + "_exact"), r->shape, [&](const Exprs& i) {
+  const te::Tensor offset = offset_of(r, f, moved_by, unused_name(draft, sum + "_offset"));
+  const te::Tensor exact = te::compute(unused_name(draft, sum + "_exact"), r->shape, [&](const Exprs& i) {
     Exprs of_weight;
     for (size_t d = 0; d < i.size(); ++d)
       if (f.weight.fact.axes.count(r->axes[d].var->name)) of_weight.push_back(i[d]);
     return (*grouped)(i) - (*offset)(of_weight);
   });
-  plan.outputs = te::replace(plan.outputs, {{r, exact}});
-  plan.schedule.stages[offset->name].place = Place::Root;
-  plan.schedule.stages[exact->name] = {};
+  draft.outputs = te::replace(draft.outputs, {{r, exact}});
+  draft.schedule.stages[offset->name].place = Place::Root;
+  draft.schedule.stages[exact->name] = {};
   return true;
 }
 

@@ -2,7 +2,7 @@
 // a step, whole rows to each task.
 //
 // Where the inputs are contiguous along another axis (a transposition, a change of layout), squares are computed with
-// lanes along that one, as `tile` in registers, and turned around there:
+// lanes along that one, as `tile` in registers, and transposed there:
 //
 //   for v in steps of 16, for u in steps of 16
 //     tile[v, u] = f(in[.., u])     16 x 16, lanes along u
@@ -14,7 +14,7 @@
 // p].
 //
 // Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
-// an image), these are copied first, turned around, so that no vector is gathered element by element.
+// an image), these are copied first, transposed, so that no vector is gathered element by element.
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
@@ -24,11 +24,11 @@ namespace relay::lower {
 
 // The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v.
 // Inputs that nothing but v moves have an element for a whole row of u: they are read in any order.
-static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
+static std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   std::string u;
-  for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
+  for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
     if (!l.axes.count(v) || l.axes.size() == 1) continue;
-    const Layout& layout = plan.layout(l.tensor);
+    const Layout& layout = draft.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return "";
     const auto& last = l.coefficients[contiguous_dim(*l.tensor, layout)];
     if (!last || last->count(v)) return "";
@@ -42,9 +42,9 @@ static std::string contiguous_in_inputs(GroupPlan& plan, const te::Tensor& e, co
 }
 
 // True if the body chooses by a condition on `v` alone, as a concatenation does.
-static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
+static bool chooses_along(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   bool found = false;
-  scalar::visit(plan.expanded(e).body(*e), [&](const Expr& n) {
+  scalar::visit(draft.expanded(e).body(*e), [&](const Expr& n) {
     if (n->kind != scalar::Kind::Select) return;
     const Exprs vars = scalar::free_vars(n->args[0]);
     bool loads = false;
@@ -54,35 +54,35 @@ static bool chooses_along(GroupPlan& plan, const te::Tensor& e, const std::strin
   return found;
 }
 
-// Of squares turned around along u and v: so many rows at once are more streams than a processor follows, so those of
+// Of squares transposed along u and v: so many rows at once are more streams than a processor follows, so those of
 // the next place are fetched. A network's own input comes from memory, however small.
-static void fetch_next_place(GroupPlan& plan, const te::Tensor& e, const std::string& tile,
+static void fetch_next_place(ScheduleDraft& draft, const te::Tensor& e, const std::string& tile,
                              const std::vector<std::string>& order, const std::string& u, const std::string& v) {
   constexpr int parts = 8;  // of L2: networks' inputs of a few hundred kilobytes are not in it yet
   std::string next = u;
   for (const std::string& axis : order)
     if (axis != u && axis != v && extent_or(*find_axis(*e, axis), usual_rows) > 1) next = axis;
-  const int64_t step = next == u ? plan.lanes(e->dtype) : 1;
-  const te::Tensor reads = plan.stage(tile);
-  const Expanded bodies = plan.expanded(reads);
+  const int64_t step = next == u ? draft.lanes(e->dtype) : 1;
+  const te::Tensor reads = draft.stage(tile);
+  const Expanded bodies = draft.expanded(reads);
   for (const te::Tensor& in : bodies.loads_of(*reads))
-    if (in->is_placeholder()) fetch_data_ahead(plan, tile, in->name, next, step, parts);
-  fetch_data_ahead(plan, e->name, e->name, next, step, parts);
+    if (in->is_placeholder()) prefetch_data(draft, tile, in->name, next, step, parts);
+  prefetch_data(draft, e->name, e->name, next, step, parts);
 }
 
 // e becomes a copy, of the same name, of what it was, on registers. False if there is nothing to turn around.
-static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<std::string>& order,
-                        const std::string& v, const std::vector<bool>& parallel) {
-  const int lanes = plan.lanes(e->dtype);
-  if (!turns_in_registers(e->dtype)) return false;
-  const std::string u = contiguous_in_inputs(plan, e, v);
+static bool transpose_squares(ScheduleDraft& draft, const te::Tensor& e, const std::vector<std::string>& order,
+                              const std::string& v, const std::vector<bool>& parallel) {
+  const int lanes = draft.lanes(e->dtype);
+  if (!transposes_in_registers(e->dtype)) return false;
+  const std::string u = contiguous_in_inputs(draft, e, v);
   if (u.empty() || extent_or(*find_axis(*e, u), usual_row) < 3) return false;
   te::TensorNode inside = *e;
   inside.name = e->name + "_tile";
   const te::Tensor tile(new te::TensorNode(std::move(inside)));
-  plan.outputs = redirect(plan.outputs, e, copy_stage(tile, e->name));
+  draft.outputs = redirect(draft.outputs, e, copy_stage(tile, e->name));
 
-  StageSchedule& s = plan.schedule.stages[e->name];
+  StageSchedule& s = draft.schedule.stages[e->name];
   for (size_t i = 0; i < order.size(); ++i)
     if (order[i] != u && parallel[i]) s.loops.push_back({order[i], 1, LoopKind::Parallel});
   const bool tasks_along_u = parallel[static_cast<size_t>(std::find(order.begin(), order.end(), u) - order.begin())];
@@ -93,7 +93,7 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
       std::all_of(s.loops.begin(), s.loops.end(), [](const Loop& l) { return l.kind == LoopKind::Parallel; });
   if (!tasks_along_u) s.loops.push_back({u, lanes, all_parallel ? LoopKind::Parallel : LoopKind::Serial});
   s.loops.push_back({v, lanes});
-  StageSchedule& t = plan.schedule.stages[tile->name];
+  StageSchedule& t = draft.schedule.stages[tile->name];
   t = {};
   t.place = Place::At, t.consumer = e->name, t.level = static_cast<int>(s.loops.size());
   s.loops.push_back({u, 1, LoopKind::Unroll});
@@ -101,8 +101,8 @@ static bool turn_around(GroupPlan& plan, const te::Tensor& e, const std::vector<
   for (const std::string& axis : order)
     if (axis != u) t.loops.push_back({axis, 1, axis == v ? LoopKind::Unroll : LoopKind::Serial});
   t.loops.push_back({u, 1, LoopKind::Vector});
-  if (extent_or(*find_axis(*e, v), usual_rows) >= lanes) fetch_next_place(plan, e, tile->name, order, u, v);
-  plan.note(format("{}: elementwise, squares of {} along {} and {} turned around", e->name, lanes, u, v));
+  if (extent_or(*find_axis(*e, v), usual_rows) >= lanes) fetch_next_place(draft, e, tile->name, order, u, v);
+  draft.note(format("{}: elementwise, squares of {} transposed along {} and {}", e->name, lanes, u, v));
   return true;
 }
 
@@ -113,10 +113,10 @@ struct Walk {
   std::vector<bool> parallel;  // those with enough below them for a task
 };
 
-static Walk walk_of(GroupPlan& plan, const te::Tensor& e) {
-  constexpr int64_t least = least_task_elements;
+static Walk walk_of(ScheduleDraft& draft, const te::Tensor& e) {
+  constexpr int64_t least = min_task_elements;
   Walk w;
-  w.order = storage_order(*e, plan.layout(e));
+  w.order = storage_order(*e, draft.layout(e));
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0 && w.vector < 0; --i)
     if (extent_or(*find_axis(*e, w.order[i]), usual_row) > 1) w.vector = i;
   int64_t inner = 1;  // elements below the axis looked at, or `least` where there are more
@@ -135,12 +135,12 @@ struct AxisPart {
 };
 
 // The part of v along which all inputs that v moves are contiguous; none if there is no such part.
-static std::optional<AxisPart> contiguous_part(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
+static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
   std::optional<AxisPart> found;
   auto is = [](const Expr& x, scalar::BinaryOp op) { return x->kind == scalar::Kind::Binary && x->binary == op; };
-  for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
+  for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
     if (!l.axes.count(v.var->name)) continue;
-    const Layout& layout = plan.layout(l.tensor);
+    const Layout& layout = draft.layout(l.tensor);
     if (layout.dims.empty() || layout.dims.back().inner) return std::nullopt;
     Expr index = l.load->args[contiguous_dim(*l.tensor, layout)];
     AxisPart part;
@@ -159,14 +159,14 @@ static std::optional<AxisPart> contiguous_part(GroupPlan& plan, const te::Tensor
 
 // Views the output `e`, stored as it is written, so that a part of its last axis v, along which inputs are contiguous,
 // is an axis of its own, and turns squares around. False, and nothing done, if there is no such part.
-static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axis& v) {
-  if (e->axes.back().var != v.var || !scalar::is_int(v.extent) || !plan.layout(e).is_row_major()) return false;
-  if (std::count(plan.outputs.begin(), plan.outputs.end(), e) != 1) return false;
-  for (const te::Tensor& t : plan.stages())
+static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
+  if (e->axes.back().var != v.var || !scalar::is_int(v.extent) || !draft.layout(e).is_row_major()) return false;
+  if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
+  for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder())
       for (const te::Tensor& in : te::inputs(t))
         if (in == e) return false;
-  const std::optional<AxisPart> part = contiguous_part(plan, e, v);
+  const std::optional<AxisPart> part = contiguous_part(draft, e, v);
   if (!part) return false;
 
   te::TensorNode view = *e;
@@ -183,12 +183,12 @@ static bool turn_part_around(GroupPlan& plan, const te::Tensor& e, const te::Axi
   add_axis("_inner", part->step);
   view.body = scalar::substitute(e->body, {{v.var, scalar::simplify(index)}});
   const te::Tensor viewed(new te::TensorNode(std::move(view)));
-  GroupPlan turned = plan;
-  std::replace(turned.outputs.begin(), turned.outputs.end(), e, viewed);
-  turned.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
-  const Walk walk = walk_of(turned, viewed);
-  if (!turn_around(turned, viewed, walk.order, walk.order[walk.vector], walk.parallel)) return false;
-  plan = std::move(turned);
+  ScheduleDraft viewed_draft = draft;
+  std::replace(viewed_draft.outputs.begin(), viewed_draft.outputs.end(), e, viewed);
+  viewed_draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+  const Walk walk = walk_of(viewed_draft, viewed);
+  if (!transpose_squares(viewed_draft, viewed, walk.order, walk.order[walk.vector], walk.parallel)) return false;
+  draft = std::move(viewed_draft);
   return true;
 }
 
@@ -203,20 +203,20 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
   return te::Tensor(new te::TensorNode(std::move(now)));
 }
 
-// Copies, turned around, of the inputs whose elements would be gathered along v: each moves with v along one dimension,
+// Copies, transposed, of the inputs whose elements would be gathered along v: each moves with v along one dimension,
 // which is not the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is
 // then.
-static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, const std::string& v) {
-  if (!turns_in_registers(e->dtype) || extent_or(*find_axis(*e, v), 1) < plan.lanes(e->dtype) / 2) return e;
+static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
+  if (!transposes_in_registers(e->dtype) || extent_or(*find_axis(*e, v), 1) < draft.lanes(e->dtype) / 2) return e;
   struct Moves {
     te::Tensor in;
     int dim;  // that moves with v; -1: several
   };
   std::map<std::string, Moves> inputs;
-  for (const LoadFact& l : facts_of(e, plan.expanded(e)).loads) {
+  for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
     const te::TensorNode& in = *l.tensor;
-    if (!l.axes.count(v) || !in.is_placeholder() || plan.constants.count(in.name) || !turns_in_registers(in.dtype) ||
-        te::bytes(in) > te::bytes(*e))
+    if (!l.axes.count(v) || !in.is_placeholder() || draft.constants.count(in.name) ||
+        !transposes_in_registers(in.dtype) || te::bytes(in) > te::bytes(*e))
       continue;
     int moves = -1;
     bool plain = true;
@@ -233,48 +233,49 @@ static te::Tensor copy_what_is_gathered(GroupPlan& plan, const te::Tensor& e, co
   const std::string name = e->name;
   for (const auto& [input, moves] : inputs) {
     const auto& [in, dim] = moves;
-    const Layout& layout = plan.layout(in);
+    const Layout& layout = draft.layout(in);
     if (dim < 0 || dim == contiguous_dim(*in, layout) ||
         std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block > 0; }))
       continue;
-    const te::Tensor now = plan.stage(name);
+    const te::Tensor now = draft.stage(name);
     // Other kernels, which may be scheduled for it as it is, go on reading it.
-    const Expanded bodies = expand(plan.stages(), plan.schedule);
-    bool elsewhere = false, known = false;
-    for (const te::Tensor& t : plan.stages()) {
-      known |= t->name == input + "_turned";
-      if (!t->is_placeholder() && t != now && plan.schedule.stages[t->name].place != Place::Inline)
+    const Expanded bodies = expand(draft.stages(), draft.schedule);
+    bool elsewhere = false;
+    for (const te::Tensor& t : draft.stages()) {
+      if (!t->is_placeholder() && t != now && draft.schedule.stages[t->name].place != Place::Inline)
         for (const te::Tensor& read : bodies.loads_of(*t)) elsewhere |= read == in;
     }
     const te::Tensors direct = te::inputs(now);
-    if (known || (elsewhere && std::find(direct.begin(), direct.end(), in) == direct.end())) continue;
-    Layout turned;
+    if (draft.copies.count(input) || (elsewhere && std::find(direct.begin(), direct.end(), in) == direct.end()))
+      continue;
+    Layout transposed;
     for (const LayoutDim& d : layout.dims)
-      if (d.dim != dim) turned.dims.push_back(d);
-    turned.dims.push_back({dim});
-    const te::Tensor copy = copy_stage(in, input + "_turned");
-    GroupPlan copied = plan;
+      if (d.dim != dim) transposed.dims.push_back(d);
+    transposed.dims.push_back({dim});
+    const te::Tensor copy = copy_stage(in, unused_name(draft, input + "_transposed"));
+    ScheduleDraft copied = draft;
+    copied.copies[input] = copy->name;
     copied.outputs =
         elsewhere ? redirect(copied.outputs, now, reading(*now, in, copy)) : redirect(copied.outputs, in, copy);
-    copied.layouts[copy->name] = turned;
+    copied.layouts[copy->name] = transposed;
     copied.schedule.stages[copy->name].place = Place::Root;
     const Walk walk = walk_of(copied, copy);
-    if (walk.vector >= 0 && turn_around(copied, copy, walk.order, walk.order[walk.vector], walk.parallel))
-      plan = std::move(copied);
+    if (walk.vector >= 0 && transpose_squares(copied, copy, walk.order, walk.order[walk.vector], walk.parallel))
+      draft = std::move(copied);
   }
-  return plan.stage(name);
+  return draft.stage(name);
 }
 
-bool elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
+bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   te::Tensor e = given;
-  plan.schedule.stages[e->name].place = Place::Root;
-  plan.schedule.stages[e->name].loops.clear();
-  const auto [order, vector, parallel] = walk_of(plan, e);
-  if (vector >= 0 && turn_around(plan, e, order, order[vector], parallel)) return true;
-  if (vector >= 0 && turn_part_around(plan, e, *find_axis(*e, order[vector]))) return true;
-  if (vector >= 0) e = copy_what_is_gathered(plan, e, order[vector]);
-  StageSchedule& s = plan.schedule.stages[e->name];
-  int lanes = plan.lanes(e->dtype);
+  draft.schedule.stages[e->name].place = Place::Root;
+  draft.schedule.stages[e->name].loops.clear();
+  const auto [order, vector, parallel] = walk_of(draft, e);
+  if (vector >= 0 && transpose_squares(draft, e, order, order[vector], parallel)) return true;
+  if (vector >= 0 && turn_part_around(draft, e, *find_axis(*e, order[vector]))) return true;
+  if (vector >= 0) e = copy_what_is_gathered(draft, e, order[vector]);
+  StageSchedule& s = draft.schedule.stages[e->name];
+  int lanes = draft.lanes(e->dtype);
   // A single long row: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), usual_row);
   bool cut_row = vector >= 0 && row >= 2 * task_elements &&
@@ -287,14 +288,14 @@ bool elementwise_rule(GroupPlan& plan, const te::Tensor& given) {
   if (vector >= 0) {
     // With all vectors of a row written out, each knows what it chooses: a concatenation reads one input, not all of
     // them.
-    constexpr int64_t most_vectors = 64;  // longer code takes longer to fetch than to choose
-    const bool whole_row = !cut_row && row <= most_vectors * lanes &&
+    constexpr int64_t max_vectors = 64;  // longer code takes longer to fetch than to choose
+    const bool whole_row = !cut_row && row <= max_vectors * lanes &&
                            scalar::is_int(find_axis(*e, order[vector])->extent) &&
-                           chooses_along(plan, e, order[vector]);
+                           chooses_along(draft, e, order[vector]);
     if (row >= 4 * lanes && !whole_row) s.loops.push_back({order[vector], 4 * lanes});
     add_vector(s.loops, order[vector], lanes);
   }
-  plan.note(format("{}: elementwise, {} lanes along {}", e->name, lanes, vector < 0 ? "nothing" : order[vector]));
+  draft.note(format("{}: elementwise, {} lanes along {}", e->name, lanes, vector < 0 ? "nothing" : order[vector]));
   return true;
 }
 

@@ -11,17 +11,17 @@
 
 namespace relay::lower {
 
-struct GroupPlan;
+struct ScheduleDraft;
 
 // How an algorithm schedules the groups in its form: what differs from the ordinary rules.
 struct FormSchedule {
   Rule rule;
   // Schedules the whole group, instead of the rules.
-  void (*whole)(GroupPlan&) = nullptr;
+  void (*whole)(ScheduleDraft&) = nullptr;
   // Before a rule schedules the reduction: what that reads.
-  void (*reads)(GroupPlan&, const te::Tensor& reduction) = nullptr;
+  void (*reads)(ScheduleDraft&, const te::Tensor& reduction) = nullptr;
   // Of several groups that became one: afterwards, with the kernels that the rules made of each. False: they stay.
-  bool (*joined)(GroupPlan&) = nullptr;
+  bool (*joined)(ScheduleDraft&) = nullptr;
 };
 
 // What an algorithm is expected to bring, by its cost model.
@@ -35,8 +35,8 @@ struct GroupForm {
   std::any stages{};                       // how that one names its stages; nobody else reads it
   std::string weight{};                    // the stage, if there is one, that holds constants in the algorithm's form
   Gain gain{};
-  bool planar = false;                  // a convolution with lanes along the rows of images that are stored by channels
-  std::set<std::string> from_border{};  // padding stages that read the border of their input
+  bool planar = false;                 // a convolution with lanes along the rows of images that are stored by channels
+  std::set<std::string> reads_halo{};  // padding stages that read the halo of their input
 
   bool is_joined() const { return schedule && schedule->joined; }
   template <class Stages>

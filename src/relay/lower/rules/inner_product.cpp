@@ -35,15 +35,15 @@ struct Products {
 };
 
 // False if the factors are not both contiguous along the reduction, or have the wrong numbers of rows.
-bool find_sides(GroupPlan& plan, Products& p) {
+bool find_sides(ScheduleDraft& draft, Products& p) {
   const StageFacts& facts = p.facts;
   if (!facts.contraction || !facts.grouped.empty()) return false;
-  auto is_constant = [&](const LoadFact& l) { return plan.constants.count(l.tensor->name) > 0; };
+  auto is_constant = [&](const LoadFact& l) { return draft.constants.count(l.tensor->name) > 0; };
   p.constant = std::any_of(facts.loads.begin(), facts.loads.end(), is_constant);
   if (facts.window && !p.constant) return false;
   StageFacts given = facts;  // what cannot be stored in another order
   std::erase_if(given.loads, is_constant);
-  p.k = contiguous_axis(plan, given);
+  p.k = contiguous_axis(draft, given);
   if (p.k < 0 || extent_or(p.sum->reduce_axes[p.k], usual_row) < (p.constant ? p.lanes / 2 + 1 : 2 * p.lanes))
     return false;
   if (!facts.is_batch(p.sum->reduce_axes[p.k].var->name)) return false;
@@ -66,7 +66,7 @@ bool find_sides(GroupPlan& plan, Products& p) {
 
 // The other way a constant factor's rows would be the lanes, half a vector of them at least. Here each sum ends with
 // that of its lanes, worth about twelve steps.
-bool beats_rows_in_lanes(const GroupPlan& plan, const Products& p) {
+bool beats_rows_in_lanes(const ScheduleDraft& draft, const Products& p) {
   double length = 1, steps = 1, rows = 1;  // rows: of the reduction, each along k
   for (size_t i = 0; i < p.sum->reduce_axes.size(); ++i) {
     const int64_t extent = extent_or(p.sum->reduce_axes[i], usual_features);
@@ -77,7 +77,7 @@ bool beats_rows_in_lanes(const GroupPlan& plan, const Products& p) {
   }
   if (rows < 4 && extent_or(p.sum->reduce_axes[p.k], usual_row) < 2 * p.lanes) return false;
   const bool of_few = std::all_of(p.facts.loads.begin(), p.facts.loads.end(), [&](const LoadFact& l) {
-    return (plan.constants.count(l.tensor->name) > 0) != (l.axes.count(p.many.axis) > 0);
+    return (draft.constants.count(l.tensor->name) > 0) != (l.axes.count(p.many.axis) > 0);
   });
   const int64_t halves = (2 * p.few.rows + p.lanes - 1) / p.lanes;
   constexpr double steps_of_end = 12;  // the sum of a vector's lanes
@@ -86,9 +86,9 @@ bool beats_rows_in_lanes(const GroupPlan& plan, const Products& p) {
 }
 
 // A vector of each row; the registers that hold no sums hold what is loaded.
-void shape_tile(const GroupPlan& plan, Products& p) {
+void shape_tile(const ScheduleDraft& draft, Products& p) {
   constexpr int many_registers = 32;  // as AVX-512 and AArch64 have them
-  const bool wide = plan.target->vector_registers >= many_registers;
+  const bool wide = draft.target->vector_registers >= many_registers;
   // Sums of a tile take half of the registers where constants are read along them, else a quarter.
   constexpr int64_t wide_rows = 6, wide_sums = 8;
   const int64_t most = p.constant ? (wide ? wide_rows : wide_rows / 2)
@@ -101,9 +101,9 @@ void shape_tile(const GroupPlan& plan, Products& p) {
 }
 
 // Loops of the result around a tile: tasks of enough work, whose rows are multiples of the tile's.
-std::vector<Loop> loops_around(GroupPlan& plan, const Products& p, const std::string& n, const std::string& m) {
+std::vector<Loop> loops_around(ScheduleDraft& draft, const Products& p, const std::string& n, const std::string& m) {
   std::vector<Loop> loops;
-  for (const std::string& name : storage_order(*p.result, plan.layout(p.result)))
+  for (const std::string& name : storage_order(*p.result, draft.layout(p.result)))
     if (name != n && name != m) loops.push_back({name, 1, LoopKind::Parallel});
   int64_t work = 1;  // multiply-adds of one row of n
   for (const te::Axis& a : p.sum->reduce_axes) work *= extent_or(a, usual_row);
@@ -126,42 +126,42 @@ void loop_over_epilogue(StageSchedule& s, const Products& p) {
 
 }  // namespace
 
-bool inner_product_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  Products p{r, e, facts, plan.lanes(r->dtype)};
-  if (plan.form.planar || !find_sides(plan, p)) return false;
+bool inner_product_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+  Products p{r, e, facts, draft.lanes(r->dtype)};
+  if (draft.form.planar || !find_sides(draft, p)) return false;
   if (p.constant) {
-    if (!beats_rows_in_lanes(plan, p)) return false;
-    store_constants_along(plan, facts, r->reduce_axes[p.k].var->name);
+    if (!beats_rows_in_lanes(draft, p)) return false;
+    store_constants_along(draft, facts, r->reduce_axes[p.k].var->name);
   }
-  shape_tile(plan, p);
+  shape_tile(draft, p);
 
   const std::string e_name = e->name, n = same_axis(*r, p.many.axis, *e), m = same_axis(*r, p.few.axis, *e);
-  const bool expensive = is_expensive(plan.expanded(e).body(*e));
+  const bool expensive = is_expensive(draft.expanded(e).body(*e));
   StageSchedule se;
-  se.place = Place::Root, se.loops = loops_around(plan, p, n, m);
+  se.place = Place::Root, se.loops = loops_around(draft, p, n, m);
   const int level = static_cast<int>(se.loops.size());
   std::set<std::string> tile{p.many.axis};
   if (!m.empty()) se.loops.push_back({m, 1, LoopKind::Unroll}), tile.insert(p.few.axis);
   se.loops.push_back({n, 1, LoopKind::Unroll});
   if (expensive) loop_over_epilogue(se, p);
-  plan.schedule.stages[e_name] = se;
+  draft.schedule.stages[e_name] = se;
 
-  const LaneParts parts = split_lanes(plan, r, facts, p.chains);
+  const LaneParts parts = split_lanes(draft, r, facts, p.chains);
   if (expensive) {
-    const te::Tensor sum = parts.result, kept = copy_stage(sum, sum->name + "_kept");
-    plan.outputs = redirect(plan.outputs, sum, kept);
-    StageSchedule& s = plan.schedule.stages[kept->name];
+    const te::Tensor sum = parts.result, stored = copy_stage(sum, sum->name + "_stored");
+    draft.outputs = redirect(draft.outputs, sum, stored);
+    StageSchedule& s = draft.schedule.stages[stored->name];
     s = {};
     s.place = Place::At, s.consumer = e_name, s.level = level, s.storage = Storage::Stack;
-    for (const te::Axis& a : kept->axes)  // named as those of the sum
+    for (const te::Axis& a : stored->axes)  // named as those of the sum
       if (!tile.count(a.var->name)) s.loops.push_back({a.var->name, 1});
     const int inside = static_cast<int>(s.loops.size());
     for (const std::string& axis : tile) s.loops.push_back({axis, 1, LoopKind::Unroll});
-    place_parts(plan, parts, kept->name, inside, tile);
+    place_parts(draft, parts, stored->name, inside, tile);
   } else {
-    place_parts(plan, parts, e_name, level, tile);
+    place_parts(draft, parts, e_name, level, tile);
   }
-  plan.note(format("{}: inner products, {} x {} sums of {} vectors of {}", e_name, p.nr, p.mr, p.chains, p.lanes));
+  draft.note(format("{}: inner products, {} x {} sums of {} vectors of {}", e_name, p.nr, p.mr, p.chains, p.lanes));
   return true;
 }
 

@@ -22,15 +22,15 @@ static int64_t part_of(int64_t elements) {
   return 0;
 }
 
-bool long_row_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+bool long_row_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   auto is_one = [](const te::Axis& a) { return scalar::is_int(a.extent, 1); };
   if (r->reduce_axes.size() != 1 || !std::all_of(r->axes.begin(), r->axes.end(), is_one)) return false;
   const int64_t elements = extent_or(r->reduce_axes[0], 0), length = part_of(elements);
-  if (length == 0 || contiguous_axis(plan, facts) < 0) return false;
+  if (length == 0 || contiguous_axis(draft, facts) < 0) return false;
 
   const std::string sum_name = r->name, result_name = e->name;
   const te::Tensor part =
-      te::reduce(unused_name(plan, sum_name + "_part"), {scalar::imm(elements / length)}, {scalar::imm(length)},
+      te::reduce(unused_name(draft, sum_name + "_part"), {scalar::imm(elements / length)}, {scalar::imm(length)},
                  r->combiner, [&](const Exprs& i, const Exprs& k) {
                    std::vector<scalar::Binding> bindings{{r->reduce_axes[0].var, i[0] * length + k[0]}};
                    for (const te::Axis& a : r->axes) bindings.push_back({a.var, scalar::imm(0)});
@@ -40,14 +40,14 @@ bool long_row_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, co
   te::TensorNode whole = *r;  // its own name and axes, so that readers stay as they are
   whole.reduce_axes = {{scalar::var("t"), scalar::imm(elements / length)}};
   whole.body = (*parts)({whole.reduce_axes[0].var});
-  plan.outputs = te::replace(plan.outputs, {{r, te::Tensor(new te::TensorNode(std::move(whole)))}});
+  draft.outputs = te::replace(draft.outputs, {{r, te::Tensor(new te::TensorNode(std::move(whole)))}});
 
-  for (const std::string& stage : {part->name, parts->name}) plan.schedule.stages[stage].place = Place::Root;
+  for (const std::string& stage : {part->name, parts->name}) draft.schedule.stages[stage].place = Place::Root;
   for (const auto& [sum, result] : {std::pair(part->name, parts->name), std::pair(sum_name, result_name)}) {
-    const te::Tensor now = plan.stage(sum);
-    row_reduction_rule(plan, now, plan.stage(result), facts_of(now, plan.expanded(now)));
+    const te::Tensor now = draft.stage(sum);
+    row_reduction_rule(draft, now, draft.stage(result), facts_of(now, draft.expanded(now)));
   }
-  plan.note(format("{}: in {} parts", result_name, elements / length));
+  draft.note(format("{}: in {} parts", result_name, elements / length));
   return true;
 }
 

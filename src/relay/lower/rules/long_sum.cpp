@@ -48,23 +48,23 @@ Split choose(const std::vector<te::Axis>& axes, int64_t terms) {
 }
 }  // namespace
 
-void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
+void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
   if (r->combiner != te::Combiner::Sum || !r->dtype.is_float()) return;
-  StageSchedule& of_total = plan.schedule.stages[r->name];
+  StageSchedule& of_total = draft.schedule.stages[r->name];
   const std::vector<te::Axis> axes = summed(*r, of_total);
   const Split split = choose(axes, terms);
   if (split.inner == 0) return;
 
   // Axes outside of the parts: data axes of the part, summed over by the total.
   te::TensorNode part = *r, total = *r;
-  part.name = r->name + "_part";
+  part.name = unused_name(draft, r->name + "_part");
   total.reduce_axes.clear();
   Exprs at;
   for (const te::Axis& a : total.axes) at.push_back(a.var);
   std::vector<Loop> outer;
   auto kind_of = [&](const te::Axis& a) {
     for (const Loop& l : of_total.loops)
-      if (l.axis == a.var->name && l.kind == LoopKind::Inside) return l.kind;
+      if (l.axis == a.var->name && l.kind == LoopKind::SkipPadding) return l.kind;
     return LoopKind::Serial;
   };
   auto leave_part = [&](const te::Axis& a) {
@@ -88,7 +88,7 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
   }
   const te::Tensor part_t(new te::TensorNode(std::move(part)));
   total.body = scalar::load(part_t, at);
-  plan.outputs = redirect(plan.outputs, r, te::Tensor(new te::TensorNode(std::move(total))));
+  draft.outputs = redirect(draft.outputs, r, te::Tensor(new te::TensorNode(std::move(total))));
 
   // The part keeps the schedule of the sum; the total adds it up in the same places.
   StageSchedule of_part = of_total;
@@ -102,7 +102,8 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms) {
   of_total.storage = Storage::Stack;
   std::erase_if(of_total.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
   of_total.loops.insert(of_total.loops.begin(), outer.begin(), outer.end());
-  plan.schedule.stages[part_t->name] = of_part;
+  draft.schedule.stages[part_t->name] = of_part;
+  draft.parts[r->name] = part_t->name;
 }
 
 }  // namespace relay::lower

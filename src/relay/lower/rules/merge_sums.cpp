@@ -4,7 +4,7 @@
 //
 // The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j]. So
 // are columns and channels of an image that is stored channels-last.
-// Precondition: the one follows the other in storage, without a border or gap between them; the sum reads whole
+// Precondition: the one follows the other in storage, without a halo or row padding between them; the sum reads whole
 // dimensions, and its axes nowhere else.
 #include <algorithm>
 
@@ -26,7 +26,7 @@ using Merged = std::map<const te::TensorNode*, Pair>;
 bool lies_within(const Layout& layout, size_t outer, size_t inner) {
   if (layout.is_row_major()) return inner == outer + 1;
   const size_t n = layout.dims.size();
-  return n >= 2 && layout.gap == 0 && layout.dims[n - 1] == LayoutDim{static_cast<int>(inner)} &&
+  return n >= 2 && layout.row_padding == 0 && layout.dims[n - 1] == LayoutDim{static_cast<int>(inner)} &&
          layout.dims[n - 2] == LayoutDim{static_cast<int>(outer)} &&
          (layout.low.empty() || (layout.low[inner] == 0 && layout.high[inner] == 0));
 }
@@ -35,21 +35,21 @@ bool lies_within(const Layout& layout, size_t outer, size_t inner) {
 Layout merged_layout(Layout layout, int64_t inner_extent, size_t outer, size_t inner) {
   std::erase_if(layout.dims, [&](const LayoutDim& d) { return d.dim == static_cast<int>(inner); });
   for (LayoutDim& d : layout.dims) d.dim -= d.dim > static_cast<int>(inner);
-  for (std::vector<int64_t>* border : {&layout.low, &layout.high}) {
-    if (border->empty()) continue;
-    (*border)[outer] *= inner_extent;
-    border->erase(border->begin() + static_cast<int64_t>(inner));
+  for (std::vector<int64_t>* halo : {&layout.low, &layout.high}) {
+    if (halo->empty()) continue;
+    (*halo)[outer] *= inner_extent;
+    halo->erase(halo->begin() + static_cast<int64_t>(inner));
   }
   return layout;
 }
 
 class Merging {
  public:
-  explicit Merging(GroupPlan& plan) : plan_(plan) {}
+  explicit Merging(ScheduleDraft& draft) : draft_(draft) {}
 
   // One pair of axes of one reduction; false if there is none.
   bool once() {
-    for (const te::Tensor& r : plan_.stages()) {
+    for (const te::Tensor& r : draft_.stages()) {
       if (r->is_placeholder() || r->combiner == te::Combiner::None) continue;
       for (const te::Axis& a : r->reduce_axes)
         for (const te::Axis& b : r->reduce_axes)
@@ -77,7 +77,7 @@ class Merging {
       while (outer < e->args.size() && e->args[outer] != a.var) ++outer;
       while (inner < e->args.size() && e->args[inner] != b.var) ++inner;
       can &= t && t->is_placeholder() && outer < e->args.size() && inner < e->args.size() &&
-             !plan_.constants.count(t->name) && lies_within(plan_.layout(t), outer, inner) &&
+             !draft_.constants.count(t->name) && lies_within(draft_.layout(t), outer, inner) &&
              scalar::equal(t->shape[outer], a.extent) && scalar::equal(t->shape[inner], b.extent);
       if (!can) return e;
       auto [it, fresh] = merged_.try_emplace(t.get(), te::Tensor(), outer, inner);
@@ -94,12 +94,12 @@ class Merging {
       shape[pair.outer] = scalar::simplify(shape[pair.outer] * shape[pair.inner]);
       shape.erase(shape.begin() + static_cast<int64_t>(pair.inner));
       pair.now = te::placeholder(node->name, shape, node->dtype);
-      Layout& layout = plan_.layouts.at(node->name);
+      Layout& layout = draft_.layouts.at(node->name);
       layout = merged_layout(layout, b.extent->ivalue, pair.outer, pair.inner);
     }
     const te::Axis both{scalar::var(a.var->name + "_" + b.var->name), scalar::simplify(a.extent * b.extent)};
     std::map<const scalar::Source*, te::Tensor> done;
-    for (const te::Tensor& t : plan_.stages()) {
+    for (const te::Tensor& t : draft_.stages()) {
       if (t->is_placeholder()) continue;
       te::TensorNode node = *t;
       node.body = scalar::rewrite(t->body, [&](const Expr& e) -> Expr {
@@ -121,20 +121,20 @@ class Merging {
       }
       if (node.body != t->body) done[t.get()] = te::Tensor(new te::TensorNode(std::move(node)));
     }
-    for (te::Tensor& o : plan_.outputs)
+    for (te::Tensor& o : draft_.outputs)
       if (auto it = done.find(o.get()); it != done.end()) o = it->second;
   }
 
-  GroupPlan& plan_;
+  ScheduleDraft& draft_;
   Merged merged_;
 };
 
 }  // namespace
 
-void merge_sums(GroupPlan& plan) {
-  for (const te::Tensor& t : plan.stages())
+void merge_sums(ScheduleDraft& draft) {
+  for (const te::Tensor& t : draft.stages())
     if (t->before || t->is_program()) return;
-  while (Merging(plan).once()) {
+  while (Merging(draft).once()) {
   }
 }
 

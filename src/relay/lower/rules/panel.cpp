@@ -5,7 +5,7 @@
 //     panel[k, n % block] = right[n, k]
 //     for each tile of rows: sum(k) left[m, k] * panel[k, n % block]
 //
-// Where the factor is contiguous along k, squares of it are turned around in registers: `tile` is loaded with lanes
+// Where the factor is contiguous along k, squares of it are transposed in registers: `tile` is loaded with lanes
 // along k, and read with lanes along n.
 //
 // The left factor is read as it lies, a row of it for each row of the tile. Where these rows lie so far apart that they
@@ -58,8 +58,8 @@ te::Tensor reading(const te::TensorNode& stage, const Expr& load, const te::Tens
 }
 
 // Bytes between what two neighbours along `axis` read; 0: not constant.
-int64_t step_bytes(GroupPlan& plan, const LoadFact& l, const std::string& axis) {
-  const Layout& layout = plan.layout(l.tensor);
+int64_t step_bytes(ScheduleDraft& draft, const LoadFact& l, const std::string& axis) {
+  const Layout& layout = draft.layout(l.tensor);
   const Exprs shape = layout.physical_shape(l.tensor->shape);
   int64_t step = l.tensor->dtype.bytes(), bytes = 0;
   for (size_t p = layout.dims.size(); p-- > 0;) {
@@ -75,31 +75,31 @@ int64_t step_bytes(GroupPlan& plan, const LoadFact& l, const std::string& axis) 
 
 }  // namespace
 
-std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<LoadFact>& loads, const std::string& x,
-                     int64_t rows) {
-  const int64_t line = plan.target->line_bytes, ways = plan.target->l1_ways,
-                sets = part_of_l1(*plan.target, line * ways);
+std::string add_rows(ScheduleDraft& draft, const te::Tensor& r, const std::vector<LoadFact>& loads,
+                     const std::string& x, int64_t rows) {
+  const int64_t line = draft.target->line_bytes, ways = draft.target->l1_ways,
+                sets = part_of_l1(*draft.target, line * ways);
   const Expr load = x.empty() ? Expr{} : only_load(*r, x);
   if (!load) return "";
   bool meet = false;
   for (const LoadFact& l : loads)
-    if (int64_t step = l.axes.count(x) ? step_bytes(plan, l, x) : 0; step > 0 && step % line == 0)
+    if (int64_t step = l.axes.count(x) ? step_bytes(draft, l, x) : 0; step > 0 && step % line == 0)
       meet |= rows > sets / std::gcd(step / line, sets) * ways;
   int windows = 0;
   for (const te::Axis& k : r->reduce_axes) windows += extent_or(k, 2) > 1;
   if (!meet || windows != 1) return "";
   const te::Tensor copy = copy_stage(source_of(load), r->name + "_rows");
-  plan.outputs = redirect(plan.outputs, r, reading(*r, load, copy));
-  plan.schedule.stages[copy->name] = {};  // inlined until it has a place
+  draft.outputs = redirect(draft.outputs, r, reading(*r, load, copy));
+  draft.schedule.stages[copy->name] = {};  // inlined until it has a place
   return copy->name;
 }
 
-bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum) {
-  if (!plan.schedule.stages.count(sum + "_part")) return false;  // whole rows would lie as far apart again
-  const te::Tensor copy = plan.stage(name), part = plan.stage(sum + "_part");
-  StageSchedule& s = plan.schedule.stages[name];
+bool place_rows(ScheduleDraft& draft, const std::string& name, const std::string& sum) {
+  if (!draft.parts.count(sum)) return false;  // whole rows would lie as far apart again
+  const te::Tensor copy = draft.stage(name), part = draft.stage(draft.parts.at(sum));
+  StageSchedule& s = draft.schedule.stages[name];
   s.place = Place::At, s.consumer = sum, s.level = 1, s.storage = Storage::Scratch;
-  const int lanes = plan.lanes(copy->dtype);
+  const int lanes = draft.lanes(copy->dtype);
   // Lanes along the dimension that the sum runs over.
   std::string v;
   scalar::visit(part->body, [&](const Expr& e) {
@@ -116,11 +116,11 @@ bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum
   return true;
 }
 
-void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, const std::vector<std::string>& rows,
-                int64_t block) {
-  StageSchedule &total = plan.schedule.stages[sum], &part = plan.schedule.stages[sum + "_part"];
-  const te::Tensor r = plan.stage(sum), e = plan.stage(total.consumer), p = plan.stage(sum + "_part");
-  StageSchedule& se = plan.schedule.stages[e->name];
+void block_rows(ScheduleDraft& draft, const std::string& sum, const std::string& n,
+                const std::vector<std::string>& rows, int64_t block) {
+  StageSchedule &total = draft.schedule.stages[sum], &part = draft.schedule.stages[draft.parts.at(sum)];
+  const te::Tensor r = draft.stage(sum), e = draft.stage(total.consumer), p = draft.stage(draft.parts.at(sum));
+  StageSchedule& se = draft.schedule.stages[e->name];
   auto in_e = [&](const std::string& axis_of_r) { return same_axis(*r, axis_of_r, *e); };
   const std::string n_in_e = in_e(n);
   std::vector<std::string> rows_in_e;
@@ -137,7 +137,7 @@ void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, c
   for (const te::Axis& a : e->axes)
     if (a.var->name != n_in_e) (is_row(a.var->name) ? row_count : others) *= extent_or(a, usual_rows);
   const int64_t first = extent_or(*find_axis(*r, rows[0]), 1), inner = row_count / first;
-  const int64_t most = std::max<int64_t>(1, part_of_l2(*plan.target, 2) / bytes / (terms + widest) / inner);
+  const int64_t most = std::max<int64_t>(1, part_of_l2(*draft.target, 2) / bytes / (terms + widest) / inner);
   const int64_t chunks = (first + most - 1) / most;
   int64_t wide = block;
   while (wide + block <= widest && (n_extent + wide + block - 1) / (wide + block) * chunks * others >= enough_tasks)
@@ -176,7 +176,7 @@ void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, c
   se.loops = outer;
 }
 
-std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
+std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& r, const std::string& n,
                                         const std::vector<LoadFact>& loads) {
   const Expr load = only_load(*r, n);
   if (!load) return std::nullopt;
@@ -187,9 +187,9 @@ std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, co
     if (a && a->var->name == n) source.n_dim = source.k_dim = static_cast<int>(d);
   }
   for (const LoadFact& l : loads) {
-    if (plan.constants.count(l.tensor->name)) return std::nullopt;  // packed when the program is built
+    if (draft.constants.count(l.tensor->name)) return std::nullopt;  // packed when the program is built
     if (l.tensor->shape.size() != source.tensor->shape.size()) continue;
-    const auto& last = l.coefficients[contiguous_dim(*l.tensor, plan.layout(l.tensor))];
+    const auto& last = l.coefficients[contiguous_dim(*l.tensor, draft.layout(l.tensor))];
     if (!last || last->size() != 1 || last->begin()->second != 1) continue;
     for (size_t d = 0; d < source.load->args.size(); ++d)
       if (const te::Axis* a = axis_of(*r, source.load->args[d]); a && a->var->name == last->begin()->first)
@@ -198,25 +198,25 @@ std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, co
   return source;
 }
 
-void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer,
+void add_panel(ScheduleDraft& draft, const te::Tensor& r, const PanelSource& source, const std::string& consumer,
                int level) {
-  const int lanes = plan.lanes(source.tensor->dtype);
-  const bool turned = source.k_dim != source.n_dim && turns_in_registers(source.tensor->dtype);
-  te::Tensor tile = turned ? copy_stage(source.tensor, r->name + "_tile") : te::Tensor();
-  te::Tensor panel = copy_stage(turned ? tile : source.tensor, r->name + "_panel");
-  plan.outputs = redirect(plan.outputs, r, reading(*r, source.load, panel));
+  const int lanes = draft.lanes(source.tensor->dtype);
+  const bool transposed = source.k_dim != source.n_dim && transposes_in_registers(source.tensor->dtype);
+  te::Tensor tile = transposed ? copy_stage(source.tensor, r->name + "_tile") : te::Tensor();
+  te::Tensor panel = copy_stage(transposed ? tile : source.tensor, r->name + "_panel");
+  draft.outputs = redirect(draft.outputs, r, reading(*r, source.load, panel));
 
   auto loops = [&](const te::TensorNode& stage, std::vector<Loop>& out) {
     for (size_t d = 0; d < stage.axes.size(); ++d)
       if (static_cast<int>(d) != source.n_dim && static_cast<int>(d) != source.k_dim)
         out.push_back({stage.axes[d].var->name, 1});
   };
-  StageSchedule& s = plan.schedule.stages[panel->name];
+  StageSchedule& s = draft.schedule.stages[panel->name];
   s = {};
   s.place = Place::At, s.consumer = consumer, s.level = level, s.storage = Storage::Scratch;
   loops(*panel, s.loops);
   const std::string n = panel->axes[source.n_dim].var->name, k = panel->axes[source.k_dim].var->name;
-  if (!turned) {
+  if (!transposed) {
     if (n != k) s.loops.push_back({k, 1});
     s.loops.push_back({n, lanes});
     s.loops.push_back({n, 1, LoopKind::Vector});
@@ -227,7 +227,7 @@ void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, 
   const int inside = static_cast<int>(s.loops.size());
   s.loops.push_back({k, 1, LoopKind::Unroll});
   s.loops.push_back({n, 1, LoopKind::Vector});
-  StageSchedule& t = plan.schedule.stages[tile->name];
+  StageSchedule& t = draft.schedule.stages[tile->name];
   t = {};
   t.place = Place::At, t.consumer = panel->name, t.level = inside, t.storage = Storage::Registers;
   loops(*tile, t.loops);

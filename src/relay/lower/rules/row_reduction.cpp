@@ -16,13 +16,13 @@ namespace relay::lower {
 
 using scalar::imm;
 
-int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
+int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
   const te::TensorNode& r = *facts.stage;
   for (size_t k = 0; k < r.reduce_axes.size(); ++k) {
     bool some = false, all = true;
     for (const LoadFact& l : facts.loads) {
       if (!l.axes.count(r.reduce_axes[k].var->name)) continue;
-      const int last = contiguous_dim(*l.tensor, plan.layout(l.tensor));
+      const int last = contiguous_dim(*l.tensor, draft.layout(l.tensor));
       const auto* c = last < 0 ? nullptr : &l.coefficients[last];
       bool contiguous = c && *c && (*c)->count(r.reduce_axes[k].var->name) && (*c)->at(r.reduce_axes[k].var->name) == 1;
       some |= contiguous, all &= contiguous;
@@ -32,9 +32,9 @@ int contiguous_axis(GroupPlan& plan, const StageFacts& facts) {
   return -1;
 }
 
-LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
-  int k = contiguous_axis(plan, facts);
-  const int lanes = plan.lanes(r->dtype);
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
+  int k = contiguous_axis(draft, facts);
+  const int lanes = draft.lanes(r->dtype);
   // A short row pays where many are added.
   int64_t rows = 1;
   for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
@@ -81,14 +81,14 @@ LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& fa
   index.push_back(j.var);
   result.body = scalar::load(from, index);
   parts.result = te::Tensor(new te::TensorNode(std::move(result)));
-  plan.outputs = redirect(plan.outputs, r, parts.result);
+  draft.outputs = redirect(draft.outputs, r, parts.result);
   return parts;
 }
 
 // How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and
 // waits: a vector is added in a cycle, and the next can be added to it after three.
-static int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) {
-  const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = plan.lanes(r.dtype);
+static int64_t chains_of(const ScheduleDraft& draft, const te::TensorNode& r, int k) {
+  const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = draft.lanes(r.dtype);
   if (extent >= long_row_vectors * lanes) return 4;
   if (r.reduce_axes.size() == 1) return 1;
   int64_t best = 1, least = INT64_MAX;
@@ -100,15 +100,15 @@ static int64_t chains_of(const GroupPlan& plan, const te::TensorNode& r, int k) 
   return best;
 }
 
-LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts) {
-  const int k = contiguous_axis(plan, facts);
-  return split_lanes(plan, r, facts, k < 0 ? 1 : chains_of(plan, *r, k));
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
+  const int k = contiguous_axis(draft, facts);
+  return split_lanes(draft, r, facts, k < 0 ? 1 : chains_of(draft, *r, k));
 }
 
-void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
+void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string& consumer, int level,
                  const std::set<std::string>& tile) {
   auto at = [&](const te::Tensor& stage, const std::string& where, int inside) -> StageSchedule& {
-    StageSchedule& s = plan.schedule.stages[stage->name];
+    StageSchedule& s = draft.schedule.stages[stage->name];
     s = {};
     s.place = Place::At, s.consumer = where, s.level = inside, s.storage = Storage::Registers;
     return s;
@@ -126,13 +126,13 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
     end_axes(s.loops, *parts.result);
     return;
   }
-  const int lanes = plan.lanes(parts.result->dtype);
+  const int lanes = draft.lanes(parts.result->dtype);
   // The registers of the parts are free again when the result is there.
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
   // A few steps are written out: each knows whether it is whole.
   const te::Axis& last = parts.acc->reduce_axes.back();
-  constexpr int64_t most_written_out = 8;  // of steps
-  const bool few = tile.empty() && scalar::is_int(last.extent) && last.extent->ivalue <= most_written_out;
+  constexpr int64_t max_written_out = 8;  // of steps
+  const bool few = tile.empty() && scalar::is_int(last.extent) && last.extent->ivalue <= max_written_out;
   for (const te::Axis& a : parts.acc->reduce_axes)
     acc.loops.push_back({a.var->name, 1, few && a.var == last.var ? LoopKind::Unroll : LoopKind::Serial});
   end_axes(acc.loops, *parts.acc);
@@ -150,15 +150,15 @@ void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& con
   end_axes(result.loops, *parts.result);
 }
 
-bool row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+bool row_reduction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   std::string e_name = e->name;
-  std::vector<std::string> order = storage_order(*e, plan.layout(e));
+  std::vector<std::string> order = storage_order(*e, draft.layout(e));
   std::vector<int64_t> extents;
   for (const std::string& a : order) extents.push_back(extent_or(*find_axis(*e, a), usual_rows));
-  LaneParts parts = split_lanes(plan, r, facts);
+  LaneParts parts = split_lanes(draft, r, facts);
   int64_t work = 1;
   for (const te::Axis& a : r->reduce_axes) work *= extent_or(a, usual_rows);
-  StageSchedule& se = plan.schedule.stages[e_name];
+  StageSchedule& se = draft.schedule.stages[e_name];
   se = {};
   se.place = Place::Root;
   int64_t inner = work;
@@ -168,8 +168,8 @@ bool row_reduction_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& 
     se.loops.push_back({order[i], 1, parallel ? LoopKind::Parallel : LoopKind::Serial});
     inner /= std::max<int64_t>(1, extents[i]);
   }
-  place_parts(plan, parts, e_name, static_cast<int>(order.size()));
-  plan.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
+  place_parts(draft, parts, e_name, static_cast<int>(order.size()));
+  draft.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
   return true;
 }
 

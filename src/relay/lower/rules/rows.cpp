@@ -2,7 +2,7 @@
 //
 //   for each row m
 //     top[m] = max(k) x[m, k]                       in lanes (row_reduction.cpp)
-//     e[m, k] = exp(x[m, k] - top[m])               kept for the row: dear, and read twice
+//     e[m, k] = exp(x[m, k] - top[m])               kept for the row: expensive, and read twice
 //     sum[m] = sum(k) e[m, k]
 //     scale[m] = 1 / sum[m]                         one value a row: computed once
 //     out[m, k] = e[m, k] * scale[m]
@@ -43,21 +43,21 @@ bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expa
   return true;
 }
 
-std::optional<Rows> find_rows(GroupPlan& plan) {
-  if (plan.outputs.size() != 1 || plan.outputs[0]->is_placeholder() ||
-      plan.outputs[0]->combiner != te::Combiner::None || has_program(plan.outputs))
+std::optional<Rows> find_rows(ScheduleDraft& draft) {
+  if (draft.outputs.size() != 1 || draft.outputs[0]->is_placeholder() ||
+      draft.outputs[0]->combiner != te::Combiner::None || has_program(draft.outputs))
     return {};
   Rows rows;
-  rows.out = plan.outputs[0];
+  rows.out = draft.outputs[0];
   te::Tensors reductions;
-  for (const te::Tensor& t : plan.stages()) {
+  for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
     const bool reduces = t->combiner != te::Combiner::None;
     if (reduces) reductions.push_back(t), rows.reductions.push_back(t->name);
     rows.flat.stages[t->name].place = reduces || t == rows.out ? Place::Root : Place::Inline;
   }
-  if (reductions.empty() || !WrittenSize::is_small(plan.stages(), rows.flat)) return {};
-  const Expanded bodies = expand(plan.stages(), rows.flat);
+  if (reductions.empty() || !WrittenSize::is_small(draft.stages(), rows.flat)) return {};
+  const Expanded bodies = expand(draft.stages(), rows.flat);
   bool reads = false;
   for (const te::Tensor& r : reductions) {
     if (!stays_in_row(r, reductions, bodies)) return {};
@@ -71,22 +71,22 @@ std::optional<Rows> find_rows(GroupPlan& plan) {
     }
   }
   if (!reads || rows.of_rows.size() == rows.out->axes.size()) return {};
-  rows.order = storage_order(*rows.out, plan.layout(rows.out));
+  rows.order = storage_order(*rows.out, draft.layout(rows.out));
   for (size_t i = rows.order.size(); i-- > 0 && rows.v.empty();)
     if (extent_or(*find_axis(*rows.out, rows.order[i]), usual_rows) > 1) rows.v = rows.order[i];
   if (rows.v.empty() || rows.of_rows.count(rows.v)) return {};
   return rows;
 }
 
-// Stages between, used more than once and dear to compute again, if the length of a row is known and L2 has room.
-std::vector<std::string> kept_for_a_row(const GroupPlan& plan, const Rows& rows) {
+// Stages between, used more than once and expensive to compute again, if the length of a row is known and L2 has room.
+std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& rows) {
   int64_t elements = 1;
   for (const te::Axis& a : rows.out->axes) {
     if (!rows.is_within(a)) continue;
     if (!scalar::is_int(a.extent)) return {};
     elements *= a.extent->ivalue;
   }
-  const te::Tensors stages = plan.stages();
+  const te::Tensors stages = draft.stages();
   std::map<std::string, int> users;
   for (const te::Tensor& t : stages)
     if (!t->is_placeholder())
@@ -94,17 +94,17 @@ std::vector<std::string> kept_for_a_row(const GroupPlan& plan, const Rows& rows)
   std::vector<std::string> kept;
   for (const te::Tensor& t : stages)
     if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != rows.out && users[t->name] > 1 &&
-        is_expensive(t->body) && elements * t->dtype.bytes() <= part_of_l2(*plan.target, 4) &&
+        is_expensive(t->body) && elements * t->dtype.bytes() <= part_of_l2(*draft.target, 4) &&
         t->axes.size() == rows.out->axes.size())
       kept.push_back(t->name);
   return kept;
 }
 
 // What is one value a row (a mean, a reciprocal, the logarithm of a sum) is computed once a row.
-std::vector<std::string> once_a_row(const GroupPlan& plan, const Rows& rows) {
-  const te::Tensor first = plan.stage(rows.reductions[0]);
+std::vector<std::string> once_a_row(const ScheduleDraft& draft, const Rows& rows) {
+  const te::Tensor first = draft.stage(rows.reductions[0]);
   std::vector<std::string> once;
-  for (const te::Tensor& t : plan.stages()) {
+  for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder() || t->combiner != te::Combiner::None || t == rows.out ||
         t->axes.size() != first->axes.size())
       continue;
@@ -129,11 +129,11 @@ void add_row(std::vector<Loop>& loops, const Rows& rows, const te::TensorNode& s
 }
 
 // Returns how many loops are around a row.
-int schedule_stages(GroupPlan& plan, const Rows& rows) {
-  const int lanes = plan.lanes(rows.out->dtype);
-  std::map<std::string, StageSchedule>& stages = plan.schedule.stages;
+int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
+  const int lanes = draft.lanes(rows.out->dtype);
+  std::map<std::string, StageSchedule>& stages = draft.schedule.stages;
   stages.clear();
-  for (const te::Tensor& t : plan.stages())
+  for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder()) stages[t->name] = {};
 
   StageSchedule& out = stages[rows.out->name];
@@ -149,14 +149,14 @@ int schedule_stages(GroupPlan& plan, const Rows& rows) {
     return s;
   };
   for (const std::string& name : rows.kept) {
-    const te::Tensor stage = plan.stage(name);
+    const te::Tensor stage = draft.stage(name);
     StageSchedule& s = in_a_row(stage, Storage::Scratch);
     for (size_t d = 0; d < stage->axes.size(); ++d)
       if (!rows.is_within(rows.out->axes[d])) s.loops.push_back({stage->axes[d].var->name, 1});
     add_row(s.loops, rows, *stage, lanes);
   }
   for (const std::string& name : rows.once) {
-    const te::Tensor stage = plan.stage(name);
+    const te::Tensor stage = draft.stage(name);
     StageSchedule& s = in_a_row(stage, Storage::Registers);
     for (const te::Axis& a : stage->axes) s.loops.push_back({a.var->name, 1});
   }
@@ -164,11 +164,11 @@ int schedule_stages(GroupPlan& plan, const Rows& rows) {
 }
 
 // Facts of a reduction as it is now: other reductions, their parts and what is kept are not inlined.
-StageFacts facts_now(const GroupPlan& plan, const Rows& rows, const te::Tensor& r) {
+StageFacts facts_now(const ScheduleDraft& draft, const Rows& rows, const te::Tensor& r) {
   Schedule now = rows.flat;
   for (const std::vector<std::string>* placed : {&rows.kept, &rows.once})
     for (const std::string& name : *placed) now.stages[name].place = Place::Root;
-  const te::Tensors stages = plan.stages();
+  const te::Tensors stages = draft.stages();
   for (const te::Tensor& t : stages)
     if (!t->is_placeholder() && !now.stages.count(t->name)) now.stages[t->name].place = Place::Root;
   return facts_of(r, expand(stages, now));
@@ -176,18 +176,18 @@ StageFacts facts_now(const GroupPlan& plan, const Rows& rows, const te::Tensor& 
 
 }  // namespace
 
-bool rows_rule(GroupPlan& plan) {
-  std::optional<Rows> rows = find_rows(plan);
+bool rows_rule(ScheduleDraft& draft) {
+  std::optional<Rows> rows = find_rows(draft);
   if (!rows) return false;
-  rows->kept = kept_for_a_row(plan, *rows);
-  rows->once = once_a_row(plan, *rows);
-  const int level = schedule_stages(plan, *rows);
+  rows->kept = kept_for_a_row(draft, *rows);
+  rows->once = once_a_row(draft, *rows);
+  const int level = schedule_stages(draft, *rows);
   for (const std::string& name : rows->reductions) {
-    const te::Tensor r = plan.stage(name);
-    place_parts(plan, split_lanes(plan, r, facts_now(plan, *rows, r)), rows->out->name, level);
+    const te::Tensor r = draft.stage(name);
+    place_parts(draft, split_lanes(draft, r, facts_now(draft, *rows, r)), rows->out->name, level);
   }
-  plan.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows->out->name, rows->v,
-                   rows->reductions.size(), rows->kept.size()));
+  draft.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows->out->name, rows->v,
+                    rows->reductions.size(), rows->kept.size()));
   return true;
 }
 

@@ -1,5 +1,5 @@
 // Schedule rules: from the facts of a group to a schedule. A rule fills in data; it never writes loops. One file a rule
-// in rules/; plan_group() in rules/plan_group.cpp chooses between them.
+// in rules/; apply_rules() in rules/apply_rules.cpp chooses between them.
 #pragma once
 
 #include "relay/base/target_desc.h"
@@ -14,15 +14,17 @@
 namespace relay::lower {
 
 // A group on its way to a schedule. Rules may add stages (copies, partial results).
-struct GroupPlan {
+struct ScheduleDraft {
   te::Tensors outputs;
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::map<std::string, Tensor> values;   // of constants
   GroupForm form;                         // what the plan of the function decided
   bool streams_weights = false;           // constants that are not in L2 come from where prefetching pays
-  std::map<std::string, Layout> layouts;  // of placeholders (given by plan_graph) and of root stages
+  std::map<std::string, Layout> layouts;  // of placeholders (given by plan_function) and of root stages
   std::map<std::string, Layout> stored_layouts;  // of constants that another group has packed
   Schedule schedule;
+  std::map<std::string, std::string> parts;   // of a long sum that was split: the stage of its parts
+  std::map<std::string, std::string> copies;  // of an input: the stage that copies it, transposed
   const TargetDesc* target = nullptr;
   RuleSet without;  // rules that must not be used: what they made could not be built
   RuleSet used;     // those that made the schedule
@@ -31,27 +33,29 @@ struct GroupPlan {
   // The body of a stage, with what is inlined into it.
   Expanded expanded(const te::Tensor& stage) const { return expand(stage, schedule); }
   te::Tensor stage(const std::string& name) const;  // there is one
+  // The stage that computes the elements: `name`, or the parts of that sum.
+  const std::string& parts_or(const std::string& name) const { return parts.count(name) ? parts.at(name) : name; }
   int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
   const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
   void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }
 };
 
-// Fills in plan.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
-void plan_group(GroupPlan& plan);
+// Fills in draft.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
+void apply_rules(ScheduleDraft& draft);
 // The same without any rule: every stage is an array of its own, computed element by element. Slow, and always
 // possible.
-void plan_plain(GroupPlan& plan);
+void schedule_plainly(ScheduleDraft& draft);
 
 // --- the rules -------------------------------------------------------------------------------------------------------
 // Each is one file, which says what it is for, and one line of schedule_rules.def. It returns whether it made anything.
 
 // Of a whole group.
-#define RELAY_GROUP_RULE(name, file, purpose) bool file##_rule(GroupPlan& plan);
+#define RELAY_GROUP_RULE(name, file, purpose) bool file##_rule(ScheduleDraft& draft);
 // Of a reduction `r`, in registers under its pointwise epilogue `e`, a root.
 #define RELAY_REDUCTION_RULE(name, file, purpose) \
-  bool file##_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+  bool file##_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
 // Of a root `e` without a reduction.
-#define RELAY_ROOT_RULE(name, file, purpose) bool file##_rule(GroupPlan& plan, const te::Tensor& e);
+#define RELAY_ROOT_RULE(name, file, purpose) bool file##_rule(ScheduleDraft& draft, const te::Tensor& e);
 #include "relay/lower/schedule/schedule_rules.def"
 
 // Splits the long sum `r`, scheduled on registers under its consumer, into sums of about `terms` that are added on the
@@ -69,7 +73,7 @@ void plan_plain(GroupPlan& plan);
 // addition for every 128. Adds a stage and replaces r in the outputs; a sum that is short or does not divide is left as
 // it is.
 inline constexpr int64_t terms_of_part = 128;  // the additions of parts cost less than 1 % then
-void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = terms_of_part);
+void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms = terms_of_part);
 
 // Splits `r`, scheduled on registers under its consumer for `rows` of `places` neighbouring windows along x, into one
 // along the columns of these windows and one along their rows, where that takes fewer operations:
@@ -79,13 +83,13 @@ void split_long_sum(GroupPlan& plan, const te::Tensor& r, int64_t terms = terms_
 //
 // Eight windows of 3 x 3 take 54 additions instead of 72, of 13 x 13 364 instead of 1352. Adds a stage and replaces r
 // in the outputs. Returns the name of the stage that reads the data: r's own where all is left as it was.
-std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
+std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
 
 // Makes a contraction of narrow numbers, of which one factor is constant, one of pairs or fours (dot_products.cpp).
-bool multiply_in_groups(GroupPlan& plan, const std::string& sum);
+bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum);
 
 // Sums over axes that lie side by side in memory become sums over one.
-void merge_sums(GroupPlan& plan);
+void merge_sums(ScheduleDraft& draft);
 
 // A reduction along a row in lanes: partial results, combined by halves (row_reduction.cpp).
 struct LaneParts {
@@ -94,14 +98,14 @@ struct LaneParts {
   te::Tensor result;
 };
 // The reduction axis along which the loads are contiguous; -1: none.
-int contiguous_axis(GroupPlan& plan, const StageFacts& facts);
+int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts);
 // Splits `r` where that pays and replaces it in the plan's outputs; `chains` vectors of partial results, or as many as
 // suit it.
-LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts, int64_t chains);
-LaneParts split_lanes(GroupPlan& plan, const te::Tensor& r, const StageFacts& facts);
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains);
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts);
 // Places them inside `level` loops of stage `consumer`; of the axes in `tile`, whose unrolled loops in the consumer
 // come next, partial results of all are computed together. By names: redirecting changes the nodes, not the names.
-void place_parts(GroupPlan& plan, const LaneParts& parts, const std::string& consumer, int level,
+void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string& consumer, int level,
                  const std::set<std::string>& tile = {});
 
 // What the right factor of a contraction is read from, if that can be copied block by block while the kernel runs: not
@@ -112,21 +116,22 @@ struct PanelSource {
   int n_dim = 0;  // of the tensor
   int k_dim = 0;  // of the tensor: the one along which it is contiguous; n_dim if that is N
 };
-std::optional<PanelSource> panel_source(GroupPlan& plan, const te::Tensor& r, const std::string& n,
+std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& r, const std::string& n,
                                         const std::vector<LoadFact>& loads);
 // Where `rows` rows along x of the left factor meet in few sets of the cache: a stage that copies them, and its name;
 // inlined for now, and r, under its name, reads it. "" where they do not.
-std::string add_rows(GroupPlan& plan, const te::Tensor& r, const std::vector<LoadFact>& loads, const std::string& x,
-                     int64_t rows);
+std::string add_rows(ScheduleDraft& draft, const te::Tensor& r, const std::vector<LoadFact>& loads,
+                     const std::string& x, int64_t rows);
 // Places it inside of a part of the long sum `sum`; false if that was not split.
-bool place_rows(GroupPlan& plan, const std::string& name, const std::string& sum);
+bool place_rows(ScheduleDraft& draft, const std::string& name, const std::string& sum);
 // Afterwards: the parts of the sum outside of the rows, so that what is copied, and the part of the right factor, serve
 // a block of rows x several register tiles of N (each of `block` elements) from cache.
-void block_rows(GroupPlan& plan, const std::string& sum, const std::string& n, const std::vector<std::string>& rows,
-                int64_t block);
+void block_rows(ScheduleDraft& draft, const std::string& sum, const std::string& n,
+                const std::vector<std::string>& rows, int64_t block);
 // Copies it inside `level` loops of stage `consumer`, so that lanes run along N; replaces r, under its name, in the
 // outputs.
-void add_panel(GroupPlan& plan, const te::Tensor& r, const PanelSource& source, const std::string& consumer, int level);
+void add_panel(ScheduleDraft& draft, const te::Tensor& r, const PanelSource& source, const std::string& consumer,
+               int level);
 
 // --- shared by rules -------------------------------------------------------------------------------------------------
 // The axes of a stage in the order of its storage, outermost first.
@@ -134,27 +139,27 @@ std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout
 // The axis of `to` that stands where `axis` stands in `from`, as an epilogue's do in its reduction; "": there is none.
 std::string same_axis(const te::TensorNode& from, const std::string& axis, const te::TensorNode& to);
 // Constants that a stage reads are packed so that neighbours along `axis` lie side by side.
-void store_constants_along(GroupPlan& plan, const StageFacts& facts, const std::string& axis);
+void store_constants_along(ScheduleDraft& draft, const StageFacts& facts, const std::string& axis);
 // The dimension whose neighbours are stored side by side: the last one of more than one element. -1: none.
 int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 // Has functions that become polynomials.
 bool is_expensive(const Expr& body);
 // `name`, or with underscores behind it: none of the group's stages has it.
-std::string unused_name(const GroupPlan& plan, std::string name);
+std::string unused_name(const ScheduleDraft& draft, std::string name);
 // Every placeholder and every root has a layout.
-void give_roots_layouts(GroupPlan& plan);
+void give_roots_layouts(ScheduleDraft& draft);
 // While `sum`, or a part of it, is computed on registers, what it reads of `weight` one `step` further along `axis` is
 // fetched, if weights come from where that pays.
-void fetch_weights_ahead(GroupPlan& plan, const std::string& sum, const std::string& weight, const std::string& axis,
-                         int64_t step);
+void prefetch_weights(ScheduleDraft& draft, const std::string& sum, const std::string& weight, const std::string& axis,
+                      int64_t step);
 // While `stage` is computed, what it reads of `array` (or, if that is itself, where it is stored) one `step` further
 // along `axis` is fetched, if the array is larger than L2 in so many parts. A sum's loop along which it is stored is
 // cut into whole cache lines.
-void fetch_data_ahead(GroupPlan& plan, const std::string& stage, const std::string& array, const std::string& axis,
-                      int64_t step, int parts = 2);
+void prefetch_data(ScheduleDraft& draft, const std::string& stage, const std::string& array, const std::string& axis,
+                   int64_t step, int parts = 2);
 // Before a tile of `result` is computed, its place and what it reads besides the sum are fetched, where these do not
 // stay in L2.
-void fetch_early(GroupPlan& plan, const std::string& result);
+void prefetch_tiles(ScheduleDraft& draft, const std::string& result);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 

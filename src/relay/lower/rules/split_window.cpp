@@ -45,7 +45,8 @@ std::optional<Taps> taps_along(const te::TensorNode& r, const Expr& x) {
 }
 }  // namespace
 
-std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows) {
+std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::string& x, int64_t places,
+                         int64_t rows) {
   const te::Axis along = *find_axis(*r, x);
   const std::optional<Taps> found = taps_along(*r, along.var);
   if (!found) return r->name;
@@ -75,24 +76,24 @@ std::string split_window(GroupPlan& plan, const te::Tensor& r, const std::string
   const te::Tensor column_t(new te::TensorNode(std::move(column)));
   row.reduce_axes = {found->tap};
   row.body = scalar::load(column_t, at);
-  plan.outputs = redirect(plan.outputs, r, te::Tensor(new te::TensorNode(std::move(row))));
+  draft.outputs = redirect(draft.outputs, r, te::Tensor(new te::TensorNode(std::move(row))));
 
   // Both on registers, inside of the loops over what is not in a tile; a long column one step after the other.
-  StageSchedule& of_row = plan.schedule.stages[r->name];
+  StageSchedule& of_row = draft.schedule.stages[r->name];
   StageSchedule of_column = of_row;
   of_column.consumer = r->name, of_column.level = 0;
   while (!is_reduce_axis(*r, of_row.loops[static_cast<size_t>(of_column.level)].axis)) ++of_column.level;
-  if (rows * (columns + places) > plan.target->vector_registers) of_column.storage = Storage::Stack;
+  if (rows * (columns + places) > draft.target->vector_registers) of_column.storage = Storage::Stack;
   std::erase_if(of_column.loops, [&](const Loop& l) { return l.axis == found->tap.var->name; });
   std::erase_if(of_row.loops,
                 [&](const Loop& l) { return is_reduce_axis(*r, l.axis) && l.axis != found->tap.var->name; });
-  constexpr int64_t most_unrolled = 64;  // loads of a column's tile
+  constexpr int64_t max_unrolled = 64;  // loads of a column's tile
   for (Loop& l : of_column.loops)
     if (is_reduce_axis(*r, l.axis))
-      l.kind = rows * columns * height <= most_unrolled ? LoopKind::Unroll : LoopKind::Serial;
+      l.kind = rows * columns * height <= max_unrolled ? LoopKind::Unroll : LoopKind::Serial;
   for (Loop& l : of_row.loops)
     if (l.axis == found->tap.var->name) l.kind = LoopKind::Unroll;
-  plan.schedule.stages[column_t->name] = of_column;
+  draft.schedule.stages[column_t->name] = of_column;
   return column_t->name;
 }
 

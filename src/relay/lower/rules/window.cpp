@@ -28,14 +28,14 @@ struct Reach {
 };
 
 Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::string& axis) {
-  constexpr int64_t most_taps = 64;  // more of them make no difference to a tile
+  constexpr int64_t max_taps = 64;  // more of them make no difference to a tile
   for (const LoadFact& l : facts.loads)
     for (const auto& c : l.coefficients) {
       if (!c || !c->count(axis) || c->size() < 2) continue;
       Reach reach{std::abs(c->at(axis)), {}};
       for (const auto& [name, apart] : *c)
         if (is_reduce_axis(r, name))
-          reach.taps.push_back({std::min(extent_or(*find_axis(r, name), most_taps), most_taps), std::abs(apart)});
+          reach.taps.push_back({std::min(extent_or(*find_axis(r, name), max_taps), max_taps), std::abs(apart)});
       return reach;
     }
   return {};
@@ -85,16 +85,16 @@ struct Windows {
   int64_t tile_along(const std::string& axis) const { return axis == x ? tx : axis == y ? ty : 1; }
 };
 
-constexpr int64_t most_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
+constexpr int64_t max_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
 
 // False if there is no axis for lanes: the one stored last, if the loads are contiguous (or constant) along it.
-bool find_axes(GroupPlan& plan, Windows& w) {
+bool find_axes(ScheduleDraft& draft, Windows& w) {
   for (size_t i = w.order.size(); i-- > 0 && w.y.empty();)
     if (w.extent(w.order[i]) != 1) (w.v.empty() ? w.v : w.x.empty() ? w.x : w.y) = w.order[i];
   if (w.v.empty() || w.extent(w.v) == 0) return false;
   for (const LoadFact& l : w.facts.loads) {
-    if (plan.constants.count(l.tensor->name)) continue;
-    const int last = contiguous_dim(*l.tensor, plan.layout(l.tensor));
+    if (draft.constants.count(l.tensor->name)) continue;
+    const int last = contiguous_dim(*l.tensor, draft.layout(l.tensor));
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& c = l.coefficients[d];
       if (c && c->count(w.in_sum(w.v)) && static_cast<int>(d) != last) return false;  // would gather
@@ -106,12 +106,12 @@ bool find_axes(GroupPlan& plan, Windows& w) {
 void measure(Windows& w) {
   for (const te::Axis& a : w.sum->reduce_axes)
     w.taps *= extent_or(a, usual_rows), w.is_static &= scalar::is_int(a.extent);
-  w.small = w.is_static && w.taps <= most_taps;
+  w.small = w.is_static && w.taps <= max_taps;
   w.grouped = w.facts.grouped == w.in_sum(w.v) && w.facts.group <= w.lanes / 2;
   w.step = w.grouped ? w.lanes / w.facts.group * w.facts.group : w.lanes;
 }
 
-void shape_tile(const GroupPlan& plan, Windows& w) {
+void shape_tile(const ScheduleDraft& draft, Windows& w) {
   const Reach along = reach_along(*w.sum, w.facts, w.in_sum(w.x));
   const int64_t v_extent = w.extent(w.v);
   // Of larger windows only if neighbours share what they read.
@@ -119,12 +119,12 @@ void shape_tile(const GroupPlan& plan, Windows& w) {
     w.nb = std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4);  // long reductions: several chains
     return;
   }
-  const int64_t registers = plan.target->vector_registers;
+  const int64_t registers = draft.target->vector_registers;
   const Reach down = reach_along(*w.sum, w.facts, w.in_sum(w.y));
   // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors
   // first, which come in one stream. Where neighbours share what they read, or weights, neighbours first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
-  const bool overlap = along.overlap() && down.overlap() && !plan.form.is_joined();
+  const bool overlap = along.overlap() && down.overlap() && !draft.form.is_joined();
   constexpr int64_t parts = 8;  // of the registers: sums, and what pools of overlapping windows load besides
   if (pool && along.stride > 1 && down.stride != 1)
     while (w.nb < registers / (overlap ? 2 * parts : parts) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
@@ -140,8 +140,8 @@ void add_tile(std::vector<Loop>& loops, const Windows& w, bool of_result) {
 }
 
 // Returns how many loops are around a tile.
-int schedule_result(GroupPlan& plan, const Windows& w) {
-  StageSchedule& s = plan.schedule.stages[w.result->name];
+int schedule_result(ScheduleDraft& draft, const Windows& w) {
+  StageSchedule& s = draft.schedule.stages[w.result->name];
   s = {};
   s.place = Place::Root;
   constexpr int64_t taps_of_small = 8;  // and below, what stands around a window takes as long as its taps
@@ -166,8 +166,8 @@ int schedule_result(GroupPlan& plan, const Windows& w) {
   return level;
 }
 
-void schedule_sum(GroupPlan& plan, const Windows& w, int level) {
-  StageSchedule& s = plan.schedule.stages[w.sum->name];
+void schedule_sum(ScheduleDraft& draft, const Windows& w, int level) {
+  StageSchedule& s = draft.schedule.stages[w.sum->name];
   s = {};
   s.place = Place::At, s.consumer = w.result->name, s.level = level, s.storage = Storage::Registers;
   for (const te::Axis& a : w.result->axes) {  // of one element left at this level
@@ -179,30 +179,31 @@ void schedule_sum(GroupPlan& plan, const Windows& w, int level) {
   for (size_t k = w.sum->reduce_axes.size(); k-- > 0;) {
     const te::Axis& a = w.sum->reduce_axes[k];
     const bool unroll =
-        (w.grouped || w.is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= most_taps;
+        (w.grouped || w.is_static) && scalar::is_int(a.extent) && (unrolled *= a.extent->ivalue) <= max_taps;
     s.loops.insert(s.loops.begin() + taps, {a.var->name, 1, unroll ? LoopKind::Unroll : LoopKind::Serial});
   }
   add_tile(s.loops, w, false);
 }
 }  // namespace
 
-bool window_rule(GroupPlan& plan, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  Windows w{r, e, facts, storage_order(*e, plan.layout(e)), plan.lanes(r->dtype)};
-  if (!find_axes(plan, w)) return false;
-  store_constants_along(plan, facts, w.in_sum(w.v));  // a depthwise convolution's weights
+bool window_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+  Windows w{r, e, facts, storage_order(*e, draft.layout(e)), draft.lanes(r->dtype)};
+  if (!find_axes(draft, w)) return false;
+  store_constants_along(draft, facts, w.in_sum(w.v));  // a depthwise convolution's weights
   measure(w);
-  shape_tile(plan, w);
-  schedule_sum(plan, w, schedule_result(plan, w));
+  shape_tile(draft, w);
+  schedule_sum(draft, w, schedule_result(draft, w));
   std::string reader = r->name;  // of the data
   if (w.tx * w.ty > 1) {
     const std::string x = w.in_sum(w.x);
-    reader = split_window(plan, r, x, w.tx, w.ty);
-    for (const LoadFact& l : facts.loads) fetch_data_ahead(plan, reader, l.tensor->name, x, w.tx);
-    fetch_data_ahead(plan, e->name, e->name, w.x, w.tx);
+    reader = split_window(draft, r, x, w.tx, w.ty);
+    for (const LoadFact& l : facts.loads) prefetch_data(draft, reader, l.tensor->name, x, w.tx);
+    prefetch_data(draft, e->name, e->name, w.x, w.tx);
   }
-  plan.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", e->name,
-                   w.ty > 1 ? format("{} x ", w.ty) : "", w.tx, w.nb, w.step, w.v,
-                   w.grouped ? format(", groups of {}", facts.group) : "", reader == r->name ? "" : ", columns first"));
+  draft.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", e->name,
+                    w.ty > 1 ? format("{} x ", w.ty) : "", w.tx, w.nb, w.step, w.v,
+                    w.grouped ? format(", groups of {}", facts.group) : "",
+                    reader == r->name ? "" : ", columns first"));
   return true;
 }
 

@@ -76,7 +76,7 @@ bool WrittenSize::is_small(const te::Tensors& stages, const Schedule& schedule) 
   WrittenSize written;
   for (const te::Tensor& t : stages) {
     if (t->is_placeholder()) continue;
-    if (written.add(*t) > most_written) return false;
+    if (written.add(*t) > max_written) return false;
     if (!inline_schedule(*t, schedule)) written.set(*t, 1);
   }
   return true;
@@ -93,7 +93,7 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule) {
   for (const te::Tensor& stage : stages)
     if (const StageSchedule* own = inline_schedule(*stage, schedule)) {
       out.inlined_.insert(stage.get());
-      if (own->from_border) out.from_border_.insert(stage.get());
+      if (own->reads_halo) out.reads_halo_.insert(stage.get());
     }
   return out;
 }
@@ -113,9 +113,9 @@ const Expr& Expanded::simple(const te::TensorNode& stage) const {
   Expr& body = simple_[&stage];
   if (body) return body;
   body = stage.body;
-  if (from_border_.count(&stage)) {
+  if (reads_halo_.count(&stage)) {
     const std::optional<Guarded> g = guarded(stage);
-    RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a border but has no guard", stage.name);
+    RELAY_CHECK(g.has_value(), "stage '{}' is inlined from a halo but has no guard", stage.name);
     body = g->value;
   }
   return body = scalar::simplify(body, bounds_of(stage));

@@ -37,7 +37,7 @@ class Expanded {
   const Body& of(const te::TensorNode& stage) const;
   // A stage's own body, simplified with what its axes are bounded by.
   const Expr& simple(const te::TensorNode& stage) const;
-  std::unordered_set<const te::TensorNode*> inlined_, from_border_;
+  std::unordered_set<const te::TensorNode*> inlined_, reads_halo_;
   // Written when they are first asked for: a chain of inlined stages is written out once, where it ends.
   mutable std::unordered_map<const te::TensorNode*, Body> bodies_;
   mutable std::unordered_map<const te::TensorNode*, Expr> simple_;
@@ -50,9 +50,9 @@ Expanded expand(const te::Tensors& stages, const Schedule& schedule);
 Expanded expand(const te::Tensor& stage, const Schedule& schedule);
 
 // How many nodes a body has when all that it reads is written out wherever it is used: doubled by every stage of a
-// chain that uses one value twice. Beyond `most_written` a stage is stored, so that the time to compile a chain grows
+// chain that uses one value twice. Beyond `max_written` a stage is stored, so that the time to compile a chain grows
 // with its length.
-constexpr int64_t most_written = 2000;
+constexpr int64_t max_written = 2000;
 class WrittenSize {
  public:
   // In topological order, after the stages that t reads; those unknown here count as stored.

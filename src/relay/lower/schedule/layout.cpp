@@ -24,7 +24,7 @@ Layout Layout::channels_last(int rank) {
   return l;
 }
 
-bool Layout::has_border() const {
+bool Layout::has_halo() const {
   for (int64_t v : low)
     if (v) return true;
   for (int64_t v : high)
@@ -33,7 +33,7 @@ bool Layout::has_border() const {
 }
 
 bool Layout::is_row_major() const {
-  return dims == row_major(static_cast<int>(dims.size())).dims && !has_border() && gap == 0;
+  return dims == row_major(static_cast<int>(dims.size())).dims && !has_halo() && row_padding == 0;
 }
 
 static int64_t at(const std::vector<int64_t>& v, int d) { return v.empty() ? 0 : v[d]; }
@@ -49,7 +49,7 @@ Exprs Layout::physical_shape(const Exprs& logical) const {
     else
       shape.push_back(floordiv(extent + (l.block - 1), l.block));
   }
-  if (gap) shape.back() = shape.back() + gap;
+  if (row_padding) shape.back() = shape.back() + row_padding;
   return shape;
 }
 
@@ -67,7 +67,7 @@ Exprs Layout::physical_indices(const Exprs& indices) const {
   return out;
 }
 
-int64_t gap_behind(const Expr& elements, DType dtype) {
+int64_t row_padding_behind(const Expr& elements, DType dtype) {
   constexpr int64_t meet = 2048, line = 64;
   return scalar::is_int(elements) && elements->ivalue * dtype.bytes() % meet == 0 ? line / dtype.bytes() : 0;
 }
@@ -78,13 +78,13 @@ std::string Layout::str() const {
     out += (out.empty() ? "" : ",") + std::to_string(l.dim);
     if (l.block) out += (l.inner ? "%" : "/") + std::to_string(l.block);
   }
-  if (has_border()) {
-    out += " border";
+  if (has_halo()) {
+    out += " halo";
     for (size_t d = 0; d < low.size(); ++d)
       if (low[d] || high[d]) out += format(" {}:{}+{}", d, low[d], high[d]);
-    if (border_value != 0) out += format(" value {}", border_value);
+    if (halo_value != 0) out += format(" value {}", halo_value);
   }
-  if (gap) out += format(" gap {}", gap);
+  if (row_padding) out += format(" row_padding {}", row_padding);
   return out;
 }
 
@@ -106,7 +106,7 @@ Walk plan_walk(const Layout& layout, const Shape& logical) {
     int64_t e = logical[l.dim] + at(layout.low, l.dim) + at(layout.high, l.dim);
     extent[p] = l.block == 0 ? e : l.inner ? l.block : (e + l.block - 1) / l.block;
   }
-  if (n) extent[n - 1] += layout.gap;
+  if (n) extent[n - 1] += layout.row_padding;
   for (size_t p = n; p-- > 1;) stride[p - 1] = stride[p] * extent[p];
   walk.physical_elements = n ? stride[0] * extent[0] : 1;
   walk.offset.resize(logical.size());
@@ -153,7 +153,7 @@ Tensor pack(const Tensor& logical, const Layout& layout) {
   Walk walk = plan_walk(layout, logical.shape());
   Tensor out = walk.physical_elements == logical.elements()
                    ? Tensor::empty(physical, logical.dtype())
-                   : Tensor::full(physical, logical.dtype(), layout.border_value);
+                   : Tensor::full(physical, logical.dtype(), layout.halo_value);
   switch (logical.dtype().bytes()) {
     case 1: pack_words<uint8_t>(logical, walk, out); break;
     case 2: pack_words<uint16_t>(logical, walk, out); break;

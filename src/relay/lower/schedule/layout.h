@@ -1,8 +1,8 @@
 // Layout: how a logical tensor lies in memory. Relay and te speak of logical dimensions (N, C, H, W); the storage
-// order, blocking and borders are chosen for each edge by plan_graph and live here.
+// order, blocking and halos are chosen for each edge by plan_function and live here.
 //
 //   NHWC of an N x C x H x W tensor:           order {0, 2, 3, 1}
-//   the same with a border of 1 in H and W:    low {0, 0, 1, 1}, high {0, 0, 1, 1}, border_value 0
+//   the same with a halo of 1 in H and W:    low {0, 0, 1, 1}, high {0, 0, 1, 1}, halo_value 0
 //   a weight O x I x 3 x 3 as [O/32][3][3][I][O%32]:   {{0, /32}, 2, 3, 1, {0, %32}}; O is padded to a multiple of 32
 #pragma once
 
@@ -23,28 +23,28 @@ struct LayoutDim {
 
 struct Layout {
   std::vector<LayoutDim> dims{};       // outermost first
-  std::vector<int64_t> low{}, high{};  // border before and after each logical dimension; empty: none
-  double border_value = 0;             // what the border holds
-  int64_t gap = 0;  // elements behind each row of the innermost dimension that nothing reads or writes
+  std::vector<int64_t> low{}, high{};  // halo before and after each logical dimension; empty: none
+  double halo_value = 0;               // what the halo holds
+  int64_t row_padding = 0;  // elements behind each row of the innermost dimension that nothing reads or writes
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major
-  bool has_border() const;
-  bool is_row_major() const;  // and without a border or gap
+  bool has_halo() const;
+  bool is_row_major() const;  // and without a halo or row padding
   bool operator==(const Layout&) const = default;
 
   Exprs physical_shape(const Exprs& logical_shape) const;
-  // Indices into the physical array of logical `indices`, which may reach into the border.
+  // Indices into the physical array of logical `indices`, which may reach into the halo.
   Exprs physical_indices(const Exprs& indices) const;
-  std::string str() const;  // "0,2,3,1 border 2:1+1 3:1+1 gap 16"
+  std::string str() const;  // "0,2,3,1 halo 2:1+1 3:1+1 row_padding 16"
 };
 
-// The gap that rows of so many elements want; none if their number is known at run time only. A register tile reads a
-// column of rows at once: where these lie 2048 bytes apart or a multiple of it, they would meet in a few sets of the L1
-// cache, more so at a stride. A cache line spreads them.
-int64_t gap_behind(const Expr& elements, DType dtype);
+// The row padding that rows of so many elements want; none if their number is known at run time only. A register tile
+// reads a column of rows at once: where these lie 2048 bytes apart or a multiple of it, they would meet in a few sets
+// of the L1 cache, more so at a stride. A cache line spreads them.
+int64_t row_padding_behind(const Expr& elements, DType dtype);
 
-// The physical image of a constant (borders and padding filled), and back.
+// The physical image of a constant (halos and padding filled), and back.
 Tensor pack(const Tensor& logical, const Layout& layout);
 Tensor unpack(const Tensor& physical, const Layout& layout, const Shape& logical_shape);
 

@@ -189,7 +189,7 @@ Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
   for (size_t d = 0; d < t->axes.size(); ++d) {
     const Range& dim = region.dims[d];
     const bool step =
-        t->before && t->axes[d].var->name == of(*t).fold;  // the last one; those before have been computed
+        t->before && t->axes[d].var->name == of(*t).ring;  // the last one; those before have been computed
     r[t->axes[d].var.get()] =
         step ? Range{scalar::simplify(dim.min + dim.extent - 1, bounds_), imm(1)} : within(dim, *t, d);
   }
@@ -199,17 +199,17 @@ Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
 // A scan keeps the step before in its ring; what it loads of itself is one step back along the axis that it folds
 // along.
 static void check_scan(const TensorNode& scan, const StageSchedule& s) {
-  bool follows = s.place == Place::At && !s.fold.empty();
+  bool follows = s.place == Place::At && !s.ring.empty();
   scalar::visit(scan.body, [&](const Expr& n) {
     if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(scan.before.get()))
       return;
     for (size_t d = 0; d < n->args.size(); ++d) {
       const Expr& var = scan.axes[d].var;
-      follows &= scalar::equal(scalar::simplify(n->args[d]), var->name == s.fold ? scalar::simplify(var - 1) : var);
+      follows &= scalar::equal(scalar::simplify(n->args[d]), var->name == s.ring ? scalar::simplify(var - 1) : var);
     }
   });
   if (!follows)
-    refuse("place it at a loop of its reader, with 'fold' along the axis of its steps",
+    refuse("place it at a loop of its reader, with 'ring' along the axis of its steps",
            "stage '{}' is a scan: a step of it needs the one before", scan.name);
 }
 
@@ -224,12 +224,13 @@ static void check_program(const te::Tensor& stage, const Schedule& schedule) {
     for (size_t d : stage->batch_axes) batch |= stage->axes[d].var->name == l.axis;
     if (!batch)
       refuse("leave the loop out", "stage '{}' is a program, whose own loops run over axis '{}'", stage->name, l.axis);
-    if (l.kind == LoopKind::Vector || l.kind == LoopKind::Inside)
+    if (l.kind == LoopKind::Vector || l.kind == LoopKind::SkipPadding)
       refuse("make it parallel or serial", "loop {} of stage '{}' is of a kind that a program cannot have", l.axis,
              stage->name);
   }
-  if (!s.ahead.empty() || !s.early.empty())
-    refuse("leave 'ahead' and 'early' out", "stage '{}' is a program: what it reads next is not known", stage->name);
+  if (!s.prefetch.empty() || !s.prefetch_tile.empty())
+    refuse("leave 'prefetch' and 'prefetch_tile' out", "stage '{}' is a program: what it reads next is not known",
+           stage->name);
   for (const te::Tensor& in : te::inputs(stage)) {
     if (in->is_placeholder()) continue;
     const auto it = schedule.stages.find(in->name);
@@ -252,11 +253,11 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
     if (s->place == Place::Inline && t->combiner != te::Combiner::None)
       refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined",
              t->name);
-    if (s->from_border && !guarded(*t))
-      refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a border could replace", t->name);
-    if (!s->ahead.empty() && innermost_serial(*t, *s) < 0)
-      refuse("leave 'ahead' out", "stage '{}' has no serial loop in which '{}' could be fetched", t->name,
-             s->ahead.front().array);
+    if (s->reads_halo && !guarded(*t))
+      refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a halo could replace", t->name);
+    if (!s->prefetch.empty() && innermost_serial(*t, *s) < 0)
+      refuse("leave 'prefetch' out", "stage '{}' has no serial loop in which '{}' could be fetched", t->name,
+             s->prefetch.front().array);
     if (t->before) check_scan(*t, *s);
     if (t->is_program()) check_program(t, schedule);
     if (s->place != Place::At) continue;

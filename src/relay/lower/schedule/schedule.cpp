@@ -22,7 +22,7 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
 }
 
 static const char* const storage_names[] = {"registers", "stack", "scratch"};
-static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled", "inside"};
+static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled", "skip_padding"};
 
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule) {
   int innermost = -1;
@@ -46,16 +46,16 @@ std::string str(const Schedule& schedule, const te::Tensors& order) {
     const StageSchedule& s = it->second;
     out += format("stage {}: ", stage.name);
     switch (s.place) {
-      case Place::Inline: out += s.from_border ? "inline from_border" : "inline"; break;
+      case Place::Inline: out += s.reads_halo ? "inline reads_halo" : "inline"; break;
       case Place::Root: out += "root"; break;
       case Place::At:
         out += format("at {}.{} {}", s.consumer, s.level, storage_names[static_cast<int>(s.storage)]);
-        if (!s.fold.empty()) out += " fold " + s.fold;
+        if (!s.ring.empty()) out += " ring " + s.ring;
         break;
     }
     out += "\n";
-    for (const Ahead& a : s.ahead) out += format("  ahead {} {}/{}\n", a.array, a.axis, a.step);
-    if (!s.early.empty()) out += format("  early {}\n", fmt::to_string(join(s.early, " ")));
+    for (const Prefetch& a : s.prefetch) out += format("  prefetch {} {}/{}\n", a.array, a.axis, a.step);
+    if (!s.prefetch_tile.empty()) out += format("  prefetch_tile {}\n", fmt::to_string(join(s.prefetch_tile, " ")));
     if (s.loops.empty()) continue;
     out += "  loops";
     for (const Loop& l : s.loops) {
@@ -112,16 +112,16 @@ class Reader {
       } else if (head == "loops") {
         if (!current) return error(0, "'loops' stands before any stage");
         RELAY_RETURN_IF_ERROR(read_loops(*current, *stage));
-      } else if (head == "ahead") {
-        if (!current) return error(0, "'ahead' stands before any stage");
-        RELAY_RETURN_IF_ERROR(read_ahead(*current, *stage));
-      } else if (head == "early") {
-        if (!current) return error(0, "'early' stands before any stage");
-        RELAY_RETURN_IF_ERROR(read_early(*current));
+      } else if (head == "prefetch") {
+        if (!current) return error(0, "'prefetch' stands before any stage");
+        RELAY_RETURN_IF_ERROR(read_prefetch(*current, *stage));
+      } else if (head == "prefetch_tile") {
+        if (!current) return error(0, "'prefetch_tile' stands before any stage");
+        RELAY_RETURN_IF_ERROR(read_prefetch_tile(*current));
       } else if (head == "layout") {
         RELAY_RETURN_IF_ERROR(read_layout());
       } else {
-        return error(0, format("expected rule, stage, loops, ahead, early or layout, found '{}'", head));
+        return error(0, format("expected rule, stage, loops, prefetch, prefetch_tile or layout, found '{}'", head));
       }
     }
     for (const te::Tensor& t : stages_)
@@ -169,7 +169,7 @@ class Reader {
     std::string_view place = words_[2].text;
     if (place == "inline") {
       s.place = Place::Inline;
-      s.from_border = words_.size() > 3 && words_[3].text == "from_border";
+      s.reads_halo = words_.size() > 3 && words_[3].text == "reads_halo";
       return ok();
     }
     if (place == "root") {
@@ -190,7 +190,7 @@ class Reader {
     if (found == std::end(storage_names))
       return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack or scratch");
     s.storage = static_cast<Storage>(found - storage_names);
-    if (words_.size() >= 7 && words_[5].text == "fold") s.fold = std::string(words_[6].text);
+    if (words_.size() >= 7 && words_[5].text == "ring") s.ring = std::string(words_[6].text);
     return ok();
   }
 
@@ -222,23 +222,23 @@ class Reader {
     return ok();
   }
 
-  Status read_ahead(StageSchedule& s, const te::TensorNode& stage) {
+  Status read_prefetch(StageSchedule& s, const te::TensorNode& stage) {
     const size_t slash = words_.size() == 3 ? words_[2].text.find('/') : std::string_view::npos;
-    Ahead a;
+    Prefetch a;
     if (slash == std::string_view::npos || !number(words_[2].text.substr(slash + 1), &a.step) || a.step < 1)
-      return error(0, "expected 'ahead TENSOR AXIS/STEP'");
+      return error(0, "expected 'prefetch TENSOR AXIS/STEP'");
     a.array = std::string(words_[1].text), a.axis = std::string(words_[2].text.substr(0, slash));
     if (!find_stage(a.array)) return unknown_stage(1, a.array);
     if (!find_axis(stage, a.axis)) return error(2, format("stage '{}' has no axis '{}'", stage.name, a.axis));
-    s.ahead.push_back(std::move(a));
+    s.prefetch.push_back(std::move(a));
     return ok();
   }
 
-  Status read_early(StageSchedule& s) {
-    if (words_.size() < 2) return error(0, "expected 'early TENSOR ..'");
+  Status read_prefetch_tile(StageSchedule& s) {
+    if (words_.size() < 2) return error(0, "expected 'prefetch_tile TENSOR ..'");
     for (size_t w = 1; w < words_.size(); ++w) {
-      s.early.emplace_back(words_[w].text);
-      if (!find_stage(s.early.back())) return unknown_stage(w, s.early.back());
+      s.prefetch_tile.emplace_back(words_[w].text);
+      if (!find_stage(s.prefetch_tile.back())) return unknown_stage(w, s.prefetch_tile.back());
     }
     return ok();
   }

@@ -3,22 +3,22 @@
 //
 //   rule contraction: 14x2 register tile
 //   stage relu: root
-//     early skip relu
+//     prefetch_tile skip relu
 //     loops n/1:parallel y/1:parallel x/14 o/32 x/1:unroll o/16:unroll o/1:vector
 //   stage conv: at relu.4 registers
 //     loops ky/1 kx/1 c/1 x/1:unroll o/16:unroll o/1:vector
 //   stage padded: inline
-//     ahead weight o/32
+//     prefetch weight o/32
 //   layout weight: 0/32,2,3,1,0%32
 //
 // A loop `x/14` walks what is left of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size
 // that does not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled
-// the last iteration is a copy of its own, and the others need no test of what only it lacks. Under :inside a loop over
-// a sum leaves out the steps in which all results that are computed there read nothing but padding with zeros
-// (nonzero.h). `at relu.4` means: computed inside the first four loops of relu, as much as the loops below need. `ahead
-// weight o/32`: while conv is computed, what is read of weight 32 further along o is fetched into the cache, bit by
-// bit. `early skip relu`: what a tile of relu reads of skip, and where it is stored, is fetched before the tile is
-// computed.
+// the last iteration is a copy of its own, and the others need no test of what only it lacks. Under :skip_padding a
+// loop over a sum leaves out the steps in which all results that are computed there read nothing but padding with zeros
+// (nonzero.h). `at relu.4` means: computed inside the first four loops of relu, as much as the loops below need.
+// `prefetch weight o/32`: while conv is computed, what is read of weight 32 further along o is fetched into the cache,
+// bit by bit. `prefetch_tile skip relu`: what a tile of relu reads of skip, and where it is stored, is fetched before
+// the tile is computed.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@
 
 namespace relay::lower {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, Inside };
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding };
 
 struct Loop {
   std::string axis;
@@ -46,7 +46,7 @@ enum class Storage : uint8_t { Registers, Stack, Scratch };
 
 // What is read of `array` (a stage or placeholder, or the stage itself) `step` further along `axis` is fetched into the
 // cache.
-struct Ahead {
+struct Prefetch {
   std::string array, axis;
   int64_t step = 0;
 };
@@ -58,23 +58,23 @@ struct StageSchedule {
   Storage storage = Storage::Registers;  // At
   // At: the axis along which `consumer` slides over this stage. Only the rows not computed by the previous iteration of
   // the consumer's loop number level - 1 are computed; the buffer is a ring of the rows still needed.
-  std::string fold;
-  // Inline only: the stage is select(in range, load, value), and the loaded array has a border that holds the value
+  std::string ring;
+  // Inline only: the stage is select(in range, load, value), and the loaded array has a halo that holds the value
   // where the guard is false; the guard is dropped.
-  bool from_border = false;
+  bool reads_halo = false;
   // At each step of the innermost serial loop, over a sum if there is one; of what is stored along the axis of that
   // loop, at each step of the loop around it over the same axis, whose steps are whole cache lines: c/16 c/1.
-  std::vector<Ahead> ahead;
+  std::vector<Prefetch> prefetch;
   // Arrays that the stage reads, or its own: the part that a tile needs is fetched into the cache before what is placed
   // innermost in its loops is computed.
-  std::vector<std::string> early;
+  std::vector<std::string> prefetch_tile;
   std::vector<Loop> loops;  // outermost first; parallel ones first of all, and only at Root
 };
 
 struct Schedule {
   std::string rule;                             // which rule made it, and the choice in words
   std::map<std::string, StageSchedule> stages;  // by stage name, each stage of the group
-  std::map<std::string, Layout> layouts;        // wishes for placeholders and root stages, by name
+  std::map<std::string, Layout> layouts;        // requests for placeholders and root stages, by name
 };
 
 std::string str(const Schedule& schedule, const te::Tensors& order);

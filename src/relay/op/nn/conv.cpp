@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/te/axis_names.h"
+
 namespace relay::op::nn {
 
 std::string window_letters(size_t axes) { return std::string("DHW").substr(3 - axes); }
@@ -9,6 +11,18 @@ std::string spaced_letters(size_t axes, const char* before) {
   std::string out;
   for (char letter : window_letters(axes)) out += (out.empty() ? "" : ", ") + std::string(before) + letter;
   return out;
+}
+
+std::string axis_names(const std::string& layout, const char* channels) {
+  const std::string letters = "NCDHW";
+  const std::vector<std::string> names{"n", channels, "z", "y", "x"};
+  std::string out;
+  for (char letter : layout) out += (out.empty() ? "" : " ") + names.at(letters.find(letter));
+  return out;
+}
+std::string tap_names(size_t axes) {
+  const std::vector<std::string> names{"kz", "ky", "kx"};
+  return fmt::to_string(join(std::vector<std::string>(names.end() - static_cast<int64_t>(axes), names.end()), " "));
 }
 
 WindowAxes::WindowAxes(size_t axes, const std::string& data, const std::string& weight, const std::string& out_layout)
@@ -126,6 +140,8 @@ te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in,
     }
     return cast(sum_dtype, (*data)(d)) * cast(sum_dtype, (*weight)(w));
   });
+  sum = te::named_axes(sum, axis_names(a.out_layout.empty() ? a.data_layout : a.out_layout, "o"),
+                       (one_channel ? "" : "c ") + tap_names(axes));
   return {converted(sum, dtype_of(out))};
 }
 

@@ -23,6 +23,10 @@ struct ConvAttrs {
 // The letters of the axes that a window moves along: "HW"; for people, "H, W".
 std::string window_letters(size_t axes);
 std::string spaced_letters(size_t axes, const char* before = "");
+// Names of the axes of a result in that layout, for te::named_axes: "n c y x", with `channels` for the letter C.
+std::string axis_names(const std::string& layout, const char* channels = "c");
+// Of the taps of a window over so many axes: "ky kx".
+std::string tap_names(size_t axes);
 
 // Which axis is which, of the data, the weight (pools have none) and the result; s, k, out_s: those that the window
 // moves along.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/te/axis_names.h"
+
 namespace relay::op::nn {
 
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in) {
@@ -106,6 +108,8 @@ te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, con
     }
     return cast(sum_dtype, (*spread)(s)) * cast(sum_dtype, (*weight)(w));
   });
+  sum = te::named_axes(sum, axis_names(a.out_layout.empty() ? a.data_layout : a.out_layout, "o"),
+                       (one_channel ? "" : "c ") + tap_names(axes));
   return {converted(sum, dtype_of(out))};
 }
 

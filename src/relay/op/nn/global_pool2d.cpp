@@ -1,6 +1,8 @@
 // nn.global_avg_pool2d, nn.global_max_pool2d: out[n, c, 0, 0] = mean (maximum) over y, x of data[n, c, y, x]
 #include "relay/op/gradient.h"
+#include "relay/op/nn/conv.h"
 #include "relay/op/reduce/axes.h"
+#include "relay/te/axis_names.h"
 
 namespace relay::ops {
 namespace {
@@ -42,6 +44,7 @@ te::Tensors compute(const GlobalPool2DAttrs& a, const te::Tensors& in, const Typ
                               for (char letter : {'N', 'C'}) at[a.layout.find(letter)] = i[out_layout.find(letter)];
                               return cast(dtype, (*data)(at));
                             });
+  t = te::named_axes(t, nn::axis_names(out_layout), "y x");
   if (mean) t = reduce::scaled(t, scalar::simplify(data->shape[h] * data->shape[w]));
   return {converted(t, data->dtype)};
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/te/axis_names.h"
+
 namespace relay::op::nn {
 
 namespace {
@@ -72,9 +74,11 @@ static te::Tensor window(const std::string& name, size_t axes, const PoolAttrs& 
     for (size_t s = 0; s < axes; ++s) d[at.s[s]] = i[at.out_s[s]] * g.strides[s] + r[s] * g.dilation[s];
     return cast(dtype, (*data)(d));
   };
-  if (std::all_of(g.k.begin(), g.k.end(), [](int64_t k) { return k == 1; }))  // it picks places
-    return te::compute(name.c_str(), shape_of(out), [&](const Exprs& i) { return tap(i, Exprs(axes, dim(0))); });
-  return te::reduce(name.c_str(), shape_of(out), taps, combiner, tap);
+  const bool picks = std::all_of(g.k.begin(), g.k.end(), [](int64_t k) { return k == 1; });
+  const te::Tensor pool =
+      picks ? te::compute(name, shape_of(out), [&](const Exprs& i) { return tap(i, Exprs(axes, dim(0))); })
+            : te::reduce(name, shape_of(out), taps, combiner, tap);
+  return te::named_axes(pool, axis_names(a.out_layout.empty() ? a.layout : a.out_layout), picks ? "" : tap_names(axes));
 }
 
 te::Tensors compute_max_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out) {

@@ -23,7 +23,7 @@ namespace {
 using Matrix = std::vector<std::vector<double>>;
 
 constexpr double points[] = {0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1.0 / 3, -1.0 / 3};
-constexpr int64_t most_points = 1 + static_cast<int64_t>(std::size(points));  // and infinity
+constexpr int64_t max_points = 1 + static_cast<int64_t>(std::size(points));  // and infinity
 
 struct Transforms {
   Matrix weight, data, out;  // G (n, r), B (n, n), A (m, n)
@@ -101,9 +101,9 @@ bool transforms_depth(const Dim& extent) { return scalar::is_int(extent) && exte
 Status check_tile(int64_t tile, const Dim& taps) {
   if (!scalar::is_int(taps) || taps->ivalue < 1)
     return constraint("C2", "the weight has {} taps along an axis, which is not a positive number", scalar::str(taps));
-  if (tile < 1 || tile + taps->ivalue - 1 > most_points)
+  if (tile < 1 || tile + taps->ivalue - 1 > max_points)
     return constraint("C2", "tile_size {} must be positive, and with {} taps at most {}", tile, taps->ivalue,
-                      most_points + 1 - taps->ivalue);
+                      max_points + 1 - taps->ivalue);
   return ok();
 }
 

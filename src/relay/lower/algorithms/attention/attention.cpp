@@ -206,7 +206,7 @@ class Rewriter {
     for (size_t d : f_.batch) index.push_back(result.axes[d].var);
     index.push_back(result.axes[f_.row].var), index.push_back(result.axes[f_.column].var);
     Expr value = (*mean)(index);
-    if (share_) value = value * (*share_)(Exprs(index.begin(), index.end() - 1));
+    if (inverse_sum_) value = value * (*inverse_sum_)(Exprs(index.begin(), index.end() - 1));
     result.combiner = te::Combiner::None, result.reduce_axes.clear(), result.body = value;
     return te::Tensor(new te::TensorNode(std::move(result)));
   }
@@ -253,7 +253,7 @@ class Rewriter {
 
   te::Tensor at_once(const te::Tensor& scores) {
     const size_t b = f_.batch.size();
-    te::Tensor top = te::reduce(names.top = unused("max"), shape({rows_}), {f_.keys}, te::Combiner::Max,
+    te::Tensor top = te::reduce(names.row_max = unused("max"), shape({rows_}), {f_.keys}, te::Combiner::Max,
                                 [&](const Exprs& i, const Exprs& k) { return (*scores)(of(i, {i[b], k[0]})); });
     te::Tensor base =
         te::compute(names.base = unused("base"), shape({rows_}), [&](const Exprs& i) { return base_of((*top)(i)); });
@@ -261,8 +261,8 @@ class Rewriter {
                                      [&](const Exprs& i) { return exp((*scores)(i) - (*base)(of(i, {i[b]}))); });
     te::Tensor total = te::reduce(names.total = unused("sum"), shape({rows_}), {f_.keys}, te::Combiner::Sum,
                                   [&](const Exprs& i, const Exprs& k) { return (*weights)(of(i, {i[b], k[0]})); });
-    share_ = te::compute(names.share = unused("share"), shape({rows_}),
-                         [&](const Exprs& i) { return scalar::binary(BinaryOp::Div, number(1), (*total)(i)); });
+    inverse_sum_ = te::compute(names.inverse_sum = unused("inverse_sum"), shape({rows_}),
+                               [&](const Exprs& i) { return scalar::binary(BinaryOp::Div, number(1), (*total)(i)); });
     return te::reduce(names.part = unused("values"), shape({rows_, columns_}), {f_.keys}, te::Combiner::Sum,
                       [&](const Exprs& i, const Exprs& k) {
                         return (*weights)(of(i, {i[b], k[0]})) * at(f_.value, i, {}, i[b + 1], k[0], {});
@@ -278,7 +278,7 @@ class Rewriter {
     auto first = [&](const Expr& t) { return scalar::eq(t, imm(0)); };
     auto previous = [&](Exprs i) { return i.back() = i.back() - 1, i; };
 
-    te::Tensor top = ragged(b + 1, te::reduce(names.top = unused("block_max"), of_row, {block}, te::Combiner::Max,
+    te::Tensor top = ragged(b + 1, te::reduce(names.row_max = unused("block_max"), of_row, {block}, te::Combiner::Max,
                                               [&](const Exprs& i, const Exprs& k) {
                                                 return (*scores)(of(i, {i[b], i[b + 1] * block + k[0]}));
                                               }));
@@ -293,22 +293,22 @@ class Rewriter {
                         exp((*scores)(of(i, {i[b], i[b + 1] * block + i[b + 2]})) - (*base)(of(i, {i[b], i[b + 1]}))),
                         number(0));
         });
-    te::Tensor fade = te::compute(names.fade = unused("fade"), of_row, [&](const Exprs& i) {
+    te::Tensor rescale = te::compute(names.rescale = unused("rescale"), of_row, [&](const Exprs& i) {
       return select(first(i[b + 1]), number(0), exp((*max)(previous(i)) + number(margin) - (*base)(i)));
     });
     te::Tensor total = ragged(
         b + 1, te::reduce(names.total = unused("block_sum"), of_row, {block}, te::Combiner::Sum,
                           [&](const Exprs& i, const Exprs& k) { return (*weights)(of(i, {i[b], i[b + 1], k[0]})); }));
     te::Tensor sum = te::scan(names.sum = unused("sum"), of_row, t32, [&](const Exprs& i, const te::Tensor& self) {
-      return select(first(i[b + 1]), (*total)(i), (*self)(previous(i)) * (*fade)(i) + (*total)(i));
+      return select(first(i[b + 1]), (*total)(i), (*self)(previous(i)) * (*rescale)(i) + (*total)(i));
     });
     // Nothing summed up so far: no mean, unless this was all.
-    te::Tensor share = te::compute(names.share = unused("share"), of_row, [&](const Exprs& i) {
+    te::Tensor inverse_sum = te::compute(names.inverse_sum = unused("inverse_sum"), of_row, [&](const Exprs& i) {
       const Expr none = scalar::logical_and(scalar::eq((*sum)(i), number(0)), scalar::lt(i[b + 1] + 1, steps_));
       return select(none, number(0), scalar::binary(BinaryOp::Div, number(1), (*sum)(i)));
     });
     te::Tensor keep = te::compute(names.keep = unused("keep"), of_row, [&](const Exprs& i) {
-      return select(first(i[b + 1]), number(0), (*sum)(previous(i)) * (*fade)(i) * (*share)(i));
+      return select(first(i[b + 1]), number(0), (*sum)(previous(i)) * (*rescale)(i) * (*inverse_sum)(i));
     });
     const Exprs of_column = shape({rows_, columns_, steps_});  // b, i, d, t
     te::Tensor part = ragged(b + 2, te::reduce(names.part = unused("values"), of_column, {block}, te::Combiner::Sum,
@@ -320,7 +320,7 @@ class Rewriter {
     te::Tensor mean =
         te::scan(names.mean = unused("mean"), of_column, t32, [&](const Exprs& i, const te::Tensor& self) {
           const Exprs row = of(i, {i[b], i[b + 2]});
-          const Expr added = (*part)(i) * (*share)(row);
+          const Expr added = (*part)(i) * (*inverse_sum)(row);
           return select(first(i[b + 2]), added, (*self)(previous(i)) * (*keep)(row) + added);
         });
     return te::reduce(names.last = unused("last"), shape({rows_, columns_}), {steps_}, te::Combiner::Sum,
@@ -343,19 +343,19 @@ class Rewriter {
   std::set<std::string> names_;
   Exprs batch_;
   Expr rows_, columns_, steps_;
-  te::Tensor share_;
+  te::Tensor inverse_sum_;
 };
 
 }  // namespace
 
 // Keys of a block: whole register tiles, and whole chains of partial results; as even as may be.
 static int64_t choose_block(const Found& f, const TargetDesc& target) {
-  constexpr int64_t most_at_once = 512;  // keys: a row of scores, twice, stays in L1
+  constexpr int64_t max_at_once = 512;  // keys: a row of scores, twice, stays in L1
   constexpr int64_t usual = usual_features;
   const int lanes = target.vector_bytes / 4;
   const Expr rows = scalar::simplify(f.result->axes[f.row].extent);
   const int64_t keys = scalar::is_int(f.keys) ? f.keys->ivalue : 0;
-  if (keys && keys <= most_at_once) return keys;
+  if (keys && keys <= max_at_once) return keys;
   const RegisterTile tile =
       choose_tile(target, lanes, usual, vectors_of_keys(keys > 0), {usual_rows, scalar::is_int(rows)}, {});
   const int64_t unit = std::lcm(tile.nb * lanes, 4 * lanes), most = std::max(unit, usual / unit * unit);

@@ -8,9 +8,9 @@
 // is known at run time only, they are taken a block t at a time, and what was summed up is scaled again when a block
 // raises the maximum:
 //
-//   max[i, t] = max(max[i, t - 1], max of the block)             fade[i, t] = exp(max[i, t - 1] - max[i, t])
-//   sum[i, t] = sum[i, t - 1] * fade[i, t] + sum of the block
-//   mean[i, d, t] = mean[i, d, t - 1] * (sum[i, t - 1] * fade[i, t] / sum[i, t]) + part[i, d, t] / sum[i, t]
+//   max[i, t] = max(max[i, t - 1], max of the block)             rescale[i, t] = exp(max[i, t - 1] - max[i, t])
+//   sum[i, t] = sum[i, t - 1] * rescale[i, t] + sum of the block
+//   mean[i, d, t] = mean[i, d, t - 1] * (sum[i, t - 1] * rescale[i, t] / sum[i, t]) + part[i, d, t] / sum[i, t]
 //
 // (Milakov & Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022.) The mean
 // never exceeds what it is a mean of. A row without any score above minus infinity is NaN, as it is in the plain form;
@@ -33,14 +33,14 @@ struct Attention {
   std::string keys;            // [b, j, k]: the right factor, to be packed
   std::string product;         // [b, i, j], summed over k
   std::string scores;          // [b, i, j]
-  std::string top;             // [b, i, t]: maximum of the scores of a block
+  std::string row_max;         // [b, i, t]: maximum of the scores of a block
   std::string max;             // [b, i, t]: of all blocks up to this one; only if there are blocks
   std::string base;            // [b, i, t]: what is subtracted
   std::string weights;         // [b, i, t, j]: the exponentials
-  std::string fade;            // [b, i, t]; only if there are blocks
+  std::string rescale;         // [b, i, t]; only if there are blocks
   std::string total;           // [b, i, t]: sum of a block
   std::string sum;             // [b, i, t]: of all blocks up to this one; only if there are blocks
-  std::string share;           // [b, i, t]: reciprocal of the sum
+  std::string inverse_sum;     // [b, i, t]: reciprocal of the sum
   std::string keep;            // [b, i, t]: what the mean before is scaled by; only if there are blocks
   std::string part;            // [b, i, d, t]: weighted sum of a block
   std::string mean;            // [b, i, d, t]; only if there are blocks
@@ -59,7 +59,7 @@ inline int vectors_of_keys(bool known) { return known ? 4 : 2; }
 std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDesc& target, int64_t block = 0);
 
 // Schedules a group in this form (schedule.cpp).
-void schedule_attention(GroupPlan& plan);
+void schedule_attention(ScheduleDraft& plan);
 inline constexpr FormSchedule attention_schedule{.rule = Rule::Attention, .whole = schedule_attention};
 
 }  // namespace relay::lower

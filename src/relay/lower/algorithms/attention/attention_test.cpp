@@ -34,12 +34,12 @@ TEST(Attention, ScoresHaveNoArray) {
     return weight * (*v)({r[0], i[1]});
   });
   const TargetDesc target = wide();
-  GroupPlan plan;
+  ScheduleDraft plan;
   plan.target = &target, plan.outputs = {out};
   const std::optional<Attention> stages = rewrite_attention(plan.outputs, target);
   ASSERT_TRUE(stages);
   plan.form = {.schedule = &attention_schedule, .stages = *stages};
-  plan_group(plan);
+  apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "attention");
   ASSERT_TRUE(kernels) << render(kernels.errors());

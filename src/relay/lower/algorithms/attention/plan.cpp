@@ -13,7 +13,7 @@ namespace {
 constexpr size_t longest = 12;  // groups
 
 // What a group reduces with, one a reduction.
-std::vector<te::Combiner> combiners(const PlannedGroup& g) {
+std::vector<te::Combiner> combiners(const Group& g) {
   std::vector<te::Combiner> out;
   for (const te::Tensor& t : te::topological(g.te.outputs))
     if (t->combiner != te::Combiner::None) out.push_back(t->combiner);
@@ -22,7 +22,7 @@ std::vector<te::Combiner> combiners(const PlannedGroup& g) {
 
 // The groups of one attention that ends at the site, as one group in its form.
 struct Found {
-  PlannedGroup group;
+  Group group;
   std::vector<size_t> members;
   Attention stages;
 };
@@ -35,7 +35,7 @@ class Finder {
     Found found;
     found.members = chain(site_.at);
     if (found.members.empty()) return std::nullopt;
-    PlannedGroup& g = found.group = site_.plan.groups[found.members[0]];
+    Group& g = found.group = site_.plan.groups[found.members[0]];
     for (size_t i = 1; i < found.members.size(); ++i) g = joined(g, site_.plan.groups[found.members[i]]);
     te::Tensors outputs = g.te.outputs;
     std::optional<Attention> attention = rewrite_attention(outputs, site_.options.target);
@@ -43,7 +43,7 @@ class Finder {
     for (size_t movers = 0; movers < longest; ++movers) {
       const std::optional<size_t> mover = maker_of_keys(g, outputs, *attention);
       if (!mover) break;
-      PlannedGroup with_mover = joined(site_.plan.groups[*mover], g);
+      Group with_mover = joined(site_.plan.groups[*mover], g);
       te::Tensors rewritten = with_mover.te.outputs;
       std::optional<Attention> again = rewrite_attention(rewritten, site_.options.target);
       if (!again) break;  // what it moves is read in another form then: it stays a group of its own
@@ -95,8 +95,7 @@ class Finder {
 
   // The group without a reduction that makes what `attention` reads as keys, and nothing else of it: it does so while
   // they are packed, once.
-  std::optional<size_t> maker_of_keys(const PlannedGroup& g, const te::Tensors& outputs,
-                                      const Attention& attention) const {
+  std::optional<size_t> maker_of_keys(const Group& g, const te::Tensors& outputs, const Attention& attention) const {
     std::set<std::string> by_keys, elsewhere;  // what is read
     for (const te::Tensor& t : te::topological(outputs))
       if (t->name == attention.keys)

@@ -58,8 +58,8 @@ class Finder {
 
   // Stored by channels, or of so few that a copy pays: a few products for each element pay for it.
   bool usable(const te::Tensor& t, const te::TensorNode& r) const {
-    constexpr int64_t least_taps = 9;  // of 3 x 3: products for each element that is copied
-    const PlannedGroup& g = site_.group();
+    constexpr int64_t min_taps = 9;  // of 3 x 3: products for each element that is copied
+    const Group& g = site_.group();
     for (size_t p = 0; p < g.params.size(); ++p)
       if (g.te.params[p] == t &&
           (site_.plan.arrays[g.params[p]].kind == Array::Kind::Input || site_.plan.by_channels.count(g.params[p])))
@@ -68,7 +68,7 @@ class Finder {
     for (const te::Axis& k : r.reduce_axes) taps *= extent_or(k, 1);
     const int64_t lanes = std::max(1, site_.options.target.vector_bytes / r.dtype.bytes());
     const Expr few = t->shape[1];
-    return scalar::is_int(few) && few->ivalue <= lanes && taps >= least_taps * few->ivalue;
+    return scalar::is_int(few) && few->ivalue <= lanes && taps >= min_taps * few->ivalue;
   }
 
   bool is_constant(const te::Tensor& t) const {

@@ -13,7 +13,7 @@
 namespace relay::lower {
 
 // Before a rule schedules the reduction: what it reads is stored by channels (schedule.cpp).
-void store_by_channels(GroupPlan& plan, const te::Tensor& reduction);
+void store_by_channels(ScheduleDraft& plan, const te::Tensor& reduction);
 inline constexpr FormSchedule planar_schedule{.rule = Rule::Planar, .reads = store_by_channels};
 
 }  // namespace relay::lower

@@ -23,7 +23,7 @@ struct Candidate {
   int64_t rows = 0;
 };
 
-Candidate candidate(const PlannedGroup& g, const TargetDesc& target) {
+Candidate candidate(const Group& g, const TargetDesc& target) {
   Candidate c;
   if (g.form.schedule || g.when >= 0 || !g.prefers_channels_last || g.te.outputs.size() != 1) return c;
   std::optional<StageFacts> facts = only_reduction_facts(g.te.outputs);
@@ -71,7 +71,7 @@ struct Found {
 
 struct Steps {
   static std::optional<Found> match(const Site& site) {
-    const std::vector<PlannedGroup>& groups = site.plan.groups;
+    const std::vector<Group>& groups = site.plan.groups;
     Found found;
     auto is_pointwise = [&](size_t g, Candidate& c) {
       c = candidate(groups[g], site.options.target);
@@ -110,8 +110,8 @@ struct Steps {
   }
 
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
-    std::vector<PlannedGroup>& groups = site.plan.groups;
-    PlannedGroup window = found.first ? joined(groups[*found.first], site.group()) : site.group();
+    std::vector<Group>& groups = site.plan.groups;
+    Group window = found.first ? joined(groups[*found.first], site.group()) : site.group();
     groups[found.last] = joined(window, groups[found.last]);
     groups[found.last].form.schedule = &sliding_schedule;
     groups[found.last].form.gain = gain;

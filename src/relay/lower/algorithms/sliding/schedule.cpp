@@ -30,22 +30,22 @@ int64_t rows_a_task(int64_t rows, const TargetDesc& target) {
 }
 
 // Where their loops have another form nothing is moved.
-static bool move_into_rows(GroupPlan& plan) {
+static bool move_into_rows(ScheduleDraft& draft) {
   // The roots that depend on a reduction of this group, in the order of computation; the last is the result.
   std::set<const te::TensorNode*> computed;
   te::Tensors chain;
-  for (const te::Tensor& t : plan.stages()) {
+  for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
     bool depends = t->combiner != te::Combiner::None;
     for (const te::Tensor& in : te::inputs(t)) depends |= computed.count(in.get()) > 0;
     if (!depends) continue;
     computed.insert(t.get());
-    if (plan.schedule.stages[t->name].place == Place::Root) chain.push_back(t);
+    if (draft.schedule.stages[t->name].place == Place::Root) chain.push_back(t);
   }
-  if (chain.size() < 2 || chain.back() != plan.outputs[0]) return false;
+  if (chain.size() < 2 || chain.back() != draft.outputs[0]) return false;
   std::vector<int> row_loops;
   for (const te::Tensor& t : chain) {
-    const StageSchedule& s = plan.schedule.stages[t->name];
+    const StageSchedule& s = draft.schedule.stages[t->name];
     std::optional<int> loop = row_loop(*t, s);
     if (!loop ||
         std::none_of(s.loops.begin(), s.loops.end(), [&](const Loop& l) { return l.axis == t->axes[1].var->name; }))
@@ -55,41 +55,41 @@ static bool move_into_rows(GroupPlan& plan) {
 
   const te::Tensor& last = chain.back();
   const std::string y = last->axes[2].var->name;
-  const int64_t rows = rows_a_task(extent_or(last->axes[2], 1), *plan.target);
-  StageSchedule& outer = plan.schedule.stages[last->name];
+  const int64_t rows = rows_a_task(extent_or(last->axes[2], 1), *draft.target);
+  StageSchedule& outer = draft.schedule.stages[last->name];
   const int at = row_loops.back(), level = at + 2;
   outer.loops.insert(outer.loops.begin() + at, Loop{y, rows, LoopKind::Parallel});
   for (size_t i = static_cast<size_t>(at) + 1; i < outer.loops.size(); ++i)
     if (outer.loops[i].kind == LoopKind::Parallel) outer.loops[i].kind = LoopKind::Serial;
-  for (auto& [name, s] : plan.schedule.stages)
+  for (auto& [name, s] : draft.schedule.stages)
     if (s.place == Place::At && s.consumer == last->name && s.level > at) ++s.level;
 
   // From the window on backwards: its results, a row; what it reads, a ring; what that is made of, a row of some
   // channels, which stays in L1 until it is copied.
   for (size_t i = chain.size() - 1; i-- > 0;) {
-    StageSchedule& s = plan.schedule.stages[chain[i]->name];
+    StageSchedule& s = draft.schedule.stages[chain[i]->name];
     for (Loop& l : s.loops)
       if (l.kind == LoopKind::Parallel) l.kind = LoopKind::Serial;
     s.place = Place::At, s.storage = Storage::Scratch, s.consumer = last->name, s.level = level;
     const bool is_ring = i + 3 == chain.size(), behind_ring = i + 3 < chain.size();
-    if (is_ring) s.fold = chain[i]->axes[2].var->name;
+    if (is_ring) s.ring = chain[i]->axes[2].var->name;
     if (!behind_ring) continue;
     const te::Tensor& ring = chain[i + 1];
     auto axis = [&](size_t d) { return ring->axes[d].var->name; };
     auto channels = std::find_if(s.loops.begin(), s.loops.end(),
                                  [&](const Loop& l) { return l.axis == chain[i]->axes[1].var->name; });
-    std::vector<Loop>& copy = plan.schedule.stages[ring->name].loops;
+    std::vector<Loop>& copy = draft.schedule.stages[ring->name].loops;
     copy = {{axis(0)}, {axis(2)}, {axis(1), channels->step}, {axis(3)}};
-    add_vector(copy, axis(1), plan.lanes(ring->dtype));
+    add_vector(copy, axis(1), draft.lanes(ring->dtype));
     s.consumer = ring->name, s.level = 3;
   }
-  plan.note(format("all in tasks of {} rows, row by row", rows));
+  draft.note(format("all in tasks of {} rows, row by row", rows));
   return true;
 }
 
-bool schedule_sliding(GroupPlan& plan) {
-  const bool moved = move_into_rows(plan);
-  if (!moved) plan.note("not row by row: the loops have another form");
+bool schedule_sliding(ScheduleDraft& draft) {
+  const bool moved = move_into_rows(draft);
+  if (!moved) draft.note("not row by row: the loops have another form");
   return moved;
 }
 

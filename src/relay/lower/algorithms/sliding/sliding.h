@@ -14,7 +14,7 @@ int64_t rows_a_task(int64_t rows, const TargetDesc& target);
 
 // After the rules have scheduled each of the groups: they move into the last one's loop over rows (schedule.cpp).
 // False, and nothing done, if that has another form.
-bool schedule_sliding(GroupPlan& plan);
+bool schedule_sliding(ScheduleDraft& plan);
 inline constexpr FormSchedule sliding_schedule{.rule = Rule::Sliding, .joined = schedule_sliding};
 
 }  // namespace relay::lower

@@ -1,7 +1,7 @@
 // Where a plan takes Strassen's form: products with constant weights. The quarters of these, which both forms read, the
 // sums of them, and those of the data, which other products of the same read too, are groups of their own.
+#include "relay/lower/algorithms/extreme_values.h"
 #include "relay/lower/algorithms/strassen/strassen.h"
-#include "relay/lower/algorithms/usual_values.h"
 
 namespace relay::lower {
 
@@ -9,7 +9,7 @@ namespace {
 
 struct Steps {
   static std::optional<Product> match(const Site& site) {
-    const PlannedGroup& g = site.group();
+    const Group& g = site.group();
     if (g.on_images || g.form.schedule || g.when >= 0) return std::nullopt;
     return match_strassen(g.te.outputs, float_constants(site.plan, g), site.options.target);
   }
@@ -19,7 +19,7 @@ struct Steps {
   }
 
   static bool rewrite(Site& site, const Product& product, const Gain& gain) {
-    const PlannedGroup g = site.group();
+    const Group g = site.group();
     if (has_large_weights(site.plan, g)) return false;
     const bool checked = site.options.numerics == Numerics::Fp32;
     const StrassenForms forms = rewrite_strassen(g.te.outputs, product, checked);
@@ -30,14 +30,14 @@ struct Steps {
                   array_of(site, with(g, quarters, quarters_of), "_weights", sums, layout_of_weight(), weight(sums)),
               data = array_of(site, g, "_sums", left, layout_of_left(*left.value), {.left = left.value->name});
     auto reads = [&](const te::Tensors& outputs, const Strassen& names) {
-      PlannedGroup out = part_of(g, g.te.name, outputs);
+      Group out = part_of(g, g.te.name, outputs);
       out.outputs = g.outputs, out.prefers_channels_last = g.prefers_channels_last;
       out.form = {.schedule = &strassen_schedule, .stages = names};
       return with(std::move(out), quarters, quarters_of);
     };
     site.group() = with(with(reads(forms.seven, forms.seven_names), sums, sums_of), left, data);
     site.group().form.gain = gain;
-    if (checked) run_where_usual(site, reads(forms.direct, forms.direct_names), forms.data);
+    if (checked) run_without_extremes(site, reads(forms.direct, forms.direct_names), forms.data);
     return true;
   }
 
@@ -56,15 +56,15 @@ struct Steps {
     return out;
   }
 
-  static PlannedGroup with(PlannedGroup group, const StrassenOperand& operand, int array) {
+  static Group with(Group group, const StrassenOperand& operand, int array) {
     group.te.params.push_back(operand.param), group.params.push_back(array);
     return group;
   }
 
   // The array of what a form reads, which a group of its own computes of what `g` reads.
-  static int array_of(Site& site, const PlannedGroup& g, const char* suffix, const StrassenOperand& operand,
+  static int array_of(Site& site, const Group& g, const char* suffix, const StrassenOperand& operand,
                       const Layout& layout, const Strassen& names) {
-    PlannedGroup group = part_of(g, g.te.name + suffix, {operand.value});
+    Group group = part_of(g, g.te.name + suffix, {operand.value});
     group.form = {.schedule = &strassen_schedule, .stages = names};
     const int array = shared(site.plan, std::move(group), site.before)[0];
     site.plan.arrays[array].layout = layout;

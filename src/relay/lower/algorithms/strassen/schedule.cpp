@@ -20,71 +20,72 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(GroupPlan& plan) : plan_(plan), s_(plan.form.as<Strassen>()), lanes_(plan.lanes(DType::float32())) {}
+  Scheduler(ScheduleDraft& draft)
+      : draft_(draft), s_(draft.form.as<Strassen>()), lanes_(draft.lanes(DType::float32())) {}
 
   void run() {
     if (s_.parts.empty()) {
       s_.left.empty() ? weight() : left();
-      plan_.note(s_.left.empty() ? format("{}: quarters of weights, or sums of them", s_.weight)
-                                 : format("{}: sums of quarters of data", s_.left));
+      draft_.note(s_.left.empty() ? format("{}: quarters of weights, or sums of them", s_.weight)
+                                  : format("{}: sums of quarters of data", s_.left));
       return;
     }
-    e_ = pointwise_end(plan_.outputs, plan_.stage(s_.result), {});
-    m_ = axis_of(plan_.stage(s_.result)->body->args[0]), n_ = axis_of(plan_.stage(s_.result)->body->args[4]);
-    for (const te::Tensor& t : plan_.stages())
-      if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
-    if (!plan_.stage(s_.left)->is_placeholder()) left();
+    e_ = pointwise_end(draft_.outputs, draft_.stage(s_.result), {});
+    m_ = axis_of(draft_.stage(s_.result)->body->args[0]), n_ = axis_of(draft_.stage(s_.result)->body->args[4]);
+    for (const te::Tensor& t : draft_.stages())
+      if (!t->is_placeholder()) draft_.schedule.stages[t->name] = {};  // inlined
+    if (!draft_.stage(s_.left)->is_placeholder()) left();
     const int level = epilogue();
-    const RegisterTile tile = choose_tile(*plan_.target, lanes_, s_.block, static_cast<int>(s_.block / lanes_),
-                                          {extent_or(plan_.stage(s_.parts[0].product)->axes[1], 1), true}, {});
+    const RegisterTile tile = choose_tile(*draft_.target, lanes_, s_.block, static_cast<int>(s_.block / lanes_),
+                                          {extent_or(draft_.stage(s_.parts[0].product)->axes[1], 1), true}, {});
     int64_t count = 0;
     for (const Strassen::Part& part : s_.parts) {
-      count += extent_or(plan_.stage(part.product)->axes[0], 0);
+      count += extent_or(draft_.stage(part.product)->axes[0], 0);
       products(part, tile, level);
     }
     sums(level + 1);
-    plan_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name,
-                      count == products_of_strassen ? "Strassen" : "by quarters", tile.tx, s_.block / lanes_, lanes_));
+    draft_.note(format("{}: {}, register tile {} x {} vectors of {}", e_->name,
+                       count == products_of_strassen ? "Strassen" : "by quarters", tile.tx, s_.block / lanes_, lanes_));
   }
 
  private:
   // The epilogue's name for the axis of the result in `index`: its axes stand in the same places.
   std::string axis_of(const Expr& index) const {
-    const te::Tensor result = plan_.stage(s_.result);
+    const te::Tensor result = draft_.stage(s_.result);
     for (const Expr& v : scalar::free_vars(index))
       for (size_t d = 0; d < result->axes.size(); ++d)
         if (result->axes[d].var == v) return e_->axes[d].var->name;
     return "";
   }
   StageSchedule& at(const std::string& stage, const std::string& consumer, int level, Storage storage) {
-    StageSchedule& s = plan_.schedule.stages[stage];
+    StageSchedule& s = draft_.schedule.stages[stage];
     s = {};
     s.place = Place::At, s.consumer = consumer, s.level = level, s.storage = storage;
     return s;
   }
   void root(const std::string& stage, std::vector<Loop> loops) {
-    StageSchedule& s = plan_.schedule.stages[stage];
+    StageSchedule& s = draft_.schedule.stages[stage];
     s.place = Place::Root, s.loops = std::move(loops);
-    plan_.schedule.layouts[stage] = plan_.layout(plan_.stage(stage));
+    draft_.schedule.layouts[stage] = draft_.layout(draft_.stage(stage));
   }
 
   void left() {
-    for (const te::Tensor& t : plan_.stages())
-      if (!t->is_placeholder() && t->name != s_.left) plan_.schedule.stages.try_emplace(t->name);  // inlined
-    plan_.layouts.try_emplace(s_.left, layout_of_left(*plan_.stage(s_.left)));
+    for (const te::Tensor& t : draft_.stages())
+      if (!t->is_placeholder() && t->name != s_.left) draft_.schedule.stages.try_emplace(t->name);  // inlined
+    draft_.layouts.try_emplace(s_.left, layout_of_left(*draft_.stage(s_.left)));
     root(s_.left,
          {{"t", 1, LoopKind::Parallel}, {"k", lanes_}, {"p", 1, LoopKind::Unroll}, {"k", 1, LoopKind::Vector}});
   }
 
   void weight() {
     root(s_.weight, {{"b", 1, LoopKind::Parallel}, {"k", 1}, {"p", 1, LoopKind::Unroll}});
-    add_vector(plan_.schedule.stages[s_.weight].loops, "r", lanes_);
+    add_vector(draft_.schedule.stages[s_.weight].loops, "r", lanes_);
     // Lanes run along the columns of the weight as it was given.
-    for (const te::Tensor& in : te::inputs(plan_.stage(s_.weight))) {
-      if (!plan_.constants.count(in->name)) continue;
+    for (const te::Tensor& in : te::inputs(draft_.stage(s_.weight))) {
+      if (!draft_.constants.count(in->name)) continue;
       Layout last;
       int column = -1;
-      scalar::visit(plan_.stage(s_.weight)->body, [&](const Expr& e) {
+      scalar::visit(draft_.stage(s_.weight)->body, [&](const Expr& e) {
         if (e->kind != scalar::Kind::Load) return;
         for (size_t d = 0; d < e->args.size(); ++d)
           for (const Expr& v : scalar::free_vars(e->args[d]))
@@ -93,16 +94,16 @@ class Scheduler {
       for (int d = 0; d < static_cast<int>(in->shape.size()); ++d)
         if (d != column) last.dims.push_back({d});
       last.dims.push_back({column});
-      plan_.layouts[in->name] = plan_.schedule.layouts[in->name] = last;
+      draft_.layouts[in->name] = draft_.schedule.layouts[in->name] = last;
     }
   }
 
-  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. A dear
+  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. A expensive
   // epilogue is a loop over the vectors of a tile, not written out for each.
   int epilogue() {
-    dear_ = is_expensive(plan_.expanded(e_).body(*e_));
-    const LoopKind kind = dear_ ? LoopKind::Serial : LoopKind::Unroll;
-    StageSchedule& s = plan_.schedule.stages[e_->name];
+    expensive_ = is_expensive(draft_.expanded(e_).body(*e_));
+    const LoopKind kind = expensive_ ? LoopKind::Serial : LoopKind::Unroll;
+    StageSchedule& s = draft_.schedule.stages[e_->name];
     s.place = Place::Root;
     s.loops = {{n_, 2 * s_.block, LoopKind::Parallel}};
     for (const te::Axis& a : e_->axes)
@@ -116,9 +117,10 @@ class Scheduler {
 
   // A contraction for each of the products; its result is copied out of the registers by a stage of its own.
   void products(const Strassen::Part& part, const RegisterTile& tile, int level) {
-    const te::Tensor product = plan_.stage(part.product), copy = copy_stage(product, part.product + "_block");
-    plan_.outputs = redirect(plan_.outputs, product, copy);
-    e_ = plan_.stage(e_->name);
+    const te::Tensor product = draft_.stage(part.product), copy = copy_stage(product, part.product + "_block");
+    blocks_[part.product] = copy->name;
+    draft_.outputs = redirect(draft_.outputs, product, copy);
+    e_ = draft_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, e_->name, level, Storage::Scratch).loops;
     loops = {{"p", 1}, {"b", 1}, {"t", tile.tx}};
     const int inside = static_cast<int>(loops.size());
@@ -128,15 +130,15 @@ class Scheduler {
     std::vector<Loop>& sum = at(part.product, copy->name, inside, Storage::Registers).loops;
     sum = {{"k", 1}, {"p", 1}, {"b", 1}};
     sum.insert(sum.end(), results.begin(), results.end());
-    split_long_sum(plan_, plan_.stage(part.product));
+    split_long_sum(draft_, draft_.stage(part.product));
     // The next product's part; behind the last one's lies that of the next pair of blocks.
-    fetch_weights_ahead(plan_, part.product, part.weight, "p", 1);
-    e_ = plan_.stage(e_->name);
+    prefetch_weights(draft_, part.product, part.weight, "p", 1);
+    e_ = draft_.stage(e_->name);
   }
 
   // Two rows of two blocks, from vectors of the products that are loaded once each.
   void sums(int level) {
-    std::vector<Loop>& tiles = at(s_.tiles, e_->name, level, dear_ ? Storage::Stack : Storage::Registers).loops;
+    std::vector<Loop>& tiles = at(s_.tiles, e_->name, level, expensive_ ? Storage::Stack : Storage::Registers).loops;
     tiles = {{"t", 1},
              {"b", 1},
              {"r", lanes_, LoopKind::Unroll},
@@ -144,24 +146,26 @@ class Scheduler {
              {"j", 1, LoopKind::Unroll},
              {"r", 1, LoopKind::Vector}};
     for (const Strassen::Part& part : s_.parts) {
-      const te::Tensor from = plan_.stage(part.product + "_block"), kept = copy_stage(from, part.product + "_kept");
-      plan_.outputs = redirect(plan_.outputs, from, kept);
-      e_ = plan_.stage(e_->name);
-      at(kept->name, s_.tiles, 3, Storage::Registers).loops = {
+      const te::Tensor from = draft_.stage(blocks_.at(part.product)),
+                       loaded = copy_stage(from, part.product + "_loaded");
+      draft_.outputs = redirect(draft_.outputs, from, loaded);
+      e_ = draft_.stage(e_->name);
+      at(loaded->name, s_.tiles, 3, Storage::Registers).loops = {
           {"t", 1}, {"b", 1}, {"p", 1, LoopKind::Unroll}, {"r", 1, LoopKind::Vector}};
     }
   }
 
-  GroupPlan& plan_;
+  ScheduleDraft& draft_;
   const Strassen& s_;
   const int lanes_;
   te::Tensor e_;
   std::string m_, n_;
-  bool dear_ = false;
+  std::map<std::string, std::string> blocks_;  // of a product: the stage that copies it out of the registers
+  bool expensive_ = false;
 };
 
 }  // namespace
 
-void schedule_strassen(GroupPlan& plan) { Scheduler(plan).run(); }
+void schedule_strassen(ScheduleDraft& draft) { Scheduler(draft).run(); }
 
 }  // namespace relay::lower

@@ -207,7 +207,7 @@ Layout layout_of_weight() {
 }
 Layout layout_of_left(const te::TensorNode& left) {
   Layout layout = Layout::row_major(3);
-  layout.gap = gap_behind(left.shape.back(), DType::float32());
+  layout.row_padding = row_padding_behind(left.shape.back(), DType::float32());
   return layout;
 }
 

@@ -1,5 +1,5 @@
 // Where a plan takes Winograd's form: convolutions over images whose weights are constant.
-#include "relay/lower/algorithms/usual_values.h"
+#include "relay/lower/algorithms/extreme_values.h"
 #include "relay/lower/algorithms/winograd/winograd.h"
 
 namespace relay::lower {
@@ -13,7 +13,7 @@ struct Steps {
   };
 
   static std::optional<Found> match(const Site& site) {
-    const PlannedGroup& g = site.group();
+    const Group& g = site.group();
     if (!g.on_images || g.form.schedule) return std::nullopt;
     std::optional<Convolution> conv = match_winograd(g.te.outputs, float_constants(site.plan, g));
     return conv ? std::optional(Found{*conv}) : std::nullopt;
@@ -27,13 +27,13 @@ struct Steps {
   }
 
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
-    PlannedGroup& g = site.group();
+    Group& g = site.group();
     if (has_large_weights(site.plan, g)) return false;
-    PlannedGroup direct = g;
+    Group direct = g;
     const Winograd stages = rewrite_winograd(g.te.outputs, found.conv, found.tile);
     g.form = form_of(stages);
     g.form.gain = gain;
-    run_where_usual(site, std::move(direct), stages.data);
+    run_without_extremes(site, std::move(direct), stages.data);
     return true;
   }
 

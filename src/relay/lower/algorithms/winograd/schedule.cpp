@@ -30,10 +30,10 @@ int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) /
 
 // At most so many tiles that they fit a third of L2: weights are read once a block. Even ones: a last block of a
 // different size has poorer register tiles.
-Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t most_tiles,
+Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t max_tiles,
                    const TargetDesc& target) {
   constexpr double weights_in_tiles = 4, uneven_costs = 1.05;  // measured with ResNet-50's layers on Zen 4
-  const int64_t most = std::clamp<int64_t>(part_of_l2(target, 3) / bytes_a_tile, 4, most_tiles);
+  const int64_t most = std::clamp<int64_t>(part_of_l2(target, 3) / bytes_a_tile, 4, max_tiles);
   Block best;
   double best_cost = std::numeric_limits<double>::infinity();
   for (int64_t columns = 1; columns <= std::min(tiles_x, most); ++columns)
@@ -50,20 +50,21 @@ Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64
 
 class Scheduler {
  public:
-  Scheduler(GroupPlan& plan) : plan_(plan), w_(plan.form.as<Winograd>()), lanes_(plan.lanes(DType::float32())) {}
+  Scheduler(ScheduleDraft& draft)
+      : draft_(draft), w_(draft.form.as<Winograd>()), lanes_(draft.lanes(DType::float32())) {}
 
   void run() {
-    te::Tensor result = plan_.stage(w_.result);
-    e_ = pointwise_end(plan_.outputs, result, {});
+    te::Tensor result = draft_.stage(w_.result);
+    e_ = pointwise_end(draft_.outputs, result, {});
     // The axes of the result stand in the same places in the epilogue; which is which is read off the load of `tiles`.
     const Exprs& at = result->body->args;  // n, y / m, x / m, y % m, x % m, o
     n_ = axis_of(*result, at[0]), y_ = axis_of(*result, at[1]), x_ = axis_of(*result, at[2]),
     o_ = axis_of(*result, at[5]);
-    const te::Tensor product = plan_.stage(w_.product), input = plan_.stage(w_.input);
+    const te::Tensor product = draft_.stage(w_.product), input = draft_.stage(w_.input);
     channels_ = extent_or(input->axes[5], 0), outputs_ = extent_or(product->axes[5], 0);
     tiles_y_ = extent_or(product->axes[3], 0), tiles_x_ = extent_or(product->axes[4], 0);
     const int64_t positions = w_.y.points() * w_.x.points();
-    const TargetDesc& target = *plan_.target;
+    const TargetDesc& target = *draft_.target;
     constexpr int64_t two_register_tiles = 28, many_tiles = 64;  // of 14; or where only products need to fit
     Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, two_register_tiles, target);
     RegisterTile tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
@@ -84,8 +85,8 @@ class Scheduler {
       o_block_ = tile.nb * lanes_;
     }
 
-    for (const te::Tensor& t : plan_.stages())
-      if (!t->is_placeholder()) plan_.schedule.stages[t->name] = {};  // inlined
+    for (const te::Tensor& t : draft_.stages())
+      if (!t->is_placeholder()) draft_.schedule.stages[t->name] = {};  // inlined
     data();
     weight();
     int level = epilogue(block);
@@ -93,17 +94,17 @@ class Scheduler {
     input_stages(own_input_ ? 0 : level - 1);
     output_stages(level + 3);
     data_ahead();
-    const bool in_one_another = w_.y.apart * w_.x.apart > 1;
-    plan_.note(
+    const bool interleaved = w_.y.dilation * w_.x.dilation > 1;
+    draft_.note(
         format("{}: Winograd F({} x {}, {} x {}){}, blocks of {} x {} tiles, register tile {} x {} vectors of {}{}",
                e_->name, w_.y.m, w_.x.m, w_.y.r, w_.x.r,
-               in_one_another ? format(" of {} x {} images in one another", w_.y.apart, w_.x.apart) : "", block.rows,
+               interleaved ? format(" of {} x {} interleaved images", w_.y.dilation, w_.x.dilation) : "", block.rows,
                block.columns, tile.tx * tile.ty, tile.nb, lanes_, own_input_ ? ", input transformed first" : ""));
-    if (in_one_another) take_apart();
+    if (interleaved) take_apart();
   }
 
  private:
-  double read_time(int64_t bytes) const { return read_ns(*plan_.target, static_cast<double>(bytes)); }
+  double read_time(int64_t bytes) const { return read_ns(*draft_.target, static_cast<double>(bytes)); }
   // The epilogue's name for the axis of the result that `index` reads.
   std::string axis_of(const te::TensorNode& result, const Expr& index) const {
     for (const Expr& v : scalar::free_vars(index))
@@ -111,7 +112,7 @@ class Scheduler {
         if (result.axes[d].var == v) return e_->axes[d].var->name;
     return "";
   }
-  StageSchedule& schedule(const std::string& stage) { return plan_.schedule.stages[stage]; }
+  StageSchedule& schedule(const std::string& stage) { return draft_.schedule.stages[stage]; }
   StageSchedule& at(const std::string& stage, const std::string& consumer, int level, Storage storage) {
     StageSchedule& s = schedule(stage);
     s = {};
@@ -119,34 +120,34 @@ class Scheduler {
     return s;
   }
   void layout(const std::string& stage, Layout l) {
-    plan_.layouts[stage] = l;
-    plan_.schedule.layouts[stage] = l;
+    draft_.layouts[stage] = l;
+    draft_.schedule.layouts[stage] = l;
   }
 
-  // The data is read channels-last and without a guard: from its border, or from a copy.
+  // The data is read channels-last and without a guard: from its halo, or from a copy.
   void data() {
     Layout channels_last;
     for (int d = 0; d < 4; ++d)
       if (d != w_.channels) channels_last.dims.push_back({d});
     channels_last.dims.push_back({w_.channels});
     if (!w_.padded.empty()) {
-      if (plan_.form.from_border.count(w_.padded)) {
-        schedule(w_.padded).from_border = true;
+      if (draft_.form.reads_halo.count(w_.padded)) {
+        schedule(w_.padded).reads_halo = true;
         return;
       }
       schedule(w_.padded).place = Place::Root;
-      plan_.layouts[w_.padded] = channels_last;
-      elementwise_rule(plan_, plan_.stage(w_.padded));
+      draft_.layouts[w_.padded] = channels_last;
+      elementwise_rule(draft_, draft_.stage(w_.padded));
       return;
     }
-    for (const te::Tensor& in : te::inputs(plan_.stage(w_.rows))) {
-      if (!in->is_placeholder() || plan_.layout(in).dims == channels_last.dims) continue;
+    for (const te::Tensor& in : te::inputs(draft_.stage(w_.input_rows))) {
+      if (!in->is_placeholder() || draft_.layout(in).dims == channels_last.dims) continue;
       te::Tensor copy = copy_stage(in, in->name + "_nhwc");
-      plan_.outputs = redirect(plan_.outputs, in, copy);
-      e_ = plan_.stage(e_->name);
-      plan_.layouts[copy->name] = channels_last;
+      draft_.outputs = redirect(draft_.outputs, in, copy);
+      e_ = draft_.stage(e_->name);
+      draft_.layouts[copy->name] = channels_last;
       schedule(copy->name).place = Place::Root;
-      elementwise_rule(plan_, copy);
+      elementwise_rule(draft_, copy);
     }
   }
 
@@ -158,16 +159,16 @@ class Scheduler {
     StageSchedule& s = schedule(w_.weight);
     s.place = Place::Root;
     s.loops = {{"o", o_block_, LoopKind::Parallel}, {"c", 1}, {"o", lanes_}};
-    at(w_.half, w_.weight, 3, Storage::Stack).loops = {
+    at(w_.weight_rows, w_.weight, 3, Storage::Stack).loops = {
         {"c", 1}, {"kx", 1, LoopKind::Unroll}, {"p", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
     for (const char* axis : {"p", "q"}) s.loops.push_back({axis, 1, LoopKind::Unroll});
     s.loops.push_back({"o", 1, LoopKind::Vector});
     // Lanes run along the output channels of the weight as it was given.
-    for (const te::Tensor& in : te::inputs(plan_.stage(w_.half))) {
-      if (!plan_.constants.count(in->name)) continue;
+    for (const te::Tensor& in : te::inputs(draft_.stage(w_.weight_rows))) {
+      if (!draft_.constants.count(in->name)) continue;
       Layout last;
       int o = -1;
-      scalar::visit(plan_.stage(w_.half)->body, [&](const Expr& n) {
+      scalar::visit(draft_.stage(w_.weight_rows)->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load) return;
         for (size_t d = 0; d < n->args.size(); ++d)
           if (n->args[d]->kind == scalar::Kind::Var && n->args[d]->name == "o") o = static_cast<int>(d);
@@ -176,8 +177,8 @@ class Scheduler {
         if (d != o) last.dims.push_back({d});
       last.dims.push_back({o});
       // As the direct form packs it, if lanes lie side by side there too.
-      const std::map<std::string, Layout>::iterator stored = plan_.stored_layouts.find(in->name);
-      if (stored != plan_.stored_layouts.end()) {
+      const std::map<std::string, Layout>::iterator stored = draft_.stored_layouts.find(in->name);
+      if (stored != draft_.stored_layouts.end()) {
         const LayoutDim& inner = stored->second.dims.back();
         if (inner.dim == o && (!inner.inner || inner.block % lanes_ == 0)) last = stored->second;
       }
@@ -211,9 +212,10 @@ class Scheduler {
 
   // A contraction a position; its result is copied out of the registers by a stage of its own.
   void product_stages(const RegisterTile& tile, int level) {
-    te::Tensor product = plan_.stage(w_.product), copy = copy_stage(product, w_.product + "_block");
-    plan_.outputs = redirect(plan_.outputs, product, copy);
-    e_ = plan_.stage(e_->name);
+    te::Tensor product = draft_.stage(w_.product), copy = copy_stage(product, w_.product + "_block");
+    product_block_ = copy->name;
+    draft_.outputs = redirect(draft_.outputs, product, copy);
+    e_ = draft_.stage(e_->name);
     StageSchedule& s = at(copy->name, e_->name, level, Storage::Scratch);
     s.loops = {{"p", 1}, {"q", 1}, {"n", 1}, {"ty", tile.ty}, {"tx", tile.tx}, {"o", o_block_}};
     const int inside = static_cast<int>(s.loops.size());
@@ -225,16 +227,16 @@ class Scheduler {
     StageSchedule& sums = at(w_.product, copy->name, inside, Storage::Registers);
     sums.loops = {{"c", 1}, {"p", 1}, {"q", 1}, {"n", 1}};
     sums.loops.insert(sums.loops.end(), results.begin(), results.end());
-    split_long_sum(plan_, plan_.stage(w_.product));
-    e_ = plan_.stage(e_->name);
+    split_long_sum(draft_, draft_.stage(w_.product));
+    e_ = draft_.stage(e_->name);
     // The next position's part; behind the last one's lies the first one's of the next block of output channels.
-    fetch_weights_ahead(plan_, w_.product, w_.weight, "q", 1);
+    prefetch_weights(draft_, w_.product, w_.weight, "q", 1);
   }
 
   void input_stages(int level) {
     const int64_t at_once = rows_at_once();
     constexpr int batch_and_tile = 5;  // loops around one tile of one channel
-    if (!at_once) keep(w_.rows, w_.input, batch_and_tile, "j");
+    if (!at_once) keep(w_.input_rows, w_.input, batch_and_tile, "j");
     StageSchedule& s = own_input_ ? schedule(w_.input) : at(w_.input, e_->name, level, Storage::Scratch);
     const LoopKind tasks = own_input_ ? LoopKind::Parallel : LoopKind::Serial;
     if (own_input_) {
@@ -243,7 +245,8 @@ class Scheduler {
     }
     s.loops = {{"n", 1, tasks}, {"ty", 1, tasks}, {"tx", 1}, {"c", lanes_}};
     if (at_once) s.loops.push_back({"p", at_once, LoopKind::Unroll});
-    at(w_.rows, w_.input, at_once ? batch_and_tile : batch_and_tile - 1, at_once ? Storage::Registers : Storage::Stack)
+    at(w_.input_rows, w_.input, at_once ? batch_and_tile : batch_and_tile - 1,
+       at_once ? Storage::Registers : Storage::Stack)
         .loops = {{"n", 1},
                   {"ty", 1},
                   {"tx", 1},
@@ -259,22 +262,22 @@ class Scheduler {
   int64_t rows_at_once() const {
     int64_t rows = w_.y.points();
     constexpr int64_t sums = 10;  // registers
-    while (rows > 0 && (w_.y.points() % rows || rows * w_.x.points() + sums > plan_.target->vector_registers)) --rows;
+    while (rows > 0 && (w_.y.points() % rows || rows * w_.x.points() + sums > draft_.target->vector_registers)) --rows;
     return rows;
   }
 
   // `level`: inside the loops over tiles and lanes of output channels; the unrolled loops over a tile's rows and
   // columns follow.
   void output_stages(int level) {
-    keep(w_.product + "_block", w_.columns, 4, "p");
-    const bool fit = w_.y.m * w_.x.points() + w_.x.m + 4 <= plan_.target->vector_registers;
-    at(w_.columns, e_->name, level, fit ? Storage::Registers : Storage::Stack).loops = {{"n", 1},
-                                                                                        {"ty", 1},
-                                                                                        {"tx", 1},
-                                                                                        {"q", 1, LoopKind::Unroll},
-                                                                                        {"i", 1, LoopKind::Unroll},
-                                                                                        {"o", 1, LoopKind::Vector}};
-    if (!fit) keep(w_.columns, w_.tiles, 4, "q");
+    keep(product_block_, w_.output_rows, 4, "p");
+    const bool fit = w_.y.m * w_.x.points() + w_.x.m + 4 <= draft_.target->vector_registers;
+    at(w_.output_rows, e_->name, level, fit ? Storage::Registers : Storage::Stack).loops = {{"n", 1},
+                                                                                            {"ty", 1},
+                                                                                            {"tx", 1},
+                                                                                            {"q", 1, LoopKind::Unroll},
+                                                                                            {"i", 1, LoopKind::Unroll},
+                                                                                            {"o", 1, LoopKind::Vector}};
+    if (!fit) keep(w_.output_rows, w_.tiles, 4, "q");
     at(w_.tiles, e_->name, level + 1, Storage::Registers).loops = {
         {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
   }
@@ -282,15 +285,15 @@ class Scheduler {
   // What does not stay in L2: the next tile of the data and of the result, and what the next position multiplies.
   void data_ahead() {
     auto read_by = [&](const std::string& name) {
-      const te::Tensor stage = plan_.stage(name);
-      return plan_.expanded(stage).loads_of(*stage);
+      const te::Tensor stage = draft_.stage(name);
+      return draft_.expanded(stage).loads_of(*stage);
     };
-    for (const te::Tensor& in : read_by(w_.rows)) fetch_data_ahead(plan_, w_.rows, in->name, "tx", 1);
-    fetch_data_ahead(plan_, e_->name, e_->name, x_, w_.x.m);
-    for (const te::Tensor& in : read_by(e_->name)) fetch_data_ahead(plan_, e_->name, in->name, x_, w_.x.m);
+    for (const te::Tensor& in : read_by(w_.input_rows)) prefetch_data(draft_, w_.input_rows, in->name, "tx", 1);
+    prefetch_data(draft_, e_->name, e_->name, x_, w_.x.m);
+    for (const te::Tensor& in : read_by(e_->name)) prefetch_data(draft_, e_->name, in->name, x_, w_.x.m);
     if (!own_input_) return;
-    fetch_data_ahead(plan_, w_.input, w_.input, "tx", 1);
-    fetch_data_ahead(plan_, w_.product, w_.input, "q", 1);
+    prefetch_data(draft_, w_.input, w_.input, "tx", 1);
+    prefetch_data(draft_, w_.product, w_.input, "q", 1);
   }
 
   // The images that lie side by side are stored channels-last, and the epilogue puts them into one another again.
@@ -301,15 +304,15 @@ class Scheduler {
     for (int d = 0; d < 4; ++d)
       if (e_->axes[static_cast<size_t>(d)].var->name == o_) channels_last.dims.push_back({d});
     layout(e_->name, channels_last);
-    elementwise_rule(plan_, plan_.outputs[0]);
+    elementwise_rule(draft_, draft_.outputs[0]);
   }
 
   // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded
   // into registers once.
   void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
-    te::Tensor from = plan_.stage(stage), copy = copy_stage(from, stage + "_kept");
-    plan_.outputs = redirect(plan_.outputs, from, copy);
-    e_ = plan_.stage(e_->name);
+    te::Tensor from = draft_.stage(stage), copy = copy_stage(from, stage + "_loaded");
+    draft_.outputs = redirect(draft_.outputs, from, copy);
+    e_ = draft_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, consumer, level, Storage::Registers).loops;
     const std::string vector = from->axes.back().var->name;
     for (const te::Axis& a : from->axes)
@@ -318,17 +321,18 @@ class Scheduler {
     loops.push_back({vector, 1, LoopKind::Vector});
   }
 
-  GroupPlan& plan_;
+  ScheduleDraft& draft_;
   const Winograd& w_;
   const int lanes_;
   te::Tensor e_;
   std::string n_, y_, x_, o_;
+  std::string product_block_;  // the stage that copies the product out of the registers
   int64_t channels_ = 0, outputs_ = 0, tiles_y_ = 0, tiles_x_ = 0, o_block_ = 0;
   bool own_input_ = false;
 };
 
 }  // namespace
 
-void schedule_winograd(GroupPlan& plan) { Scheduler(plan).run(); }
+void schedule_winograd(ScheduleDraft& draft) { Scheduler(draft).run(); }
 
 }  // namespace relay::lower

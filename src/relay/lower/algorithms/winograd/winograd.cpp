@@ -67,8 +67,8 @@ WinogradMatrices winograd_matrices(Winograd::Side side) {
     // Fractions of few digits: those of the least error.
     case 6: return cook_toom({0, 0.625, -0.625, 1.5, -1.5}, side);
     default:
-      constexpr int64_t most_points = 8;  // those of the last row
-      RELAY_CHECK(side.points() == most_points, "no points for {} outputs of {} taps", side.m, side.r);
+      constexpr int64_t max_points = 8;  // those of the last row
+      RELAY_CHECK(side.points() == max_points, "no points for {} outputs of {} taps", side.m, side.r);
       return cook_toom({0, 0.5, -0.5, 1, -1, 2, -2}, side);
   }
 }
@@ -109,25 +109,27 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
     std::optional<scalar::Affine> index = scalar::as_affine(conv.data->args[d], vars);
     if (!index || !scalar::is_int(index->rest, 0)) return std::nullopt;
     Expr own, k;
-    int64_t apart = 1;
+    int64_t dilation = 1;
     for (size_t v = 0; v < vars.size(); ++v) {
       if (index->coefficients[v] == 0) continue;
       Expr& slot = v < sum->axes.size() ? own : k;
       const int64_t step = index->coefficients[v];
       if (step < 1 || (step > 1 && v < sum->axes.size()) || slot) return std::nullopt;
       slot = vars[v];
-      if (v >= sum->axes.size()) apart = step;
+      if (v >= sum->axes.size()) dilation = step;
     }
     if (own && k) {
       int64_t taps = known(sum->reduce_axes, k);
       if (windows == 0)
-        conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d, conv.taps_y = taps, conv.apart_y = apart;
+        conv.y = *position(sum->axes, own), conv.ky = k, conv.data_y = d, conv.taps_y = taps,
+        conv.dilation_y = dilation;
       if (windows == 1)
-        conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d, conv.taps_x = taps, conv.apart_x = apart;
+        conv.x = *position(sum->axes, own), conv.kx = k, conv.data_x = d, conv.taps_x = taps,
+        conv.dilation_x = dilation;
       ++windows;
     } else if (own) {
       conv.n = *position(sum->axes, own), conv.data_n = d, ++plain;
-    } else if (k && apart == 1) {
+    } else if (k && dilation == 1) {
       conv.c = k, conv.data_c = d, ++reduced;
     }
   }
@@ -184,8 +186,9 @@ double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
   double multiply = multiply_adds_ns(t, tiles * positions * in * out) / winograd_share;
   double directions = (y.r > 1) + (x.r > 1);
   double transforms = multiply_adds_ns(t, tiles * positions * operations * directions * (in + out));
-  double apart = y.apart * x.apart == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * bytes / beyond_l2_gbps(t);
-  return multiply + transforms + apart + streamed_ns(positions * in * out * 4, t);
+  double separate =
+      y.dilation * x.dilation == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * bytes / beyond_l2_gbps(t);
+  return multiply + transforms + separate + streamed_ns(positions * in * out * 4, t);
 }
 
 // --- the stages ------------------------------------------------------------------------------------------------------
@@ -210,7 +213,7 @@ class Rewriter {
       return (*tiles)({n, floordiv(row, imm(y_.m)), floordiv(column, imm(x_.m)), floormod(row, imm(y_.m)),
                        floormod(column, imm(x_.m)), o});
     };
-    if (y_.apart * x_.apart == 1) {
+    if (y_.dilation * x_.dilation == 1) {
       node.body = in_tiles(y, x);
       names_.result = node.name;
       return te::Tensor(new te::TensorNode(std::move(node)));
@@ -239,23 +242,23 @@ class Rewriter {
   // Where result `at` of a direction lies when the images that lie in one another lie side by side, each in whole
   // tiles.
   static Expr in_side_by_side(const Expr& at, Side s, int64_t extent) {
-    if (s.apart == 1) return at;
-    return floormod(at, imm(s.apart)) * (s.tiles_of_one(extent) * s.m) + floordiv(at, imm(s.apart));
+    if (s.dilation == 1) return at;
+    return floormod(at, imm(s.dilation)) * (s.tiles_of_one(extent) * s.m) + floordiv(at, imm(s.dilation));
   }
 
-  // The row of data that tile `t` of a direction reads first; the others follow `apart` from each other.
+  // The row of data that tile `t` of a direction reads first; the others follow `dilation` from each other.
   static Expr first_row(const Expr& t, Side s, int64_t extent) {
-    if (s.apart == 1) return t * s.m;
+    if (s.dilation == 1) return t * s.m;
     const Expr of_one = imm(s.tiles_of_one(extent));
-    return floormod(t, of_one) * (s.m * s.apart) + floordiv(t, of_one);
+    return floormod(t, of_one) * (s.m * s.dilation) + floordiv(t, of_one);
   }
 
   // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so
-  // that the border of the array behind it can replace it.
+  // that the halo of the array behind it can replace it.
   te::Tensor whole_tiles() {
     te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
-    Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1) * y_.apart),
-         width = scalar::simplify(tiles_x_ * x_.m + (x_.r - 1) * x_.apart);
+    Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1) * y_.dilation),
+         width = scalar::simplify(tiles_x_ * x_.m + (x_.r - 1) * x_.dilation);
     Expr given_height = scalar::simplify(data->shape[conv_.data_y]),
          given_width = scalar::simplify(data->shape[conv_.data_x]);
     std::optional<Guarded> guard = guarded(*data);
@@ -291,12 +294,12 @@ class Rewriter {
     for (int64_t i = 0; i < y_.points(); ++i) {
       Exprs at(4);
       at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
-      at[conv_.data_y] = first_row(ty.var, y_, conv_.height) + i * y_.apart;
-      at[conv_.data_x] = first_row(tx.var, x_, conv_.width) + j.var * x_.apart;
+      at[conv_.data_y] = first_row(ty.var, y_, conv_.height) + i * y_.dilation;
+      at[conv_.data_x] = first_row(tx.var, x_, conv_.width) + j.var * x_.dilation;
       column.push_back(scalar::load(data, at));
     }
-    names_.rows = name("rows");
-    te::Tensor rows = new_stage(names_.rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
+    names_.input_rows = name("input_rows");
+    te::Tensor rows = new_stage(names_.input_rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
     Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), n2 = new_axis("n", batch_),
          ty2 = new_axis("ty", tiles_y_), tx2 = new_axis("tx", tiles_x_), c2 = new_axis("c", channels_);
     Exprs row;
@@ -314,8 +317,8 @@ class Rewriter {
     for (int64_t ky = 0; ky < y_.r; ++ky)
       taps.push_back(scalar::substitute(conv_.weight,
                                         {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}}));
-    names_.half = name("half");
-    te::Tensor half = new_stage(names_.half, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
+    names_.weight_rows = name("weight_rows");
+    te::Tensor half = new_stage(names_.weight_rows, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
     Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), c2 = new_axis("c", channels_),
          o2 = new_axis("o", outputs_);
     Exprs row;
@@ -342,8 +345,9 @@ class Rewriter {
     Exprs column;
     for (int64_t p = 0; p < y_.points(); ++p)
       column.push_back((*product)({imm(p), q.var, n.var, ty.var, tx.var, o.var}));
-    names_.columns = name("columns");
-    te::Tensor columns = new_stage(names_.columns, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
+    names_.output_rows = name("output_rows");
+    te::Tensor columns =
+        new_stage(names_.output_rows, {n, ty, tx, i, q, o}, transformed(along_y_.output, i.var, column));
     Axis n2 = new_axis("n", batch_), ty2 = new_axis("ty", tiles_y_), tx2 = new_axis("tx", tiles_x_),
          i2 = new_axis("i", imm(y_.m)), j = new_axis("j", imm(x_.m)), o2 = new_axis("o", outputs_);
     Exprs row;
@@ -364,17 +368,17 @@ class Rewriter {
 
 // Where both directions have a window the transforms' errors multiply: then no more than six points.
 static std::vector<WinogradTile> tiles_of(const Convolution& conv) {
-  auto along = [&](int64_t taps, int64_t apart, int64_t other) -> std::vector<Side> {
+  auto along = [&](int64_t taps, int64_t dilation, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};
-    if (taps == 3) return {{2, 3, apart}, {4, 3, apart}};
+    if (taps == 3) return {{2, 3, dilation}, {4, 3, dilation}};
     // 7 in one direction only: eight points.
-    if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, apart}};
+    if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, dilation}};
     return {};
   };
   std::vector<WinogradTile> out;
   if (conv.taps_y * conv.taps_x == 1) return out;
-  for (Side y : along(conv.taps_y, conv.apart_y, conv.taps_x))
-    for (Side x : along(conv.taps_x, conv.apart_x, conv.taps_y)) out.push_back({y, x});
+  for (Side y : along(conv.taps_y, conv.dilation_y, conv.taps_x))
+    for (Side x : along(conv.taps_x, conv.dilation_x, conv.taps_y)) out.push_back({y, x});
   return out;
 }
 

@@ -25,24 +25,25 @@ namespace relay::lower {
 // The stages that stand for one convolution, by name, in the order of computation; axes in brackets. p, q: the position
 // in a transformed tile; ty, tx: which tile.
 struct Winograd {
-  // One direction: m outputs of a tile, a window of r taps that are `apart`. r = 1: no window, one output a tile.
+  // One direction: m outputs of a tile, a window of r taps, `dilation` from one to the next. r = 1: no window, one
+  // output a tile.
   struct Side {
-    int64_t m = 1, r = 1, apart = 1;
+    int64_t m = 1, r = 1, dilation = 1;
     int64_t points() const { return m + r - 1; }
     // The tiles of one of the images that lie in one another along this direction, and of all.
-    int64_t tiles_of_one(int64_t extent) const { return (extent + apart * m - 1) / (apart * m); }
-    int64_t tiles(int64_t extent) const { return apart * tiles_of_one(extent); }
+    int64_t tiles_of_one(int64_t extent) const { return (extent + dilation * m - 1) / (dilation * m); }
+    int64_t tiles(int64_t extent) const { return dilation * tiles_of_one(extent); }
   };
   Side y{}, x{};
-  std::string padded;   // [n, c, y, x], or empty: the data as read by whole tiles, zero outside
-  std::string rows;     // [p, n, ty, tx, j, c]: B^T d
-  std::string input;    // [p, q, n, ty, tx, c]: B^T d B
-  std::string half;     // [p, kx, c, o]: G w
-  std::string weight;   // [p, q, c, o]: G w G^T, from constants only
-  std::string product;  // [p, q, n, ty, tx, o], summed over c
-  std::string columns;  // [n, ty, tx, i, q, o]: A^T product
-  std::string tiles;    // [n, ty, tx, i, j, o]: A^T product A
-  // The convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]. Of images in one another a stage of
+  std::string padded;       // [n, c, y, x], or empty: the data as read by whole tiles, zero outside
+  std::string input_rows;   // [p, n, ty, tx, j, c]: B^T d
+  std::string input;        // [p, q, n, ty, tx, c]: B^T d B
+  std::string weight_rows;  // [p, kx, c, o]: G w
+  std::string weight;       // [p, q, c, o]: G w G^T, from constants only
+  std::string product;      // [p, q, n, ty, tx, o], summed over c
+  std::string output_rows;  // [n, ty, tx, i, q, o]: A^T product
+  std::string tiles;        // [n, ty, tx, i, j, o]: A^T product A
+  // The convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]. Of interleaved images a stage of
   // its own that has them side by side; the convolution takes it apart.
   std::string result;
   int channels = 1;  // the dimension of the data
@@ -68,8 +69,8 @@ struct Convolution {
   size_t data_n, data_c, data_y, data_x;
   Expr c, ky, kx;  // reduction variables
   int64_t channels, outputs, height, width, taps_y, taps_x;
-  int64_t apart_y = 1, apart_x = 1;   // from tap to tap
-  std::vector<WinogradTile> tiles{};  // that its windows may have
+  int64_t dilation_y = 1, dilation_x = 1;  // from tap to tap
+  std::vector<WinogradTile> tiles{};       // that its windows may have
 };
 
 // Looks at structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 taps along two axes at
@@ -85,7 +86,7 @@ std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const Tar
 Winograd rewrite_winograd(te::Tensors& outputs, const Convolution& conv, const WinogradTile& tile);
 
 // Schedules a group in this form (schedule.cpp).
-void schedule_winograd(GroupPlan& plan);
+void schedule_winograd(ScheduleDraft& plan);
 inline constexpr FormSchedule winograd_schedule{.rule = Rule::Winograd, .whole = schedule_winograd};
 
 }  // namespace relay::lower

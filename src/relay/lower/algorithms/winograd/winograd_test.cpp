@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "relay/lower/algorithms/usual_values.h"
+#include "relay/lower/algorithms/extreme_values.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
@@ -57,7 +57,7 @@ double growth(const std::vector<std::vector<double>>& rows) {
   return most;
 }
 
-// usual_values() finds what may overflow: all transforms and the sum of `most_weight` together enlarge what passes it
+// extreme_values() finds what may overflow: all transforms and the sum of `max_weight` together enlarge what passes it
 // to less than 2^128.
 TEST(Winograd, UsualValuesDoNotOverflow) {
   auto all = [](Winograd::Side side) {
@@ -65,7 +65,7 @@ TEST(Winograd, UsualValuesDoNotOverflow) {
     return growth(w.input) * growth(w.weight) * growth(w.output);
   };
   const double six = std::max(all({4, 3}), all({2, 5}));
-  for (double both : {six * six, all({2, 7})}) EXPECT_LT(both * most_weight * most_value, std::ldexp(1, 128));
+  for (double both : {six * six, all({2, 7})}) EXPECT_LT(both * max_weight_sum * huge, std::ldexp(1, 128));
 }
 
 struct Conv {
@@ -127,7 +127,7 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
 // The rule's schedule in the loop interpreter; integers, so that sums have one value for m = 2.
 void check(Conv c, int64_t m, double tolerance) {
   c.make();
-  GroupPlan plan;
+  ScheduleDraft plan;
   TargetDesc target = small();
   plan.target = &target;
   plan.outputs = {c.out};
@@ -140,7 +140,7 @@ void check(Conv c, int64_t m, double tolerance) {
   ASSERT_NE(tile, conv->tiles.end());
   plan.form = {.schedule = &winograd_schedule, .stages = rewrite_winograd(plan.outputs, *conv, *tile)};
   plan.layouts["x"] = plan.layouts["relu"] = Layout::channels_last(4);
-  plan_group(plan);
+  apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "k");
   ASSERT_TRUE(kernels) << render(kernels.errors());
 

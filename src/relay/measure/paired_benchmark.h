@@ -1,7 +1,7 @@
 // Engines measured in turn on the same inputs, so that whatever else the machine does meets all of them.
 //
-//   std::vector<Contender> engines{{"relay", run_ours}, {"onnxruntime 1.31.1", run_theirs}};
-//   RELAY_ASSIGN(Rounds rounds, contest(engines, 10));    // rounds of short bursts: forward, backward, forward, ...
+//   std::vector<Engine> engines{{"relay", run_ours}, {"onnxruntime 1.31.1", run_theirs}};
+//   RELAY_ASSIGN(Rounds rounds, paired_benchmark(engines, 10));  // rounds of bursts: forward, backward, forward, ...
 //   Ratio ratio = time_ratio(engines[1], engines[0]);     // how much longer the second one takes
 //
 // Two engines are compared by the bursts of the same round: the ratio is the median of the rounds' ratios, and its
@@ -21,11 +21,11 @@
 
 namespace relay::measure {
 
-struct Contender {
+struct Engine {
   std::string name;
   // Runs again and again for so many seconds, at least once; the time of every run in microseconds.
   std::function<Result<std::vector<double>>(double seconds)> run;
-  // Filled in by contest():
+  // Filled in by paired_benchmark():
   std::vector<double> us{};      // of every run
   std::vector<double> rounds{};  // the median of each round's burst
 };
@@ -33,7 +33,7 @@ struct Contender {
 // How fast the machine is at this moment; the unit is the caller's.
 struct MachineSpeed {
   std::function<double()> now;
-  double expected = 0;  // at least this when it is quiet; 0: what it was at best in the contest
+  double expected = 0;  // at least this when it is quiet; 0: what it was at best in the benchmark
 };
 
 struct Rounds {
@@ -45,13 +45,13 @@ inline constexpr double quiet_share = 0.85;
 
 // Whole rounds until `seconds` of those that count are over, or half as long again. Each engine is warmed up first,
 // which is not counted.
-Result<Rounds> contest(std::vector<Contender>& engines, double seconds, const MachineSpeed& speed = {});
+Result<Rounds> paired_benchmark(std::vector<Engine>& engines, double seconds, const MachineSpeed& speed = {});
 
 struct Ratio {
   double median = 1;
   std::optional<Interval> interval;  // of 95 % confidence; none with fewer than six rounds
 };
-Ratio time_ratio(const Contender& numerator, const Contender& denominator);
+Ratio time_ratio(const Engine& numerator, const Engine& denominator);
 
 // How far results lie from others, in parts of the largest of those: of the output where it is worst. Infinite where
 // shapes differ, or where one has a NaN or infinity that the other has not.

@@ -1,4 +1,4 @@
-#include "relay/measure/contest.h"
+#include "relay/measure/paired_benchmark.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace relay::measure {
 
-static constexpr size_t least_rounds = 6;  // fewer have no interval (statistics.h)
+static constexpr size_t min_rounds = 6;  // fewer have no interval (statistics.h)
 
 namespace {
 struct Round {
@@ -16,7 +16,7 @@ struct Round {
 };
 }  // namespace
 
-static Result<Round> run_round(std::vector<Contender>& engines, bool forward, double burst, const MachineSpeed& speed) {
+static Result<Round> run_round(std::vector<Engine>& engines, bool forward, double burst, const MachineSpeed& speed) {
   Round round;
   round.times.resize(engines.size());
   double begin = now();
@@ -33,9 +33,9 @@ static Result<Round> run_round(std::vector<Contender>& engines, bool forward, do
   return round;
 }
 
-Result<Rounds> contest(std::vector<Contender>& engines, double seconds, const MachineSpeed& speed) {
+Result<Rounds> paired_benchmark(std::vector<Engine>& engines, double seconds, const MachineSpeed& speed) {
   double count = static_cast<double>(engines.size());
-  for (Contender& engine : engines) RELAY_RETURN_IF_ERROR(engine.run(std::min(0.3, seconds / 10 / count)));
+  for (Engine& engine : engines) RELAY_RETURN_IF_ERROR(engine.run(std::min(0.3, seconds / 10 / count)));
   double burst = std::clamp(seconds / 20 / count, 0.02, 0.2);
   std::vector<Round> rounds;
   double best = speed.expected, spent = 0, quiet = 0;
@@ -51,7 +51,7 @@ Result<Rounds> contest(std::vector<Contender>& engines, double seconds, const Ma
   Rounds out;
   out.seconds = spent;
   out.counted = static_cast<size_t>(std::count_if(rounds.begin(), rounds.end(), counts));
-  out.quiet = out.counted >= std::min(least_rounds, rounds.size());
+  out.quiet = out.counted >= std::min(min_rounds, rounds.size());
   if (!out.quiet) out.counted = rounds.size();
   out.left_out = rounds.size() - out.counted;
   for (const Round& round : rounds) {
@@ -64,7 +64,7 @@ Result<Rounds> contest(std::vector<Contender>& engines, double seconds, const Ma
   return out;
 }
 
-Ratio time_ratio(const Contender& numerator, const Contender& denominator) {
+Ratio time_ratio(const Engine& numerator, const Engine& denominator) {
   std::vector<double> ratios;
   for (size_t i = 0; i < numerator.rounds.size(); ++i) ratios.push_back(numerator.rounds[i] / denominator.rounds[i]);
   return {median(ratios), median_interval(ratios)};

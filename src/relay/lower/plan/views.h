@@ -2,8 +2,8 @@
 //
 //   whole[n, c, y, x] = select(c < 61, a[n, c, y, x], b[n, c - 61, y, x])
 //
-// a and b become parts of the whole (Array::part): kernels that write or read them are told where in its storage they
-// begin, and that their rows are as far apart. What cannot be a part, because the function's caller or another
+// a and b become views of the whole (Array::view): kernels that write or read them get their offset in its storage and
+// the distance of its rows. What cannot be a view, because the function's caller or another
 // concatenation has it, is copied to its place.
 //
 //   y[n, c] = tanh(x[n, c])
@@ -30,14 +30,14 @@ std::optional<Concatenation> concatenation(const te::Tensors& outputs);
 
 // Does so with the concatenations of a plan where the whole may be stored from the first part on without more being
 // alive at one time than at most now, and with results that are made element by element. After orders of dimensions are
-// chosen and before borders are.
-void join_parts(GraphPlan& plan);
+// chosen and before halos are.
+void make_views(FunctionPlan& plan);
 
-// The array that stores this one: itself, or what it is a part of.
+// The array that stores this one: itself, or the base of the view.
 int stored_in(const std::vector<Array>& arrays, int array);
-// Of an array that is stored in another, whose layout is given: where it begins, in bytes, and its layout from there
-// on, in which the rest of the other is a border behind it.
-Expr begin_of_part(const std::vector<Array>& arrays, int array);
-Layout layout_of_part(const std::vector<Array>& arrays, int array);
+// Of a view whose base has a layout: its offset in bytes, and its layout from there on, in which the rest of the base
+// is a halo behind it.
+Expr offset_of_view(const std::vector<Array>& arrays, int array);
+Layout layout_of_view(const std::vector<Array>& arrays, int array);
 
 }  // namespace relay::lower

@@ -9,29 +9,29 @@ namespace relay::lower {
 
 namespace {
 
-bool is_output(const GroupPlan& plan, const te::Tensor& t) {
-  return std::find(plan.outputs.begin(), plan.outputs.end(), t) != plan.outputs.end();
+bool is_output(const ScheduleDraft& draft, const te::Tensor& t) {
+  return std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end();
 }
 
 // Every output is a stage of its own and every reduction has an epilogue.
-void add_copies(GroupPlan& plan) {
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+void add_copies(ScheduleDraft& draft) {
+  for (size_t i = 0; i < draft.outputs.size(); ++i) {
     bool repeated =
-        std::find(plan.outputs.begin(), plan.outputs.begin() + i, plan.outputs[i]) != plan.outputs.begin() + i;
-    if (plan.outputs[i]->is_placeholder() || repeated)
-      plan.outputs[i] = copy_stage(plan.outputs[i], unused_name(plan, "copy"));
+        std::find(draft.outputs.begin(), draft.outputs.begin() + i, draft.outputs[i]) != draft.outputs.begin() + i;
+    if (draft.outputs[i]->is_placeholder() || repeated)
+      draft.outputs[i] = copy_stage(draft.outputs[i], unused_name(draft, "copy"));
   }
   std::set<std::string> claimed;
   std::vector<std::string> reductions;
-  for (const te::Tensor& t : plan.stages())
+  for (const te::Tensor& t : draft.stages())
     if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
   for (size_t i = reductions.size(); i-- > 0;) {
-    const te::Tensor r = plan.stage(reductions[i]);
-    te::Tensor e = pointwise_end(plan.outputs, r, claimed);
+    const te::Tensor r = draft.stage(reductions[i]);
+    te::Tensor e = pointwise_end(draft.outputs, r, claimed);
     if (e == r) {
-      te::Tensor copy = copy_stage(r, unused_name(plan, r->name + "_out"));
-      if (auto it = plan.layouts.find(r->name); it != plan.layouts.end()) plan.layouts[copy->name] = it->second;
-      plan.outputs = redirect(plan.outputs, r, copy);
+      te::Tensor copy = copy_stage(r, unused_name(draft, r->name + "_out"));
+      if (auto it = draft.layouts.find(r->name); it != draft.layouts.end()) draft.layouts[copy->name] = it->second;
+      draft.outputs = redirect(draft.outputs, r, copy);
       e = copy;
     }
     claimed.insert(e->name);
@@ -54,7 +54,7 @@ class Inlining {
   }
 
   // Nodes of an expression that is cheaper to compute twice than to store and load.
-  static constexpr int64_t most_repeated = 60;
+  static constexpr int64_t max_repeated = 60;
 
   // In topological order, after the stages that t reads.
   bool is_expensive_to_repeat(const te::TensorNode& t) {
@@ -63,7 +63,7 @@ class Inlining {
       auto inside = n->kind == scalar::Kind::Load ? nodes_.find(n->source.get()) : nodes_.end();
       nodes = std::min(nodes + (inside == nodes_.end() ? 1 : inside->second), INT64_MAX / 4);
     });
-    return (reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > most_repeated)) || written_.add(t) > most_written;
+    return (reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > max_repeated)) || written_.add(t) > max_written;
   }
   void is_stored(const te::TensorNode& t) { nodes_[&t] = 1, written_.set(t, 1); }
 
@@ -109,9 +109,10 @@ struct Pair {
   std::string reduction, epilogue;
 };
 
-// Places: every reduction under its epilogue; what is used by several kernels and dear is kept; the rest is inlined.
-std::vector<Pair> place_stages(GroupPlan& plan) {
-  const te::Tensors stages = plan.stages();
+// Places: every reduction under its epilogue; what is used by several kernels and expensive is kept; the rest is
+// inlined.
+std::vector<Pair> place_stages(ScheduleDraft& draft) {
+  const te::Tensors stages = draft.stages();
   Inlining inlining(stages);
   std::set<std::string> claimed, between;  // epilogues, and what leads from a reduction to its own
   std::vector<Pair> pairs;
@@ -124,163 +125,163 @@ std::vector<Pair> place_stages(GroupPlan& plan) {
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    const te::Tensors region = pointwise_region(plan.outputs, t, claimed);
+    const te::Tensors region = pointwise_region(draft.outputs, t, claimed);
     claimed.insert(region.back()->name);
     for (size_t k = 1; k + 1 < region.size(); ++k) between.insert(region[k]->name);
     pairs.push_back({t->name, region.back()->name});
   }
   for (const te::Tensor& t : stages) {
     if (t->is_placeholder()) continue;
-    StageSchedule& s = plan.schedule.stages[t->name];
+    StageSchedule& s = draft.schedule.stages[t->name];
     s = {};
     if (t->combiner != te::Combiner::None)
       s.place = Place::Root;  // the rule moves it under its epilogue
-    else if (claimed.count(t->name) || is_output(plan, t) || of_programs.count(t.get()))
+    else if (claimed.count(t->name) || is_output(draft, t) || of_programs.count(t.get()))
       s.place = Place::Root;
-    else if (plan.form.from_border.count(t->name))
-      s.from_border = true;
+    else if (draft.form.reads_halo.count(t->name))
+      s.reads_halo = true;
     else if (inlining.is_expensive_to_repeat(*t) && !between.count(t->name))
       s.place = Place::Root;
     if (s.place == Place::Root) inlining.is_stored(*t);
     // An internal root is stored like the output it leads to.
-    if (s.place == Place::Root && !plan.layouts.count(t->name))
-      for (const te::Tensor& o : plan.outputs)
+    if (s.place == Place::Root && !draft.layouts.count(t->name))
+      for (const te::Tensor& o : draft.outputs)
         if (o->shape.size() == t->shape.size()) {
-          Layout l = plan.layout(o);
-          l.low.clear(), l.high.clear(), l.border_value = 0;
-          plan.layouts[t->name] = l;
+          Layout l = draft.layout(o);
+          l.low.clear(), l.high.clear(), l.halo_value = 0;
+          draft.layouts[t->name] = l;
         }
   }
   return pairs;
 }
 
 // What an inlined stage converts element by element to a wider type: quantised data; else the stage itself.
-te::Tensor widened_from(const GroupPlan& plan, const te::Tensor& stage) {
-  if (stage->is_placeholder() || plan.schedule.stages.at(stage->name).place != Place::Inline) return stage;
+te::Tensor widened_from(const ScheduleDraft& draft, const te::Tensor& stage) {
+  if (stage->is_placeholder() || draft.schedule.stages.at(stage->name).place != Place::Inline) return stage;
   for (const te::Tensor& in : te::inputs(stage))
     if (in->dtype.bytes() < stage->dtype.bytes() && reads_pointwise(stage, in)) return in;
   return stage;
 }
 
 // A convolution or pooling reads its input in channels-last order without a guard: padding, unless the input has the
-// border, or a plain copy makes it so.
-void copy_to_channels_last(GroupPlan& plan, const Pair& pair, const StageFacts& facts) {
-  const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
+// halo, or a plain copy makes it so.
+void copy_to_channels_last(ScheduleDraft& draft, const Pair& pair, const StageFacts& facts) {
+  const te::Tensor r = draft.stage(pair.reduction), e = draft.stage(pair.epilogue);
   const int rank = static_cast<int>(e->shape.size());
-  const bool moved = plan.layout(e).dims == Layout::channels_last(rank).dims;
+  const bool moved = draft.layout(e).dims == Layout::channels_last(rank).dims;
   const bool reads_images = moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r);
   if (r->axes.size() < 3 || !reads_images) return;
   for (const te::Tensor& read : te::inputs(r)) {
-    const te::Tensor in = widened_from(plan, read);
-    if (in->shape.size() != r->shape.size() || plan.constants.count(in->name)) continue;
+    const te::Tensor in = widened_from(draft, read);
+    if (in->shape.size() != r->shape.size() || draft.constants.count(in->name)) continue;
     Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
     const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
-    if (facts.contraction) wanted.gap = gap_behind(channels, in->dtype);
-    if (!in->is_placeholder() && guarded(*in) && !plan.form.from_border.count(in->name)) {
-      plan.schedule.stages[in->name].place = Place::Root;
-      plan.layouts[in->name] = wanted;
-    } else if (in->is_placeholder() && plan.layout(in).dims != wanted.dims) {
-      te::Tensor copy = copy_stage(in, unused_name(plan, in->name + "_nhwc"));
-      plan.layouts[copy->name] = wanted;
-      plan.schedule.stages[copy->name].place = Place::Root;
-      plan.outputs = redirect(plan.outputs, in, copy);
+    if (facts.contraction) wanted.row_padding = row_padding_behind(channels, in->dtype);
+    if (!in->is_placeholder() && guarded(*in) && !draft.form.reads_halo.count(in->name)) {
+      draft.schedule.stages[in->name].place = Place::Root;
+      draft.layouts[in->name] = wanted;
+    } else if (in->is_placeholder() && draft.layout(in).dims != wanted.dims) {
+      te::Tensor copy = copy_stage(in, unused_name(draft, in->name + "_nhwc"));
+      draft.layouts[copy->name] = wanted;
+      draft.schedule.stages[copy->name].place = Place::Root;
+      draft.outputs = redirect(draft.outputs, in, copy);
     }
   }
 }
 
 }  // namespace
 
-te::Tensor GroupPlan::stage(const std::string& name) const {
+te::Tensor ScheduleDraft::stage(const std::string& name) const {
   for (const te::Tensor& t : stages())
     if (t->name == name) return t;
   RELAY_CHECK(false, "the group has no stage '{}'", name);
   return {};
 }
 
-std::string unused_name(const GroupPlan& plan, std::string name) {
-  for (const te::Tensor& t : plan.stages())
-    if (t->name == name) return unused_name(plan, name + "_");
+std::string unused_name(const ScheduleDraft& draft, std::string name) {
+  for (const te::Tensor& t : draft.stages())
+    if (t->name == name) return unused_name(draft, name + "_");
   return name;
 }
 
-void give_roots_layouts(GroupPlan& plan) {
-  for (const te::Tensor& t : plan.stages())
-    if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+void give_roots_layouts(ScheduleDraft& draft) {
+  for (const te::Tensor& t : draft.stages())
+    if (t->is_placeholder() || draft.schedule.stages[t->name].place == Place::Root) draft.layout(t);
 }
 
 // One element after the other, in the order of storage; of a program, one task after the other.
-static void plain_loops(GroupPlan& plan, const te::Tensor& stage) {
-  StageSchedule& s = plan.schedule.stages[stage->name];
+static void plain_loops(ScheduleDraft& draft, const te::Tensor& stage) {
+  StageSchedule& s = draft.schedule.stages[stage->name];
   for (size_t d : stage->batch_axes) s.loops.push_back({stage->axes[d].var->name, 1, LoopKind::Parallel});
-  if (stage->is_program()) return plan.note(format("{}: a program", stage->name));
-  for (const std::string& axis : storage_order(*stage, plan.layout(stage)))
+  if (stage->is_program()) return draft.note(format("{}: a program", stage->name));
+  for (const std::string& axis : storage_order(*stage, draft.layout(stage)))
     s.loops.push_back({axis, 1, s.loops.empty() ? LoopKind::Parallel : LoopKind::Serial});
   for (const te::Axis& k : stage->reduce_axes) s.loops.push_back({k.var->name, 1});
 }
 
-void plan_plain(GroupPlan& plan) {
-  add_copies(plan);
-  for (const te::Tensor& t : plan.stages()) {
+void schedule_plainly(ScheduleDraft& draft) {
+  add_copies(draft);
+  for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
-    StageSchedule& s = plan.schedule.stages[t->name];
+    StageSchedule& s = draft.schedule.stages[t->name];
     s = {};
-    s.from_border = plan.form.from_border.count(t->name) > 0;
-    if (s.from_border) continue;
+    s.reads_halo = draft.form.reads_halo.count(t->name) > 0;
+    if (s.reads_halo) continue;
     s.place = Place::Root;
-    plain_loops(plan, t);
+    plain_loops(draft, t);
   }
-  plan.note("plain loops");
-  give_roots_layouts(plan);
+  draft.note("plain loops");
+  give_roots_layouts(draft);
 }
 
-void plan_group(GroupPlan& plan) {
+void apply_rules(ScheduleDraft& draft) {
   // True if the rule may be used and made something; recorded first, so that it is known where one fails within.
   auto made_by = [&](Rule rule, auto&& make) {
-    if (plan.without.count(rule)) return false;
-    const bool fresh = plan.used.insert(rule).second;
+    if (draft.without.count(rule)) return false;
+    const bool fresh = draft.used.insert(rule).second;
     if (make()) return true;
-    if (fresh) plan.used.erase(rule);
+    if (fresh) draft.used.erase(rule);
     return false;
   };
-  for (te::Tensor& o : plan.outputs)
-    if (o->is_placeholder()) o = copy_stage(o, unused_name(plan, "copy"));
-  const FormSchedule* form = plan.form.schedule;
-  if (form && form->whole && made_by(form->rule, [&] { return form->whole(plan), give_roots_layouts(plan), true; }))
+  for (te::Tensor& o : draft.outputs)
+    if (o->is_placeholder()) o = copy_stage(o, unused_name(draft, "copy"));
+  const FormSchedule* form = draft.form.schedule;
+  if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft), give_roots_layouts(draft), true; }))
     return;
-  if (!plan.form.is_joined()) merge_sums(plan);
+  if (!draft.form.is_joined()) merge_sums(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \
-  if (made_by(Rule::name, [&] { return file##_rule(plan); })) return;
+  if (made_by(Rule::name, [&] { return file##_rule(draft); })) return;
 #include "relay/lower/schedule/schedule_rules.def"
-  add_copies(plan);
-  for (const Pair& pair : place_stages(plan)) {
+  add_copies(draft);
+  for (const Pair& pair : place_stages(draft)) {
     auto facts = [&] {
-      const te::Tensor r = plan.stage(pair.reduction);
-      return facts_of(r, plan.expanded(r));
+      const te::Tensor r = draft.stage(pair.reduction);
+      return facts_of(r, draft.expanded(r));
     };
-    copy_to_channels_last(plan, pair, facts());
-    if (form && form->reads) made_by(form->rule, [&] { return form->reads(plan, plan.stage(pair.reduction)), true; });
-    made_by(Rule::DotProducts, [&] { return multiply_in_groups(plan, pair.reduction); });
-    const te::Tensor r = plan.stage(pair.reduction), e = plan.stage(pair.epilogue);
+    copy_to_channels_last(draft, pair, facts());
+    if (form && form->reads) made_by(form->rule, [&] { return form->reads(draft, draft.stage(pair.reduction)), true; });
+    made_by(Rule::DotProducts, [&] { return multiply_in_groups(draft, pair.reduction); });
+    const te::Tensor r = draft.stage(pair.reduction), e = draft.stage(pair.epilogue);
     const StageFacts now = facts();
 #define RELAY_REDUCTION_RULE(name, file, purpose) \
-  if (made_by(Rule::name, [&] { return file##_rule(plan, r, e, now); })) continue;
+  if (made_by(Rule::name, [&] { return file##_rule(draft, r, e, now); })) continue;
 #include "relay/lower/schedule/schedule_rules.def"
   }
-  for (const te::Tensor& t : plan.stages()) {
+  for (const te::Tensor& t : draft.stages()) {
     if (!t->body || t->combiner != te::Combiner::None) continue;
-    const StageSchedule& s = plan.schedule.stages[t->name];
+    const StageSchedule& s = draft.schedule.stages[t->name];
     if (s.place != Place::Root || !s.loops.empty()) continue;
-    const te::Tensor root = plan.stage(t->name);
+    const te::Tensor root = draft.stage(t->name);
 #define RELAY_ROOT_RULE(name, file, purpose) \
-  if (made_by(Rule::name, [&] { return file##_rule(plan, root); })) continue;
+  if (made_by(Rule::name, [&] { return file##_rule(draft, root); })) continue;
 #include "relay/lower/schedule/schedule_rules.def"
   }
-  for (const te::Tensor& t : plan.stages())
-    if (!t->is_placeholder() && plan.schedule.stages[t->name].place == Place::Root &&
-        plan.schedule.stages[t->name].loops.empty())
-      plain_loops(plan, t);
-  if (plan.form.is_joined()) made_by(form->rule, [&] { return form->joined(plan); });
-  give_roots_layouts(plan);
+  for (const te::Tensor& t : draft.stages())
+    if (!t->is_placeholder() && draft.schedule.stages[t->name].place == Place::Root &&
+        draft.schedule.stages[t->name].loops.empty())
+      plain_loops(draft, t);
+  if (draft.form.is_joined()) made_by(form->rule, [&] { return form->joined(draft); });
+  give_roots_layouts(draft);
 }
 
 }  // namespace relay::lower

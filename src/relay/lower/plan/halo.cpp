@@ -1,4 +1,4 @@
-#include "relay/lower/plan/border.h"
+#include "relay/lower/plan/halo.h"
 
 #include <algorithm>
 
@@ -38,21 +38,22 @@ static loop::Stmt fill(const loop::BufferRef& out, const Exprs& begin, const Exp
   return s;
 }
 
-loop::Kernel border_kernel(const Exprs& logical_shape, DType dtype, const Layout& layout, const TargetDesc& target) {
+loop::Kernel halo_kernel(const Exprs& logical_shape, DType dtype, const Layout& layout, const TargetDesc& target,
+                         Mutation planted) {
   loop::Buffer b;
   b.name = "out", b.dtype = dtype, b.scope = loop::Scope::Param;
   for (const Expr& e : layout.physical_shape(logical_shape)) b.shape.push_back(scalar::simplify(e));
   loop::BufferRef out(new loop::Buffer(std::move(b)));
   const int lanes = std::max(1, target.vector_bytes / std::max(1, dtype.bytes()));
-  Expr value = dtype.is_float() ? scalar::fimm(layout.border_value, dtype)
-                                : imm(static_cast<int64_t>(layout.border_value), dtype);
+  Expr value =
+      dtype.is_float() ? scalar::fimm(layout.halo_value, dtype) : imm(static_cast<int64_t>(layout.halo_value), dtype);
   loop::Stmts fills;
   for (size_t p = 0; p < layout.dims.size(); ++p) {
     int d = layout.dims[p].dim;
-    RELAY_CHECK(layout.dims[p].block == 0, "a blocked layout has no border");
+    RELAY_CHECK(layout.dims[p].block == 0, "a blocked layout has no halo");
     for (bool high : {false, true}) {
       int64_t width = high ? layout.high[d] : layout.low[d];
-      if (width == 0 || planted() == Mutation::UnwrittenBorder) continue;
+      if (width == 0 || planted == Mutation::UnwrittenHalo) continue;
       Exprs begin(layout.dims.size(), imm(0)), extents = out->shape;
       begin[p] = high ? scalar::simplify(logical_shape[d] + layout.low[d]) : imm(0);
       extents[p] = imm(width);
@@ -60,7 +61,7 @@ loop::Kernel border_kernel(const Exprs& logical_shape, DType dtype, const Layout
     }
   }
   loop::Kernel k;
-  k.name = "border";
+  k.name = "halo";
   k.params = {out};
   for (const Expr& e : out->shape)
     for (const Expr& v : scalar::free_vars(e))

@@ -1,7 +1,8 @@
 // Another engine on the same model, in a Python process of its own (python/relay/bench.py), for measuring side by side.
 //
-//   RELAY_ASSIGN(Peer peer, Peer::start({.engine = "onnxruntime", .model = "net.onnx", .threads = 1}, inputs));
-//   RELAY_ASSIGN(std::vector<double> us, peer.run(0.1));      // it runs for 0.1 s; the time of every run
+//   RELAY_ASSIGN(ExternalEngine engine,
+//                ExternalEngine::start({.engine = "onnxruntime", .model = "net.onnx", .threads = 1}, inputs));
+//   RELAY_ASSIGN(std::vector<double> us, engine.run(0.1));      // it runs for 0.1 s; the time of every run
 //
 // It is stopped (SIGSTOP) whenever it is not running for us, so that neither its spinning threads nor ours disturb the
 // other.
@@ -14,28 +15,28 @@
 namespace relay::measure {
 
 // What can be measured beside us, and the reference of everybody's errors: the model in double precision, by PyTorch.
-inline const std::vector<std::string> peer_engines{"onnxruntime", "openvino", "torch", "torch-compile"};
+inline const std::vector<std::string> external_engines{"onnxruntime", "openvino", "torch", "torch-compile"};
 inline constexpr const char* float64_engine = "torch-float64";
 // Where the PyTorch engines find the model: what torch.export.save wrote, net.pt2 beside net.onnx.
 std::string torch_program(const std::string& model);
 
-// A file of the Python package, run with these arguments in the Python that the peers run in, until it ends; what it
-// printed.
+// A file of the Python package, run with these arguments in the Python that these engines run in, until it ends; what
+// it printed.
 Result<std::string> run_package_file(const std::string& program, const std::string& file,
                                      const std::vector<std::string>& arguments);
 
-struct PeerOptions {
+struct ExternalEngineOptions {
   std::string engine, model;
   int threads = 1;
   std::string program;  // argv[0] of ours: the Python beside it is tried
 };
 
-class Peer {
+class ExternalEngine {
  public:
-  static Result<Peer> start(const PeerOptions& options, const std::vector<Tensor>& inputs);
-  Peer(Peer&& other) noexcept;
-  Peer& operator=(Peer&&) = delete;
-  ~Peer();
+  static Result<ExternalEngine> start(const ExternalEngineOptions& options, const std::vector<Tensor>& inputs);
+  ExternalEngine(ExternalEngine&& other) noexcept;
+  ExternalEngine& operator=(ExternalEngine&&) = delete;
+  ~ExternalEngine();
 
   const std::string& version() const { return version_; }          // "onnxruntime 1.31.1"
   const std::vector<Tensor>& outputs() const { return outputs_; }  // of one run
@@ -44,13 +45,13 @@ class Peer {
   Result<std::vector<double>> run(double seconds);
 
  private:
-  Peer() = default;
+  ExternalEngine() = default;
   Result<std::string> read_line(int seconds);
   Diagnostic failed(const std::string& what) const;
 
   pid_t pid_ = -1;
   int in_ = -1, out_ = -1;  // its stdin, its stdout
-  std::string pending_, engine_, version_, folder_;
+  std::string pending_, name_, version_, folder_;
   std::vector<Tensor> outputs_;
   double ready_ms_ = 0;
   int64_t peak_bytes_ = 0;

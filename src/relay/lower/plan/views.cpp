@@ -1,4 +1,4 @@
-#include "relay/lower/plan/parts.h"
+#include "relay/lower/plan/views.h"
 
 #include <algorithm>
 #include <numeric>
@@ -45,29 +45,29 @@ std::optional<Concatenation> concatenation(const te::Tensors& outputs) {
 }
 
 int stored_in(const std::vector<Array>& arrays, int array) {
-  while (arrays[array].part) array = arrays[array].part->whole;
+  while (arrays[array].view) array = arrays[array].view->base;
   return array;
 }
 
-Layout layout_of_part(const std::vector<Array>& arrays, int array) {
+Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   const Array &a = arrays[array], &whole = arrays[stored_in(arrays, array)];
   Layout layout = whole.layout;
   if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
-  for (const Array* p = &a; p->part; p = &arrays[p->part->whole]) {
-    const size_t d = p->part->dim;
-    const Expr rest = scalar::simplify(arrays[p->part->whole].shape[d] - p->shape[d]);
+  for (const Array* p = &a; p->view; p = &arrays[p->view->base]) {
+    const size_t d = p->view->dim;
+    const Expr rest = scalar::simplify(arrays[p->view->base].shape[d] - p->shape[d]);
     layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
   }
   return layout;
 }
 
-Expr begin_of_part(const std::vector<Array>& arrays, int array) {
+Expr offset_of_view(const std::vector<Array>& arrays, int array) {
   const Array& whole = arrays[stored_in(arrays, array)];
   const Exprs extents = whole.layout.physical_shape(whole.shape);
   Expr bytes = scalar::imm(0);
-  for (const Array* p = &arrays[array]; p->part; p = &arrays[p->part->whole]) {
-    Expr step = scalar::imm(p->part->begin * whole.dtype.bytes());
-    for (size_t at = extents.size(); at-- > 0 && whole.layout.dims[at].dim != static_cast<int>(p->part->dim);)
+  for (const Array* p = &arrays[array]; p->view; p = &arrays[p->view->base]) {
+    Expr step = scalar::imm(p->view->offset * whole.dtype.bytes());
+    for (size_t at = extents.size(); at-- > 0 && whole.layout.dims[at].dim != static_cast<int>(p->view->dim);)
       step = step * extents[at];
     bytes = bytes + step;
   }
@@ -78,7 +78,7 @@ namespace {
 
 class Joiner {
  public:
-  explicit Joiner(GraphPlan& plan) : plan_(plan), lives_(plan.arrays.size()), alive_(plan.groups.size(), 0) {
+  explicit Joiner(FunctionPlan& plan) : plan_(plan), lives_(plan.arrays.size()), alive_(plan.groups.size(), 0) {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
       auto mention = [&](int array) { lives_[array].first = std::min(lives_[array].first, g), lives_[array].last = g; };
       for (const std::vector<int>* arrays : {&plan_.groups[g].params, &plan_.groups[g].outputs})
@@ -102,16 +102,16 @@ class Joiner {
 
   // From the last to the first, so that what is itself a part lies in its whole already.
   void run() {
-    std::vector<std::vector<PlannedGroup>> instead(plan_.groups.size());
+    std::vector<std::vector<Group>> instead(plan_.groups.size());
     std::vector<bool> gone(plan_.groups.size(), false);
     for (size_t g = plan_.groups.size(); g-- > 0;)
       if (std::optional<Concatenation> c = concatenation(plan_.groups[g].te.outputs)) gone[g] = join(g, *c, instead[g]);
     for (size_t g = 0; g < plan_.groups.size(); ++g)
       if (!gone[g]) put_in_place(plan_.groups[g], g);
-    std::vector<PlannedGroup> groups;
+    std::vector<Group> groups;
     for (size_t g = 0; g < gone.size(); ++g) {
       if (!gone[g]) groups.push_back(std::move(plan_.groups[g]));
-      for (PlannedGroup& copy : instead[g]) groups.push_back(std::move(copy));
+      for (Group& copy : instead[g]) groups.push_back(std::move(copy));
     }
     plan_.groups = std::move(groups);
   }
@@ -124,7 +124,7 @@ class Joiner {
   };
 
   // Whether elements of what varies are read; of some parameters only the shape is.
-  bool depends_on_inputs(const PlannedGroup& g) const {
+  bool depends_on_inputs(const Group& g) const {
     std::set<const te::TensorNode*> read;
     for (const te::Tensor& t : te::topological(g.te.outputs)) read.insert(t.get());
     for (size_t p = 0; p < g.params.size(); ++p) {
@@ -157,17 +157,17 @@ class Joiner {
     return std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block != 0; });
   }
 
-  bool can_be_part(int array, int whole, size_t dim) const {
+  bool can_be_view(int array, int whole, size_t dim) const {
     const Array &a = plan_.arrays[array], &w = plan_.arrays[whole];
-    constexpr int64_t least_bytes = 64;  // of shorter runs, who reads the part reads mostly other parts
+    constexpr int64_t min_bytes = 64;  // of shorter runs, who reads the part reads mostly other parts
     return a.kind == Array::Kind::Temporary && lives_[array].written && lives_[array].varies &&
-           !lives_[array].returned && !a.part && a.layout == Layout{.dims = w.layout.dims} &&
-           run_bytes(array, dim) >= least_bytes;
+           !lives_[array].returned && !a.view && a.layout == Layout{.dims = w.layout.dims} &&
+           run_bytes(array, dim) >= min_bytes;
   }
 
   // Makes the concatenation `g` go away, but for copies of what cannot be a part.
-  bool join(size_t g, const Concatenation& c, std::vector<PlannedGroup>& copies) {
-    const PlannedGroup& group = plan_.groups[g];
+  bool join(size_t g, const Concatenation& c, std::vector<Group>& copies) {
+    const Group& group = plan_.groups[g];
     const int whole = group.outputs[0];
     const Array& w = plan_.arrays[whole];
     if (!scalar::is_int(w.shape[c.dim])) return false;
@@ -179,7 +179,7 @@ class Joiner {
                                            group.te.params.begin());
       if (p == group.te.params.size()) continue;  // a constant
       const int array = group.params[p];
-      if (can_be_part(array, whole, c.dim) && std::find(parts.begin(), parts.end(), array) == parts.end())
+      if (can_be_view(array, whole, c.dim) && std::find(parts.begin(), parts.end(), array) == parts.end())
         parts[i] = array;
     }
     // The earliest are left out until the whole fits into what is alive while they are made.
@@ -195,7 +195,7 @@ class Joiner {
     for (size_t i = 0; i < parts.size(); ++i) {
       const te::Tensor input = c.parts[i].input;
       if (parts[i] < 0) parts[i] = copied(group, input, whole, copies);
-      plan_.arrays[parts[i]].part = Part{whole, c.dim, c.parts[i].begin};
+      plan_.arrays[parts[i]].view = ArrayView{whole, c.dim, c.parts[i].begin};
     }
     return true;
   }
@@ -242,20 +242,20 @@ class Joiner {
   }
 
   // A group that copies `input` to its place: its array, a part of the whole.
-  int copied(const PlannedGroup& concatenation, const te::Tensor& input, int whole, std::vector<PlannedGroup>& copies) {
+  int copied(const Group& concatenation, const te::Tensor& input, int whole, std::vector<Group>& copies) {
     Array a = plan_.arrays[whole];
     a.kind = Array::Kind::Temporary, a.index = -1, a.shape = input->shape, a.layout = Layout{.dims = a.layout.dims};
     for (Expr& e : a.shape) e = scalar::simplify(e);
     const int made = static_cast<int>(plan_.arrays.size());
     plan_.arrays.push_back(std::move(a));
-    PlannedGroup copy = part_of(concatenation, "copy", unique_names({copy_stage(input, "copy")}));
+    Group copy = part_of(concatenation, "copy", unique_names({copy_stage(input, "copy")}));
     copy.outputs = {made}, copy.prefers_channels_last = concatenation.prefers_channels_last;
     copies.push_back(std::move(copy));
     return made;
   }
 
   // The parameter of which the result has its elements, one for one, and nothing else of it; an array, or -1.
-  int read_by_elements(const PlannedGroup& g) const {
+  int read_by_elements(const Group& g) const {
     if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
     for (size_t p = 0; p < g.params.size(); ++p) {
       if (!can_give_place(g.params[p], g.outputs[0])) continue;
@@ -278,24 +278,24 @@ class Joiner {
   bool can_give_place(int array, int result) const {
     const Array &a = plan_.arrays[array], &r = plan_.arrays[result];
     const Life& of_result = lives_[result];
-    const bool all = !a.part || in_place_.count(array);  // not one of several parts
-    return all && !r.part && r.kind == Array::Kind::Temporary && a.dtype == r.dtype && !a.shape.empty() &&
+    const bool all = !a.view || in_place_.count(array);  // not one of several parts
+    return all && !r.view && r.kind == Array::Kind::Temporary && a.dtype == r.dtype && !a.shape.empty() &&
            a.layout == r.layout && plan_.arrays[stored_in(plan_.arrays, array)].kind == Array::Kind::Temporary &&
            lives_[array].varies && !lives_[array].returned && !of_result.returned &&
            lives_[stored_in(plan_.arrays, array)].last == of_result.first;
   }
 
-  void put_in_place(const PlannedGroup& g, size_t at) {
+  void put_in_place(const Group& g, size_t at) {
     const int array = read_by_elements(g);
     if (array < 0 || lives_[g.outputs[0]].first != at) return;
     const int stored = stored_in(plan_.arrays, array);  // at once, so that long chains are no long way
-    plan_.arrays[g.outputs[0]].part = Part{stored, 0, 0};
+    plan_.arrays[g.outputs[0]].view = ArrayView{stored, 0, 0};
     in_place_.insert(g.outputs[0]);
     Life& life = lives_[stored];
     life.last = std::max(life.last, lives_[g.outputs[0]].last);
   }
 
-  GraphPlan& plan_;
+  FunctionPlan& plan_;
   std::set<int> in_place_;      // arrays that lie where what they are made of did
   std::vector<Life> lives_;     // of each array
   std::vector<int64_t> alive_;  // bytes of temporaries at each group
@@ -304,6 +304,6 @@ class Joiner {
 
 }  // namespace
 
-void join_parts(GraphPlan& plan) { Joiner(plan).run(); }
+void make_views(FunctionPlan& plan) { Joiner(plan).run(); }
 
 }  // namespace relay::lower

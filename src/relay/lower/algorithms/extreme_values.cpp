@@ -1,4 +1,4 @@
-#include "relay/lower/algorithms/usual_values.h"
+#include "relay/lower/algorithms/extreme_values.h"
 
 #include <cmath>
 #include <limits>
@@ -33,7 +33,7 @@ te::Tensor largest_values(const te::Tensor& data, bool images) {
 
 // The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the
 // logarithm, and those of infinity and NaN are above all others.
-UsualValues usual_values(const te::Tensor& largest, bool images) {
+ExtremeValues extreme_values(const te::Tensor& largest, bool images) {
   const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
               rows = images ? Exprs{largest->shape[1]} : largest->shape;
   const DType i32 = DType::int32(), f32 = DType::float32();
@@ -45,26 +45,26 @@ UsualValues usual_values(const te::Tensor& largest, bool images) {
       return value(scalar::binary(scalar::BinaryOp::BitAnd, bits, imm(std::numeric_limits<int32_t>::max(), i32)));
     });
   };
-  const te::Tensor most = over_rows("most", te::Combiner::Max, [](Expr bits) { return bits; });
+  const te::Tensor largest_bits = over_rows("max", te::Combiner::Max, [](Expr bits) { return bits; });
   const te::Tensor sum = over_rows("sum", te::Combiner::Sum, [&](Expr bits) { return scalar::cast(f32, bits); });
   const te::Tensor count = over_rows("count", te::Combiner::Sum,
                                      [&](Expr bits) { return scalar::cast(f32, scalar::ne(bits, imm(0, i32))); });
-  const te::Tensor apart = te::compute("apart", wholes, [&](const Exprs& i) {
-    const Expr top = scalar::cast(f32, (*most)(i));
+  const te::Tensor extreme = te::compute("extreme", wholes, [&](const Exprs& i) {
+    const Expr max = scalar::cast(f32, (*largest_bits)(i));
     const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
-    const Expr sticks_out = scalar::lt((*sum)(i)-top, (top - fimm(unit * std::log2(most_ratio))) * others);
-    const auto bits_of_most_value = static_cast<int64_t>(unit * (exponent_bias + std::log2(most_value)));
-    return scalar::logical_or(scalar::le(imm(bits_of_most_value, i32), (*most)(i)), sticks_out);
+    const Expr sticks_out = scalar::lt((*sum)(i)-max, (max - fimm(unit * std::log2(max_ratio))) * others);
+    const auto bits_of_huge = static_cast<int64_t>(unit * (exponent_bias + std::log2(huge)));
+    return scalar::logical_or(scalar::le(imm(bits_of_huge, i32), (*largest_bits)(i)), sticks_out);
   });
   const te::Tensor any = te::reduce("any", {imm(1)}, wholes, te::Combiner::Max,
-                                    [&](const Exprs&, const Exprs& r) { return scalar::cast(i32, (*apart)(r)); });
+                                    [&](const Exprs&, const Exprs& r) { return scalar::cast(i32, (*extreme)(r)); });
   auto flag = [&](const char* name, scalar::BinaryOp op) {
     return te::compute(name, any->shape, [&](const Exprs& i) { return scalar::binary(op, (*any)(i), imm(0, i32)); });
   };
-  return {flag("usual", scalar::BinaryOp::Eq), flag("unusual", scalar::BinaryOp::Ne)};
+  return {flag("no_extremes", scalar::BinaryOp::Eq), flag("extremes", scalar::BinaryOp::Ne)};
 }
 
-std::set<std::string> float_constants(const GraphPlan& plan, const PlannedGroup& g) {
+std::set<std::string> float_constants(const FunctionPlan& plan, const Group& g) {
   std::set<std::string> out;
   each_array(plan, g, [&](const te::Tensor& t, const Array& a) {
     if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) out.insert(t->name);
@@ -72,35 +72,35 @@ std::set<std::string> float_constants(const GraphPlan& plan, const PlannedGroup&
   return out;
 }
 
-bool has_large_weights(const GraphPlan& plan, const PlannedGroup& g) {
+bool has_large_weights(const FunctionPlan& plan, const Group& g) {
   bool large = false;
   each_array(plan, g, [&](const te::Tensor&, const Array& a) {
     if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
-    constexpr int64_t apart = 8;  // so that the compiler makes vectors of them
-    double sums[apart] = {};
+    constexpr int64_t lanes = 8;  // so that the compiler makes vectors of them
+    double sums[lanes] = {};
     const float* values = static_cast<const float*>(a.value.data());
     const int64_t count = a.value.elements();
-    for (int64_t i = 0; i + apart <= count; i += apart)
-      for (int64_t j = 0; j < apart; ++j) sums[j] += std::abs(values[i + j]);
-    for (int64_t i = count / apart * apart; i < count; ++i) sums[0] += std::abs(values[i]);
-    large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < most_weight);
+    for (int64_t i = 0; i + lanes <= count; i += lanes)
+      for (int64_t j = 0; j < lanes; ++j) sums[j] += std::abs(values[i + j]);
+    for (int64_t i = count / lanes * lanes; i < count; ++i) sums[0] += std::abs(values[i]);
+    large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < max_weight_sum);
     drop_pages(values, a.value.bytes());
   });
   return large;
 }
 
-void run_where_usual(Site& site, PlannedGroup direct, const te::Tensor& data) {
+void run_without_extremes(Site& site, Group direct, const te::Tensor& data) {
   if (site.options.numerics != Numerics::Fp32) return;
-  GraphPlan& plan = site.plan;
+  FunctionPlan& plan = site.plan;
   const te::Tensor rows = largest_values(data, direct.on_images);
   const int largest = shared(plan, part_of(direct, "largest_values", unique_names({rows})), site.before)[0];
 
   const te::Tensor given = te::placeholder("largest", rows->shape, rows->dtype);
-  const UsualValues flags = usual_values(given, direct.on_images);
-  PlannedGroup decide;
-  decide.te.name = "usual_values", decide.te.params = {given}, decide.params = {largest};
+  const ExtremeValues flags = extreme_values(given, direct.on_images);
+  Group decide;
+  decide.te.name = "extreme_values", decide.te.params = {given}, decide.params = {largest};
   decide.te.sources = direct.te.sources;
-  decide.te.outputs = unique_names({flags.usual, flags.unusual});
+  decide.te.outputs = unique_names({flags.absent, flags.present});
   const std::vector<int> arrays = shared(plan, decide, site.before);
   site.group().when = arrays[0], direct.when = arrays[1];
   direct.te.name += "_direct";

@@ -1,4 +1,4 @@
-#include "relay/measure/peer.h"
+#include "relay/measure/external_engine.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -110,19 +110,19 @@ std::string torch_program(const std::string& model) {
   return std::filesystem::path(model).replace_extension(".pt2").string();
 }
 
-Peer::Peer(Peer&& other) noexcept
+ExternalEngine::ExternalEngine(ExternalEngine&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       in_(std::exchange(other.in_, -1)),
       out_(std::exchange(other.out_, -1)),
       pending_(std::move(other.pending_)),
-      engine_(std::move(other.engine_)),
+      name_(std::move(other.name_)),
       version_(std::move(other.version_)),
       folder_(std::exchange(other.folder_, {})),
       outputs_(std::move(other.outputs_)),
       ready_ms_(other.ready_ms_),
       peak_bytes_(other.peak_bytes_) {}
 
-Peer::~Peer() {
+ExternalEngine::~ExternalEngine() {
   if (in_ >= 0) close(in_);
   if (out_ >= 0) close(out_);
   if (pid_ > 0) {
@@ -133,12 +133,12 @@ Peer::~Peer() {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-Diagnostic Peer::failed(const std::string& what) const {
-  return failure(format("the peer {} cannot be measured: {}", engine_, what));
+Diagnostic ExternalEngine::failed(const std::string& what) const {
+  return failure(format("{} cannot be measured: {}", name_, what));
 }
 
 // One line of its stdout; none in this time is a failure.
-Result<std::string> Peer::read_line(int seconds) {
+Result<std::string> ExternalEngine::read_line(int seconds) {
   while (pending_.find('\n') == std::string::npos) {
     struct pollfd ready{out_, POLLIN, 0};
     if (poll(&ready, 1, seconds * 1000) <= 0) return failed("it does not answer");
@@ -153,35 +153,35 @@ Result<std::string> Peer::read_line(int seconds) {
   return line;
 }
 
-Result<Peer> Peer::start(const PeerOptions& options, const std::vector<Tensor>& inputs) {
-  Peer peer;
-  peer.engine_ = options.engine;
+Result<ExternalEngine> ExternalEngine::start(const ExternalEngineOptions& options, const std::vector<Tensor>& inputs) {
+  ExternalEngine engine;
+  engine.name_ = options.engine;
   char folder[] = "/tmp/relay-bench-XXXXXX";
-  if (!mkdtemp(folder)) return peer.failed(format("{}: {}", folder, std::strerror(errno)));
-  peer.folder_ = folder;
+  if (!mkdtemp(folder)) return engine.failed(format("{}: {}", folder, std::strerror(errno)));
+  engine.folder_ = folder;
   input::NamedArrays named;
   for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(std::to_string(i), inputs[i]);
-  std::string inputs_file = peer.folder_ + "/inputs.npz", outputs_file = peer.folder_ + "/outputs.npz";
+  std::string inputs_file = engine.folder_ + "/inputs.npz", outputs_file = engine.folder_ + "/outputs.npz";
   RELAY_RETURN_IF_ERROR(input::write_npz(inputs_file, named));
   RELAY_ASSIGN(PythonProcess process, start_python(options.program, "bench.py",
                                                    {options.engine, options.model, std::to_string(options.threads),
                                                     inputs_file, outputs_file}));
-  peer.pid_ = process.pid, peer.in_ = process.in, peer.out_ = process.out;
-  RELAY_ASSIGN(std::string line, peer.read_line(1200));  // some compile for minutes
+  engine.pid_ = process.pid, engine.in_ = process.in, engine.out_ = process.out;
+  RELAY_ASSIGN(std::string line, engine.read_line(1200));  // some compile for minutes
   Json ready = Json::parse(line, nullptr, false);
   if (!ready.is_object() || !ready.contains("version"))
-    return peer.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string()
-                           ? ready["error"].get<std::string>()
-                           : line);
-  kill(peer.pid_, SIGSTOP);
-  peer.version_ = ready["version"].get<std::string>();
-  peer.ready_ms_ = ready.value("ready_ms", 0.0), peer.peak_bytes_ = ready.value("peak_bytes", int64_t{0});
+    return engine.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string()
+                             ? ready["error"].get<std::string>()
+                             : line);
+  kill(engine.pid_, SIGSTOP);
+  engine.version_ = ready["version"].get<std::string>();
+  engine.ready_ms_ = ready.value("ready_ms", 0.0), engine.peak_bytes_ = ready.value("peak_bytes", int64_t{0});
   RELAY_ASSIGN(input::NamedArrays outputs, input::read_npz(outputs_file));
-  for (auto& [name, value] : outputs) peer.outputs_.push_back(std::move(value));
-  return peer;
+  for (auto& [name, value] : outputs) engine.outputs_.push_back(std::move(value));
+  return engine;
 }
 
-Result<std::vector<double>> Peer::run(double seconds) {
+Result<std::vector<double>> ExternalEngine::run(double seconds) {
   kill(pid_, SIGCONT);
   std::string request = format("{:.6f}\n", seconds);
   if (write(in_, request.data(), request.size()) != static_cast<ssize_t>(request.size())) return failed("it has ended");

@@ -1,4 +1,4 @@
-#include "relay/lower/plan_graph.h"
+#include "relay/lower/plan_function.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
 #include "relay/lower/plan/join.h"
-#include "relay/lower/plan/parts.h"
+#include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -19,7 +19,7 @@ namespace {
 class Planner {
  public:
   explicit Planner(const LowerOptions& options) : options_(options) {}
-  Result<GraphPlan> run(const ir::FunctionRef& function) {
+  Result<FunctionPlan> run(const ir::FunctionRef& function) {
     for (size_t i = 0; i < function->params.size(); ++i)
       RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
     ir::Expr body = function->body;
@@ -32,14 +32,14 @@ class Planner {
     add_outputs(values_.at(body.get()));
     apply_algorithms(plan_, options_, Point::BeforeOrders);
     choose_order();
-    // Where windows are is known now; borders are chosen later, since whole tiles read further.
+    // Where windows are is known now; halos are chosen later, since whole tiles read further.
     apply_algorithms(plan_, options_, Point::AfterOrders);
     apply_algorithms(plan_, options_, Point::Last);
     split_outputs();
-    join_parts(plan_);
-    choose_borders();
-    choose_gaps();
-    lay_out_parts();
+    make_views(plan_);
+    choose_halos();
+    choose_row_padding();
+    lay_out_views();
     copy_checked_indices(plan_);
     return std::move(plan_);
   }
@@ -133,7 +133,7 @@ class Planner {
   }
 
   Status add_group(const ir::Call& call) {
-    PlannedGroup g;
+    Group g;
     RELAY_ASSIGN(g.te, group_of(call));
     for (const ir::Expr& a : call.args)
       g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
@@ -195,7 +195,7 @@ class Planner {
   // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
   // Channels are dimension 1, or the last one where dimension 1 has a window.
   enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
-  static Images images_of(const PlannedGroup& g) {
+  static Images images_of(const Group& g) {
     if (g.form.schedule || has_program(g.te.outputs)) return Images::No;  // blocks of keys look like windows
     Schedule none;
     te::Tensors stages = te::topological(g.te.outputs);
@@ -234,7 +234,7 @@ class Planner {
   }
 
   // Every same-rank load reads dimension d by axis d only: storage order does not matter to it.
-  static bool keeps_dimensions(const PlannedGroup& g) {
+  static bool keeps_dimensions(const Group& g) {
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
       if (t->is_program()) return false;
@@ -253,7 +253,7 @@ class Planner {
 
   // Every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other
   // dimensions: a depth_to_space of interleaved images, which lanes along rows would gather.
-  static bool keeps_channels(const PlannedGroup& g) {
+  static bool keeps_channels(const Group& g) {
     constexpr int64_t least = 8;  // with fewer, most lanes are empty
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
@@ -287,7 +287,7 @@ class Planner {
     std::vector<Application> keep;
     for (const Algorithm* a : algorithms_at(Point::AtOrder, options_)) keep.emplace_back(plan_, options_, *a);
     for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
-      PlannedGroup& g = plan_.groups[gi];
+      Group& g = plan_.groups[gi];
       if (g.check) continue;
       const Images images = images_of(g);
       g.on_images = images != Images::No;
@@ -308,18 +308,18 @@ class Planner {
     }
   }
 
-  // A reader's wish: the border of dimension d that its padding reaches.
-  struct Wish {
+  // A reader's wish: the halo of dimension d that its padding reaches.
+  struct HaloRequest {
     size_t group;
     std::string stage;
     std::vector<int64_t> low, high;
     double value;
   };
 
-  void choose_borders() {
-    std::unordered_map<int, std::vector<Wish>> wishes;
+  void choose_halos() {
+    std::unordered_map<int, std::vector<HaloRequest>> wishes;
     for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
-      const PlannedGroup& g = plan_.groups[gi];
+      const Group& g = plan_.groups[gi];
       for (const te::Tensor& t : te::topological(g.te.outputs)) {
         std::optional<Guarded> guard = guarded(*t);
         if (!guard) continue;
@@ -328,8 +328,8 @@ class Planner {
           // One that wants another order copies, and pads what it copies.
           const int array = g.params[p];
           if ((plan_.by_channels.count(array) > 0) != g.form.planar) continue;
-          std::optional<Wish> w = wish(gi, *t, *guard, *g.te.params[p]);
-          if (w && !reaches_other_parts(array, *w)) wishes[stored_in(plan_.arrays, array)].push_back(*w);
+          std::optional<HaloRequest> w = halo_request(gi, *t, *guard, *g.te.params[p]);
+          if (w && !reaches_other_views(array, *w)) wishes[stored_in(plan_.arrays, array)].push_back(*w);
         }
       }
     }
@@ -338,46 +338,47 @@ class Planner {
       if (a.kind != Array::Kind::Temporary) continue;
       // The value that most readers want; the others keep their guards.
       double value = all[0].value;
-      a.layout.low.assign(a.shape.size(), 0), a.layout.high.assign(a.shape.size(), 0), a.layout.border_value = value;
-      for (const Wish& w : all) {
+      a.layout.low.assign(a.shape.size(), 0), a.layout.high.assign(a.shape.size(), 0), a.layout.halo_value = value;
+      for (const HaloRequest& w : all) {
         if (w.value != value) continue;
         for (size_t d = 0; d < a.shape.size(); ++d) {
           a.layout.low[d] = std::max(a.layout.low[d], w.low[d]);
           a.layout.high[d] = std::max(a.layout.high[d], w.high[d]);
         }
-        plan_.groups[w.group].form.from_border.insert(w.stage);
+        plan_.groups[w.group].form.reads_halo.insert(w.stage);
       }
-      if (!a.layout.has_border()) a.layout.low.clear(), a.layout.high.clear();
+      if (!a.layout.has_halo()) a.layout.low.clear(), a.layout.high.clear();
     }
   }
 
-  // Where a part would have its border another one lies.
-  bool reaches_other_parts(int array, const Wish& w) const {
-    for (const Array* a = &plan_.arrays[array]; a->part; a = &plan_.arrays[a->part->whole])
-      if (w.low[a->part->dim] || w.high[a->part->dim]) return true;
+  // Where a part would have its halo another one lies.
+  bool reaches_other_views(int array, const HaloRequest& w) const {
+    for (const Array* a = &plan_.arrays[array]; a->view; a = &plan_.arrays[a->view->base])
+      if (w.low[a->view->dim] || w.high[a->view->dim]) return true;
     return false;
   }
 
-  void choose_gaps() {
-    for (const PlannedGroup& g : plan_.groups) {
+  void choose_row_padding() {
+    for (const Group& g : plan_.groups) {
       if (!g.prefers_channels_last) continue;
       for (int p : g.params) {
         const int stored = stored_in(plan_.arrays, p);
         Array& a = plan_.arrays[stored];
-        if (a.kind == Array::Kind::Temporary && channels_last(stored)) a.layout.gap = gap_behind(a.shape[1], a.dtype);
+        if (a.kind == Array::Kind::Temporary && channels_last(stored))
+          a.layout.row_padding = row_padding_behind(a.shape[1], a.dtype);
       }
     }
   }
 
-  void lay_out_parts() {
+  void lay_out_views() {
     for (size_t a = 0; a < plan_.arrays.size(); ++a)
-      if (plan_.arrays[a].part) plan_.arrays[a].layout = layout_of_part(plan_.arrays, static_cast<int>(a));
+      if (plan_.arrays[a].view) plan_.arrays[a].layout = layout_of_view(plan_.arrays, static_cast<int>(a));
   }
 
-  // padded[.., i, ..] = select(in range, data[.., i - low, ..], value), with constant borders.
-  std::optional<Wish> wish(size_t group, const te::TensorNode& padded, const Guarded& guard,
-                           const te::TensorNode& data) const {
-    Wish w{group, padded.name, {}, {}, guard.otherwise};
+  // padded[.., i, ..] = select(in range, data[.., i - low, ..], value), with constant halos.
+  std::optional<HaloRequest> halo_request(size_t group, const te::TensorNode& padded, const Guarded& guard,
+                                          const te::TensorNode& data) const {
+    HaloRequest w{group, padded.name, {}, {}, guard.otherwise};
     if (padded.axes.size() != data.shape.size()) return std::nullopt;
     scalar::Bounds in_range;
     for (size_t d = 0; d < data.shape.size(); ++d) {
@@ -407,7 +408,7 @@ class Planner {
         if (one_channel || one_pixel) continue;
         int temporary = new_array(Array::Kind::Temporary, a.name, a.shape, a.dtype);
         set_channels_last(temporary);
-        for (PlannedGroup& g : plan_.groups) {
+        for (Group& g : plan_.groups) {
           std::replace(g.params.begin(), g.params.end(), array, temporary);
           std::replace(g.outputs.begin(), g.outputs.end(), array, temporary);
         }
@@ -417,7 +418,7 @@ class Planner {
   }
 
   const LowerOptions& options_;
-  GraphPlan plan_;
+  FunctionPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
   std::set<int> computed_ahead_;  // results that are constants
   int constants_ = 0;
@@ -425,7 +426,7 @@ class Planner {
 
 }  // namespace
 
-Result<GraphPlan> plan_graph(const ir::FunctionRef& function, const LowerOptions& options) {
+Result<FunctionPlan> plan_function(const ir::FunctionRef& function, const LowerOptions& options) {
   return Planner(options).run(function);
 }
 

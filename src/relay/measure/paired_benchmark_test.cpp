@@ -1,4 +1,4 @@
-#include "relay/measure/contest.h"
+#include "relay/measure/paired_benchmark.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace relay::measure {
 
 // Engines that say what they are told; the order in which they are called is written down.
-static Contender told(const std::string& name, double us, std::string& order) {
+static Engine told(const std::string& name, double us, std::string& order) {
   return {name, [us, &order, name](double) -> Result<std::vector<double>> {
             order += name;
             return std::vector<double>{us, us, 100 * us};
@@ -17,8 +17,8 @@ static Contender told(const std::string& name, double us, std::string& order) {
 
 TEST(Contest, RoundsGoForwardAndBackward) {
   std::string order;
-  std::vector<Contender> engines{told("a", 2, order), told("b", 3, order), told("c", 8, order)};
-  ASSERT_TRUE(contest(engines, 1e-3));
+  std::vector<Engine> engines{told("a", 2, order), told("b", 3, order), told("c", 8, order)};
+  ASSERT_TRUE(paired_benchmark(engines, 1e-3));
   ASSERT_GE(order.size(), 9u);
   EXPECT_EQ(order.substr(0, 9), "abcabccba");  // warm-up, first round, second round
   EXPECT_EQ(order.size() % 3, 0u);
@@ -35,17 +35,17 @@ TEST(Contest, RoundsOfASlowMachineCountForNobody) {
   int asked = 0;
   auto slow = [&] { return asked / 3 % 3 == 2; };  // three times a round: before, between, after
   auto engine = [&](double us, double us_slow) {
-    return Contender{"", [&, us, us_slow](double) -> Result<std::vector<double>> {
-                       return std::vector<double>{asked > 0 && slow() ? us_slow : us};
-                     }};
+    return Engine{"", [&, us, us_slow](double) -> Result<std::vector<double>> {
+                    return std::vector<double>{asked > 0 && slow() ? us_slow : us};
+                  }};
   };
-  std::vector<Contender> engines{engine(2, 8), engine(6, 12)};
+  std::vector<Engine> engines{engine(2, 8), engine(6, 12)};
   MachineSpeed speed{.now = [&] {
     double now = slow() ? 60 : 100;
     ++asked;
     return now;
   }};
-  Result<Rounds> rounds = contest(engines, 1e-3, speed);
+  Result<Rounds> rounds = paired_benchmark(engines, 1e-3, speed);
   ASSERT_TRUE(rounds);
   EXPECT_TRUE(rounds->quiet);
   EXPECT_GT(rounds->left_out, 0u);
@@ -56,8 +56,8 @@ TEST(Contest, RoundsOfASlowMachineCountForNobody) {
 
 TEST(Contest, AMachineThatIsNeverQuietIsMeasuredAndSaid) {
   std::string order;
-  std::vector<Contender> engines{told("a", 2, order), told("b", 3, order)};
-  Result<Rounds> rounds = contest(engines, 1e-3, {.now = [] { return 60.0; }, .expected = 100});
+  std::vector<Engine> engines{told("a", 2, order), told("b", 3, order)};
+  Result<Rounds> rounds = paired_benchmark(engines, 1e-3, {.now = [] { return 60.0; }, .expected = 100});
   ASSERT_TRUE(rounds);
   EXPECT_FALSE(rounds->quiet);
   EXPECT_EQ(rounds->left_out, 0u);
@@ -65,12 +65,12 @@ TEST(Contest, AMachineThatIsNeverQuietIsMeasuredAndSaid) {
 }
 
 TEST(Contest, AFailureIsPassedOn) {
-  std::vector<Contender> engines{{"bad", [](double) -> Result<std::vector<double>> {
-                                    return Diagnostic{DiagnosticKind::bad_option, "it has ended"};
-                                  }}};
-  EXPECT_FALSE(contest(engines, 1));
+  std::vector<Engine> engines{{"bad", [](double) -> Result<std::vector<double>> {
+                                 return Diagnostic{DiagnosticKind::bad_option, "it has ended"};
+                               }}};
+  EXPECT_FALSE(paired_benchmark(engines, 1));
   engines[0].run = [](double) -> Result<std::vector<double>> { return std::vector<double>{}; };
-  EXPECT_FALSE(contest(engines, 0));
+  EXPECT_FALSE(paired_benchmark(engines, 0));
 }
 
 static Tensor tensor(const std::vector<double>& values) {

@@ -1,0 +1,17 @@
+// What the segments of a program are, before they are written.
+#pragma once
+
+#include "relay/ir/expr.h"
+#include "relay/lower/plan/function.h"
+#include "relay/runtime/program.h"
+
+namespace relay::exec {
+
+// A segment of a module (a function with the attribute Segment) and what it was lowered to.
+struct LoweredSegment {
+  ir::FunctionRef function;
+  lower::LoweredFunction lowered;
+  runtime::Batching batching = runtime::Batching::None;  // else it is lowered for many calls
+};
+
+}  // namespace relay::exec

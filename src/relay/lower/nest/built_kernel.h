@@ -1,0 +1,15 @@
+// What the nest makes of one root stage.
+#pragma once
+
+#include "relay/loop/loop.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+struct BuiltKernel {
+  loop::Kernel kernel;
+  te::Tensor root;     // the stage it computes
+  te::Tensors params;  // in the order of kernel.params; root is the last
+};
+
+}  // namespace relay::lower

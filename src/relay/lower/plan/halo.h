@@ -1,0 +1,14 @@
+// The kernel that writes an array's halo. Arrays share the arena, so the halo is written on every run.
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/loop/loop.h"
+#include "relay/lower/schedule/layout.h"
+#include "relay/lower/schedule/mutation.h"
+
+namespace relay::lower {
+
+loop::Kernel halo_kernel(const Exprs& logical_shape, DType dtype, const Layout& layout, const TargetDesc& target,
+                         Mutation planted = Mutation::None);
+
+}  // namespace relay::lower

@@ -1,0 +1,20 @@
+// A mistake planted in the nest, to test that fuzzers and `bisect` find it.
+#pragma once
+
+#include <cstdint>
+
+namespace relay::lower {
+
+enum class Mutation : uint8_t {
+  None,
+  LoseTailMask,
+  RegionShort,
+  RingShort,
+  WrongKTail,
+  UnwrittenHalo,
+  Race,
+  AliasBuffers,
+  SkipPaddingShort
+};
+
+}  // namespace relay::lower
