@@ -52,8 +52,11 @@ from .program_analysis import (
     get_calibration_data,
     list_fake_quantized_op_freqs,
 )
+from .regions import AnnotatedRegion, AnnotatedRegionSet
 
 __all__ = [
+    "AnnotatedRegion",
+    "AnnotatedRegionSet",
     "CallGraph",
     "Feature",
     "analyze_operations_distribution",

@@ -21,17 +21,24 @@ from __future__ import annotations
 
 import functools
 
-from . import _core, byoc
+from . import _core, byoc, spans
 from ._core import Function, GlobalVar, IRModule
+from .buckets import FlexibleShapeDispatch
+from .collage import CollagePartition
+from .forms import Defunctionalization, LiftConstants, to_cps, un_cps
 from .layouts import ConvertLayout, LayoutConfig
 from .mixed_precision import ToMixedPrecision
 from .pass_infra import (
     LEVELS,
+    ApplyPassToFunction,
     CorePass,
     Pass,
     PassContext,
     PassInfo,
+    PassPrintingInstrument,
     PassTimingInstrument,
+    PrintAfterAll,
+    PrintBeforeAll,
     PrintIR,
     Sequential,
     UserPass,
@@ -50,12 +57,32 @@ from .rewrites import (
     DenseToSparse,
     InlineCompilerFunctionsBoundTo,
     Legalize,
+    MarkCompilerFunctionsAsExtern,
     OutlineCompilerFunctionsWithExistingGlobalSymbols,
     SplitArgs,
     recast,
 )
+from .spans import AnnotateSpans, CapturePostDfsIndexInSpans
+from .weights import SimplifyFCTranspose
+
+suffixes = spans  # tag_suffixes(mod)
 
 __all__ = [
+    "AnnotateSpans",
+    "ApplyPassToFunction",
+    "CapturePostDfsIndexInSpans",
+    "CollagePartition",
+    "Defunctionalization",
+    "FlexibleShapeDispatch",
+    "LiftConstants",
+    "MarkCompilerFunctionsAsExtern",
+    "PassPrintingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "SimplifyFCTranspose",
+    "suffixes",
+    "to_cps",
+    "un_cps",
     "AlterOpLayout",
     "ChangeBatch",
     "ChangeDatatype",

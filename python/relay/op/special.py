@@ -33,8 +33,12 @@ def _arange(start, stop=None, step=None, dtype="float32"):
 
 
 def _full(fill_value, shape=(), dtype=None):
+    """shape is a list, or an expression: then dyn.full."""
     if isinstance(fill_value, (int, float)):
         fill_value = const(fill_value, dtype or None)
+    if _is_computed(shape):
+        return _call("dyn.full", [fill_value, shape], dtype=dtype)
+    shape = _known(shape)
     return _call("full", [fill_value], shape=shape, dtype=dtype)
 
 
@@ -161,6 +165,11 @@ def _split(data, indices_or_sections, axis=0):
 
 
 def _topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int32"):
+    if _is_computed(k):
+        call = _call("dyn.topk", [data, k], axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
+        return TupleWrapper(call, 2) if ret_type == "both" else call
+    k = _known(k)
+    k = k[0] if isinstance(k, list) else k
     call = _call("topk", [data], k=k, axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
     return TupleWrapper(call, 2) if ret_type == "both" else call
 
@@ -250,6 +259,9 @@ def _dtype_of(value, otherwise: str) -> str:
 def _pad(data, pad_width, pad_value=0, pad_mode="constant"):
     """A number as pad_value is of the type of data where that is known, else float32."""
     value = _number(pad_value, _dtype_of(data, "float32"))
+    if _is_computed(pad_width):
+        return _call("dyn.nn.pad", [data, pad_width, value], pad_mode=pad_mode)
+    pad_width = _known(pad_width)
     return _call("nn.pad", [data, value], pad_width=pad_width, pad_mode=pad_mode)
 
 
@@ -353,12 +365,76 @@ def _resize(letters: str):
         out_dtype=None,
     ):
         """rounding_method is "" by default here, and "round" in the text form."""
+        if _is_computed(size):
+            if len(letters) != 2:
+                raise ValueError(f"the size of {name} is a list: only image.resize2d takes one that is computed")
+            attributes = dict(layout=layout, method=method, rounding_method=rounding_method, cubic_alpha=cubic_alpha)
+            attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, out_dtype=out_dtype)
+            attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value)
+            region = const(np.zeros(4, "float32")) if roi is None else _list(roi, "float32")
+            return _call("dyn.image.resize2d", [data, size, region], **attributes)
+        size = _known(size)
         attributes = dict(size=size, roi=roi or [], layout=layout, method=method, rounding_method=rounding_method)
         attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, cubic_alpha=cubic_alpha)
         attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value, out_dtype=out_dtype)
         return _call(name, [data], **attributes)
 
     return resize
+
+
+def _upsampling(data, scale_h=1, scale_w=1, layout="NCHW", method="nearest_neighbor", align_corners=False):
+    """Scales are numbers, or an expression among them: then dyn.nn.upsampling."""
+    attributes = dict(layout=layout, method=method, align_corners=align_corners)
+    if _is_computed(scale_h, scale_w):
+        scales = [_number(scale, "float32") for scale in (scale_h, scale_w)]
+        return _call("dyn.nn.upsampling", [data, *scales], **attributes)
+    return _call("nn.upsampling", [data], scale_h=_known(scale_h), scale_w=_known(scale_w), **attributes)
+
+
+def _upsampling3d(
+    data,
+    scale_d=1,
+    scale_h=1,
+    scale_w=1,
+    layout="NCDHW",
+    method="nearest_neighbor",
+    coordinate_transformation_mode="half_pixel",
+):
+    """Scales are numbers, or an expression among them: then dyn.nn.upsampling3d."""
+    mode = coordinate_transformation_mode
+    attributes = dict(layout=layout, method=method, coordinate_transformation_mode=mode)
+    scales = scale_d, scale_h, scale_w
+    if _is_computed(*scales):
+        return _call("dyn.nn.upsampling3d", [data, *(_number(scale, "float32") for scale in scales)], **attributes)
+    known = dict(zip(("scale_d", "scale_h", "scale_w"), map(_known, scales), strict=True))
+    return _call("nn.upsampling3d", [data], **known, **attributes)
+
+
+def _max_pool2d_grad(
+    out_grad, data, pool_size=(1, 1), strides=(1, 1), padding=(0, 0), layout="NCHW", out_layout="", ceil_mode=False,
+    dilation=(1, 1),
+):
+    """The padding comes before the dilation, which the text form has first."""
+    attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
+    return _call("nn.max_pool2d_grad", [out_grad, data], **attributes, ceil_mode=ceil_mode, dilation=dilation)
+
+
+def _avg_pool2d_grad(
+    out_grad,
+    data,
+    pool_size=(1, 1),
+    strides=(1, 1),
+    padding=(0, 0),
+    layout="NCHW",
+    out_layout="",
+    ceil_mode=False,
+    count_include_pad=False,
+    dilation=(1, 1),
+):
+    """The padding comes before the dilation, which the text form has first."""
+    attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
+    attributes |= dict(ceil_mode=ceil_mode, count_include_pad=count_include_pad, dilation=dilation)
+    return _call("nn.avg_pool2d_grad", [out_grad, data], **attributes)
 
 
 def _mirror_pad(data, pad_width, mode="SYMMETRIC"):
@@ -574,6 +650,7 @@ FUNCTIONS = {
     "nn.adaptive_max_pool1d": _adaptive_pool("max", "W"),
     "nn.adaptive_max_pool2d": _adaptive_pool("max", "HW"),
     "nn.adaptive_max_pool3d": _adaptive_pool("max", "DHW"),
+    "nn.avg_pool2d_grad": _avg_pool2d_grad,
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
     "nn.batch_to_space_nd": _batch_to_space_nd,
@@ -592,9 +669,12 @@ FUNCTIONS = {
     "nn.l2_normalize": _l2_normalize,
     "nn.leaky_relu": _leaky_relu,
     "nn.lrn": _lrn,
+    "nn.max_pool2d_grad": _max_pool2d_grad,
     "nn.mirror_pad": _mirror_pad,
     "nn.pad": _pad,
     "nn.space_to_batch_nd": _space_to_batch_nd,
+    "nn.upsampling": _upsampling,
+    "nn.upsampling3d": _upsampling3d,
     "one_hot": _one_hot,
     "ones": _filled("ones"),
     "random.multinomial": _multinomial,

@@ -23,6 +23,8 @@ __getattr__ = _missing("tvm.relay")
 analysis = _importlib.import_module(f"{__name__}.analysis")
 op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")
+annotation = _importlib.import_module(f"{__name__}.annotation")
+qnn = _importlib.import_module(f"{__name__}.qnn")
 transform = _importlib.import_module(f"{__name__}.transform")
 vm = _importlib.import_module(f"{__name__}.vm")
 
@@ -42,6 +44,7 @@ __all__ = [
     "SourceName",
     "adt",
     "analysis",
+    "annotation",
     "backend",
     "build_config",
     "build_module",
@@ -56,6 +59,7 @@ __all__ = [
     "optimize",
     "param_dict",
     "parser",
+    "qnn",
     "save_param_dict",
     "scope_builder",
     "testing",

@@ -1,9 +1,13 @@
 # ruff: noqa: F403
 """relay.analysis with the names of other years for equality."""
 
+import types as _types
+
 from relay import CompileError, GlobalTypeVar, TypeKind
 from relay import analysis as _ours
 from relay.analysis import *
+
+from relay import weights as _weights
 
 from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal
@@ -18,6 +22,10 @@ def check_kind(t, mod=None) -> TypeKind:
     return TypeKind.AdtHandle if isinstance(t, GlobalTypeVar) and mod is None else TypeKind.Type
 
 
+sparse_dense = _types.SimpleNamespace(process_params=_weights.process_dense_params)
+sparse_conv2d = _types.SimpleNamespace(process_params=_weights.process_conv2d_params)
+annotated_regions = _types.SimpleNamespace(AnnotatedRegionSet=_ours.AnnotatedRegionSet)
+call_graph = _types.SimpleNamespace(CallGraph=_ours.CallGraph)
 graph_equal, assert_graph_equal = alpha_equal, assert_alpha_equal
 extract_intermdeiate_expr = _ours.extract_intermediate_expr  # so it was spelled
 
