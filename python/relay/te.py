@@ -228,7 +228,22 @@ def _function(op: str) -> Callable[[Number], Number]:
     return apply
 
 
-for _op in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "tan", "atan", "floor", "ceil", "round", "trunc"):
+for _op in (
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "tanh",
+    "erf",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+):
     globals()[_op] = _function(_op)
     __all__.append(_op)
 

@@ -1,10 +1,9 @@
 // Operators that are defined in Python: python/relay/op/custom.py makes the arguments of these.
-#include "relay/op/custom.h"
-
 #include <algorithm>
 
 #include "callback.h"
 #include "convert.h"
+#include "relay/op/define.h"
 #include "relay/op/registry.h"
 #include "relay/scalar/simplify.h"
 
@@ -105,8 +104,9 @@ static std::optional<std::string> not_of_class(op::Fusion fusion, const te::Tens
       const size_t missing = t->axes.size() - std::min(t->axes.size(), e->args.size());
       bool fits = e->args.size() <= t->axes.size() && (missing == 0 || fusion == op::Fusion::Broadcast);
       for (size_t d = 0; fits && d < e->args.size(); ++d)
-        fits = e->args[d] == t->axes[d + missing].var ||
-               (fusion == op::Fusion::Broadcast && scalar::is_int(source->shape[d], 1) && scalar::is_int(e->args[d], 0));
+        fits =
+            e->args[d] == t->axes[d + missing].var ||
+            (fusion == op::Fusion::Broadcast && scalar::is_int(source->shape[d], 1) && scalar::is_int(e->args[d], 0));
       if (!fits) problem = format("{} reads {} at other indices than its own", t->name, source ? source->name : "");
     });
     if (problem) return problem;
@@ -124,31 +124,30 @@ static bool same_shape(const Exprs& a, const Exprs& b) {
 // Lowering has no way to say that compute() failed but an exception, which the caller in Python gets.
 static te::Tensors compute(const op::OpDef& def, const Kept& body, const Attrs& attrs, const te::Tensors& in,
                            const ir::Type& out) {
-  Result<te::Tensors> made =
-      called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<te::Tensors> {
-        const nb::object relay_te = nb::module_::import_("relay.te");
-        nb::list tensors;
-        for (const te::Tensor& t : in) tensors.append(relay_te.attr("Tensor")(t));
-        nb::object given = relay_te.attr("outputs")((*body)(*tensors, **attributes_of(def, attrs)));
-        te::Tensors outputs;
-        for (nb::handle one : nb::cast<nb::list>(given)) outputs.push_back(nb::cast<te::Tensor>(one));
-        const ir::TupleType* tuple = ir::as<ir::TupleType>(out);
-        const ir::Types types = tuple ? tuple->fields : ir::Types{out};
-        auto wrong = [&](std::string what) { return op::constraint("compute", "{}: {}", def.name, what); };
-        if (outputs.size() != types.size())
-          return wrong(format("it computes {} tensors, and its type has {}", outputs.size(), types.size()));
-        for (size_t i = 0; i < types.size(); ++i) {
-          const ir::TensorType& type = *ir::as<ir::TensorType>(types[i]);
-          if (outputs[i]->is_placeholder()) return wrong("a result is an input: compute a copy of it");
-          if (outputs[i]->dtype != type.dtype || !same_shape(outputs[i]->shape, type.shape))
-            return wrong(format("result {} is {}, and its type is {}", i,
-                                ir::str(ir::tensor_type(outputs[i]->shape, outputs[i]->dtype)), ir::str(types[i])));
-        }
-        outputs = all_inside(outputs);
-        if (std::optional<std::string> problem = not_of_class(def.fusion, outputs))
-          return wrong(format("it is said to be {}, but {}", op::name(def.fusion), *problem));
-        return outputs;
-      });
+  Result<te::Tensors> made = called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<te::Tensors> {
+    const nb::object relay_te = nb::module_::import_("relay.te");
+    nb::list tensors;
+    for (const te::Tensor& t : in) tensors.append(relay_te.attr("Tensor")(t));
+    nb::object given = relay_te.attr("outputs")((*body)(*tensors, **attributes_of(def, attrs)));
+    te::Tensors outputs;
+    for (nb::handle one : nb::cast<nb::list>(given)) outputs.push_back(nb::cast<te::Tensor>(one));
+    const ir::TupleType* tuple = ir::as<ir::TupleType>(out);
+    const ir::Types types = tuple ? tuple->fields : ir::Types{out};
+    auto wrong = [&](std::string what) { return op::constraint("compute", "{}: {}", def.name, what); };
+    if (outputs.size() != types.size())
+      return wrong(format("it computes {} tensors, and its type has {}", outputs.size(), types.size()));
+    for (size_t i = 0; i < types.size(); ++i) {
+      const ir::TensorType& type = *ir::as<ir::TensorType>(types[i]);
+      if (outputs[i]->is_placeholder()) return wrong("a result is an input: compute a copy of it");
+      if (outputs[i]->dtype != type.dtype || !same_shape(outputs[i]->shape, type.shape))
+        return wrong(format("result {} is {}, and its type is {}", i,
+                            ir::str(ir::tensor_type(outputs[i]->shape, outputs[i]->dtype)), ir::str(types[i])));
+    }
+    outputs = all_inside(outputs);
+    if (std::optional<std::string> problem = not_of_class(def.fusion, outputs))
+      return wrong(format("it is said to be {}, but {}", op::name(def.fusion), *problem));
+    return outputs;
+  });
   if (!made) throw CompileError(made.errors());
   return *made;
 }
@@ -170,15 +169,15 @@ static op::Callback callback_for(const op::OpDef& def, const Kept& function) {
   out.payload = [&def](const Attrs& attrs) { return payload_of(def, attrs); };
   out.run = [&def, function](const Attrs& attrs, const std::vector<Tensor>& in,
                              const std::vector<Tensor>& results) -> Status {
-    return called(DiagnosticKind::wrong_input, def.name, "handle these inputs in the function, or give others",
-                  [&]() -> Status {
-                    nb::list inputs, outputs;
-                    for (const Tensor& t : in) inputs.append(Array{t, false});
-                    for (const Tensor& t : results) outputs.append(Array{t, true});
-                    const nb::object callbacks = nb::module_::import_("relay.callbacks");
-                    callbacks.attr("run")(callbacks.attr("bound")(*function, attributes_of(def, attrs)), inputs, outputs);
-                    return ok();
-                  });
+    return called(
+        DiagnosticKind::wrong_input, def.name, "handle these inputs in the function, or give others", [&]() -> Status {
+          nb::list inputs, outputs;
+          for (const Tensor& t : in) inputs.append(Array{t, false});
+          for (const Tensor& t : results) outputs.append(Array{t, true});
+          const nb::object callbacks = nb::module_::import_("relay.callbacks");
+          callbacks.attr("run")(callbacks.attr("bound")(*function, attributes_of(def, attrs)), inputs, outputs);
+          return ok();
+        });
   };
   return out;
 }

@@ -1,9 +1,8 @@
 // Code generators and callbacks of Python: the library "python" of compiled programs (runtime/relay_external.h).
-#include "relay/external/generators.h"
-
 #include <cstring>
 
 #include "callback.h"
+#include "relay/external/generators.h"
 #include "relay/runtime/relay_external.h"
 
 namespace relay::python {
@@ -37,8 +36,9 @@ static void say(relay_external_error* error, const std::string& text) {
 }
 
 static DType dtype_of(const relay_external_array& a) {
-  static constexpr DType::Code codes[] = {DType::Code::Int,    DType::Code::UInt, DType::Code::Float, DType::Code::Float,
-                                          DType::Code::BFloat, DType::Code::Int,  DType::Code::Bool};
+  static constexpr DType::Code codes[] = {DType::Code::Int,   DType::Code::UInt,   DType::Code::Float,
+                                          DType::Code::Float, DType::Code::BFloat, DType::Code::Int,
+                                          DType::Code::Bool};
   return {codes[a.type_code], a.type_bits};
 }
 

@@ -212,9 +212,15 @@ def test_between_convolutions():
 
 def test_functions_that_cannot_be_steps():
     for text, message in [
-        ('def @main(%x: float32) { @f(%x) } def @f(%x: float32, Compiler="nobody") { exp(%x) }', "the compiler 'nobody'"),
+        (
+            'def @main(%x: float32) { @f(%x) } def @f(%x: float32, Compiler="nobody") { exp(%x) }',
+            "the compiler 'nobody'",
+        ),
         ('def @main(%x: float32, Compiler="one") { exp(%x) }', "is where the program begins"),
-        ('def @main(%x: float32) { let %g = @f; %g(%x) } def @f(%x: float32, Compiler="one") { exp(%x) }', "as a value"),
+        (
+            'def @main(%x: float32) { let %g = @f; %g(%x) } def @f(%x: float32, Compiler="one") { exp(%x) }',
+            "as a value",
+        ),
         (
             'def @main(%x: float32) { @f(ref(%x)) } def @f(%x: ref(float32), Compiler="one") { ref_read(%x) }',
             "something else than tensors",
@@ -267,9 +273,12 @@ CHAINS = {
     "dense_bias_gelu": gelu(relay.nn.dense(ROWS, relay.const(draw(5, 16))) + relay.const(draw(5))),
     "dense_tanh": relay.tanh(relay.nn.dense(ROWS, relay.const(draw(5, 16)))),
     "dense_of_weights": relay.nn.dense(ROWS, relay.var("w", shape=(5, 16))),
-    "dense_three_axes": relay.nn.dense(relay.var("x", shape=(2, 3, 16)), relay.const(draw(5, 16))) + relay.const(draw(5)),
+    "dense_three_axes": relay.nn.dense(relay.var("x", shape=(2, 3, 16)), relay.const(draw(5, 16)))
+    + relay.const(draw(5)),
     "matmul": relay.nn.matmul(ROWS, relay.const(draw(16, 5))) + relay.const(draw(1, 5)),
-    "matmul_transposed": relay.nn.matmul(relay.var("x", shape=(16, 6)), relay.var("w", shape=(16, 5)), transpose_a=True),
+    "matmul_transposed": relay.nn.matmul(
+        relay.var("x", shape=(16, 6)), relay.var("w", shape=(16, 5)), transpose_a=True
+    ),
     "batch_matmul": relay.nn.batch_matmul(
         relay.var("x", shape=(4, 3, 8)), relay.var("w", shape=(4, 7, 8)), transpose_b=True
     ),
@@ -350,7 +359,9 @@ def test_dnnl_by_an_option(tmp_path):
 def test_dnnl_leaves_what_it_does_not_take():
     x = relay.var("x", shape=(1, 8, 8, 4))
     nhwc = relay.nn.conv2d(x, relay.const(draw(3, 3, 4, 5)), data_layout="NHWC", kernel_layout="HWIO")
-    double = relay.nn.dense(relay.var("d", shape=(2, 3), dtype="float64"), relay.var("w", shape=(4, 3), dtype="float64"))
+    double = relay.nn.dense(
+        relay.var("d", shape=(2, 3), dtype="float64"), relay.var("w", shape=(4, 3), dtype="float64")
+    )
     for expr in (nhwc, double, relay.exp(x), relay.nn.relu(relay.var("v", shape=(3,)))):
         assert relay.byoc.report(relay.byoc.partition_for_dnnl(module_of(expr))).share("dnnl") == 0
     # A sum of something that is stretched is no residual.

@@ -1,4 +1,4 @@
-// dnnl: gives contractions, with what is computed on their results, to oneDNN (https://github.com/uxlfoundation/oneDNN).
+// dnnl: gives contractions, with what is computed on their results, to oneDNN (github.com/uxlfoundation/oneDNN).
 //
 // What a region computes is written down as JSON, which the plugin (dnnl/) makes primitives of:
 //
@@ -34,7 +34,7 @@ class Writer {
     for (const ir::VarRef& p : f->params) {
       const ir::TensorType* type = ir::as<ir::TensorType>(p->type);
       if (!type || type->dtype != DType::float32())
-        return refuse(*p, format("%{} is no tensor of float32", p->name));
+        return refuse(*p, format("%{} is not a tensor of float32", p->name));
       values_[p.get()] = next_++;
       inputs.push_back(sizes(type->shape));
     }
@@ -184,7 +184,10 @@ static transform::Partitioning dnnl_partitioning() {
 }
 
 Compiler dnnl() {
-  return {"dnnl", "Contractions and what follows them, by oneDNN.", generate_dnnl, dnnl_partitioning,
+  return {"dnnl",
+          "Contractions and what follows them, by oneDNN.",
+          generate_dnnl,
+          dnnl_partitioning,
           // Constant scales of norms go into weights, whatever their size; values become dataflow.
           {"remove_unused_functions", "simplify_inference", "to_graph_normal_form", "propagate_constants",
            "fold_constant", "simplify_expr", "fold_scale_axis", "fold_constant", "common_subexpr", "dead_code"},

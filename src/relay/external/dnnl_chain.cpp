@@ -106,7 +106,8 @@ struct Gelu {
       const Expr* found = match->find(p);
       return found == nullptr || is_number(*found, value);
     };
-    const bool holds = match && is(root2, std::sqrt(2.0)) && is(half_root2, std::sqrt(0.5)) && is(one, 1) && is(half, 0.5);
+    const bool holds =
+        match && is(root2, std::sqrt(2.0)) && is(half_root2, std::sqrt(0.5)) && is(one, 1) && is(half, 0.5);
     return holds ? std::optional(match->at(x)) : std::nullopt;
   }
 };
@@ -119,8 +120,7 @@ static const Gelu& gelu() {
 
 // Takes the activation off `e`.
 static void read_activation(Expr& e, Chain& chain) {
-  const std::pair<const char*, const char*> simple[] = {
-      {"nn.relu", "relu"}, {"sigmoid", "logistic"}, {"tanh", "tanh"}};
+  const std::pair<const char*, const char*> simple[] = {{"nn.relu", "relu"}, {"sigmoid", "logistic"}, {"tanh", "tanh"}};
   for (const auto& [op, name] : simple)
     if (const Call* call = call_of(e, op)) {
       chain.activation = name, e = call->args[0];

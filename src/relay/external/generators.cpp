@@ -74,13 +74,13 @@ Result<ir::Module> partition(const ir::Module& module, const std::string& compil
     passes.insert(passes.end(), {"merge_composite", "annotate_target", "merge_compiler_regions", "partition_graph"});
     return transform::run_passes(module, passes, context);
   }
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("there is no compiler '{}' to give parts of a program to", compiler),
-                    {},
-                    {},
-                    {},
-                    format("there is: {}; in Python, relay.byoc.partition() serves those of your own",
-                           join(names, ", "))};
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("there is no compiler '{}' to give parts of a program to", compiler),
+      {},
+      {},
+      {},
+      format("there is: {}; in Python, relay.byoc.partition() serves those of your own", join(names, ", "))};
 }
 
 Result<lower::ExternalCodes> generate(const ir::Module& module) {
@@ -97,14 +97,14 @@ Result<lower::ExternalCodes> generate(const ir::Module& module) {
     if (codes.count(symbol)) continue;
     const Generator generate = find_generator(compiler);
     if (!generate)
-      return Diagnostic{DiagnosticKind::not_supported,
-                        format("@{} is for the compiler '{}', and no code generator of this name is known", symbol,
-                               compiler),
-                        f->span,
-                        {},
-                        {},
-                        "let inline_calls (relay.transform.Inline() in Python) put its body back, or add one with "
-                        "relay.byoc.register_codegen()"};
+      return Diagnostic{
+          DiagnosticKind::not_supported,
+          format("@{} is for the compiler '{}', and no code generator of this name is known", symbol, compiler),
+          f->span,
+          {},
+          {},
+          "let inline_calls (relay.transform.Inline() in Python) put its body back, or add one with "
+          "relay.byoc.register_codegen()"};
     RELAY_ASSIGN(codes[symbol], generate(f));
   }
   return codes;

@@ -4,8 +4,6 @@
 #include <map>
 #include <mutex>
 
-#include "relay/op/registry.h"
-
 namespace relay::op {
 
 namespace {
@@ -26,38 +24,11 @@ static Table& table() {
   return *one;
 }
 
-// Words with points between them: "mine.swish".
-static bool is_name(std::string_view name) {
-  bool begins = true;
-  for (char c : name) {
-    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (begins ? !letter : !letter && !digit && c != '.') return false;
-    begins = c == '.';
-  }
-  return !begins;
-}
-
-Result<ir::Expr> define_operator(OpDef def, std::optional<Callback> callback) {
-  auto refuse = [&](std::string message, std::string help) {
-    return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
-  };
-  if (!is_name(def.name))
-    return refuse(format("'{}' cannot be the name of an operator", def.name),
-                  "give words with points between them, such as mine.swish");
-  RELAY_CHECK(def.infer && (def.compute || callback), "the operator {} is not defined", def.name);
-  if (!def.complete) def.complete = [](const Attrs&, Types inputs) { return inputs; };
-  if (callback) def.fusion = Fusion::Opaque;
-  const bool taken = find(def.name) != nullptr;
+bool add_custom(const ir::Expr& node, std::optional<Callback> callback) {
+  const OpDef* def = ir::as<ir::Op>(node)->def;
   Table& all = table();
   std::lock_guard<std::mutex> lock(all.mutex);
-  if (taken || all.by_name.count(def.name))
-    return refuse(format("there is an operator {} already", def.name),
-                  "give it another name: calls in programs keep the definition that they were made with");
-  const OpDef* kept = new OpDef(std::move(def));
-  const ir::Expr node(new ir::Op(kept->name, kept));
-  all.by_name.emplace(kept->name, Custom{kept, node, std::move(callback)});
-  return node;
+  return all.by_name.emplace(def->name, Custom{def, node, std::move(callback)}).second;
 }
 
 // The entries stay where they are: a map's do, and none is removed.

@@ -2,9 +2,6 @@
 // the operator points to it, so every pass and executor treats it as any other. By name, find() of the registry knows
 // it from then on, and so does the parser.
 //
-//   RELAY_ASSIGN(ir::Expr op, op::define_operator(std::move(def)));                       computed by `compute`
-//   RELAY_ASSIGN(ir::Expr op, op::define_operator(std::move(def), callback));             computed by a function
-//
 // Definitions are never destroyed and never change: expressions anywhere point to them.
 #pragma once
 
@@ -22,9 +19,8 @@ struct Callback {
   std::function<std::string(const Attrs&)> payload;  // ... by the operator's name and this
 };
 
-// `def` has a name that no operator has, `infer`, and `compute` or a callback; an operator with a callback joins no
-// kernel (Fusion::Opaque). bad_option when the name is taken or is no name.
-Result<ir::Expr> define_operator(OpDef def, std::optional<Callback> callback = {});
+// Makes the operator known whose node this is; false: there is one of its name. define_operator() checks more.
+bool add_custom(const ir::Expr& node, std::optional<Callback> callback);
 
 // Null: it is none of them.
 const OpDef* find_custom(std::string_view name);

@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/load_code.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -122,17 +122,17 @@ static Result<const relay_external_library*> open_plugin(const std::string& name
     const Entry entry = reinterpret_cast<Entry>(::dlsym(handle, "relay_external_plugin"));
     const relay_external_library* library = entry ? entry() : nullptr;
     if (library != nullptr && library->version == RELAY_EXTERNAL_VERSION) return library;  // never closed
-    reasons.push_back(format("{} is a plugin for {}", path,
-                             library ? format("version {} of the interface, and this is {}", library->version,
-                                              RELAY_EXTERNAL_VERSION)
-                                     : "something else: it exports no relay_external_plugin()"));
+    reasons.push_back(
+        format("{} is a plugin for {}", path,
+               library ? format("version {} of the interface, and this is {}", library->version, RELAY_EXTERNAL_VERSION)
+                       : "something else: it exports no relay_external_plugin()"));
     ::dlclose(handle);
   }
   Diagnostic d = external_problem(
       DiagnosticKind::incompatible_artifact, format("the library '{}', which is not there", name),
-      name == "python" ? "functions of Python run only in a process of Python that has defined them: load it there"
-                       : format("put librelay_external_{}.so beside the program, or name its folder in RELAY_EXTERNALS",
-                                name));
+      name == "python"
+          ? "functions of Python run only in a process of Python that has defined them: load it there"
+          : format("put librelay_external_{}.so beside the program, or name its folder in RELAY_EXTERNALS", name));
   d.notes = std::move(reasons);
   return d;
 }
@@ -193,8 +193,9 @@ Status External::run(std::span<const relay_external_array> arrays, int threads) 
   if (status == 0) return ok();
   return external_problem(DiagnosticKind::wrong_input,
                           format("`{}` of the library '{}' failed: {}", entry_.symbol, entry_.library, text_of(error)),
-                          entry_.library == "python" ? "handle these inputs in the function of Python, or give others"
-                                                     : "give other inputs, or compile the program without this library");
+                          entry_.library == "python"
+                              ? "handle these inputs in the function of Python, or give others"
+                              : "give other inputs, or compile the program without this library");
 }
 
 }  // namespace relay::runtime

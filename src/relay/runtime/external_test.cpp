@@ -52,8 +52,9 @@ std::shared_ptr<Program> external_program(const std::string& library = "scale") 
   SegmentBuilder b("main");
   const SizeExpr m = b.variable("m"), n = b.variable("n"), all = apply(SizeOp::Mul, m, n);
   const DType f32 = DType::float32();
-  const uint32_t x = b.input("x", f32, {m, n}), sum = b.temporary("", f32, {m, n}), product = b.temporary("", f32, {m, n}),
-                 out = b.output("out", f32, {m, n}), other = b.output("other", f32, {m, n});
+  const uint32_t x = b.input("x", f32, {m, n}), sum = b.temporary("", f32, {m, n}),
+                 product = b.temporary("", f32, {m, n}), out = b.output("out", f32, {m, n}),
+                 other = b.output("other", f32, {m, n});
   b.bind(0, 0, 0);
   b.bind(1, 0, 1);
   b.kernel(AddOne, {x, sum}, {}, all);

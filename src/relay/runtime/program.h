@@ -314,9 +314,9 @@ struct Limits {
   static constexpr size_t segments = 1 << 20, arrays = 1 << 20, steps = 1 << 22, operands = 1 << 24, sizes = 1 << 22;
   static constexpr size_t functions = 1 << 20, registers = 1 << 16, instructions = 1 << 22, fields = 1 << 16;
   static constexpr size_t types = 1 << 16, constructors = 1 << 16;
-  static constexpr size_t kernels = 1 << 20, constants = 1 << 20, externals = 1 << 20, rank = 32, variables = 4096, words = 4096,
+  static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096,
                           text = 1 << 16, notes = 64, note_text = 1 << 26;
-  static constexpr size_t payload = size_t{1} << 30;
+  static constexpr size_t externals = 1 << 20, payload = size_t{1} << 30;
   static constexpr int64_t repeated_steps = 1 << 20;  // of a segment, each time that they are run
   static constexpr int64_t array_bytes = int64_t{1} << 46;
 };

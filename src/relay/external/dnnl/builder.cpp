@@ -28,8 +28,9 @@ static primitive_attr attributes(const Json& j) {
   if (j.contains("activation")) {
     const std::string name = j.at("activation");
     const std::pair<const char*, algorithm> known[] = {
-        {"relu", algorithm::eltwise_relu},    {"clip", algorithm::eltwise_clip},     {"logistic", algorithm::eltwise_logistic},
-        {"tanh", algorithm::eltwise_tanh},    {"gelu", algorithm::eltwise_gelu_erf}, {"swish", algorithm::eltwise_swish}};
+        {"relu", algorithm::eltwise_relu},         {"clip", algorithm::eltwise_clip},
+        {"logistic", algorithm::eltwise_logistic}, {"tanh", algorithm::eltwise_tanh},
+        {"gelu", algorithm::eltwise_gelu_erf},     {"swish", algorithm::eltwise_swish}};
     const auto* found =
         std::find_if(std::begin(known), std::end(known), [&](const auto& one) { return name == one.first; });
     if (found == std::end(known)) throw std::runtime_error("an activation is unknown: " + name);
@@ -185,8 +186,8 @@ void Builder::convolution(const Json& j) {
   arg(step, DNNL_ARG_SRC, data, row_major(in), pd.src_desc());
   arg(step, DNNL_ARG_WEIGHTS, weight, row_major(w_view), pd.weights_desc());
   if (j.contains("bias")) arg(step, DNNL_ARG_BIAS, j.at("bias"), bias_desc, bias_desc);
-  const size_t result = j.contains("sum") ? copied(j.at("sum"), pd.dst_desc())
-                                          : add_value({Value::Kind::Inside, 0, pd.dst_desc()});
+  const size_t result =
+      j.contains("sum") ? copied(j.at("sum"), pd.dst_desc()) : add_value({Value::Kind::Inside, 0, pd.dst_desc()});
   step.args.push_back({DNNL_ARG_DST, result, pd.dst_desc()});
   add(::dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(step));
   define(j, result);
@@ -226,8 +227,8 @@ void Builder::matmul(const Json& j) {
   if (!batched && !ta) out.assign(da.begin(), da.end() - 1);
   if (batched || ta) out.push_back(m);
   out.push_back(n);
-  const size_t result = j.contains("sum") ? copied(j.at("sum"), row_major(out))
-                                          : add_value({Value::Kind::Inside, 0, row_major(out)});
+  const size_t result =
+      j.contains("sum") ? copied(j.at("sum"), row_major(out)) : add_value({Value::Kind::Inside, 0, row_major(out)});
   step.args.push_back({DNNL_ARG_DST, result, out_desc});
   add(::dnnl::matmul(pd), pd.scratchpad_desc(), std::move(step));
   define(j, result);
@@ -288,6 +289,16 @@ void Builder::sum(const Json& j) {
   step.args.push_back({DNNL_ARG_DST, result, as});
   add(::dnnl::binary(pd), pd.scratchpad_desc(), std::move(step));
   define(j, result);
+}
+
+Plan::Plan(const Json& program, PackedConstants& constants, const std::vector<Dims>& inputs,
+           const std::vector<Dims>& outputs) {
+  Builder builder(*this, constants, inputs);
+  for (const Json& step : program.at("steps")) builder.step(step);
+  const Json& results = program.at("outputs");
+  if (results.size() != outputs.size()) throw std::runtime_error("it has another number of results");
+  for (size_t i = 0; i < outputs.size(); ++i) builder.output(results[i], i, outputs[i]);
+  place();
 }
 
 }  // namespace relay::onednn

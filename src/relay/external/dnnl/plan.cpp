@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
-
-#include "relay/external/dnnl/builder.h"
 
 namespace relay::onednn {
 
@@ -32,16 +29,6 @@ Desc row_major(const Dims& dims) {
   stream.wait();
   packed_.push_back({constant, as, wanted, made});
   return made;
-}
-
-Plan::Plan(const Json& program, PackedConstants& constants, const std::vector<Dims>& inputs,
-           const std::vector<Dims>& outputs) {
-  Builder builder(*this, constants, inputs);
-  for (const Json& step : program.at("steps")) builder.step(step);
-  const Json& results = program.at("outputs");
-  if (results.size() != outputs.size()) throw std::runtime_error("it has another number of results");
-  for (size_t i = 0; i < outputs.size(); ++i) builder.output(results[i], i, outputs[i]);
-  place();
 }
 
 // Buffers of values inside: one that is free and large enough, else the largest free one made larger, else another.
@@ -98,7 +85,8 @@ std::unique_ptr<Plan::Workspace> Plan::make_workspace() const {
       if (!inside) w->from_outside.emplace_back(memory, &v);
     }
     for (const auto& [name, memory] : step.constants) args[name] = memory;
-    if (scratchpad_bytes > 0) args[DNNL_ARG_SCRATCHPAD] = ::dnnl::memory(scratchpad_, engine(), w->buffers.back().get());
+    if (scratchpad_bytes > 0)
+      args[DNNL_ARG_SCRATCHPAD] = ::dnnl::memory(scratchpad_, engine(), w->buffers.back().get());
   }
   w->stream = ::dnnl::stream(engine());
   return w;

@@ -76,7 +76,7 @@ class Plan {
   // What one run at a time needs.
   struct Workspace {
     std::vector<std::unique_ptr<void, Free>> buffers;
-    std::vector<std::unordered_map<int, ::dnnl::memory>> args;        // of steps
+    std::vector<std::unordered_map<int, ::dnnl::memory>> args;          // of steps
     std::vector<std::pair<::dnnl::memory, const Value*>> from_outside;  // whose memory is given
     ::dnnl::stream stream;
   };

@@ -1,5 +1,5 @@
-// Calls that something outside of Relay computes: of functions marked Compiler="x", whose code their generator made, and
-// of operators with a callback. In a plan each is a group without kernels: its stages stand for the results and say
+// Calls that something outside of Relay computes: of functions marked Compiler="x", whose code their generator made,
+// and of operators with a callback. In a plan each is a group without kernels: its stages stand for the results and say
 // nothing of how they are computed.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace relay::lower {
 
 struct ExternalCall {
   ExternalCode code;
-  ir::Exprs args;    // of the call, or constants
+  ir::Exprs args;  // of the call, or constants
   ir::Type result;
 };
 // Nothing: the call becomes kernels. `codes`: by symbol, of all external functions of the program; null: none.
