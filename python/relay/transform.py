@@ -236,6 +236,20 @@ def FoldConstant(fold_qnn: bool = False) -> Pass:
     return CorePass(PassInfo(LEVELS["fold_constant"], "FoldConstant"), "fold_constant", options)
 
 
+def DynamicToStatic() -> Pass:
+    """Makes attributes of shapes that are constant tensors, also of those that are computed of constants and of sizes
+    that are known: dyn.reshape becomes reshape."""
+
+    def run(mod, ctx):
+        while True:
+            after = run_passes(mod, ["fold_constant", "dynamic_to_static"])
+            if after == mod:
+                return after
+            mod = after
+
+    return UserPass(run, PassInfo(2, "DynamicToStatic"), False)
+
+
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
     """Makes a function that calls it of every constructor, or global function, that is a value."""
     options = {"eta_expand.constructor": int(expand_constructor), "eta_expand.global_var": int(expand_global_var)}

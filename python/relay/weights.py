@@ -13,6 +13,7 @@ import numpy as np
 
 from ._core import Call, Expr, Function, IRModule, Op, TensorType, Var, free_vars, post_order_visit
 from .analysis import search_fc_transpose
+from .arrays import array
 from .arrays import numpy as as_numpy
 from .expr_functor import ExprMutator
 from .pass_infra import Pass, PassInfo, UserPass, run_passes
@@ -32,6 +33,11 @@ __all__ = [
 
 # The names of weights that are worth it, and of each [blocks, rows, columns of a block, columns, begins of rows].
 SparseAnalysisResult = collections.namedtuple("SparseAnalysisResult", ["weight_name", "weight_shape"])
+
+
+def _values(weight) -> np.ndarray:
+    """An array of any framework, by NumPy."""
+    return np.asarray(weight) if isinstance(weight, np.ndarray) else as_numpy(array(weight))
 
 
 def _is_call(e, name: str) -> bool:
@@ -104,7 +110,7 @@ def simplify_fc_transpose(func: Function, params: dict) -> tuple[Function, dict]
     kept = {param.name_hint for param in changed.params}
     out = {name: value for name, value in params.items() if name not in names or name in kept}
     for name in names:
-        out[f"{name}.T"] = np.ascontiguousarray(as_numpy(params[name]).T)
+        out[f"{name}.T"] = np.ascontiguousarray(_values(params[name]).T)
     return changed, out
 
 
@@ -138,7 +144,7 @@ def _process(weights, params: dict, block: tuple[int, int], threshold: float) ->
 def process_dense_params(expr: Expr, params: dict, block_size, sparsity_threshold: float) -> SparseAnalysisResult:
     """Of the weights of nn.dense in `params`, those whose share of zero blocks is at least `sparsity_threshold` become
     `w.data`, `w.indices` and `w.indptr` there."""
-    weights = [(name, as_numpy(params[name])) for name, _ in _weights_of(expr, "nn.dense") if name in params]
+    weights = [(name, _values(params[name])) for name, _ in _weights_of(expr, "nn.dense") if name in params]
     return _process(weights, params, tuple(block_size), sparsity_threshold)
 
 
@@ -163,7 +169,7 @@ def process_conv2d_params(
         raise ValueError(f"the layout is NHWC or NCHW, not {layout}")
     weights = []
     for name, call in _weights_of(expr, "nn.conv2d"):
-        matrix = _pointwise(layout, as_numpy(params[name])) if name in params and _is_plain(call, layout) else None
+        matrix = _pointwise(layout, _values(params[name])) if name in params and _is_plain(call, layout) else None
         if matrix is not None:
             weights.append((name, matrix))
     return _process(weights, params, tuple(block_size), sparsity_threshold)

@@ -4,8 +4,7 @@
 //
 // The hook `legalize` is asked about each call, with arguments that are replaced and typed already, and gives an
 // expression of the same type, or none; what it gives is not asked about again. Without the hook the definitions that
-// operators have in other operators are written out (OpDef::definition): what is left has kernels of its own. Option
-// legalize.only="nn." leaves operators with other names alone.
+// operators have in other operators are written out (OpDef::definition): what is left has kernels of its own.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/definition.h"
 #include "relay/transform/pass.h"
@@ -18,11 +17,10 @@ using namespace ir;
 
 Result<Module> legalize(const Module& module, PassContext& context) {
   Diagnostics errors;
-  const std::string only = context.text("legalize.only");
   auto of_call = [&](const Expr& before, const Expr& now) -> Expr {
     const Call* call = as<Call>(now);
     const Op* op = call ? as<Op>(call->callee) : nullptr;
-    if (!op || !starts_with(op->name, only)) return now;
+    if (!op) return now;
     if (!context.hooks.legalize) {
       Expr written = definition_of(*as<Call>(before), *call);
       return written ? written : now;

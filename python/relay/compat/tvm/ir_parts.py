@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types as _types
 
 from relay import CompileError, GlobalVar, IRModule
@@ -54,14 +55,22 @@ def get_renderer():
     return _renderer
 
 
-def told(error: CompileError, module: IRModule | None = None) -> CompileError:
-    """The error, after the renderer has seen it."""
-    if _renderer is not None:
-        context = DiagnosticContext(module)
-        for one in error.diagnostics:
-            context.emit(Diagnostic(DiagnosticLevel.ERROR, None, one.message))
-        _renderer(context)
-    return error
+def reported(function):
+    """The function; what it refuses is shown to the renderer."""
+
+    @functools.wraps(function)
+    def call(*args, **named):
+        try:
+            return function(*args, **named)
+        except CompileError as error:
+            if _renderer is not None:
+                context = DiagnosticContext()
+                for one in error.diagnostics:
+                    context.emit(Diagnostic(DiagnosticLevel.ERROR, None, one.message))
+                _renderer(context)
+            raise
+
+    return call
 
 
 diagnostics = _types.SimpleNamespace(

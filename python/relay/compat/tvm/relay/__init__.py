@@ -14,7 +14,7 @@ from ...outside import missing as _missing
 from .. import tir
 from . import backend, early, feature, frontend, ir_pass, prelude, testing
 from .early import Module, build_config, module
-from .run import build, create_executor, optimize, param_dict
+from .run import build, create_executor, debug, optimize, param_dict
 from .text import fromtext, parse, parse_expr, parser
 
 __getattr__ = _missing("tvm.relay")
@@ -24,6 +24,7 @@ analysis = _importlib.import_module(f"{__name__}.analysis")
 op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")
 annotation = _importlib.import_module(f"{__name__}.annotation")
+data_dep_optimization = _importlib.import_module(f"{__name__}.data_dep_optimization")
 qnn = _importlib.import_module(f"{__name__}.qnn")
 transform = _importlib.import_module(f"{__name__}.transform")
 vm = _importlib.import_module(f"{__name__}.vm")
@@ -48,6 +49,7 @@ __all__ = [
     "backend",
     "build_config",
     "build_module",
+    "data_dep_optimization",
     "early",
     "expr",
     "expr_functor",

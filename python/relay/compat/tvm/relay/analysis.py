@@ -26,6 +26,22 @@ sparse_dense = _types.SimpleNamespace(process_params=_weights.process_dense_para
 sparse_conv2d = _types.SimpleNamespace(process_params=_weights.process_conv2d_params)
 annotated_regions = _types.SimpleNamespace(AnnotatedRegionSet=_ours.AnnotatedRegionSet)
 call_graph = _types.SimpleNamespace(CallGraph=_ours.CallGraph)
+
+def free_type_vars(expr, mod=None):
+    """Those of an expression or a type; the module says nothing of them."""
+    return _ours.free_type_vars(expr)
+
+
+def bound_type_vars(expr, mod=None):
+    """Those of an expression or a type."""
+    return _ours.bound_type_vars(expr)
+
+
+def all_type_vars(expr, mod=None):
+    """Those of an expression or a type."""
+    return _ours.all_type_vars(expr)
+
+
 graph_equal, assert_graph_equal = alpha_equal, assert_alpha_equal
 extract_intermdeiate_expr = _ours.extract_intermediate_expr  # so it was spelled
 

@@ -56,7 +56,7 @@ def dequantize(data, input_scale, input_zero_point, axis=-1, out_dtype="float32"
 
 
 # What a tensor of the element type is told by, when the program runs.
-SQNN_DTYPE_TO_CODE = {"disable": 0, "uint8": 1, "int8": 2, "int32": 3}
+SQNN_DTYPE_TO_CODE = {"disable": 0, "int8": 1, "uint8": 2, "int32": 3}
 
 
 def _code(dtype) -> Expr:

@@ -10,6 +10,7 @@ from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
 from relay.transform import Pass, infer_expr
 
+from ...ir_parts import reported
 from ..op import rules as _rules
 from ..run import _target
 
@@ -71,6 +72,21 @@ def _names_first(args, named) -> bool:
     return bool(args) and all(isinstance(one, str) for one in args[0])
 
 
+class _InferType(Pass):
+    def __init__(self):
+        made = _ours.InferType()
+        super().__init__(made.info)
+        self._run = reported(made.run)
+
+    def run(self, mod, ctx):
+        return self._run(mod, ctx)
+
+
+def InferType() -> Pass:
+    """relay.transform.InferType(); what it refuses is shown to the renderer of diagnostics."""
+    return _InferType()
+
+
 def SimplifyExprPostAlterOp() -> Pass:
     """SimplifyExpr()."""
     return _ours.SimplifyExpr()
@@ -84,8 +100,14 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
 
 
 def AlterOpLayout() -> Pass:
-    """Brings calls into the layouts that register_alter_op_layout() or TempOpAttr says."""
-    return _ours.AlterOpLayout(_rules.alter_layout_rules())
+    """Asks register_alter_op_layout() and TempOpAttr: a rule gives the call in other layouts, and what stands between
+    such calls is brought along; or another expression of the same type."""
+
+    def run(mod, ctx):
+        mod = _ours.Legalize(_rules.alter_rules())(mod)
+        return _ours.AlterOpLayout(_rules.alter_layout_rules())(mod)
+
+    return _ours.UserPass(run, _ours.PassInfo(3, "AlterOpLayout"), False)
 
 
 def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> Pass:
