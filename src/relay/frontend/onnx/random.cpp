@@ -4,7 +4,6 @@
 
 #include <bit>
 
-#include "relay/frontend/onnx/elements.h"
 
 namespace relay::onnx {
 
