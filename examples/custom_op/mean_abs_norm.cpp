@@ -17,7 +17,8 @@ Result<Type> infer(const MeanAbsNormAttrs& a, const Types& in) {
   // (C1) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
   // (C2) Both are floats of one type.
-  if (!data->dtype.is_float()) return constraint("C2", "nn.mean_abs_norm needs floats, but data is {}", data->dtype.str());
+  if (!data->dtype.is_float())
+    return constraint("C2", "nn.mean_abs_norm needs floats, but data is {}", data->dtype.str());
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", weight, "weight"));
   // (C3) The weight has one value for each index of the axis.
   const Dim& extent = data->shape[static_cast<size_t>(axis)];

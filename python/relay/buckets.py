@@ -67,7 +67,9 @@ def _dispatching(mod, sizes, axis, auto_pad, pad_value, input_indices, affects_o
     extent = _op("take")(_op("shape_of")(first, dtype="int32"), const(axis, "int32"))
     body = None
     for size in reversed(sizes):
-        result = _one_size(params, main, size, extent, axis, auto_pad, pad_value, input_indices, affects_output, results)
+        result = _one_size(
+            params, main, size, extent, axis, auto_pad, pad_value, input_indices, affects_output, results
+        )
         holds = _op("less_equal" if auto_pad else "equal")(extent, const(size, "int32"))
         body = result if body is None else If(holds, result, body)
     out["main"] = Function(params, body)

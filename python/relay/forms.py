@@ -1,8 +1,8 @@
 """Forms of single functions: continuation-passing style and back, closures as data, constants with names.
 
-    cps = relay.transform.to_cps(f, mod)              # takes a continuation more
-    f = relay.transform.un_cps(cps)                   # and gives its result again
-    f = relay.transform.Defunctionalization(f, mod)   # calls of closures become calls of a function over data
+cps = relay.transform.to_cps(f, mod)              # takes a continuation more
+f = relay.transform.un_cps(cps)                   # and gives its result again
+f = relay.transform.Defunctionalization(f, mod)   # calls of closures become calls of a function over data
 """
 
 from __future__ import annotations

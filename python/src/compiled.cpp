@@ -262,8 +262,7 @@ void add_compiled(nb::module_& m) {
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
         nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,
-        nb::arg("external") = "",
-        nb::arg("donate") = driver::Donated());
+        nb::arg("external") = "", nb::arg("donate") = driver::Donated());
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
         nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
         nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("external") = "",

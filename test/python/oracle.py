@@ -38,7 +38,9 @@ def cast(data, dtype, saturate=True, power="up"):
     kind, x = getattr(ml_dtypes, dtype), np.asarray(data)
     if dtype.startswith(("int", "uint")):
         low, high = ml_dtypes.iinfo(kind).min, ml_dtypes.iinfo(kind).max
-        whole = np.clip(np.trunc(x), low, high) if x.dtype.kind == "f" else low + (x.astype(int) - low) % (high - low + 1)
+        whole = (
+            np.clip(np.trunc(x), low, high) if x.dtype.kind == "f" else low + (x.astype(int) - low) % (high - low + 1)
+        )
         return whole.astype(np.float64)
     if dtype == "float8_e8m0fnu":
         if power == "nearest":

@@ -45,8 +45,8 @@ static Json key_of(const TargetDesc& target) {
 
 static Json key_of(const CompileOptions& options) {
   const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, run_here, strict,
-               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, external, schedules, donate,
-               output_names, trace] = options;
+               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, external, schedules,
+               donate, output_names, trace] = options;
   Json donated = Json::object();
   for (const auto& [input, result] : donate) donated[input] = result.value_or(-1);
   // These decide how a model is compiled or run, and nothing in its artifact. With `more_passes` there is no key.

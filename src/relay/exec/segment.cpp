@@ -10,7 +10,7 @@
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
 #include "relay/lower/plan/views.h"
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/memory.h"
 

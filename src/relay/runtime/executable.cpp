@@ -166,7 +166,9 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
 // given for the result that takes it is that memory.
 Status Executable::check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto takes = [&](size_t o) { return outputs[o] && outputs[o].data() == inputs[i].data() && input_of_[o] == i; };
+    const auto takes = [&](size_t o) {
+      return outputs[o] && outputs[o].data() == inputs[i].data() && input_of_[o] == i;
+    };
     bool given = is_donated(i);
     for (size_t o = 0; o < outputs.size() && !given; ++o) given = takes(o);
     for (size_t j = 0; given && j < inputs.size(); ++j)
@@ -180,14 +182,13 @@ Status Executable::check_donations(std::span<const Tensor> inputs, std::span<con
             "give each of them an array with memory of its own"};
     for (size_t o = 0; is_donated(i) && o < outputs.size(); ++o)
       if (outputs[o] && input_of_[o] == i && !takes(o))
-        return Diagnostic{
-            DiagnosticKind::wrong_input,
-            format("output `{}` takes the memory of input `{}`, but another array is given for it", outputs_[o].name,
-                   inputs_[i].name),
-            {},
-            {},
-            {},
-            "give none for this output, or the input's array"};
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("output `{}` takes the memory of input `{}`, but another array is given for it",
+                                 outputs_[o].name, inputs_[i].name),
+                          {},
+                          {},
+                          {},
+                          "give none for this output, or the input's array"};
   }
   return ok();
 }
@@ -399,8 +400,7 @@ Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given
                         {},
                         {},
                         "give an array that begins at a multiple of its elements' size"};
-    if (!outputs[i] && a.in_place && is_donated(a.in_place->input))
-      outputs[i] = graph.inputs[a.in_place->input];
+    if (!outputs[i] && a.in_place && is_donated(a.in_place->input)) outputs[i] = graph.inputs[a.in_place->input];
     if (!outputs[i]) outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
     graph.output_data[i] = const_cast<void*>(outputs[i].data());
   }
@@ -572,9 +572,9 @@ Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions
   std::vector<Value> values;
   for (size_t o = 0; o < outputs.size(); ++o) {
     const bool same = reused[o] >= 0 && outputs[o].data() == tensors[static_cast<size_t>(reused[o])].data();
-    values.push_back(same                ? inputs[static_cast<size_t>(reused[o])]
+    values.push_back(same                  ? inputs[static_cast<size_t>(reused[o])]
                      : (*options.owned)[o] ? Value::given(outputs[o])
-                                         : Value::tensor(outputs[o]));
+                                           : Value::tensor(outputs[o]));
   }
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
 }

@@ -117,8 +117,8 @@ class Executable {
   ExecutableOptions options_;
   Executor executor_;
   std::vector<PortInfo> inputs_, outputs_;
-  std::vector<bool> given_;                       // by input; empty: none
-  std::vector<std::optional<size_t>> input_of_;  // by output
+  std::vector<bool> given_;                        // by input; empty: none
+  std::vector<std::optional<size_t>> input_of_;    // by output
   std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;

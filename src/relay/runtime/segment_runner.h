@@ -7,7 +7,7 @@
 #include <span>
 
 #include "relay/runtime/linked.h"
-#include "relay/runtime/planner.h"
+#include "relay/runtime/program/planner.h"
 #include "relay/runtime/report.h"
 #include "relay/runtime/thread_choice.h"
 #include "relay/runtime/thread_pool.h"
@@ -18,7 +18,7 @@ namespace relay::runtime {
 struct RunState {
   ThreadPool::Session& session;
   std::byte* arena;
-  std::span<void* const> inputs;   // by input
+  std::span<void* const> inputs;  // by input
   // By output; null for those that are inputs or constants. One that may lie in an input's storage (Array::in_place)
   // may be where that input is.
   std::span<void* const> outputs;
@@ -44,7 +44,7 @@ class SegmentRunner {
     int64_t when_bytes;
     int64_t bytes;  // of its arrays, each once
     uint32_t step;
-    const IndexCheck* check;  // not null: `shape` are the extents
+    const IndexCheck* check;   // not null: `shape` are the extents
     const External* external;  // not null: called with external_arrays_ from first_array on, one for each of `params`
     size_t first_array;
     uint32_t arrays;
@@ -86,8 +86,8 @@ class SegmentRunner {
   std::vector<relay_external_array> external_arrays_;
   const Call* failed_ = nullptr;  // the check or external call that ended the run
   Diagnostics external_error_;
-  bool measuring_ = true;         // some call's number of threads is not decided
-  int decided_runs_ = 0;          // since all were
+  bool measuring_ = true;  // some call's number of threads is not decided
+  int decided_runs_ = 0;   // since all were
   std::atomic<bool> out_of_scratch_{false};
 };
 

@@ -7,10 +7,8 @@
 namespace relay {
 
 static constexpr std::pair<dlpack::TypeCode, DType> eight_bit_floats[] = {
-    {dlpack::E4M3FN, DType::storage(DType::Code::E4M3FN)},
-    {dlpack::E4M3FNUZ, DType::storage(DType::Code::E4M3FNUZ)},
-    {dlpack::E5M2, DType::storage(DType::Code::E5M2)},
-    {dlpack::E5M2FNUZ, DType::storage(DType::Code::E5M2FNUZ)},
+    {dlpack::E4M3FN, DType::storage(DType::Code::E4M3FN)},   {dlpack::E4M3FNUZ, DType::storage(DType::Code::E4M3FNUZ)},
+    {dlpack::E5M2, DType::storage(DType::Code::E5M2)},       {dlpack::E5M2FNUZ, DType::storage(DType::Code::E5M2FNUZ)},
     {dlpack::E8M0FNU, DType::storage(DType::Code::E8M0FNU)},
 };
 

@@ -18,10 +18,18 @@ namespace relay {
 static constexpr struct {
   const char* name;
   DType dtype;
-} dtypes[] = {{"F64", DType::float64()},   {"F32", DType::float32()}, {"F16", DType::float16()},
-              {"BF16", DType::bfloat16()}, {"I64", DType::int64()},   {"I32", DType::int32()},
-              {"I16", DType::int16()},     {"I8", DType::int8()},     {"U64", DType::uint64()},
-              {"U32", DType::uint32()},    {"U16", DType::uint16()},  {"U8", DType::uint8()},
+} dtypes[] = {{"F64", DType::float64()},
+              {"F32", DType::float32()},
+              {"F16", DType::float16()},
+              {"BF16", DType::bfloat16()},
+              {"I64", DType::int64()},
+              {"I32", DType::int32()},
+              {"I16", DType::int16()},
+              {"I8", DType::int8()},
+              {"U64", DType::uint64()},
+              {"U32", DType::uint32()},
+              {"U16", DType::uint16()},
+              {"U8", DType::uint8()},
               {"BOOL", DType::boolean()},
               {"F8_E4M3", DType::storage(DType::Code::E4M3FN)},
               {"F8_E5M2", DType::storage(DType::Code::E5M2)},

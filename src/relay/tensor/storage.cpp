@@ -9,10 +9,8 @@ namespace relay {
 using Code = DType::Code;
 
 static constexpr StorageFloat floats[] = {
-    {Code::E4M3FN, 8, 3, -6, 0x7e, 0x7f, 0x7f, false},
-    {Code::E4M3FNUZ, 8, 3, -7, 0x7f, 0x80, 0x80, true},
-    {Code::E5M2, 8, 2, -14, 0x7b, 0x7c, 0x7e, false},
-    {Code::E5M2FNUZ, 8, 2, -15, 0x7f, 0x80, 0x80, true},
+    {Code::E4M3FN, 8, 3, -6, 0x7e, 0x7f, 0x7f, false}, {Code::E4M3FNUZ, 8, 3, -7, 0x7f, 0x80, 0x80, true},
+    {Code::E5M2, 8, 2, -14, 0x7b, 0x7c, 0x7e, false},  {Code::E5M2FNUZ, 8, 2, -15, 0x7f, 0x80, 0x80, true},
     {Code::E2M1FN, 4, 1, 0, 0x7, 0x7, 0x8, false},
 };
 

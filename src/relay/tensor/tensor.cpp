@@ -197,7 +197,8 @@ Tensor Tensor::cast(DType dtype) const {
   for (int64_t i = 0; i < count; ++i)
     if (exact)
       t.set_int(i, int_at(i));
-    else if (!dtype_.is_float() && !dtype_.is_storage() && !unsigned64 && dtype.bits == 32 && dtype.code == DType::Code::Float)
+    else if (!dtype_.is_float() && !dtype_.is_storage() && !unsigned64 && dtype.bits == 32 &&
+             dtype.code == DType::Code::Float)
       static_cast<float*>(t.data_)[i] = static_cast<float>(int_at(i));  // one rounding, not two
     else
       t.set(i, at(i));

@@ -4,7 +4,6 @@
 
 #include <bit>
 
-
 namespace relay::onnx {
 
 using ir::Expr;

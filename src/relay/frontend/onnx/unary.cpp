@@ -116,8 +116,7 @@ Values CastLike(Convert& c) { return cast_to(c, c.dtype(c.input(1))); }
 Values BitCast(Convert& c) {
   const int32_t to = static_cast<int32_t>(c.integer("to", 0));
   std::optional<DType> dtype = element_dtype(to);
-  if (!dtype)
-    return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
+  if (!dtype) return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
   Expr x = c.input(0);
   if (c.dtype(x).bits != dtype->bits || c.dtype(x).width() != dtype->width())
     return c.bad("it takes {} for {}", c.dtype(x).str(), dtype->str());

@@ -1,8 +1,8 @@
 // A lowered function: arrays, kernels and the steps that call them.
 #pragma once
 
-#include <memory>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "relay/ir/expr.h"
@@ -78,12 +78,12 @@ struct Step {
   int group = -1;                  // of LoweredFunction::groups
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero
   double flops = 0;                // as of Group, of the stages that this kernel computes
-  std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
-  std::optional<IndexCheck> check{};            // of args[0]
+  std::vector<SymbolicFlops> symbolic_flops{};     // of its other stages
+  std::optional<IndexCheck> check{};               // of args[0]
   std::shared_ptr<const ExternalCode> external{};  // no kernel: it is called with args, those that it reads first
-  bool recurrence = false;                      // it is of one
+  bool recurrence = false;                         // it is of one
   std::optional<StepRepeat> repeat{};
-  bool constant = false;                        // depends on constants only: run once when the program is built
+  bool constant = false;  // depends on constants only: run once when the program is built
 };
 
 // One fused group, for --emit and for people.

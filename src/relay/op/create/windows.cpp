@@ -29,11 +29,10 @@ struct WindowAttrs {
 };
 
 struct HammingAttrs : WindowAttrs {
-  static constexpr auto fields =
-      std::tuple{required_field("size", &HammingAttrs::size, "Number of elements."),
-                 field("periodic", &HammingAttrs::periodic, "Whether the window repeats after its last element."),
-                 field("alpha", &HammingAttrs::alpha, "a0."),
-                 field("dtype", &HammingAttrs::dtype, "Element type of the result.")};
+  static constexpr auto fields = std::tuple{
+      required_field("size", &HammingAttrs::size, "Number of elements."),
+      field("periodic", &HammingAttrs::periodic, "Whether the window repeats after its last element."),
+      field("alpha", &HammingAttrs::alpha, "a0."), field("dtype", &HammingAttrs::dtype, "Element type of the result.")};
 };
 
 struct Window {
@@ -137,7 +136,8 @@ te::Tensors compute_mel(const MelAttrs& a, const te::Tensors&, const Type& out) 
       return divide(cast(wide, part), cast(wide, max(whole, dim(1))));
     };
     const Expr one = number(1, wide), none = number(0, wide);
-    const Expr rising = logical_and(le(low, bin), le(bin, middle)), falling = logical_and(lt(middle, bin), lt(bin, high));
+    const Expr rising = logical_and(le(low, bin), le(bin, middle)),
+               falling = logical_and(lt(middle, bin), lt(bin, high));
     const Expr up = select(eq(low, middle), one, share(bin - low, middle - low));
     return cast(a.dtype, select(rising, up, select(falling, share(high - bin, high - middle), none)));
   })};
@@ -180,12 +180,9 @@ std::vector<OpDef> windows() {
                     {.inputs = {},
                      .attrs = "num_mel_bins=20, dft_length=512, sample_rate=16000, lower_edge_hertz=20f, "
                               "upper_edge_hertz=8000f, dtype=\"float64\""}},
-       .rejects = {{{},
-                    "num_mel_bins=0, dft_length=16, sample_rate=8192, lower_edge_hertz=0f, upper_edge_hertz=1f",
-                    "C1"},
-                   {{},
-                    "num_mel_bins=8, dft_length=16, sample_rate=8192, lower_edge_hertz=2f, upper_edge_hertz=1f",
-                    "C2"}}},
+       .rejects =
+           {{{}, "num_mel_bins=0, dft_length=16, sample_rate=8192, lower_edge_hertz=0f, upper_edge_hertz=1f", "C1"},
+            {{}, "num_mel_bins=8, dft_length=16, sample_rate=8192, lower_edge_hertz=2f, upper_edge_hertz=1f", "C2"}}},
       "MelWeightMatrixAttrs"));
   return all;
 }

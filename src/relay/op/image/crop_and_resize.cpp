@@ -121,8 +121,8 @@ ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
     Tensor ones = Tensor::full({1, size[0], size[1]}, dtype, 1);
     const ir::Expr along = grad::plus(begin, grad::times(grad::minus(end, begin), ir::constant(std::move(steps))));
     const ir::Expr at = grad::times(along, ir::constant(std::move(ones)));  // (boxes, CH, CW)
-    const ir::Expr here = grad::call("logical_and", {grad::call("greater_equal", {at, fraction(0)}),
-                                                     grad::call("less_equal", {at, fraction(1)})});
+    const ir::Expr here = grad::call(
+        "logical_and", {grad::call("greater_equal", {at, fraction(0)}), grad::call("less_equal", {at, fraction(1)})});
     inside = inside ? grad::call("logical_and", {inside, here}) : here;
     grid.push_back(grad::minus(grad::times(at, fraction(2)), fraction(1)));
   }

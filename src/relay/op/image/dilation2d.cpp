@@ -96,14 +96,14 @@ ir::Expr definition(const Dilation2DAttrs& a, const ir::Exprs& in) {
     for (int64_t x = 0; x < k[1]; ++x) {
       const Ints begin = {y * dilations[0], x * dilations[1]};
       const Ints end = {size[0] - (k[0] - 1 - y) * dilations[0], size[1] - (k[1] - 1 - x) * dilations[1]};
-      const ir::Expr moved = grad::call(
-          "strided_slice", {data}, {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", Ints{2, 3}}});
+      const ir::Expr moved = grad::call("strided_slice", {data},
+                                        {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", Ints{2, 3}}});
       const ir::Expr own = grad::call("strided_slice", {weight},
                                       {{"begin", Ints{y, x}}, {"end", Ints{y + 1, x + 1}}, {"axes", Ints{1, 2}}});
       all.push_back(grad::plus(moved, own));
     }
-  const ir::Expr most = grad::call("max", {grad::call("stack", {ir::tuple(all)}, {{"axis", int64_t{0}}})},
-                                   {{"axis", Ints{0}}});
+  const ir::Expr most =
+      grad::call("max", {grad::call("stack", {ir::tuple(all)}, {{"axis", int64_t{0}}})}, {{"axis", Ints{0}}});
   const ir::Expr out = nn::in_order(most, "NCHW", a.data_layout);
   return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {out}, {{"dtype", *a.out_dtype}}) : out;
 }

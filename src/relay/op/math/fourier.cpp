@@ -152,7 +152,7 @@ Complex by_chirp(const Complex& x, int64_t n, double sign) {
   shape.push_back(dim(n));
   return computed("transform", shape, [&](const Exprs& i) {
     const Expr share = number(1 / static_cast<double>(m), dtype);
-    return product((*back.re)(i) * share, (*back.im)(i) * share, (*chirp.re)({i.back()}), (*chirp.im)({i.back()}));
+    return product((*back.re)(i)*share, (*back.im)(i)*share, (*chirp.re)({i.back()}), (*chirp.im)({i.back()}));
   });
 }
 

@@ -12,7 +12,8 @@ struct ReinterpretAttrs {
 Result<Type> infer(const ReinterpretAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) Both types have one width, and neither is bool.
-  if (data->dtype.width() != a.dtype.width() || data->dtype.bits != a.dtype.bits || data->dtype.is_bool() || a.dtype.is_bool())
+  if (data->dtype.width() != a.dtype.width() || data->dtype.bits != a.dtype.bits || data->dtype.is_bool() ||
+      a.dtype.is_bool())
     return constraint("C1", "the bits of {} cannot be read as {}", data->dtype.str(), a.dtype.str());
   return ir::tensor_type(data->shape, a.dtype);
 }
@@ -44,7 +45,8 @@ OpDef reinterpret() {
                      .low = 1e9,
                      .high = 1.1e9},
                     {.inputs = {"(4,) int32"}, .attrs = "dtype=\"uint32\"", .low = -9, .high = 9}},
-       .rejects = {{{"(3,) int32"}, "dtype=\"float64\"", "C1"}, {{"(3,) bool"}, "dtype=\"uint8\"", "C1"},
+       .rejects = {{{"(3,) int32"}, "dtype=\"float64\"", "C1"},
+                   {{"(3,) bool"}, "dtype=\"uint8\"", "C1"},
                    {{"(3,) int4"}, "dtype=\"int8\"", "C1"}}},
       "ReinterpretAttrs");
 }

@@ -7,7 +7,7 @@ namespace relay::op {
 
 // How numbers become floats of a storage type that does not have them.
 struct StorageRounding {
-  bool saturate = true;  // beyond the greatest: it; otherwise infinity or NaN, what the type has
+  bool saturate = true;      // beyond the greatest: it; otherwise infinity or NaN, what the type has
   std::string power = "up";  // of float8_e8m0fnu: the power above, "down": below, "nearest": from 1.5 times on above
 };
 

@@ -175,7 +175,9 @@ Result<Type> infer(const Row& row, const Types& in) {
                : row.takes == Takes::Integers ? t.is_int() || t.is_bool()
                                               : true;
   if (!taken) {
-    const char* wanted = row.takes == Takes::Floats ? row.test ? "a float" : "a number" : row.takes == Takes::Bools ? "bool" : "an integer";
+    const char* wanted = row.takes == Takes::Floats  ? row.test ? "a float" : "a number"
+                         : row.takes == Takes::Bools ? "bool"
+                                                     : "an integer";
     Diagnostic d = constraint("C1", "{} needs {} type, but data is {}", row.name, wanted, t.str());
     d.help = "convert it with cast";
     return d;

@@ -100,7 +100,8 @@ ir::Exprs gradient(const Conv2DBackwardWeightAttrs& a, const Adjoint& of) {
   const ir::Expr &grad = of.inputs[0], &data = of.inputs[1];
   const ir::Expr dw = grad::converted_as(of.gradient, of.output, data);
   dw->type = ir::tensor_type(grad::tensor(of.output).shape, grad::tensor(data).dtype);
-  nn::ConvAttrs conv{a.strides, a.padding, a.dilation, a.groups, {}, {}, a.kernel_layout, a.out_layout, a.data_layout, {}};
+  nn::ConvAttrs conv{a.strides, a.padding,       a.dilation,   a.groups,      {},
+                     {},        a.kernel_layout, a.out_layout, a.data_layout, {}};
   const ir::Expr d_grad = grad::call("nn.conv2d", {data, dw},
                                      {{"strides", a.strides},
                                       {"padding", a.padding},

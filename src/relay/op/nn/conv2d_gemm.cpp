@@ -103,11 +103,13 @@ ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in) {
   const int64_t rows = (*a.kernel_size)[0] * (*a.kernel_size)[1] * data[3]->ivalue;
   const ir::Expr turned = grad::call("transpose", {in[1]}, {{"axes", Ints{1, 3, 0, 2}}});
   const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
-  const ir::Expr cut =
-      grad::call("strided_slice", {matrix}, {{"begin", Ints{0, 0}}, {"end", Ints{rows, *a.channels}}});
+  const ir::Expr cut = grad::call("strided_slice", {matrix}, {{"begin", Ints{0, 0}}, {"end", Ints{rows, *a.channels}}});
   const Dims shape = {dim((*a.kernel_size)[0]), dim((*a.kernel_size)[1]), data[3], dim(*a.channels)};
-  op::AttrValues attrs = {{"strides", a.strides},   {"padding", a.padding},         {"dilation", a.dilation},
-                          {"data_layout", "NHWC"}, {"kernel_layout", "HWIO"}};
+  op::AttrValues attrs = {{"strides", a.strides},
+                          {"padding", a.padding},
+                          {"dilation", a.dilation},
+                          {"data_layout", "NHWC"},
+                          {"kernel_layout", "HWIO"}};
   if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
   return grad::call("nn.conv2d", {in[0], grad::call("reshape", {cut}, {{"newshape", shape}})}, attrs);
 }

@@ -69,8 +69,7 @@ Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* mask, tensor_input(in, 2, "mask"));
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C5", data, "data", mask, "mask"));
   wanted[1] = scalar::simplify(floordiv(wanted[1], 2));
-  if (!agree(wanted, mask->shape))
-    return constraint("C5", "mask {} should be {}", text(mask->shape), text(wanted));
+  if (!agree(wanted, mask->shape)) return constraint("C5", "mask {} should be {}", text(mask->shape), text(wanted));
   return out;
 }
 
@@ -139,8 +138,8 @@ ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
           base.set(i, static_cast<double>((d ? x : y) * strides[d] + (d ? t % kernel[1] : t / kernel[1]) * dilation[d] -
                                           pad[d]));
     const int64_t axis = static_cast<int64_t>(d);
-    const ir::Expr own = grad::call("strided_slice", {moved},
-                                    {{"begin", Ints{axis}}, {"end", Ints{axis + 1}}, {"axes", Ints{2}}});
+    const ir::Expr own =
+        grad::call("strided_slice", {moved}, {{"begin", Ints{axis}}, {"end", Ints{axis + 1}}, {"axes", Ints{2}}});
     const ir::Expr place = grad::plus(own, ir::constant(std::move(base))), half = grad::number(0.5, in[0]);
     const ir::Expr scale = grad::number(2.0 / static_cast<double>(size[d]), in[0]);
     grid.push_back(grad::minus(grad::times(grad::plus(place, half), scale), grad::number(1, in[0])));
@@ -148,16 +147,18 @@ ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
   ir::Expr places = grad::call("concatenate", {ir::tuple(grid)}, {{"axis", int64_t{2}}});
   places = grad::call("transpose", {places}, {{"axes", Ints{0, 2, 1, 3, 4}}});
   places = shaped(places, {images, dim(2), dim(taps * rows), dim(columns)});
-  ir::Expr sampled = grad::call("image.grid_sample",
-                                {shaped(in[0], {images, dim(channels / parts), data[2], data[3]}), places},
-                                {{"align_corners", false}});
+  ir::Expr sampled =
+      grad::call("image.grid_sample", {shaped(in[0], {images, dim(channels / parts), data[2], data[3]}), places},
+                 {{"align_corners", false}});
   if (in.size() == 4) {
     const Dim points = dim(taps * rows * columns);
-    sampled = grad::times(shaped(sampled, {images, dim(channels / parts), points}), shaped(in[2], {images, dim(1), points}));
+    sampled =
+        grad::times(shaped(sampled, {images, dim(channels / parts), points}), shaped(in[2], {images, dim(1), points}));
   }
   sampled = shaped(sampled, {data[0], dim(a.groups), dim(channels / a.groups), dim(taps), dim(rows * columns)});
   const ir::Expr filter = shaped(in.back(), {dim(a.groups), dim(filters / a.groups), weight[1], dim(taps)});
-  const ir::Expr out = grad::call("einsum", {ir::tuple({sampled, filter})}, {{"equation", std::string("ngckp,gock->ngop")}});
+  const ir::Expr out =
+      grad::call("einsum", {ir::tuple({sampled, filter})}, {{"equation", std::string("ngckp,gock->ngop")}});
   const ir::Expr all = shaped(out, {data[0], dim(filters), dim(rows), dim(columns)});
   return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {all}, {{"dtype", *a.out_dtype}}) : all;
 }

@@ -129,22 +129,22 @@ ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in, bool depthw
 
 OpDef blocked_conv(const char* name, const char* doc, bool depthwise, const char* weight_doc, const char* oracle,
                    std::vector<Example> examples, const char* wrong_weight) {
-  return define<ConvAttrs>({.name = name,
-                            .doc = doc,
-                            .inputs = {{"data", "(N, C / c, H, W, c)"}, {"weight", weight_doc}},
-                            .fusion = Fusion::OutputFusable,
-                            .infer = [=](const ConvAttrs& a, const Types& in) { return infer_conv(a, in, depthwise); },
-                            .compute = [=](const ConvAttrs& a, const te::Tensors& in,
-                                           const Type& out) { return compute_conv(a, in, out, depthwise); },
-                            .definition = [=](const ConvAttrs& a,
-                                              const ir::Exprs& in) { return definition_of_conv(a, in, depthwise); },
-                            .oracle = oracle,
-                            .examples = std::move(examples),
-                            .rejects = {{{"(1, 8, 5, 6)", wrong_weight}, "", "C1"},
-                                        {{"(1, 2, 5, 6, 4)", wrong_weight}, "strides=[0, 1]", "C2"},
-                                        {{"(1, 2, 5, 6, 4)", wrong_weight}, "", "C3"},
-                                        {{"(1, 3, 2, 2, 4)", wrong_weight}, "", "C4"}}},
-                           "Conv2DAttrs");
+  return define<ConvAttrs>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"data", "(N, C / c, H, W, c)"}, {"weight", weight_doc}},
+       .fusion = Fusion::OutputFusable,
+       .infer = [=](const ConvAttrs& a, const Types& in) { return infer_conv(a, in, depthwise); },
+       .compute = [=](const ConvAttrs& a, const te::Tensors& in,
+                      const Type& out) { return compute_conv(a, in, out, depthwise); },
+       .definition = [=](const ConvAttrs& a, const ir::Exprs& in) { return definition_of_conv(a, in, depthwise); },
+       .oracle = oracle,
+       .examples = std::move(examples),
+       .rejects = {{{"(1, 8, 5, 6)", wrong_weight}, "", "C1"},
+                   {{"(1, 2, 5, 6, 4)", wrong_weight}, "strides=[0, 1]", "C2"},
+                   {{"(1, 2, 5, 6, 4)", wrong_weight}, "", "C3"},
+                   {{"(1, 3, 2, 2, 4)", wrong_weight}, "", "C4"}}},
+      "Conv2DAttrs");
 }
 
 }  // namespace

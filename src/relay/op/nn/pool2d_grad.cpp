@@ -89,7 +89,7 @@ te::Tensors compute_avg(const nn::PoolAttrs& a, const te::Tensors& in, const Typ
 }
 
 op::AttrValues attributes_of(const nn::PoolAttrs& a) {
-  return {{"pool_size", a.pool_size}, {"strides", a.strides}, {"dilation", a.dilation}, {"padding", a.padding},
+  return {{"pool_size", a.pool_size}, {"strides", a.strides},     {"dilation", a.dilation},    {"padding", a.padding},
           {"layout", a.layout},       {"ceil_mode", a.ceil_mode}, {"out_layout", a.out_layout}};
 }
 

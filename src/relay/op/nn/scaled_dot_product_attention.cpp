@@ -75,8 +75,9 @@ Result<Type> infer(const AttentionAttrs& a, const Types& types) {
     if ((axes != 3 && axes != 4) || shape.size() != axes || !agree(shape[0], in[0]->shape[0]))
       return constraint("C2", "input {} is {}, but query is {}", k, text(shape), text(in[0]->shape));
     const bool same = agree(shape[1], in[1]->shape[1]);
-    if (axes == 4 && k > 0 && (!same || !(agree(shape[1], in[0]->shape[1]) || (scalar::is_int(shape[1]) &&
-                                          scalar::is_int(in[0]->shape[1]) && divides(shape[1], in[0]->shape[1])))))
+    if (axes == 4 && k > 0 &&
+        (!same || !(agree(shape[1], in[0]->shape[1]) || (scalar::is_int(shape[1]) && scalar::is_int(in[0]->shape[1]) &&
+                                                         divides(shape[1], in[0]->shape[1])))))
       return constraint("C2", "the heads of input {}, {}, do not divide those of query {}", k, text(shape),
                         text(in[0]->shape));
   }
@@ -131,7 +132,8 @@ ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
     return grad::call("einsum", {ir::tuple({x, y})}, {{"equation", std::string(axes == 3 ? flat : by_heads)}});
   };
   const Dim& width = queries.back();
-  const double usual = scalar::is_int(width) && width->ivalue > 0 ? 1 / std::sqrt(static_cast<double>(width->ivalue)) : 1;
+  const double usual =
+      scalar::is_int(width) && width->ivalue > 0 ? 1 / std::sqrt(static_cast<double>(width->ivalue)) : 1;
   const ir::Expr scaled = grad::times(query, grad::number(a.scale.value_or(usual), query));
   ir::Expr scores = product("ble,bse->bls", "bhle,bhse->bhls", scaled, for_all_heads(key));
   Dims shape = queries;
@@ -183,8 +185,7 @@ std::vector<Example> examples() {
       {.inputs = tuple({q, k, v, "(2, 1, 1, 7)"}), .attrs = "masked=True, is_causal=True", .ulps = 16},
       {.inputs = tuple({"(2, 4, 3, 8)", "(2, 1, 3, 8)", "(2, 1, 3, 8)", "(2, 1, 4, 8)", "(2, 1, 4, 8)"}),
        .attrs = "cached=True, is_causal=True",
-       .symbolic =
-           tuple({"(b, 4, n, 8)", "(b, 1, n, 8)", "(b, 1, n, 8)", "(b, 1, p, 8)", "(b, 1, p, 8)"}),
+       .symbolic = tuple({"(b, 4, n, 8)", "(b, 1, n, 8)", "(b, 1, n, 8)", "(b, 1, p, 8)", "(b, 1, p, 8)"}),
        .ulps = 16},
       {.inputs = tuple({"(1, 8, 128, 64)", "(1, 8, 128, 64)", "(1, 8, 128, 64)"}), .bench = true},
   };

@@ -11,10 +11,10 @@ struct SubPixelAttrs {
   int64_t block_size = 1;
   std::string layout = "NCHW";
   std::string mode = "DCR";
-  static constexpr auto fields =
-      std::tuple{field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
-                 field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
-                 field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD, or CDR).")};
+  static constexpr auto fields = std::tuple{
+      field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
+      field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
+      field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD, or CDR).")};
 };
 
 // Relay wrote "CDR" for what ONNX calls "CRD".

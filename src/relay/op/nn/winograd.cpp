@@ -156,8 +156,9 @@ ir::Expr transformed_weight(const ir::Expr& weight, int64_t first, int64_t tile)
   const TensorType& type = grad::tensor(weight);
   ir::Expr t = weight;
   for (int64_t d = first; d < rank(&type); ++d)
-    t = grad::contracted(t, rank(&type), d,
-                         constant_matrix(transforms(tile, type.shape[static_cast<size_t>(d)]->ivalue).weight, type.dtype));
+    t = grad::contracted(
+        t, rank(&type), d,
+        constant_matrix(transforms(tile, type.shape[static_cast<size_t>(d)]->ivalue).weight, type.dtype));
   return t;
 }
 
@@ -189,8 +190,7 @@ OpDef weight_transform(size_t axes, const char* name, const char* shape, std::ve
        .infer = [=](const TransformAttrs& a, const Types& in) { return infer_transform(a, in, axes); },
        .compute = [=](const TransformAttrs& a, const te::Tensors& in,
                       const Type& out) { return compute_transform(a, in, out, axes); },
-       .definition = [=](const TransformAttrs& a,
-                         const ir::Exprs& in) { return definition_of_transform(a, in, axes); },
+       .definition = [=](const TransformAttrs& a, const ir::Exprs& in) { return definition_of_transform(a, in, axes); },
        .oracle = "winograd_weight(weight, tile_size)",
        .examples = std::move(examples),
        .rejects = std::move(rejects)},

@@ -27,7 +27,7 @@ const Row rows[] = {
     {"prod", "The product.", Combiner::Prod, false,
      "reduced(torch.all if data.dtype == torch.bool else lambda x, d, k: np.prod(x.numpy(), axis=tuple(d), "
      "keepdims=k), data, axis, keepdims, exclude)"},
-    {"sum", "The sum.", Combiner::Sum, false, 
+    {"sum", "The sum.", Combiner::Sum, false,
      "reduced(torch.any if data.dtype == torch.bool else torch.sum, data, axis, keepdims, exclude)"},
 };
 

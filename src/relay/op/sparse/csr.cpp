@@ -122,8 +122,8 @@ te::Tensors compute_dense(const SparseDenseAttrs& a, const te::Tensors& in, cons
 // The row that each value stands in, of pointers that ascend.
 ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
   auto ints = [](const ir::Expr& t) { return grad::call("cast", {t}, {{"dtype", DType::int64()}}); };
-  const ir::Expr behind = grad::call("searchsorted", {ints(pointers), grad::places(data, 0)},
-                                     {{"right", true}, {"dtype", DType::int64()}});
+  const ir::Expr behind =
+      grad::call("searchsorted", {ints(pointers), grad::places(data, 0)}, {{"right", true}, {"dtype", DType::int64()}});
   return grad::minus(behind, ir::constant(1, DType::int64()));
 }
 
@@ -331,8 +331,8 @@ te::Tensors compute_transpose(const NoAttrs&, const te::Tensors& in, const Type&
 
 // The values are moved: each one's number goes the same way.
 ir::Exprs gradient_transpose(const NoAttrs&, const Adjoint& of) {
-  const ir::Expr sources = ir::get(
-      grad::call("nn.sparse_transpose", {grad::numbers(of.inputs[0]), of.inputs[1], of.inputs[2]}), 0);
+  const ir::Expr sources =
+      ir::get(grad::call("nn.sparse_transpose", {grad::numbers(of.inputs[0]), of.inputs[1], of.inputs[2]}), 0);
   return {grad::scattered(ir::get(of.gradient, 0), sources, of.inputs[0]), nullptr, nullptr};
 }
 

@@ -90,11 +90,10 @@ ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
   for (size_t d = 0; d < 2; ++d) {
     const int64_t cells = a.pooled_size[d], extent = shape[2 + d]->ivalue;
     const ir::Expr begin = rounded(d == 0 ? 2 : 1), last = rounded(d == 0 ? 4 : 3);
-    const ir::Expr length =
-        grad::call("maximum", {grad::plus(grad::minus(last, begin), number_of(1)), number_of(1)});
+    const ir::Expr length = grad::call("maximum", {grad::plus(grad::minus(last, begin), number_of(1)), number_of(1)});
     auto part = [&](int64_t from, const char* towards) {  // (regions, cells, 1)
-      const ir::Expr whole = grad::over(grad::times(length, counted(cells, {1, cells, 1}, from)),
-                                        number_of(static_cast<double>(cells)));
+      const ir::Expr whole =
+          grad::over(grad::times(length, counted(cells, {1, cells, 1}, from)), number_of(static_cast<double>(cells)));
       return grad::plus(begin, grad::call(towards, {whole}));
     };
     const ir::Expr pixels = counted(extent, {1, 1, extent}, 0);
@@ -106,13 +105,12 @@ ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
     const ir::Expr own = grad::call("reshape", {inside}, {{"newshape", six}});
     mask = mask ? grad::call("logical_and", {mask, own}) : own;
   }
-  const ir::Expr images = grad::call("reshape", {grad::call("cast", {column(0)}, {{"dtype", DType::int64()}})},
-                                     {{"newshape", Ints{-1}}});
+  const ir::Expr images =
+      grad::call("reshape", {grad::call("cast", {column(0)}, {{"dtype", DType::int64()}})}, {{"newshape", Ints{-1}}});
   const ir::Expr taken = grad::call("expand_dims", {grad::call("take", {data, images}, {{"axis", int64_t{0}}})},
                                     {{"axis", int64_t{2}}, {"num_newaxis", int64_t{2}}});
   const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), data);
-  const ir::Expr most =
-      grad::call("max", {grad::call("where", {mask, taken, never})}, {{"axis", Ints{4, 5}}});
+  const ir::Expr most = grad::call("max", {grad::call("where", {mask, taken, never})}, {{"axis", Ints{4, 5}}});
   const ir::Expr any = grad::call("any", {mask}, {{"axis", Ints{4, 5}}});
   return grad::call("where", {any, most, grad::number(0, data)});
 }

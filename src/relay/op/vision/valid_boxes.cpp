@@ -172,8 +172,8 @@ ir::Expr definition_of_transform(const TransformLocAttrs& a, const ir::Exprs& in
   const ir::Expr place = grad::integers(counted), behind = ir::constant(static_cast<double>(boxes), DType::int64());
   const ir::Expr keys = grad::call("where", {valid, place, grad::plus(place, behind)});  // (batch, boxes)
   const ir::Expr order = grad::call("argsort", {keys}, {{"dtype", DType::int64()}});
-  const ir::Expr count = grad::call("sum", {grad::call("cast", {valid}, {{"dtype", DType::int32()}})},
-                                    {{"axis", Ints{1}}});
+  const ir::Expr count =
+      grad::call("sum", {grad::call("cast", {valid}, {{"dtype", DType::int32()}})}, {{"axis", Ints{1}}});
   const ir::Expr offsets = grad::call("reshape", {predicted}, {{"newshape", Ints{0, boxes, 4}}});
   auto anchor = [&](int64_t k) { return part(anchors, 2, k, k + 1); };
   auto offset = [&](int64_t k) {

@@ -27,6 +27,7 @@ sparse_conv2d = _types.SimpleNamespace(process_params=_weights.process_conv2d_pa
 annotated_regions = _types.SimpleNamespace(AnnotatedRegionSet=_ours.AnnotatedRegionSet)
 call_graph = _types.SimpleNamespace(CallGraph=_ours.CallGraph)
 
+
 def free_type_vars(expr, mod=None):
     """Those of an expression or a type; the module says nothing of them."""
     return _ours.free_type_vars(expr)

@@ -1,4 +1,4 @@
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 
 namespace relay::runtime {
 

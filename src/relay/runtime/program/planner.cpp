@@ -1,4 +1,4 @@
-#include "relay/runtime/planner.h"
+#include "relay/runtime/program/planner.h"
 
 #include <algorithm>
 #include <functional>
@@ -161,13 +161,13 @@ static Status check_steps(const Program& program, const Segment& f, Plan& p) {
     for (uint32_t i = 0; in.kind == Step::Kind::External && i < in.args.count; ++i) {
       const uint32_t array = f.operands[in.args.begin + i];
       if (p.bytes[array] != *element_count(p.shapes[array]) * f.arrays[array].dtype.bytes())
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("segment `{}`: the array `{}` of an external function is not dense", f.name,
-                                 f.arrays[array].name),
-                          {},
-                          {},
-                          {},
-                          "compile the model again"};
+        return Diagnostic{
+            DiagnosticKind::wrong_input,
+            format("segment `{}`: the array `{}` of an external function is not dense", f.name, f.arrays[array].name),
+            {},
+            {},
+            {},
+            "compile the model again"};
     }
     if (in.kind != Step::Kind::Copy) continue;
     uint32_t from = f.operands[in.args.begin], to = f.operands[in.args.begin + 1];

@@ -7,7 +7,7 @@
 // counts. Real models need the lower bound.
 #pragma once
 
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::runtime {
 

@@ -30,8 +30,9 @@
 // file it came from.
 #pragma once
 
-#include "relay/runtime/size_expr.h"
-#include "relay/runtime/value.h"
+#include "relay/runtime/program/data_type.h"
+#include "relay/runtime/program/size_expr.h"
+#include "relay/tensor/tensor.h"
 
 namespace relay::runtime {
 
@@ -65,12 +66,12 @@ struct Array {
   Kind kind = Kind::Temporary;
   std::string name;
   DType dtype;
-  std::vector<SizeExpr> shape;  // logical
-  SizeExpr bytes;               // as stored: halos and padding included; View: its own elements
-  uint32_t index = 0;           // Input: of the input; Constant: of Program::constants; View: its base, a
-                                // temporary or an output
-  SizeExpr offset{};            // View: bytes from the beginning of its base, whose strides it has
-  Rows rows = Rows::None;       // of inputs and outputs
+  std::vector<SizeExpr> shape;        // logical
+  SizeExpr bytes;                     // as stored: halos and padding included; View: its own elements
+  uint32_t index = 0;                 // Input: of the input; Constant: of Program::constants; View: its base, a
+                                      // temporary or an output
+  SizeExpr offset{};                  // View: bytes from the beginning of its base, whose strides it has
+  Rows rows = Rows::None;             // of inputs and outputs
   std::optional<InPlace> in_place{};  // Output
 };
 
@@ -303,7 +304,7 @@ struct Program {
   std::vector<Tensor> constants;
   std::vector<Preparation> preparations;  // in this order
   std::vector<ExternalEntry> externals;
-  std::vector<Donation> donations;        // each input once
+  std::vector<Donation> donations;  // each input once
   bool is_graph() const { return functions.empty(); }
   // Of a graph.
   const Segment& graph() const { return segments[0]; }

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::runtime {
 
@@ -83,7 +83,8 @@ class SegmentBuilder {
   }
   // The last `count` steps, kernels with a size at least, are run `times` times.
   void repeat_last(uint32_t count, SizeExpr times) {
-    s_.repeats.push_back({static_cast<uint32_t>(s_.steps.size()) - count, count, static_cast<uint32_t>(s_.sizes.size())});
+    s_.repeats.push_back(
+        {static_cast<uint32_t>(s_.steps.size()) - count, count, static_cast<uint32_t>(s_.sizes.size())});
     s_.sizes.push_back(std::move(times));
   }
   void copy(uint32_t from, uint32_t to) { s_.steps.push_back({Step::Kind::Copy, 0, operands({from, to}), {}, 0}); }

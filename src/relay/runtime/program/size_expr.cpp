@@ -1,4 +1,4 @@
-#include "relay/runtime/size_expr.h"
+#include "relay/runtime/program/size_expr.h"
 
 #include <algorithm>
 

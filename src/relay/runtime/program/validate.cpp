@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
-#include "relay/runtime/planner.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/planner.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::runtime {
 
@@ -163,7 +163,8 @@ class Validator {
       check(a.in_place->input < f.inputs.size(), "an output lies in an input that there is not");
       if (failed_) return;
       const Array& input = f.arrays[f.inputs[a.in_place->input]];
-      check(input.dtype == a.dtype && input.shape.size() == a.shape.size(), "an output lies in an input of another type");
+      check(input.dtype == a.dtype && input.shape.size() == a.shape.size(),
+            "an output lies in an input of another type");
       check(taken.emplace(f.inputs[a.in_place->input], i).second, "two outputs lie in one input");
     }
     for (uint32_t output : f.outputs) check(!taken.count(output), "an input that is returned is given to an output");
@@ -239,8 +240,8 @@ class Validator {
       check(a.index < f.inputs.size() && f.inputs[a.index] == i, format("array {} is not among the inputs", i));
     if (a.kind == Array::Kind::View) {
       size(a.offset, f.variables.size(), "the offset of a view");
-      check(a.index < f.arrays.size() && (f.arrays[a.index].kind == Array::Kind::Temporary ||
-                                          f.arrays[a.index].kind == Array::Kind::Output),
+      check(a.index < f.arrays.size() &&
+                (f.arrays[a.index].kind == Array::Kind::Temporary || f.arrays[a.index].kind == Array::Kind::Output),
             format("array {} is a view of what is neither temporary nor output", i));
     }
     if (a.kind == Array::Kind::Constant) {
