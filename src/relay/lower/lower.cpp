@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/lower/plan/halo.h"
+#include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/views.h"
 #include "relay/lower/plan_function.h"
 #include "relay/lower/schedule_group.h"
@@ -267,13 +267,8 @@ class Lowering {
       if (array_of.count(c))
         asked_.try_emplace(array_of[c], draft.layouts.at(c)), array_of[c] = packed(array_of[c], draft.layouts.at(c));
 
-    LoweredGroup group;
-    group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
-    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
-    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule);
-    for (const auto& [kernel, count] : flops) group.flops += count.known;
-    out_.groups.push_back(std::move(group));
+    add_lowered(g, name, stages, draft.schedule, flops);
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
@@ -306,6 +301,17 @@ class Lowering {
     }
     if (g.steps) add_recurrence(g, steps, name, array_of, flops);
     return ok();
+  }
+
+  // The group as people see it.
+  void add_lowered(const Group& g, const std::string& name, const te::Tensors& stages, const Schedule& schedule,
+                   const std::map<std::string, KernelFlops>& flops) {
+    LoweredGroup group;
+    group.name = name, group.stages = stages, group.rule = schedule.rule;
+    group.schedule = str(schedule, stages), group.sources = g.te.sources;
+    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
+    for (const auto& [kernel, count] : flops) group.flops += count.known;
+    out_.groups.push_back(std::move(group));
   }
 
   // How a tensor of the group lies in an array, of which it may be one of the values of a state.

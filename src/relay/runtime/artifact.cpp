@@ -159,6 +159,13 @@ class Reader {
     p.tasks = number<int64_t>();
     return p;
   }
+  Donation donation() {
+    Donation d{number<uint32_t>()};
+    const bool has_result = flag();
+    const uint32_t result = number<uint32_t>();
+    if (has_result) d.result = result;
+    return d;
+  }
   ExternalEntry external() {
     ExternalEntry e;
     e.library = text();
@@ -322,13 +329,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
   program->signature = r.signature();
-  program->donations = r.list<Donation>(Limits::arrays, 9, [&] {
-    Donation d{r.number<uint32_t>()};
-    const bool has_result = r.flag();
-    const uint32_t result = r.number<uint32_t>();
-    if (has_result) d.result = result;
-    return d;
-  });
+  program->donations = r.list<Donation>(Limits::arrays, 9, [&] { return r.donation(); });
   uint64_t code_checksum = r.number<uint64_t>();
   artifact.notes = r.list<Note>(Limits::notes, 8, [&] {
     std::string title = r.text();

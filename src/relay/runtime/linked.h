@@ -6,6 +6,7 @@
 #include "relay/runtime/kernel.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/program/program.h"
+#include "relay/runtime/value.h"
 
 namespace relay::runtime {
 

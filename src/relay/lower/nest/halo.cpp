@@ -1,4 +1,4 @@
-#include "relay/lower/plan/halo.h"
+#include "relay/lower/nest/halo.h"
 
 #include <algorithm>
 
