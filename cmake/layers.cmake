@@ -82,13 +82,13 @@ endforeach()
 list(REMOVE_DUPLICATES RELAY_EXTERNALS)
 
 add_library(relay_runtime_aot STATIC src/relay/runtime/without_vm.cpp $<TARGET_OBJECTS:relay_base>
-            $<TARGET_OBJECTS:relay_tensor>
+            $<TARGET_OBJECTS:relay_tensor> $<TARGET_OBJECTS:relay_runtime_program>
             "$<FILTER:$<TARGET_OBJECTS:relay_runtime>,EXCLUDE,/(vm|with_vm)[.]cpp[.]o$>")
 target_include_directories(relay_runtime_aot PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
                                                     $<INSTALL_INTERFACE:include>)
 target_compile_features(relay_runtime_aot PRIVATE cxx_std_20)
 target_link_libraries(relay_runtime_aot PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
-foreach(folder base tensor runtime)
+foreach(folder base tensor runtime/program runtime)
   foreach(need ${needs_${folder}})
     if(need MATCHES "^<")
       relay_find_external("${need}" target)
@@ -102,7 +102,7 @@ list(REMOVE_DUPLICATES RELAY_RUNTIME_EXTERNALS)
 # The runtime with the virtual machine as a shared library for programs in C: librelay_runtime.so. Only what relay_c.h
 # declares is visible, and nothing else needs to be linked.
 add_library(relay_runtime_shared SHARED $<TARGET_OBJECTS:relay_base> $<TARGET_OBJECTS:relay_tensor>
-            $<TARGET_OBJECTS:relay_runtime>)
+            $<TARGET_OBJECTS:relay_runtime_program> $<TARGET_OBJECTS:relay_runtime>)
 set_target_properties(relay_runtime_shared PROPERTIES OUTPUT_NAME relay_runtime EXPORT_NAME c VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINKER_LANGUAGE CXX)
 target_include_directories(relay_runtime_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>

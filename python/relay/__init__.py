@@ -31,6 +31,7 @@ from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .frontend import from_module as from_pytorch
 from .loops import while_loop
 from .op import operators
+from .params import load_param_dict, save_param_dict
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
 from .text import *  # noqa: F403
@@ -81,11 +82,13 @@ __all__ = [
     "hvp",
     "jvp",
     "load",
+    "load_param_dict",
     "op",
     "operators",
     "passes",
     "run_passes",
     "te",
+    "save_param_dict",
     "transform",
     "type_functor",
     "value_and_grad",

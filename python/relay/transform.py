@@ -21,17 +21,24 @@ from __future__ import annotations
 
 import functools
 
-from . import _core, byoc
+from . import _core, byoc, spans
 from ._core import Function, GlobalVar, IRModule
+from .buckets import FlexibleShapeDispatch
+from .collage import CollagePartition
+from .forms import Defunctionalization, LiftConstants, to_cps, un_cps
 from .layouts import ConvertLayout, LayoutConfig
 from .mixed_precision import ToMixedPrecision
 from .pass_infra import (
     LEVELS,
+    ApplyPassToFunction,
     CorePass,
     Pass,
     PassContext,
     PassInfo,
+    PassPrintingInstrument,
     PassTimingInstrument,
+    PrintAfterAll,
+    PrintBeforeAll,
     PrintIR,
     Sequential,
     UserPass,
@@ -50,12 +57,32 @@ from .rewrites import (
     DenseToSparse,
     InlineCompilerFunctionsBoundTo,
     Legalize,
+    MarkCompilerFunctionsAsExtern,
     OutlineCompilerFunctionsWithExistingGlobalSymbols,
     SplitArgs,
     recast,
 )
+from .spans import AnnotateSpans, CapturePostDfsIndexInSpans
+from .weights import SimplifyFCTranspose
+
+suffixes = spans  # tag_suffixes(mod)
 
 __all__ = [
+    "AnnotateSpans",
+    "ApplyPassToFunction",
+    "CapturePostDfsIndexInSpans",
+    "CollagePartition",
+    "Defunctionalization",
+    "FlexibleShapeDispatch",
+    "LiftConstants",
+    "MarkCompilerFunctionsAsExtern",
+    "PassPrintingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "SimplifyFCTranspose",
+    "suffixes",
+    "to_cps",
+    "un_cps",
     "AlterOpLayout",
     "ChangeBatch",
     "ChangeDatatype",
@@ -207,6 +234,20 @@ def FoldConstant(fold_qnn: bool = False) -> Pass:
     """Evaluates what depends on constants only, up to 64 Ki elements; calls of qnn operators only with fold_qnn."""
     options = {"fold_constant.qnn": int(fold_qnn)}
     return CorePass(PassInfo(LEVELS["fold_constant"], "FoldConstant"), "fold_constant", options)
+
+
+def DynamicToStatic() -> Pass:
+    """Makes attributes of shapes that are constant tensors, also of those that are computed of constants and of sizes
+    that are known: dyn.reshape becomes reshape."""
+
+    def run(mod, ctx):
+        while True:
+            after = run_passes(mod, ["fold_constant", "dynamic_to_static"])
+            if after == mod:
+                return after
+            mod = after
+
+    return UserPass(run, PassInfo(2, "DynamicToStatic"), False)
 
 
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:

@@ -13,8 +13,8 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 `make test-onnx` runs the backend suite of onnx {version} and writes this page:
 {kinds}. A function that stands for an operator is a case of its own. Complex numbers are not Relay's; cases that need them count as failures.
 
-Bytes carry elements that Relay has no arrays of: `uint8` the bits of floats of 4 and 8 bits and the values of `uint2` and `uint4`,
-`int8` those of `int2` and `int4`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
+Floats of 8 and 4 bits and integers of 4 and 2 are [storage types](language.md#storage-types): inputs and results are arrays of
+`ml_dtypes`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
 compiled takes and gives arrays of strings. Nothing joins or splits them. A map that `DictVectorizer` reads is a row with a column for
 each word of its vocabulary. Sparse tensors become dense at import. A sequence that a graph gives is a tuple. `ZipMap` gives the scores as an array, columns in the
 order of the labels. Of results that are drawn (`Bernoulli`, `Dropout` in training) types and shapes are compared; a compiled model

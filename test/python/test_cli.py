@@ -365,7 +365,7 @@ def test_ops_shows_an_operator_by_its_examples():
         "  units              int or None; None.",
         "Gradient: yes",
         "  (n, ",
-        "sum(k0 < ",
+        "sum(k < ",
         "Constraints, with a call that breaks each:\n  C1  ",
     ):
         assert part in text

@@ -75,7 +75,7 @@ def test_rules():
     zero.
     """
     left_out = "taps in the padding left out"
-    forms = {1: "of 4 x 4 images in one another", 7: "of 12 x 12 images in one another", 8: left_out, 9: left_out}
+    forms = {1: "of 4 x 4 interleaved images", 7: "of 12 x 12 interleaved images", 8: left_out, 9: left_out}
     for case, form in forms.items():
         weight, data, bias = draw(CASES[case])
         made = build(CASES[case], data.shape, relay.const(weight), bias)

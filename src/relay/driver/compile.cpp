@@ -7,9 +7,9 @@
 #include "relay/codegen/c/c_source.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/targets.h"
-#include "relay/external/generators.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
+#include "relay/external/generators.h"
 #include "relay/input/files.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
@@ -203,6 +203,12 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Work on constants, done now.
   RELAY_ASSIGN(out.built, build_program(lowered, out.module, options));
+  if (!options.donate.empty()) {
+    runtime::Program program = *out.built.program;
+    RELAY_ASSIGN(program.donations, donations(program, options.donate));
+    report.donations = donation_report(program, lowered.graph ? &out.lowered[0] : nullptr);
+    out.built.program = std::make_shared<const runtime::Program>(std::move(program));
+  }
   report.functions = static_cast<int64_t>(out.built.program->functions.size());
   report.segments = static_cast<int64_t>(out.built.program->segments.size());
   report.constant_ms = out.built.constant_ms;

@@ -8,6 +8,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/build/lower_program.h"
 #include "relay/build/provenance.h"
+#include "relay/driver/donate.h"
 #include "relay/driver/pipeline.h"
 #include "relay/exec/build.h"
 #include "relay/lower/lower.h"
@@ -37,6 +38,7 @@ struct CompileOptions {
   bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them
   std::string external;                          // parts of the program go to this compiler (external/compilers.def)
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
+  Donated donate{};                              // inputs that the caller gives away with each run
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
   std::function<void(const transform::PassTrace&)> trace;
 };
@@ -88,6 +90,7 @@ struct CompileReport {
   int64_t model_bytes = 0;              // of the model's own constants
   int64_t functions = 0, segments = 0;  // of a program with functions; else 0 and 1
   runtime::Executor executor = runtime::Executor::Graph;
+  std::vector<DonationReport> donations;
   std::vector<std::string> notes;     // warnings of passes and the like
   std::vector<std::string> refusals;  // groups that are slower than they could be, and why (lower::Refusal)
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }

@@ -46,7 +46,9 @@ static Json key_of(const TargetDesc& target) {
 static Json key_of(const CompileOptions& options) {
   const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, run_here, strict,
                refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, external, schedules,
-               output_names, trace] = options;
+               donate, output_names, trace] = options;
+  Json donated = Json::object();
+  for (const auto& [input, result] : donate) donated[input] = result.value_or(-1);
   // These decide how a model is compiled or run, and nothing in its artifact. With `more_passes` there is no key.
   (void)memory_limit, (void)run_here, (void)verify, (void)trace, (void)more_passes;
   return {{"target", key_of(target)},
@@ -63,6 +65,7 @@ static Json key_of(const CompileOptions& options) {
           {"is_optimised", is_optimised},
           {"external", external},
           {"schedules", schedules},
+          {"donate", donated},
           {"output_names", output_names}};
 }
 

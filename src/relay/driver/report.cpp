@@ -39,6 +39,12 @@ std::string json(const CompileReport& report, bool times) {
                         {"steps", e.steps},
                         {"payload_bytes", e.payload},
                         {"constant_bytes", e.bytes}});
+  Json donations = Json::array();
+  for (const DonationReport& d : report.donations)
+    donations.push_back({{"input", d.input},
+                         {"result", d.result.empty() ? Json() : Json(d.result)},
+                         {"in_place", d.in_place},
+                         {"why", d.in_place ? Json() : Json(d.why)}});
   const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},
@@ -63,6 +69,7 @@ std::string json(const CompileReport& report, bool times) {
       {"external", external},
       {"nodes_without_kernel", without_kernel},
       {"batching", batching},
+      {"donations", donations},
       {"constants",
        {{"steps", report.constant_steps},
         {"bytes", report.constant_bytes},

@@ -207,8 +207,7 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& symbolic, con
   }
   ir::Type type = *inferred;
   if (!known.empty()) type = ir::substitute(type, known);
-  if (const op::Callback* callback = op::callback_of(def))
-    return call_back(def, *callback, attrs, flat, type, options);
+  if (const op::Callback* callback = op::callback_of(def)) return call_back(def, *callback, attrs, flat, type, options);
   te::Tensors placeholders;
   TensorBindings bindings;
   for (size_t i = 0; i < flat.size(); ++i) {

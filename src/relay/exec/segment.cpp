@@ -10,7 +10,7 @@
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
 #include "relay/lower/plan/views.h"
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/memory.h"
 
@@ -388,6 +388,9 @@ class SegmentWriter {
       uint32_t made = builder_.output(names.back(), a.dtype, std::move(shape));
       id_[output] = made;
       builder_.set_rows(made, rows(a));
+      if (a.in_place)
+        builder_.in_place(made, static_cast<uint32_t>(lowered_.arrays[static_cast<size_t>(a.in_place->input)].index),
+                          a.in_place->updates);
       if (holder == output) continue;
       RELAY_CHECK(h.layout.is_row_major(), "output {} is {}, whose storage is not row-major", a.name, h.name);
       RELAY_ASSIGN(uint32_t from, array(holder));
@@ -451,9 +454,20 @@ class SegmentWriter {
   }
 
   Status steps() {
+    std::optional<lower::StepRepeat> repeat;
+    uint32_t repeated = 0;  // of its steps
+    auto end_repeat = [&]() -> Status {
+      if (!repeat) return ok();
+      RELAY_ASSIGN(SizeExpr times, size_(repeat->times));
+      builder_.repeat_last(std::exchange(repeated, 0), std::move(times));
+      repeat.reset();
+      return ok();
+    };
     for (size_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
       if (!live_[s] || step.constant) continue;
+      if (repeat && (!step.repeat || step.repeat->number != repeat->number)) RELAY_RETURN_IF_ERROR(end_repeat());
+      if (step.repeat) repeat = step.repeat, ++repeated;
       if (step.check) {
         RELAY_RETURN_IF_ERROR(check_indices(step));
         parts_.lowered_steps.back().push_back(static_cast<int>(s));
@@ -480,7 +494,7 @@ class SegmentWriter {
                       when);
       parts_.lowered_steps.back().push_back(static_cast<int>(s));
     }
-    return ok();
+    return end_repeat();
   }
 
   const LoweredFunction& lowered_;

@@ -7,7 +7,7 @@
 
 #include "relay/exec/build_options.h"
 #include "relay/lower/plan/function.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::exec {
 

@@ -9,7 +9,9 @@
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
 #include "relay/lower/plan/external.h"
+#include "relay/lower/plan/in_place.h"
 #include "relay/lower/plan/join.h"
+#include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
 
@@ -37,12 +39,14 @@ class Planner {
     apply_algorithms(plan_, options_, Point::AfterOrders);
     apply_algorithms(plan_, options_, Point::Last);
     split_outputs();
+    if (!options_.calls) take_inputs(plan_);
     make_views(plan_);
     choose_halos();
     choose_row_padding();
     lay_out_views();
     copy_checked_indices(plan_);
     copy_external_arrays(plan_);
+    split_recurrences(plan_);
     return std::move(plan_);
   }
 

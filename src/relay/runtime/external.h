@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 #include "relay/runtime/relay_external.h"
 
 namespace relay::runtime {

@@ -47,6 +47,8 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
       if (op != Op::RunSegment) continue;
       site_of[at] = static_cast<uint32_t>(linked.sites.size());
       linked.sites.push_back(f.code[at].index);
+      std::vector<bool>& moves = linked.site_moves.emplace_back();
+      for (uint32_t i = 0; i < f.code[at].args.count; ++i) moves.push_back(f.operands[f.code[at].args.begin + i].last);
     }
   }
   linked.native = library ? library->functions() : nullptr;

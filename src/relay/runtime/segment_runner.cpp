@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "relay/runtime/external.h"
-#include "relay/tensor/memory.h"
 #include "relay/tensor/index_check.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
@@ -29,6 +29,10 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   std::vector<uint32_t> output_of(f.arrays.size(), 0);
   for (size_t i = f.outputs.size(); i-- > 0;)
     output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
+  std::vector<Call> of_steps;
+  for (uint32_t i = 0; i < f.arrays.size(); ++i)
+    if (const std::optional<InPlace>& in = f.arrays[i].in_place; in && in->updates)
+      updates_.push_back({output_of[i], in->input, plan.bytes[i]});
   uint32_t slot = 0;
   for (const Step& in : f.steps) {
     Call c{};
@@ -43,8 +47,13 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         case Array::Kind::Input: input_slots_.push_back({slot, a.index}); break;
         case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
         case Array::Kind::Constant: params_[slot] = const_cast<void*>(program.constants[a.index].data()); break;
-        case Array::Kind::Temporary:
-        case Array::Kind::View: arena_slots_.push_back({slot, plan.offsets[array]}); break;
+        case Array::Kind::View:
+          if (f.arrays[a.index].kind == Array::Kind::Output) {
+            output_slots_.push_back({slot, output_of[a.index], plan.offsets[array]});
+            break;
+          }
+          [[fallthrough]];
+        case Array::Kind::Temporary: arena_slots_.push_back({slot, plan.offsets[array]}); break;
       }
     }
     if (in.kind == Step::Kind::CheckIndices) {
@@ -71,8 +80,36 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
     } else {
       c.tasks = plan.bytes[f.operands[in.args.begin]];
     }
-    if (c.tasks > 0) calls_.push_back(c);
+    of_steps.push_back(c);
   }
+  add_calls(f, of_steps);
+}
+
+// In the order in which they are made: repeated ones again and again, each with sizes of its own.
+void SegmentRunner::add_calls(const Segment& f, const std::vector<Call>& of_steps) {
+  auto add = [&](const Call& c) {
+    if (c.tasks > 0) calls_.push_back(c);
+  };
+  size_t numbered = 0;
+  for (const Repeat& r : f.repeats)
+    for (uint32_t s = r.first; s < r.first + r.count; ++s)
+      numbered += of_steps[s].sizes * static_cast<size_t>(std::max<int64_t>(plan_.sizes[r.times], 0));
+  numbered_sizes_.reserve(numbered);  // never grows: calls point into it
+  size_t next = 0;
+  for (const Repeat& r : f.repeats) {
+    for (; next < r.first; ++next) add(of_steps[next]);
+    for (int64_t time = 0; time < plan_.sizes[r.times]; ++time)
+      for (uint32_t s = r.first; s < r.first + r.count; ++s) {
+        Call c = of_steps[s];
+        const size_t begin = numbered_sizes_.size();
+        numbered_sizes_.insert(numbered_sizes_.end(), c.shape, c.shape + c.sizes);
+        c.shape = numbered_sizes_.data() + begin;
+        numbered_sizes_[begin] = time;
+        add(c);
+      }
+    next = r.first + r.count;
+  }
+  for (; next < of_steps.size(); ++next) add(of_steps[next]);
 }
 
 void SegmentRunner::bind(const RunState& state) {
@@ -81,7 +118,23 @@ void SegmentRunner::bind(const RunState& state) {
     for (const ArenaSlot& s : arena_slots_) params_[s.slot] = arena_ + s.offset;
   }
   for (const OuterSlot& s : input_slots_) params_[s.slot] = state.inputs[s.index];
-  for (const OuterSlot& s : output_slots_) params_[s.slot] = state.outputs[s.index];
+  for (const OuterSlot& s : output_slots_) params_[s.slot] = static_cast<std::byte*>(state.outputs[s.index]) + s.offset;
+}
+
+// What does not lie where its input does is copied from there.
+void SegmentRunner::begin_updates(const RunState& state) {
+  constexpr int64_t block = 1 << 18;  // of one task
+  for (const Update& u : updates_) {
+    std::byte* to = static_cast<std::byte*>(state.outputs[u.output]);
+    const std::byte* from = static_cast<const std::byte*>(state.inputs[u.input]);
+    if (to == from || u.bytes == 0) continue;
+    auto range = [=](int64_t begin, int64_t end, int) {
+      std::memcpy(to + begin * block, from + begin * block,
+                  static_cast<size_t>(std::min(end * block, u.bytes) - begin * block));
+    };
+    if (state.report) state.report->copied_bytes += u.bytes;
+    state.session.parallel((u.bytes + block - 1) / block, range, 0);
+  }
 }
 
 inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
@@ -224,6 +277,7 @@ void SegmentRunner::run_measured(const RunState& state) {
 
 Status SegmentRunner::run(const RunState& state) {
   bind(state);
+  begin_updates(state);
   if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {
     for (Call& c : calls_) c.threads.measure_again();
     measuring_ = true, decided_runs_ = 0;

@@ -72,6 +72,8 @@ class ReverseMode {
   void add(Slot& slot, const ir::Expr& gradient, const ir::Type& type, const std::string& name);
   ir::Expr whole(const Slot& slot, const ir::Expr& value, const ir::Type& type);
   void through_call(const ir::Call& call, const ir::VarRef& v, const Slot& slot);
+  void through_checkpoint(const std::vector<Binding>& bindings, const std::vector<size_t>& piece, const Binding& b,
+                          const Slot& slot);
 
   Lets& out_;
   Diagnostics& errors_;

@@ -10,7 +10,7 @@
 #include "relay/base/bytes.h"
 #include "relay/driver/cli/constants.h"
 #include "relay/driver/cli/model_options.h"
-#include "relay/runtime/planner.h"
+#include "relay/runtime/program/planner.h"
 
 namespace relay::cli {
 

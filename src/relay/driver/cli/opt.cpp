@@ -117,7 +117,7 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
   return driver::Stage::Assembly;
 }
 
-// The program form of runtime/program.h, or the machine code of its functions.
+// The program form of runtime/program/program.h, or the machine code of its functions.
 static Result<std::string> program_text(const OptOptions& options, const build::LoweredProgram& lowered,
                                         const ir::Module& module, driver::CompileOptions compilation) {
   compilation.run_here = false;

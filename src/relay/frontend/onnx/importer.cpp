@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "relay/frontend/common/emit.h"
-#include "relay/frontend/onnx/elements.h"
 
 namespace relay::onnx {
 
@@ -33,7 +32,7 @@ static TensorInfo tensor_info(const ValueInfo& info) {
   const bool is_listed = info.form != TensorInfo::Form::Tensor && is_string(info.type);
   return {.name = info.name,
           .form = info.form,
-          .dtype = is_listed ? std::nullopt : storage_dtype(info.type),
+          .dtype = is_listed ? std::nullopt : array_dtype(info.type),
           .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),
           .shape = info.shape};
@@ -306,21 +305,21 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   Convert convert(*this, node, *inputs, opset(node.domain, 1), place);
   Values results = convert.finish(op->convert(convert), node.outputs);
   auto carried = std::find_if(inputs->begin(), inputs->end(), [](const Value& v) { return v.carried != 0; });
-  if (carried != inputs->end() && carries(node.domain, node.op, carried->carried) == Carries::Moves)
+  if (carried != inputs->end() && string_use(node.op) == StringUse::Moves)
     for (Value& value : results) value.carried = carried->carried;
   return results;
 }
 
 bool Importer::takes_elements(const Node& node, const Values& inputs, const Span& place) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].carried || carries(node.domain, node.op, inputs[i].carried) != Carries::Refuses) continue;
+    if (!inputs[i].carried || string_use(node.op) != StringUse::Refuses) continue;
     report({DiagnosticKind::unsupported_operator,
             format("{}: input {} is of {}, of which Relay has no arithmetic", *place.node, i,
                    element_name(inputs[i].carried)),
             place,
             {},
             {},
-            "convert it (Cast, DequantizeLinear) in front of this node"});
+            "look the strings up in front of this node (LabelEncoder, CategoryMapper)"});
     return false;
   }
   return true;
