@@ -309,9 +309,7 @@ class GraphModule:
     def run_from_inputs(self, inputs: dict, outputs: list[np.ndarray] | None = None) -> list:
         """Runs the model on `inputs` by name; gives the outputs, copied into `outputs` if they are given."""
         self.run(**inputs)
-        return [
-            self.get_output(i, None if outputs is None else outputs[i]) for i in range(self.get_num_outputs())
-        ]
+        return [self.get_output(i, None if outputs is None else outputs[i]) for i in range(self.get_num_outputs())]
 
     def load_params(self, data: bytes) -> None:
         """Sets the inputs that save_param_dict() wrote; others of them are constants of the model already."""

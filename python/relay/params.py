@@ -80,7 +80,9 @@ def _dtype(kind: int, bits: int) -> np.dtype:
 def _array_from(reader: _Reader) -> np.ndarray:
     mark, _, _, _, rank, kind, bits, lanes = reader.read("QQiiiBBH")
     if mark != _ARRAY or not 0 <= rank <= 32 or lanes != 1:
-        raise wrong_input("an array is not as save_param_dict() writes it", "the file may be damaged, or of another kind")
+        raise wrong_input(
+            "an array is not as save_param_dict() writes it", "the file may be damaged, or of another kind"
+        )
     *shape, size = reader.read(f"{rank}qq")
     dtype, elements = _dtype(kind, bits), 1
     for extent in shape:

@@ -185,6 +185,7 @@ class PassContext:
             self.instruments = []
             raise
 
+
 def _hook(instrument, name: str, *args):
     method = getattr(instrument, name, None)
     return method(*args) if method is not None else None

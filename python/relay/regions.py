@@ -1,7 +1,7 @@
 """The regions of an expression that annotations bound: from compiler_begin to compiler_end.
 
-    regions = relay.analysis.AnnotatedRegionSet(f, op.get("annotation.compiler_begin"), op.get("annotation.compiler_end"))
-    regions.get_region(call).target, .args, .nodes, .rets
+regions = relay.analysis.AnnotatedRegionSet(f, op.get("annotation.compiler_begin"), op.get("annotation.compiler_end"))
+regions.get_region(call).target, .args, .nodes, .rets
 """
 
 from __future__ import annotations

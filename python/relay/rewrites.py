@@ -292,7 +292,9 @@ def MarkCompilerFunctionsAsExtern(compiler_filter: str = "") -> Pass:
         for var, function in mod.functions.items():
             compiler = function.attrs.get("Compiler")
             if compiler and compiler_filter in ("", compiler):
-                out[var] = Function(function.params, function.body, function.ret_type, function.type_params, {"Extern": 1})
+                out[var] = Function(
+                    function.params, function.body, function.ret_type, function.type_params, {"Extern": 1}
+                )
         return run_passes(out, ["infer_type"])
 
     return UserPass(run, PassInfo(0, "MarkCompilerFunctionsAsExtern"), False)

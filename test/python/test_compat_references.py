@@ -99,9 +99,7 @@ def test_pools(kind, ceil):
                     x, [3] * r, [2] * r, d, [1] * (2 * r), ceil_mode=ceil, **m
                 ),
                 [a],
-                testing.poolnd_python(
-                    a, [3] * rank, [2] * rank, dilation, [1] * rank, [1] * rank, kind, counted, ceil
-                ),
+                testing.poolnd_python(a, [3] * rank, [2] * rank, dilation, [1] * rank, [1] * rank, kind, counted, ceil),
             )
     a = draw(2, 3, 6, 5)
     check(
@@ -237,9 +235,7 @@ def test_blocks():
     check(lambda x: relay.nn.space_to_depth(x, 2), [a], testing.space_to_depth_python(a, 2))
     b = draw(1, 8, 2, 3)
     for mode in ("DCR", "CRD"):
-        check(
-            lambda x, m=mode: relay.nn.depth_to_space(x, 2, mode=m), [b], testing.depth_to_space_python(b, 2, mode)
-        )
+        check(lambda x, m=mode: relay.nn.depth_to_space(x, 2, mode=m), [b], testing.depth_to_space_python(b, 2, mode))
     c = draw(2, 4, 5, 3)
     spread = testing.space_to_batch_nd_python(c, [2, 3], [0, 1], [0, 0], 0.5)
     check(lambda x: relay.nn.space_to_batch_nd(x, [2, 3], [[0, 0], [1, 0]], 0.5), [c], spread)
@@ -252,9 +248,7 @@ def test_blocks():
 
 def test_masks_diagonals_and_losses():
     a, lengths = draw(5, 3, 2), np.array([2, 5, 0], "int32")
-    check(
-        lambda x, n: relay.sequence_mask(x, n, -1.0, 0), [a, lengths], testing.sequence_mask(a, lengths, -1.0, 0)
-    )
+    check(lambda x, n: relay.sequence_mask(x, n, -1.0, 0), [a, lengths], testing.sequence_mask(a, lengths, -1.0, 0))
     matrix = draw(2, 4, 5)
     for k, align in [(0, "RIGHT_LEFT"), ((-1, 2), "RIGHT_LEFT"), ((-1, 2), "LEFT_RIGHT"), ((-2, 1), "LEFT_LEFT")]:
         low, high = (k, k) if isinstance(k, int) else k

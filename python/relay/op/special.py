@@ -411,7 +411,14 @@ def _upsampling3d(
 
 
 def _max_pool2d_grad(
-    out_grad, data, pool_size=(1, 1), strides=(1, 1), padding=(0, 0), layout="NCHW", out_layout="", ceil_mode=False,
+    out_grad,
+    data,
+    pool_size=(1, 1),
+    strides=(1, 1),
+    padding=(0, 0),
+    layout="NCHW",
+    out_layout="",
+    ceil_mode=False,
     dilation=(1, 1),
 ):
     """The padding comes before the dilation, which the text form has first."""

@@ -49,9 +49,7 @@ class _Layers:
         return add(body, data if same_shape else self.conv(first, channels, 1, stride, f"{name}_sc"))
 
 
-def get_net(
-    batch_size, num_classes, num_layers=50, image_shape=(3, 16, 112, 112), layout="NCDHW", dtype="float32"
-):
+def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 16, 112, 112), layout="NCDHW", dtype="float32"):
     """As a function of data and the weights: channels, frames, height, width in image_shape. Small pictures (height up
     to 28) have three stages and no pooling in front."""
     height = image_shape[layout.index("H") - 1]

@@ -41,7 +41,6 @@ __getattr__ = _missing("tvm.ir")
 RelayRefType = RefType
 
 
-
 class PassInstrument:
     """A base for instruments: any of the methods may be left out."""
 

@@ -5,9 +5,8 @@ import types as _types
 
 from relay import CompileError, GlobalTypeVar, TypeKind
 from relay import analysis as _ours
-from relay.analysis import *
-
 from relay import weights as _weights
+from relay.analysis import *
 
 from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal
@@ -26,6 +25,7 @@ sparse_dense = _types.SimpleNamespace(process_params=_weights.process_dense_para
 sparse_conv2d = _types.SimpleNamespace(process_params=_weights.process_conv2d_params)
 annotated_regions = _types.SimpleNamespace(AnnotatedRegionSet=_ours.AnnotatedRegionSet)
 call_graph = _types.SimpleNamespace(CallGraph=_ours.CallGraph)
+
 
 def free_type_vars(expr, mod=None):
     """Those of an expression or a type; the module says nothing of them."""

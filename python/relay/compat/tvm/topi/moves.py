@@ -174,9 +174,7 @@ def _reflected(x, size, align_corners):
     return min(max(low + (x if x <= high - low else 2 * (high - low) - x), 0.0), size - 1.0)
 
 
-def grid_sample_python(
-    data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True
-):
+def grid_sample_python(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True):
     """data at the places (x, y[, z]) of a grid, numbers from -1 to 1: (n, 2, h, w) or (n, 3, d, h, w)."""
     rank = len(layout) - 2
     sizes = data.shape[2:]
@@ -206,9 +204,7 @@ def grid_sample_python(
 
     for at in itertools.product(range(data.shape[0]), *map(range, grid.shape[2:])):
         image = data[at[0]]
-        place = [
-            _unnormalised(grid[(at[0], rank - 1 - i, *at[1:])], sizes[i], align_corners) for i in range(rank)
-        ]
+        place = [_unnormalised(grid[(at[0], rank - 1 - i, *at[1:])], sizes[i], align_corners) for i in range(rank)]
         if method != "bicubic":
             if padding_mode == "border":
                 place = [min(max(p, 0.0), n - 1.0) for p, n in zip(place, sizes, strict=True)]

@@ -51,8 +51,7 @@ def transposed_channels_first(a, w, strides, padding, output_padding=0):
     spread[(slice(None), slice(None), *(slice(None, None, s) for s in strides))] = a
     pads = _pads(padding, rank, spread.shape[2:], kernel, [1] * rank)
     around = [
-        (k - 1 - before, k - 1 - after + more)
-        for k, (before, after), more in zip(kernel, pads, extra, strict=True)
+        (k - 1 - before, k - 1 - after + more) for k, (before, after), more in zip(kernel, pads, extra, strict=True)
     ]
     spread = np.pad(spread, [(0, 0), (0, 0), *around])
     flipped = np.swapaxes(w, 0, 1)[(slice(None), slice(None), *(slice(None, None, -1),) * rank)]
@@ -74,9 +73,7 @@ def conv1d_transpose_ncw_python(a_np, w_np, stride, padding, output_padding):
     return transposed_channels_first(a_np, w_np, stride, padding, output_padding)
 
 
-def conv2d_transpose_nhwc_python(
-    a_nhwc, weight, weight_format, stride, padding, output_padding=(0, 0)
-):
+def conv2d_transpose_nhwc_python(a_nhwc, weight, weight_format, stride, padding, output_padding=(0, 0)):
     """(n, h, w, c); weight_format says the order of the weight's axes: "HWIO", "HWOI", "OIHW" or "IOHW"."""
     order = [weight_format.index(letter) for letter in "IOHW"]
     out = transposed_channels_first(
@@ -92,9 +89,7 @@ def conv3d_ncdhw_python(a_np, w_np, stride, padding, groups: int = 1):
 
 def conv3d_ndhwc_python(a_np, w_np, stride, padding, groups: int = 1):
     """(n, d, h, w, c) with (d, h, w, c / groups, out)."""
-    out = conv_channels_first(
-        a_np.transpose(0, 4, 1, 2, 3), w_np.transpose(4, 3, 0, 1, 2), stride, padding, 1, groups
-    )
+    out = conv_channels_first(a_np.transpose(0, 4, 1, 2, 3), w_np.transpose(4, 3, 0, 1, 2), stride, padding, 1, groups)
     return out.transpose(0, 2, 3, 4, 1)
 
 
@@ -103,9 +98,7 @@ def conv3d_transpose_ncdhw_python(a_np, w_np, stride, padding, output_padding=0)
     return transposed_channels_first(a_np, w_np, stride, padding, output_padding)
 
 
-def conv2d_backward_weight_python(
-    dy_np, x_np, kernel_size, stride, padding, groups=1, channels=None, layout="NCHW"
-):
+def conv2d_backward_weight_python(dy_np, x_np, kernel_size, stride, padding, groups=1, channels=None, layout="NCHW"):
     """The gradient of the weight, (out, c / groups, kh, kw), of a convolution of x whose result has the gradient dy."""
     if layout == "NHWC":
         dy_np, x_np = dy_np.transpose(0, 3, 1, 2), x_np.transpose(0, 3, 1, 2)
@@ -172,9 +165,7 @@ def poolnd_python(
     return np.moveaxis(out, 1, -1) if last else out
 
 
-def pool_grad_nchw(
-    a_np, out_grad_np, pool_size, strides, padding, pool_type, ceil_mode, count_include_pad=True
-):
+def pool_grad_nchw(a_np, out_grad_np, pool_size, strides, padding, pool_type, ceil_mode, count_include_pad=True):
     """The gradient of poolnd_python: all of a maximum goes to its first place."""
     n, c, h, w = a_np.shape
     (kh, kw), (sh, sw), (top, left, _, _) = pool_size, strides, _list(padding, 4)
@@ -277,21 +268,46 @@ def _resized(data, scales, layout, method, mode, rounding, letters, alpha=-0.5):
     return out.astype(data.dtype)
 
 
-def resize1d_python(data, scale, layout="NCW", method="nearest_neighbor", coordinate_transformation_mode="align_corners",
-                    rounding_method=""):
+def resize1d_python(
+    data,
+    scale,
+    layout="NCW",
+    method="nearest_neighbor",
+    coordinate_transformation_mode="align_corners",
+    rounding_method="",
+):
     """Scaled along w."""
-    return _resized(data, [scale] if not isinstance(scale, (list, tuple)) else scale, layout, method,
-                    coordinate_transformation_mode, rounding_method, "W")
+    return _resized(
+        data,
+        [scale] if not isinstance(scale, (list, tuple)) else scale,
+        layout,
+        method,
+        coordinate_transformation_mode,
+        rounding_method,
+        "W",
+    )
 
 
-def resize2d_python(data, scale, layout="NCHW", method="nearest_neighbor",
-                    coordinate_transformation_mode="align_corners", rounding_method=""):
+def resize2d_python(
+    data,
+    scale,
+    layout="NCHW",
+    method="nearest_neighbor",
+    coordinate_transformation_mode="align_corners",
+    rounding_method="",
+):
     """Scaled along h and w."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode, rounding_method, "HW")
 
 
-def resize3d_python(data, scale, layout="NCDHW", method="nearest_neighbor",
-                    coordinate_transformation_mode="align_corners", rounding_method=""):
+def resize3d_python(
+    data,
+    scale,
+    layout="NCDHW",
+    method="nearest_neighbor",
+    coordinate_transformation_mode="align_corners",
+    rounding_method="",
+):
     """Scaled along d, h and w."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode, rounding_method, "DHW")
 
@@ -416,9 +432,7 @@ def roi_align_nchw_python(a_np, rois_np, pooled_size, spatial_scale, sample_rati
 
 def roi_align_nhwc_python(a_np, rois_np, pooled_size, spatial_scale, sample_ratio, mode="avg"):
     """The same of (n, h, w, c)."""
-    out = roi_align_nchw_python(
-        a_np.transpose(0, 3, 1, 2), rois_np, pooled_size, spatial_scale, sample_ratio, mode
-    )
+    out = roi_align_nchw_python(a_np.transpose(0, 3, 1, 2), rois_np, pooled_size, spatial_scale, sample_ratio, mode)
     return out.transpose(0, 2, 3, 1)
 
 

@@ -15,7 +15,9 @@ def _words(name: str) -> list[str]:
 
 def _prefixed(name: str) -> None:
     if not name.startswith("TVM"):
-        raise CompileError("error: Function not TVM prefixed: names of functions, variables and constants begin with TVM")
+        raise CompileError(
+            "error: Function not TVM prefixed: names of functions, variables and constants begin with TVM"
+        )
 
 
 def to_c_function_style(original_name: str) -> str:

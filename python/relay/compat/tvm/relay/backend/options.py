@@ -23,9 +23,7 @@ class _Registered:
             text, type_, _ = known[option]
             if not isinstance(value, type_) and not (type_ is bool and value in (0, 1)):
                 found = {str: "runtime.String", int: "IntImm", bool: "IntImm"}.get(type(value), type(value).__name__)
-                raise CompileError(
-                    f'error: Attribute "{option}" should have type "{text}" but instead found "{found}"'
-                )
+                raise CompileError(f'error: Attribute "{option}" should have type "{text}" but instead found "{found}"')
             self.attrs[option] = type_(value)
 
     def __getitem__(self, option: str):

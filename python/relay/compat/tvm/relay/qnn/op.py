@@ -136,9 +136,7 @@ def conv2d_transpose(
     return _special._call("qnn.conv2d_transpose", operands, **attrs)
 
 
-def dense(
-    data, weight, input_zero_point, kernel_zero_point, input_scale, kernel_scale, units, out_dtype="int32"
-):
+def dense(data, weight, input_zero_point, kernel_zero_point, input_scale, kernel_scale, units, out_dtype="int32"):
     """Zero points before scales."""
     operands = [data, weight, input_scale, input_zero_point, kernel_scale, kernel_zero_point]
     return _special._call("qnn.dense", operands, units=units, out_dtype=out_dtype)
