@@ -208,8 +208,7 @@ Expr factorise(const Call& outer, const Type& type) {
   if (a == 0 || !(under >= 0)) return nullptr;
   const DType dtype = t->dtype;
   auto factor = [&](double p) {
-    const Expr part =
-        p == 1 ? y : typed_call("multiply", {y, typed_scalar(p, dtype)}, {}, outer.span);
+    const Expr part = p == 1 ? y : typed_call("multiply", {y, typed_scalar(p, dtype)}, {}, outer.span);
     return typed_call("add", {x, part}, {}, outer.span);
   };
   const double root = std::sqrt(under);

@@ -149,7 +149,8 @@ class Defunctionalizer {
     return f && as<FuncType>(before->type) && !is_global(before) ? closure(*f, before, out) : out;
   }
   bool is_global(const Expr& e) const {
-    return std::any_of(module_.functions.begin(), module_.functions.end(), [&](const auto& f) { return f.second == e; });
+    return std::any_of(module_.functions.begin(), module_.functions.end(),
+                       [&](const auto& f) { return f.second == e; });
   }
 
   // Global functions among the children that are values.

@@ -90,7 +90,11 @@ class Instances {
   }
 
   void refuse(const Expr& e, std::string message) {
-    errors_.push_back({DiagnosticKind::not_supported, std::move(message), e->span, {}, {},
+    errors_.push_back({DiagnosticKind::not_supported,
+                       std::move(message),
+                       e->span,
+                       {},
+                       {},
                        "write a function that calls it at the types that are meant"});
   }
 

@@ -69,7 +69,9 @@ class LazyGradients {
   }
 
   FunctionRef lazy(const FunctionRef& f) {
-    return retyped(f, [](const Type& t) { return with_cells(t); }, [&](const Expr& before, const Expr& now) { return node(before, now); });
+    return retyped(
+        f, [](const Type& t) { return with_cells(t); },
+        [&](const Expr& before, const Expr& now) { return node(before, now); });
   }
 
   // The value in cells, and out of them. `value` is a variable, or used once.
@@ -174,8 +176,7 @@ class LazyGradients {
       std::vector<std::pair<VarRef, VarRef>> tensors;  // of the clause: the one that the body uses, the one it binds
       const Pattern pattern = tensor_fields(now.clauses[i].pattern, nullptr, tensors);
       Expr body = now.clauses[i].body;
-      for (const auto& [cell, tensor] : tensors)
-        body = let(cell, call(raw_, {tensor}, {}, now.span), body, now.span);
+      for (const auto& [cell, tensor] : tensors) body = let(cell, call(raw_, {tensor}, {}, now.span), body, now.span);
       clauses.push_back({pattern, body});
     }
     Ref<Match> made(new Match(now.data, std::move(clauses), before.complete));

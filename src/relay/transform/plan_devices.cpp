@@ -94,13 +94,13 @@ class DevicePlan {
     if (auto at = f->attrs.find("param_virtual_devices"); at != f->attrs.end()) {
       Strings names;
       if (!AttrConvert<Strings>::from(at->second, &names) || names.size() != f->params.size()) {
-        errors_.push_back({DiagnosticKind::bad_attribute,
-                           format("param_virtual_devices is {}, but there are {} parameters", str(at->second),
-                                  f->params.size()),
-                           f->span,
-                           {},
-                           {},
-                           "give a list with the device of each parameter"});
+        errors_.push_back(
+            {DiagnosticKind::bad_attribute,
+             format("param_virtual_devices is {}, but there are {} parameters", str(at->second), f->params.size()),
+             f->span,
+             {},
+             {},
+             "give a list with the device of each parameter"});
         return;
       }
       for (size_t i = 0; i < names.size(); ++i) give(Expr(f->params[i]), names[i], f->span);
@@ -120,9 +120,7 @@ class DevicePlan {
         join(Expr(l->var), l->value);
         return join(e, l->body);
       }
-      case ExprKind::If:
-        join(e, as<If>(e)->then_branch);
-        return join(e, as<If>(e)->else_branch);
+      case ExprKind::If: join(e, as<If>(e)->then_branch); return join(e, as<If>(e)->else_branch);
       case ExprKind::Match: {
         const Match* m = as<Match>(e);
         for (const Clause& c : m->clauses) {
@@ -170,7 +168,7 @@ class DevicePlan {
       const int64_t from = device(as<Call>(before)->args[0]), to = device(before);
       if (from == to) return call.args[0];
       const Attrs attrs = *op::attributes(*op::find("device_copy"), {{"src_virtual_device", device_name(from)},
-                                                                      {"dst_virtual_device", device_name(to)}});
+                                                                     {"dst_virtual_device", device_name(to)}});
       const Expr made = ir::call(op::node(*op::find("device_copy")), call.args, attrs, now->span);
       made->type = before->type;
       return made;
@@ -183,9 +181,9 @@ class DevicePlan {
     if (std::any_of(params.begin(), params.end(), [](const std::string& name) { return name != device_name(0); }))
       attrs["param_virtual_devices"] = params;
     if (device(f->body) != 0) attrs["result_virtual_device"] = device_name(device(f->body));
-    const bool same = std::equal(attrs.begin(), attrs.end(), g.attrs.begin(), g.attrs.end(), [](const auto& a, const auto& b) {
-      return a.first == b.first && equal(a.second, b.second);
-    });
+    const bool same =
+        std::equal(attrs.begin(), attrs.end(), g.attrs.begin(), g.attrs.end(),
+                   [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); });
     if (same) return FunctionRef(&g);
     const FunctionRef made = function(g.params, g.body, g.result_type, g.type_params, std::move(attrs), g.span);
     made->type = f->type;

@@ -37,7 +37,8 @@ int64_t bytes_of(const Type& type) {
   }
   const TensorType* t = as<TensorType>(type);
   int64_t bytes = t ? t->dtype.bytes() : 0;
-  for (size_t i = 0; t && i < t->shape.size(); ++i) bytes = scalar::is_int(t->shape[i]) ? bytes * t->shape[i]->ivalue : 0;
+  for (size_t i = 0; t && i < t->shape.size(); ++i)
+    bytes = scalar::is_int(t->shape[i]) ? bytes * t->shape[i]->ivalue : 0;
   return bytes;
 }
 
@@ -107,7 +108,8 @@ int next_use(const Lifetimes& l, int n) {
 
 // What is there at a place anyway: parameters, constants, and values that are used there or later.
 bool is_there(const Lifetimes& l, const Expr& operand, int place) {
-  if (operand->kind == ExprKind::Constant || operand->kind == ExprKind::Op || operand->kind == ExprKind::Var) return true;
+  if (operand->kind == ExprKind::Constant || operand->kind == ExprKind::Op || operand->kind == ExprKind::Var)
+    return true;
   return operand->kind == ExprKind::Call && l.last_use[Lifetimes::at(l.flow.index(operand))] >= place;
 }
 

@@ -63,8 +63,8 @@ FunctionRef retyped(const FunctionRef& f, function_ref<Type(const Type&)> change
       default: return now;
     }
   };
-  const Expr out = rewrite(
-      f, [&](const Expr& before, const Expr& now) -> Expr { return rule(before, renewed(before, now)); });
+  const Expr out =
+      rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return rule(before, renewed(before, now)); });
   return FunctionRef(as<Function>(out));
 }
 

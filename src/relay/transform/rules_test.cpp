@@ -172,17 +172,18 @@ TEST(Rules, names_are_different) {
 }
 
 TEST(Rules, computed_rules_compute_the_same) {
-  const char* terms[] = {"transpose(x)",
-                         "transpose(transpose(x))",
-                         "layout_transform(layout_transform(x))",
-                         "cast(cast(x))",
-                         "cast(clip(cast(x)))",
-                         "clip(clip(x))",
-                         "clip(cast(x))",
-                         "clip(x)",
-                         "collapse_sum_like(x, y)",
-                         "add(add(multiply(x, x), multiply(x, y)), multiply(0, multiply(y, y)))",
-                         "add(add(multiply(2, multiply(x, x)), multiply(multiply(5, x), y)), multiply(y, multiply(2, y)))"};
+  const char* terms[] = {
+      "transpose(x)",
+      "transpose(transpose(x))",
+      "layout_transform(layout_transform(x))",
+      "cast(cast(x))",
+      "cast(clip(cast(x)))",
+      "clip(clip(x))",
+      "clip(cast(x))",
+      "clip(x)",
+      "collapse_sum_like(x, y)",
+      "add(add(multiply(x, x), multiply(x, y)), multiply(0, multiply(y, y)))",
+      "add(add(multiply(2, multiply(x, x)), multiply(multiply(5, x), y)), multiply(y, multiply(2, y)))"};
   std::map<std::string, int> applied;
   for (const char* text : terms) {
     const Term term = parse_term(text);

@@ -58,19 +58,22 @@ Result<Module> un_cps(const Module& module, PassContext&) {
     std::string name = "main_cps";
     while (module.functions.count(name)) name += "_";
     for (auto& [other, function] : out.functions)
-      function = retyped(function, [](const Type& t) { return t; }, [&](const Expr&, const Expr& now) -> Expr {
-        const GlobalVar* g = as<GlobalVar>(now);
-        return g && g->name == "main" ? global(name, now->span) : now;
-      });
+      function = retyped(
+          function, [](const Type& t) { return t; },
+          [&](const Expr&, const Expr& now) -> Expr {
+            const GlobalVar* g = as<GlobalVar>(now);
+            return g && g->name == "main" ? global(name, now->span) : now;
+          });
     out.functions[name] = out.functions.at("main");
-    out.functions["main"] = function(std::move(params), call(global(name), std::move(args), {}, f->span), value, {},
-                                     f->attrs, f->span);
+    out.functions["main"] =
+        function(std::move(params), call(global(name), std::move(args), {}, f->span), value, {}, f->attrs, f->span);
     return out;
   }
   std::vector<TypeBinding> answer;
   for (const Type& t : f->type_params) answer.push_back({t, value});
-  const FunctionRef known = retyped(f, [&](const Type& t) { return t ? substitute(t, {}, answer) : t; },
-                                    [](const Expr&, const Expr& now) { return now; });
+  const FunctionRef known = retyped(
+      f, [&](const Type& t) { return t ? substitute(t, {}, answer) : t; },
+      [](const Expr&, const Expr& now) { return now; });
   const Expr body = call_in_place(*known, args, [](size_t) { return false; });
   out.functions["main"] = function(std::move(params), body, value, {}, f->attrs, f->span);
   return out;

@@ -88,6 +88,11 @@ def InferType() -> Pass:
     return _InferType()
 
 
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
+    """relay.transform.CombineParallelDense(): a batch of products unless to_batch is False."""
+    return _ours.CombineParallelDense(min_num_branches, to_batch)
+
+
 def SimplifyExprPostAlterOp() -> Pass:
     """SimplifyExpr()."""
     return _ours.SimplifyExpr()
