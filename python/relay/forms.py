@@ -60,7 +60,7 @@ def un_cps(func: Function) -> Function:
     taken = func.params[-1]._checked_type_ or func.params[-1].type_annotation if func.params else None
     answer = func.ret_type or (func._checked_type_.ret_type if func._checked_type_ is not None else None)
     if not isinstance(taken, FuncType) or len(taken.arg_types) != 1 or taken.ret_type != answer:
-        raise ValueError("the last parameter is no continuation: a function of one value that gives the result")
+        raise ValueError("the last parameter is not a continuation, a function of one value that gives the result")
     value = taken.arg_types[0]
     if list(func.type_params) not in ([], [answer]) or (not func.type_params and value != answer):
         raise ValueError(f"the continuation gives {answer}, not the {value} that it gets")
