@@ -38,8 +38,21 @@ def networks():
     return [tuple(line.split()) for line in lines if line and not line.startswith("#")]
 
 
+def without_its_operators():
+    """torchvision of the package index wants CUDA's libraries for operators of its own, which no network of the zoo has; it
+    registers more for those names when it is imported."""
+    import torch
+
+    try:
+        import torchvision
+    except RuntimeError:
+        sys.modules.pop("torchvision", None)
+        torch.library.define("torchvision::nms", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
 def made(source, name):
     """(the network, example inputs with a batch of 2, by name of the axis the sizes that may vary of each input)."""
+    without_its_operators()
     import export
 
     network, inputs = {
