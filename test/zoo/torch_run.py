@@ -16,9 +16,11 @@ import argparse
 import collections
 import concurrent.futures
 import copy
+import importlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -43,11 +45,17 @@ def without_its_operators():
     registers more for those names when it is imported."""
     import torch
 
-    try:
-        import torchvision
-    except RuntimeError:
-        sys.modules.pop("torchvision", None)
-        torch.library.define("torchvision::nms", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    for _ in range(50):
+        try:
+            return importlib.import_module("torchvision")
+        except RuntimeError as error:
+            missing = re.search(r"operator (torchvision::\w+) does not exist", str(error))
+            if missing is None:
+                raise
+            for name in [one for one in sys.modules if one.partition(".")[0] == "torchvision"]:
+                sys.modules.pop(name)
+            torch.library.define(missing[1], "(Tensor x) -> Tensor")
+    raise ImportError("torchvision's operators are more than there could be")
 
 
 def made(source, name):
